@@ -1,0 +1,57 @@
+"""One error tree for the whole harness.
+
+HarnessError                     something kept the harness from doing its work         exit code 1
+├── UsageError                   what the user gave cannot be used                      exit code 2
+│   ├── ScenarioError            a scenario or cluster file that is missing or wrong
+│   ├── KubeconfigError          a kubeconfig that is missing, unreadable or unusable
+│   └── RunDirectoryError        a run directory that is missing or is not one
+├── HistoryError                 a journal that is damaged (file and line are named)
+├── ClusterError                 a cluster that did not start, stop or answer
+├── ProcessError                 a process of a run that did not start or died
+└── WaitTimeoutError             a condition that did not come true in its time
+
+A violation of a guarantee is never an exception, and a harness error never becomes a verdict of INVALID.
+A message says what was expected, what came, and what to do about it.
+"""
+
+from typing import ClassVar
+
+
+class HarnessError(Exception):
+    """Something kept the harness from doing its work."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(HarnessError):
+    """What the user gave cannot be used."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class ScenarioError(UsageError):
+    """A scenario or cluster file that is missing or wrong."""
+
+
+class KubeconfigError(UsageError):
+    """A kubeconfig that is missing, unreadable or unusable."""
+
+
+class RunDirectoryError(UsageError):
+    """A run directory that is missing or is not one."""
+
+
+class HistoryError(HarnessError):
+    """A journal that is damaged: the message names file and line."""
+
+
+class ClusterError(HarnessError):
+    """A cluster that did not start, stop or answer."""
+
+
+class ProcessError(HarnessError):
+    """A process of a run that did not start, or died when it should not have."""
+
+
+class WaitTimeoutError(HarnessError):
+    """A condition that did not come true in its time."""
