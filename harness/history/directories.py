@@ -1,0 +1,122 @@
+"""Where everything of a run lies.
+
+```
+scenario.toml              verbatim copy           plan.json                 seed and everything resolved
+processes.jsonl            starts, ends, phases    operations-<process>.jsonl  API calls
+observations.jsonl         what was committed      steps-<process>.jsonl     named steps of the subject
+fault-windows.jsonl        what was broken         logs/<process>.log
+---- written before judging and never changed; below: written by judging ----
+verdict.json  report.html  junit.xml  trace.json
+```
+"""
+
+import dataclasses
+import pathlib
+
+from harness import errors
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """The paths of one run directory."""
+
+    path: pathlib.Path
+
+    @property
+    def scenario(self) -> pathlib.Path:
+        """The scenario file, verbatim."""
+        return self.path / "scenario.toml"
+
+    @property
+    def plan(self) -> pathlib.Path:
+        """Seed, resolved options, versions (`plans.Plan`)."""
+        return self.path / "plan.json"
+
+    @property
+    def processes(self) -> pathlib.Path:
+        """ProcessStarted, ProcessEnded and Phase records of the orchestrator."""
+        return self.path / "processes.jsonl"
+
+    @property
+    def observations(self) -> pathlib.Path:
+        """Listed, Observation, Gap and Resumed records of the recorder."""
+        return self.path / "observations.jsonl"
+
+    @property
+    def fault_windows(self) -> pathlib.Path:
+        """FaultWindow records."""
+        return self.path / "fault-windows.jsonl"
+
+    def operations(self, process: str) -> pathlib.Path:
+        """Invocation, Completion and Waited records of one process."""
+        return self.path / f"operations-{process}.jsonl"
+
+    def steps(self, process: str) -> pathlib.Path:
+        """Step records of one process of the subject."""
+        return self.path / f"steps-{process}.jsonl"
+
+    def all_operations(self) -> list[pathlib.Path]:
+        """Every operations file, sorted by name."""
+        return sorted(self.path.glob("operations-*.jsonl"))
+
+    def all_steps(self) -> list[pathlib.Path]:
+        """Every steps file, sorted by name."""
+        return sorted(self.path.glob("steps-*.jsonl"))
+
+    @property
+    def logs(self) -> pathlib.Path:
+        """The folder of the processes' own output."""
+        return self.path / "logs"
+
+    def log(self, process: str) -> pathlib.Path:
+        """What one process printed."""
+        return self.logs / f"{process}.log"
+
+    @property
+    def verdict(self) -> pathlib.Path:
+        """The verdict with its certificate and violations."""
+        return self.path / "verdict.json"
+
+    @property
+    def report(self) -> pathlib.Path:
+        """The report for people."""
+        return self.path / "report.html"
+
+    @property
+    def junit(self) -> pathlib.Path:
+        """The verdict for CI systems."""
+        return self.path / "junit.xml"
+
+    @property
+    def trace(self) -> pathlib.Path:
+        """The timeline for ui.perfetto.dev."""
+        return self.path / "trace.json"
+
+
+def create(path: pathlib.Path) -> RunDirectory:
+    """A new, empty run directory."""
+    directory = RunDirectory(path)
+    try:
+        directory.logs.mkdir(parents=True)
+    except FileExistsError as error:
+        raise errors.RunDirectoryError(
+            f"expected a new run directory, but {path} is there already: name another one"
+        ) from error
+    except OSError as error:
+        raise errors.HarnessError(
+            f"cannot create the run directory {path}: {error.strerror}"
+        ) from error
+    return directory
+
+
+def existing(path: pathlib.Path) -> RunDirectory:
+    """A run directory that is there, told by its plan.json."""
+    directory = RunDirectory(path)
+    if not path.is_dir():
+        raise errors.RunDirectoryError(f"expected a run directory, but {path} is not there")
+    if not directory.plan.is_file():
+        raise errors.RunDirectoryError(
+            f"expected a run directory, but {path} has no plan.json: name the folder of one run, "
+            "reports/<scenario>/<run>"
+        )
+    return directory

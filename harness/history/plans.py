@@ -1,0 +1,69 @@
+"""The plan of a run: the scenario with its seed and everything resolved, as plan.json."""
+
+import pathlib
+from typing import Any
+
+import msgspec
+
+from harness import errors
+from harness.history import records
+
+
+class Requirements(msgspec.Struct, frozen=True, kw_only=True):
+    """The least a run must have done for a VALID verdict to mean anything."""
+
+    allocations_min: int
+    """Claims that were allocated (counted as holds)."""
+    pods_running_min: int
+    """Pods that were seen Running."""
+    reuse_min: int = 0
+    """Devices that were held by a second claim after a first one: contention over time."""
+    contention_min: int = 0
+    """The most claims that wanted a device at one moment, over the number of devices free then; see checks."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was decided before the run began."""
+
+    schema: int = records.SCHEMA_VERSION
+    run_id: str
+    scenario: str
+    seed: int
+    subject: str
+    """`python` (ours), later others."""
+    defects: list[str]
+    cluster: str
+    """The provider: `embedded`, later others."""
+    namespace: str
+    boot_id: str
+    created_wall_ns: int
+    requirements: Requirements
+    expected_operations: list[str]
+    """Processes that must leave an operations file with a trailer."""
+    expected_steps: list[str]
+    """Processes that must leave a steps file with a trailer."""
+    resources: list[str]
+    """Resources whose every commit must have been observed."""
+    settings: dict[str, Any]
+    """The scenario after overrides, as a plain document."""
+    versions: dict[str, str]
+    """python, platform, flake-hunt, commit and the libraries that matter."""
+
+
+def write(path: pathlib.Path, plan: Plan) -> None:
+    """Write plan.json, for people too."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
+
+
+def read(path: pathlib.Path) -> Plan:
+    """Read plan.json; HistoryError when it is damaged."""
+    try:
+        plan = msgspec.json.decode(path.read_bytes(), type=Plan)
+    except (OSError, msgspec.DecodeError) as error:
+        raise errors.HistoryError(f"{path}: expected the plan of a run ({error})") from error
+    if plan.schema != records.SCHEMA_VERSION:
+        raise errors.HistoryError(
+            f"{path}: expected schema {records.SCHEMA_VERSION}, got {plan.schema}: "
+            "read it with the version that wrote it"
+        )
+    return plan
