@@ -17,9 +17,7 @@ class Requirements(msgspec.Struct, frozen=True, kw_only=True):
     pods_running_min: int
     """Pods that were seen Running."""
     reuse_min: int = 0
-    """Devices that were held by a second claim after a first one: contention over time."""
-    contention_min: int = 0
-    """The most claims that wanted a device at one moment, over the number of devices free then; see checks."""
+    """Holds of a device that another claim had held before: devices were short."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,187 @@
+"""What a scenario file may say. Every field documents its unit, what None means, and why the default is what it is."""
+
+from typing import Annotated, Literal, TypeAlias
+
+import pydantic
+
+SCHEMA_VERSION = 1
+DEVICES_PER_NODE_MAX = 1280
+"""Ten ResourceSlices of 128 devices; nothing published so far has more on one node."""
+
+Count = Annotated[int, pydantic.Field(ge=0)]
+PositiveCount = Annotated[int, pydantic.Field(ge=1)]
+Seconds = Annotated[float, pydantic.Field(ge=0, le=86_400)]
+Probability = Annotated[float, pydantic.Field(ge=0, le=1)]
+Name = Annotated[str, pydantic.Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$")]
+AttributeValue: TypeAlias = bool | int | str
+
+
+class Spec(pydantic.BaseModel):
+    """Frozen, and strict about keys: a misspelt key is an error, never a default."""
+
+    model_config = pydantic.ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, strict=False
+    )
+
+
+class DeviceClassSpec(Spec):
+    """The DeviceClass that claims ask for."""
+
+    name: Name = "flake-hunt"
+    """Its name; one class is enough for a first-fit race."""
+    selectors: list[str] = []
+    """CEL expressions over `device`; empty: every device of the driver (the driver is always selected)."""
+
+
+class PoolsSpec(Spec):
+    """The fake nodes and their device pools: one node, one pool, one or more ResourceSlices."""
+
+    nodes: PositiveCount = 8
+    """Nodes worker-0 … ; 8 as in the upstream integration test."""
+    devices_per_node: Annotated[int, pydantic.Field(ge=1, le=DEVICES_PER_NODE_MAX)] = 100
+    """Devices in each pool; 100 as upstream."""
+    driver: Annotated[str, pydantic.Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,60}[a-z0-9])?$")] = (
+        "gpu.flake-hunt.example"
+    )
+    """The DRA driver's name."""
+    attributes: dict[str, AttributeValue] = {"model": "fake"}
+    """Attributes of every device, for CEL selectors."""
+    capacity: dict[str, str] = {}
+    """Capacities of every device as quantities, for CEL selectors."""
+    device_class: DeviceClassSpec = DeviceClassSpec()
+    """The class that the claims name."""
+
+
+class ClaimSpec(Spec):
+    """What each claim asks for."""
+
+    devices: Annotated[int, pydantic.Field(ge=1, le=32)] = 1
+    """Devices of an exact-count request; the API allows 32 results."""
+    selectors: list[str] = []
+    """CEL expressions of the request itself."""
+    admin_access: bool = False
+    """Ask for admin access: never a conflict, and so never a finding."""
+
+
+class AllAtOnceTraffic(Spec):
+    """Claims and pods that name them, all created before scheduling starts (upstream's UsesAllResources)."""
+
+    profile: Literal["all-at-once"]
+    processes: PositiveCount = 2
+    """Locust worker processes."""
+    users: PositiveCount = 16
+    """Users over all processes, each creating its part of the objects."""
+    pods: PositiveCount = 800
+    """Pods, and as many claims; pod i uses claim i."""
+
+
+class ChurnTraffic(Spec):
+    """Every user creates a pod with a claim template, waits for Running, holds it, deletes it, and begins again."""
+
+    profile: Literal["churn"]
+    processes: PositiveCount = 2
+    """Locust worker processes."""
+    users: PositiveCount = 48
+    """Users over all processes; more than devices, so that devices are always short."""
+    duration_s: Seconds = 6.0
+    """Time from the first pod until no new one is begun."""
+    hold_s: Seconds = 0.02
+    """Mean time a Running pod is kept (exponential, seeded)."""
+    wait_s: Seconds = 30.0
+    """How long a user waits for Running before it gives up on the pod and deletes it."""
+
+
+class SharedTraffic(Spec):
+    """Every user creates a claim, then several pods at once that use it, waits for Running, deletes all."""
+
+    profile: Literal["shared"]
+    processes: PositiveCount = 2
+    """Locust worker processes."""
+    users: PositiveCount = 24
+    """Users over all processes; more than devices, so that devices are always short."""
+    pods_per_claim: Annotated[int, pydantic.Field(ge=1, le=256)] = 4
+    """Pods that share one claim; the API allows 256 reservations."""
+    duration_s: Seconds = 6.0
+    """Time from the first claim until no new one is begun."""
+    hold_s: Seconds = 0.02
+    """Mean time the Running pods are kept (exponential, seeded)."""
+    wait_s: Seconds = 30.0
+    """How long a user waits for Running before it gives up and deletes."""
+
+
+TrafficSpec: TypeAlias = Annotated[
+    AllAtOnceTraffic | ChurnTraffic | SharedTraffic, pydantic.Field(discriminator="profile")
+]
+
+
+class PausesSpec(Spec):
+    """Pauses at named steps of the subject: they widen every window alike and aim at no known defect."""
+
+    probability: Probability = 0.0
+    """Of a pause at a step; 0 pauses nowhere."""
+    pause_s_max: Seconds = 0.005
+    """The longest pause; lengths are uniform up to it."""
+
+
+class SubjectSpec(Spec):
+    """How the scheduler and the claim controller run."""
+
+    start: Literal["before-traffic", "after-traffic"] = "before-traffic"
+    """after-traffic: everything is created first, so that scheduling meets a full queue."""
+    switch_interval_s: Annotated[float, pydantic.Field(gt=0, le=1)] = 1e-5
+    """sys.setswitchinterval; CPython's 5 ms hides every race of pure computation (0 of 660 trials)."""
+    binders: Annotated[int, pydantic.Field(ge=1, le=1024)] = 32
+    """Threads that bind pods; upstream has one for each pod."""
+    backoff_initial_s: Seconds = 1.0
+    """kube-scheduler's podInitialBackoffSeconds."""
+    backoff_max_s: Seconds = 10.0
+    """kube-scheduler's podMaxBackoffSeconds."""
+    pauses: PausesSpec = PausesSpec()
+    """Seeded pauses at named steps."""
+
+
+class LoadSpec(Spec):
+    """The least load for which a VALID verdict means anything; below it the verdict is UNKNOWN."""
+
+    allocations_min: PositiveCount
+    """Holds that must have been seen."""
+    pods_running_min: Count
+    """Pods that must have been seen Running."""
+    reuse_min: Count = 0
+    """Holds of a device that some other claim had held before: devices were short."""
+
+
+class LimitsSpec(Spec):
+    """How long a run may take."""
+
+    timeout_s: Annotated[float, pydantic.Field(gt=0, le=86_400)] = 120.0
+    """From the start of traffic until everything is done; a slower run is judged on what it did."""
+    settle_s: Seconds = 20.0
+    """For deletions and the last events to come through after the traffic."""
+
+
+class Scenario(Spec):
+    """A scenario file."""
+
+    schema_version: Literal[1]
+    """Of this format."""
+    name: Name
+    """The file's name without .toml."""
+    title: str
+    """One line for tables."""
+    description: str
+    """For people: what it does, where it comes from, what it is good at finding."""
+    pools: PoolsSpec = PoolsSpec()
+    """Nodes and devices."""
+    claim: ClaimSpec = ClaimSpec()
+    """What each claim asks for."""
+    traffic: TrafficSpec
+    """What is created, and how fast."""
+    subject: SubjectSpec = SubjectSpec()
+    """How the scheduler and the claim controller run."""
+    load: LoadSpec
+    """What must have happened for the verdict to count."""
+    limits: LimitsSpec = LimitsSpec()
+    """Timeouts."""
+    controls: list[Name] = []
+    """Known defects that a campaign runs as positive controls of this scenario."""
