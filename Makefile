@@ -1,0 +1,50 @@
+# One line a target; `make` alone says what there is. Everything happens in .venv, made on first use.
+.DEFAULT_GOAL := help
+.PHONY: help setup flake-hunt test lint types bench report clean
+PYTHON ?= python3
+BIN := .venv/bin
+ARGS ?=
+RUN ?= reports/latest
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: .venv/.dev-installed  ## the virtual environment with everything for development
+
+flake-hunt: .venv/.installed  ## the main job: hunt on the embedded cluster (ARGS="--repeat 5 pod-churn")
+	$(BIN)/flake-hunt hunt $(ARGS)
+
+test: lint types  ## lint, type-check and test
+	$(BIN)/python -m pytest -n 2 --dist worksteal --max-worker-restart=1 $(ARGS)
+
+lint: .venv/.dev-installed  ## style, and the import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: .venv/.dev-installed  ## mypy, strict
+	$(BIN)/mypy
+
+bench: .venv/.dev-installed  ## figures and ratios; nothing is asserted
+	$(BIN)/python -m bench $(ARGS)
+
+report: .venv/.installed  ## render the newest run again (RUN=reports/<scenario>/<run>)
+	$(BIN)/flake-hunt report $(RUN)
+
+clean:  ## remove the environment, caches and reports
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find reports -mindepth 1 ! -name README.md -delete
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Flake Hunt needs Python 3.11 or newer; $(PYTHON) is `$(PYTHON) --version 2>&1`. Name another one: make PYTHON=python3.12 ..."; exit 2; }
+	$(PYTHON) -m venv .venv
+
+.venv/.installed: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+.venv/.dev-installed: .venv/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
