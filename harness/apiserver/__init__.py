@@ -1,0 +1,14 @@
+"""The embedded API server: Kubernetes' semantics in one process that needs nothing but pip.
+
+Two parts. The store is pure and synchronous: resource table, one integer resourceVersion for everything, optimistic
+concurrency, patches, validation, deletion and owner garbage collection, event history. It does no I/O and knows no time but
+what it is given, so that the same semantics can be driven one commit at a time in one process. Around it is HTTP: routing,
+discovery, lists, watches, tables, authentication.
+
+Not in here: scheduling, nodes that do something, anything that only a test would want.
+
+Known differences from kube-apiserver: the server plays the garbage collector and the namespace controller (a kube-apiserver
+alone does neither); foreground deletion is treated as background; fields of server-side apply are tracked for appliers only,
+not for updates; unknown fields are kept; a list that is continued shows the objects as they are then, at the first page's
+resourceVersion; protobuf bodies are answered with 415.
+"""

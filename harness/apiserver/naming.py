@@ -1,0 +1,49 @@
+"""Names that the server makes up, and what a name may look like."""
+
+import random
+import re
+
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH = 5
+_GENERATED_BASE_MAX = 58
+NAME_MAX = 253
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+LABEL_MAX = 63
+
+SUBDOMAIN_RULE = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+    "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
+    r"validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+LABEL_RULE = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must "
+    "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
+    "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+
+
+def generate(base: str, stream: random.Random) -> str:
+    """A name from metadata.generateName: the base, cut to 58, and five characters (dra.md 4.7)."""
+    suffix = "".join(stream.choices(_ALPHABET, k=_SUFFIX_LENGTH))
+    return base[:_GENERATED_BASE_MAX] + suffix
+
+
+def subdomain_problems(name: str) -> list[str]:
+    """What keeps a name from being an RFC 1123 subdomain; empty when nothing does."""
+    problems = []
+    if len(name) > NAME_MAX:
+        problems.append(f"must be no more than {NAME_MAX} characters")
+    if not _SUBDOMAIN.fullmatch(name):
+        problems.append(SUBDOMAIN_RULE)
+    return problems
+
+
+def label_problems(name: str) -> list[str]:
+    """What keeps a name from being an RFC 1123 label; empty when nothing does."""
+    problems = []
+    if len(name) > LABEL_MAX:
+        problems.append(f"must be no more than {LABEL_MAX} characters")
+    if not _LABEL.fullmatch(name):
+        problems.append(LABEL_RULE)
+    return problems

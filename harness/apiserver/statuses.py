@@ -1,0 +1,187 @@
+"""Errors as Kubernetes says them: a Status object with code, reason, message, details and causes."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from harness.apiserver import resources
+
+
+class StatusError(Exception):
+    """A request that ends with a Status of failure."""
+
+    def __init__(
+        self, code: int, reason: str, message: str, details: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code, self.reason, self.message, self.details = code, reason, message, details
+
+    def to_status(self) -> dict[str, Any]:
+        """The Status object."""
+        status: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            status["reason"] = self.reason
+        if self.details:
+            status["details"] = self.details
+        return {**status, "code": self.code}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cause:
+    """One field that is wrong."""
+
+    reason: str
+    """FieldValueInvalid, FieldValueRequired, FieldValueForbidden, …"""
+    message: str
+    field: str
+
+    def text(self) -> str:
+        """`spec.x: Required value`."""
+        return f"{self.field}: {self.message}"
+
+
+def invalid_value(field: str, value: str, why: str) -> Cause:
+    """A value that may not be; `value` is the text of it as the server would print it."""
+    return Cause("FieldValueInvalid", f"Invalid value: {value}: {why}", field)
+
+
+def required(field: str, why: str = "") -> Cause:
+    """A value that is missing."""
+    return Cause("FieldValueRequired", f"Required value{': ' + why if why else ''}", field)
+
+
+def forbidden(field: str, why: str) -> Cause:
+    """A value that may not be given here."""
+    return Cause("FieldValueForbidden", f"Forbidden: {why}", field)
+
+
+def duplicate(field: str, value: str) -> Cause:
+    """A value that is there already."""
+    return Cause("FieldValueDuplicate", f"Duplicate value: {value}", field)
+
+
+def too_many(field: str, count: int, limit: int) -> Cause:
+    """A list that is too long."""
+    return Cause("FieldValueTooMany", f"Too many: {count}: must have at most {limit} items", field)
+
+
+def unsupported(field: str, value: str, known: Sequence[str]) -> Cause:
+    """A value outside an enumeration."""
+    names = ", ".join(f'"{name}"' for name in known)
+    message = f'Unsupported value: "{value}": supported values: {names}'
+    return Cause("FieldValueNotSupported", message, field)
+
+
+def invalid(resource: resources.ResourceType, name: str, causes: Sequence[Cause]) -> StatusError:
+    """422: the object breaks rules."""
+    texts = [cause.text() for cause in causes]
+    joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    details: dict[str, Any] = {"name": name, "group": resource.group, "kind": resource.kind}
+    details = {key: value for key, value in details.items() if value}
+    details["causes"] = [
+        {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes
+    ]
+    message = f'{resource.qualified_kind} "{name}" is invalid: {joined}'
+    return StatusError(422, "Invalid", message, details)
+
+
+def _details(resource: resources.ResourceType, name: str, suffix: str = "") -> dict[str, Any]:
+    found = {"name": name, "group": resource.group, "kind": resource.plural + suffix}
+    return {key: value for key, value in found.items() if value}
+
+
+def not_found(resource: resources.ResourceType, name: str) -> StatusError:
+    """404: there is no such object."""
+    message = f'{resource.qualified} "{name}" not found'
+    return StatusError(404, "NotFound", message, _details(resource, name))
+
+
+def already_exists(resource: resources.ResourceType, name: str) -> StatusError:
+    """409: the name is taken."""
+    message = f'{resource.qualified} "{name}" already exists'
+    return StatusError(409, "AlreadyExists", message, _details(resource, name))
+
+
+def conflict(
+    resource: resources.ResourceType, name: str, why: str, *, subresource: str = ""
+) -> StatusError:
+    """409: the object is not as the writer believed."""
+    suffix = f"/{subresource}" if subresource else ""
+    message = f'Operation cannot be fulfilled on {resource.qualified}{suffix} "{name}": {why}'
+    return StatusError(409, "Conflict", message, _details(resource, name, suffix))
+
+
+def stale(resource: resources.ResourceType, name: str) -> StatusError:
+    """409: the writer's resourceVersion is not the current one."""
+    why = (
+        "the object has been modified; please apply your changes to the latest version "
+        "and try again"
+    )
+    return conflict(resource, name, why)
+
+
+def bad_request(message: str) -> StatusError:
+    """400: the request cannot be understood."""
+    return StatusError(400, "BadRequest", message)
+
+
+def denied(resource: resources.ResourceType, name: str, why: str) -> StatusError:
+    """403: the request is understood and refused."""
+    message = f'{resource.qualified} "{name}" is forbidden: {why}'
+    return StatusError(403, "Forbidden", message, _details(resource, name))
+
+
+def expired(wanted: int, oldest: int) -> StatusError:
+    """410: the history no longer reaches back so far."""
+    return StatusError(410, "Expired", f"too old resource version: {wanted} ({oldest})")
+
+
+def unauthorized() -> StatusError:
+    """401: no token, or a wrong one."""
+    return StatusError(401, "Unauthorized", "Unauthorized")
+
+
+def unknown_path() -> StatusError:
+    """404: nothing is served there."""
+    message = "the server could not find the requested resource"
+    return StatusError(404, "NotFound", message, {})
+
+
+def method_not_allowed() -> StatusError:
+    """405: the resource does not know the verb."""
+    message = "the server does not allow this method on the requested resource"
+    return StatusError(405, "MethodNotAllowed", message, {})
+
+
+def unsupported_media_type(content_type: str, accepted: Sequence[str]) -> StatusError:
+    """415: the body is of a type that is not accepted."""
+    message = (
+        f"the body of the request was in an unknown format ({content_type}) - accepted media "
+        f"types include: {', '.join(accepted)}"
+    )
+    return StatusError(415, "UnsupportedMediaType", message)
+
+
+def too_large(limit: int) -> StatusError:
+    """413: the body is larger than the limit in bytes."""
+    message = f"Request entity too large: limit is {limit}"
+    return StatusError(413, "RequestEntityTooLarge", message)
+
+
+def success(details: dict[str, Any] | None = None, *, code: int | None = None) -> dict[str, Any]:
+    """A Status of success."""
+    status: dict[str, Any] = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+    }
+    if details:
+        status["details"] = details
+    return status | ({"code": code} if code is not None else {})

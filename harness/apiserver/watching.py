@@ -1,0 +1,99 @@
+"""The history of commits, as far back as it is kept, and what a watch with selectors sees of it."""
+
+import collections
+import dataclasses
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from harness.apiserver import resources, selectors, statuses, storing
+
+EventType = Literal["ADDED", "MODIFIED", "DELETED"]
+
+
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
+    """One commit: what became of one object."""
+
+    resource: resources.ResourceType
+    type: EventType
+    object: storing.Stored
+    """The new state; for DELETED the last one, with the version of the deletion."""
+    previous: storing.Stored | None
+
+
+class History:
+    """The newest commits of each resource, at most `limit` of each."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._commits: dict[resources.ResourceType, collections.deque[Commit]] = {}
+        self._dropped: dict[resources.ResourceType, int] = {}
+
+    def append(self, commit: Commit) -> None:
+        """Remember a commit, forgetting the oldest one when there are too many."""
+        commits = self._commits.setdefault(commit.resource, collections.deque())
+        commits.append(commit)
+        if len(commits) > self._limit:
+            self._dropped[commit.resource] = commits.popleft().object.resource_version
+
+    def compact(self, resource: resources.ResourceType) -> None:
+        """Forget all commits of a resource, so that every older resume is 410."""
+        commits = self._commits.get(resource)
+        if commits:
+            self._dropped[resource] = commits[-1].object.resource_version
+            commits.clear()
+
+    def after(self, resource: resources.ResourceType, version: int) -> list[Commit]:
+        """The commits after a version, oldest first; 410 when some of them are forgotten."""
+        dropped = self._dropped.get(resource, 0)
+        if version < dropped:
+            raise statuses.expired(version, dropped)
+        found: list[Commit] = []
+        for commit in reversed(self._commits.get(resource, ())):
+            if commit.object.resource_version <= version:
+                break
+            found.append(commit)
+        found.reverse()
+        return found
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which objects a list or a watch is about."""
+
+    resource: resources.ResourceType
+    namespace: str = ""
+    label: selectors.LabelSelector | None = None
+    field: selectors.FieldSelector | None = None
+
+    def has(self, stored: storing.Stored) -> bool:
+        """Whether the object is selected."""
+        if self.namespace and stored.namespace != self.namespace:
+            return False
+        if self.label is not None and not self.label(dict(stored.labels)):
+            return False
+        return self.field is None or self.field(stored.document())
+
+    def sees(self, commit: Commit) -> tuple[EventType, storing.Stored] | None:
+        """The commit as a watch of this selection sees it: what enters is ADDED, what leaves is DELETED."""
+        if self.namespace and commit.object.namespace != self.namespace:
+            return None
+        if self.label is None and self.field is None:
+            return commit.type, commit.object
+        before = commit.previous is not None and self.has(commit.previous)
+        now = commit.type != "DELETED" and self.has(commit.object)
+        match before, now:
+            case True, True:
+                return "MODIFIED", commit.object
+            case False, True:
+                return "ADDED", commit.object
+            case True, False:
+                return "DELETED", commit.object
+        return None
+
+    def sees_all(self, commits: list[Commit]) -> Iterator[tuple[EventType, storing.Stored]]:
+        """What the watch sees of several commits."""
+        for commit in commits:
+            if (seen := self.sees(commit)) is not None:
+                yield seen

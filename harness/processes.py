@@ -1,0 +1,162 @@
+"""Starting, stopping and outliving processes.
+
+Every process that the harness starts leads a group of its own, writes to a log file, and dies with the process that started it
+(also after SIGKILL of that one), so that nothing is left behind whatever happens.
+"""
+
+import ctypes
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+
+from harness import clocks, errors
+
+Condition = Callable[[], object]
+LOG_LINES_SHOWN = 12
+_PR_SET_PDEATHSIG = 1
+_KILL_TIMEOUT_S = 5.0
+
+
+class Process:
+    """A started process and its group."""
+
+    def __init__(self, name: str, child: "subprocess.Popen[bytes]", log: pathlib.Path) -> None:
+        self.name = name
+        self.log = log
+        self._child = child
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is also its group's."""
+        return self._child.pid
+
+    def poll(self) -> int | None:
+        """Its exit code (negative for a signal), None while it runs."""
+        return self._child.poll()
+
+    def wait(self, *, timeout_s: float) -> int | None:
+        """Its exit code once it has ended, None when it runs on after the timeout."""
+        try:
+            return self._child.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def stop(self, *, timeout_s: float) -> int:
+        """Ask the process to end, kill its group when it does not, and return its exit code."""
+        if self.poll() is None:
+            self._signal_leader(signal.SIGTERM)
+            self.wait(timeout_s=timeout_s)
+        return self.kill()
+
+    def kill(self) -> int:
+        """Kill whatever is left of the group and return the process's exit code."""
+        self._signal_group(signal.SIGKILL)
+        return self._child.wait(_KILL_TIMEOUT_S)
+
+    def last_words(self) -> str:
+        """The last lines of its log."""
+        try:
+            lines = self.log.read_text(errors="replace").splitlines()
+        except OSError:
+            return "(no log)"
+        return "\n".join(lines[-LOG_LINES_SHOWN:]) or "(it printed nothing)"
+
+    def _signal_leader(self, number: signal.Signals) -> None:
+        try:
+            os.kill(self.pid, number)
+        except ProcessLookupError:
+            return
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return
+
+
+def start(
+    name: str,
+    argv: Sequence[str],
+    *,
+    log: pathlib.Path,
+    env: Mapping[str, str] | None = None,
+    with_parent: bool = True,
+) -> Process:
+    """Start a process; its output goes to the log. ProcessError when it cannot be started."""
+    try:
+        with log.open("ab") as output:
+            child = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(env or {})},
+                start_new_session=True,
+                preexec_fn=die_with_parent if with_parent else None,  # noqa: PLW1509
+            )
+    except OSError as error:
+        raise errors.ProcessError(f"expected to start {name} ({argv[0]}): {error}") from error
+    return Process(name, child, log)
+
+
+def start_ready(
+    name: str,
+    argv: Sequence[str],
+    *,
+    log: pathlib.Path,
+    ready: pathlib.Path,
+    timeout_s: float,
+    with_parent: bool = True,
+) -> Process:
+    """Start a part of Flake Hunt and wait until its ready file is there; ProcessError with its last words when it ends first."""
+    process = start(name, [*argv, "--ready-file", str(ready)], log=log, with_parent=with_parent)
+
+    def is_ready() -> bool:
+        if process.poll() is not None and not ready.exists():
+            raise errors.ProcessError(
+                f"expected {name} to start, but it ended with exit code {process.poll()}. "
+                f"The end of {log}:\n{process.last_words()}"
+            )
+        return ready.exists()
+
+    try:
+        clocks.wait_until(is_ready, timeout_s=timeout_s, why=f"{name} to be ready")
+    except errors.HarnessError:
+        process.kill()
+        raise
+    return process
+
+
+def command(*arguments: str) -> list[str]:
+    """The command line of a part of Flake Hunt itself."""
+    return [sys.executable, "-m", "harness.cli.main", *arguments]
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the one that started it dies (Linux; elsewhere nothing)."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    except (OSError, AttributeError):
+        return
+
+
+def stop_event() -> threading.Event:
+    """An event that SIGTERM and SIGINT set; for the main thread of a stand-alone part."""
+    stopped = threading.Event()
+
+    def on_signal(number: int, frame: object) -> None:
+        del number, frame
+        stopped.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, on_signal)
+    return stopped
+
+
+def touch_ready(path: pathlib.Path) -> None:
+    """Say that this process is ready."""
+    path.touch()

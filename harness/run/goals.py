@@ -1,0 +1,60 @@
+"""When a run has done its work: counted from what the API server says, not from what anybody claims."""
+
+from typing import Any
+
+from harness import concurrency
+from harness.client import apis, informers
+
+
+class PodCounter:
+    """Counts the pods of the run's namespace, live: how many there are and how many are Running."""
+
+    def __init__(self, api: apis.Api, *, namespace: str) -> None:
+        self._guard = concurrency.lock("pod-counter")
+        self._running: set[str] = set()
+        self._present: set[str] = set()
+        self._informer = informers.Informer(
+            api, apis.PODS, namespace=namespace, name="pod-counter", handlers=[self]
+        )
+
+    def start(self) -> None:
+        """Begin to count."""
+        self._informer.start()
+
+    def stop(self) -> None:
+        """Count no more."""
+        self._informer.stop()
+
+    @property
+    def running(self) -> int:
+        """Pods that are Running now."""
+        return len(self._running)
+
+    @property
+    def present(self) -> int:
+        """Pods that exist now."""
+        return len(self._present)
+
+    def on_add(self, obj: dict[str, Any], *, initial: bool) -> None:
+        """A pod was created (or was there)."""
+        del initial
+        self._note(obj)
+
+    def on_update(self, old: dict[str, Any], new: dict[str, Any]) -> None:
+        """A pod was changed."""
+        del old
+        self._note(new)
+
+    def on_delete(self, last: dict[str, Any]) -> None:
+        """A pod is gone."""
+        uid = last["metadata"]["uid"]
+        with self._guard:
+            self._present.discard(uid)
+            self._running.discard(uid)
+
+    def _note(self, pod: dict[str, Any]) -> None:
+        uid = pod["metadata"]["uid"]
+        with self._guard:
+            self._present.add(uid)
+            if pod.get("status", {}).get("phase") == "Running":
+                self._running.add(uid)

@@ -1,0 +1,114 @@
+"""Resolves a scenario, a seed and the chosen subject into the plan of a run."""
+
+import importlib.metadata
+import pathlib
+import platform
+import secrets
+import subprocess
+from collections.abc import Sequence
+
+from harness import clocks, errors
+from harness.history import plans
+from harness.scenario import loading, specs
+from harness.subject import defects as known_defects
+from harness.traffic import launching
+
+SCHEDULER_NAME = "flake-hunt"
+OBSERVED = ["resourceclaims", "pods", "resourceslices"]
+_LIBRARIES = (
+    "locust",
+    "geventhttpclient",
+    "httptools",
+    "msgspec",
+    "pandas",
+    "numpy",
+    "cel-expr-python",
+)
+_GIT_TIMEOUT_S = 5
+_CHECKOUT = pathlib.Path(__file__).parents[2]
+
+
+def plan(
+    loaded: loading.Loaded, *, seed: int, defects: Sequence[str] = (), cluster: str = "embedded"
+) -> plans.Plan:
+    """Everything decided before the run begins; UsageError for what cannot be run."""
+    check_defects(defects)
+    scenario = loaded.scenario
+    run_id = secrets.token_hex(4)
+    return plans.Plan(
+        run_id=run_id,
+        scenario=scenario.name,
+        seed=seed,
+        subject="python",
+        defects=list(defects),
+        cluster=cluster,
+        namespace=f"flake-hunt-{run_id}",
+        boot_id=clocks.boot_id(),
+        created_wall_ns=clocks.wall_ns(),
+        requirements=_requirements(scenario),
+        expected_operations=[*launching.process_names(scenario.traffic), "kubelet"],
+        expected_steps=["scheduler", "claim-controller"],
+        resources=OBSERVED,
+        settings={**scenario.model_dump(mode="json"), "scheduler_name": SCHEDULER_NAME},
+        versions=versions(),
+    )
+
+
+def check_defects(names: Sequence[str]) -> None:
+    """UsageError for a defect that the Python subject does not have."""
+    known = known_defects.names()
+    for name in names:
+        if name not in known:
+            raise errors.UsageError(
+                f"expected a known defect, got {name!r}. Known defects: {', '.join(known)}"
+            )
+
+
+def folder_name(plan: plans.Plan) -> str:
+    """`<start>-<run id>`, the run directory's name inside its scenario's folder."""
+    start = clocks.wall_text(plan.created_wall_ns).replace("-", "").replace(":", "")
+    return f"{start}-{plan.run_id}"
+
+
+def versions() -> dict[str, str]:
+    """What ran: interpreter, platform, this program, its commit and the libraries that matter."""
+    found = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "flake-hunt": _version_of("flake-hunt"),
+        "commit": _commit(),
+    }
+    return found | {name: _version_of(name) for name in _LIBRARIES}
+
+
+def _requirements(scenario: specs.Scenario) -> plans.Requirements:
+    load = scenario.load
+    return plans.Requirements(
+        allocations_min=load.allocations_min,
+        pods_running_min=load.pods_running_min,
+        reuse_min=load.reuse_min,
+    )
+
+
+def _version_of(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _commit() -> str:
+    if not (_CHECKOUT / ".git").exists():
+        return "unknown (not a checkout)"
+    try:
+        answer = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12"],  # noqa: S607
+            cwd=_CHECKOUT,
+            capture_output=True,
+            text=True,
+            timeout=_GIT_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown (git did not answer)"
+    return answer.stdout.strip() or "unknown (no commit)"

@@ -1,0 +1,125 @@
+"""Starts and stops the processes of a run, and journals how each of them ended."""
+
+import dataclasses
+import pathlib
+from collections.abc import Mapping, Sequence
+
+from harness import clocks, errors, processes
+from harness.history import directories, records
+
+READY_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 15.0
+
+
+@dataclasses.dataclass(slots=True)
+class _Child:
+    name: str
+    process: processes.Process
+    ended: bool = False
+
+
+class Supervisor:
+    """The processes of one run and the journal of their starts and ends."""
+
+    def __init__(self, directory: directories.RunDirectory, *, run_id: str) -> None:
+        self._directory = directory
+        self._journal = records.Writer(directory.processes, process="run", run_id=run_id)
+        self._children: dict[str, _Child] = {}
+
+    def phase(self, name: str, *, detail: str = "") -> None:
+        """Journal that the run goes on to its next phase."""
+        self._journal.write(records.Phase(name=name, detail=detail, ts_ns=clocks.monotonic_ns()))
+
+    def start(
+        self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None
+    ) -> processes.Process:
+        """Start a process of the run; its output goes to logs/<name>.log."""
+        process = processes.start(name, list(argv), log=self._directory.log(name), env=env)
+        self._children[name] = _Child(name, process)
+        self._journal.write(
+            records.ProcessStarted(
+                process=name, pid=process.pid, argv=list(argv), ts_ns=clocks.monotonic_ns()
+            )
+        )
+        return process
+
+    def start_part(self, name: str, *arguments: str | pathlib.Path) -> None:
+        """Start a stand-alone part of Flake Hunt and wait until it says that it is ready."""
+        ready = self._directory.logs / f"{name}.ready"
+        self.start(name, processes.command(*map(str, arguments), "--ready-file", str(ready)))
+        self.wait_until(ready.exists, timeout_s=READY_TIMEOUT_S, why=f"{name} to be ready")
+
+    def wait_until(self, condition: processes.Condition, *, timeout_s: float, why: str) -> None:
+        """Wait for a condition while every process is alive; ProcessError when one has died."""
+
+        def came_true() -> bool:
+            if condition():
+                return True
+            self.require_alive()
+            return False
+
+        clocks.wait_until(came_true, timeout_s=timeout_s, why=why)
+
+    def require_alive(self, *, but: str = "") -> None:
+        """ProcessError when a process has ended that nobody had asked to, other than `but`."""
+        for child in self._children.values():
+            if child.ended or child.name == but:
+                continue
+            exit_code = child.process.poll()
+            if exit_code is not None:
+                self._ended(child, exit_code, expected=False)
+                raise errors.ProcessError(self._obituary(child, exit_code))
+
+    def finished(self, name: str) -> bool:
+        """Whether a process that ends by itself has ended; a non-zero exit code is journaled as unexpected."""
+        child = self._children[name]
+        exit_code = child.process.poll()
+        if exit_code is None:
+            return False
+        if not child.ended:
+            self._ended(child, exit_code, expected=exit_code == 0)
+        return True
+
+    def stop(self, name: str, *, timeout_s: float = STOP_TIMEOUT_S) -> None:
+        """Ask a process to end and see that it does; one that had died before is journaled as unexpected."""
+        child = self._children.get(name)
+        if child is None or child.ended:
+            return
+        died = child.process.poll()
+        exit_code = child.process.stop(timeout_s=timeout_s) if died is None else died
+        self._ended(child, exit_code, expected=died is None and exit_code == 0)
+
+    def stop_all(self, order: Sequence[str]) -> None:
+        """Stop every process that is left, in this order, unnamed ones last."""
+        for name in [*order, *[name for name in self._children if name not in order]]:
+            self.stop(name)
+
+    def kill_all(self) -> None:
+        """Leave nothing behind, without asking."""
+        for child in self._children.values():
+            if not child.ended:
+                child.process.kill()
+                self._ended(child, child.process.poll() or 0, expected=False)
+
+    def close(self) -> None:
+        """End the journal in order."""
+        self._journal.close()
+
+    def _ended(self, child: _Child, exit_code: int, *, expected: bool) -> None:
+        child.ended = True
+        self._journal.write(
+            records.ProcessEnded(
+                process=child.name,
+                pid=child.process.pid,
+                exit_code=exit_code,
+                expected=expected,
+                ts_ns=clocks.monotonic_ns(),
+            )
+        )
+
+    def _obituary(self, child: _Child, exit_code: int) -> str:
+        how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+        return (
+            f"expected {child.name} to live until the end of the run, but it ended with {how}: "
+            f"see {self._directory.log(child.name)}"
+        )
