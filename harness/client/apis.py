@@ -1,0 +1,264 @@
+"""The verbs of the Kubernetes API over any transport, with objects as plain decoded JSON."""
+
+import dataclasses
+import enum
+import urllib.parse
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from harness import errors
+from harness.client import transports
+
+Object = dict[str, Any]
+"""A decoded object; whoever shares it treats it as immutable."""
+_MESSAGE_CHARACTERS_MAX = 400
+WATCH_TIMEOUT_S = 300
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Resource:
+    """A resource that the harness talks about."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """`v1`, `resource.k8s.io/v1`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(
+        self, namespace: str | None = None, name: str | None = None, subresource: str | None = None
+    ) -> str:
+        """The URL path of the collection, of an object, or of its subresource."""
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        space = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
+        rest = "".join(f"/{part}" for part in (name, subresource) if part)
+        return f"{root}{space}/{self.plural}{rest}"
+
+
+NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+PODS = Resource("", "v1", "pods", "Pod", namespaced=True)
+EVENTS = Resource("", "v1", "events", "Event", namespaced=True)
+LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
+CLAIMS = Resource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", namespaced=True)
+CLAIM_TEMPLATES = Resource(
+    "resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate", namespaced=True
+)
+SLICES = Resource("resource.k8s.io", "v1", "resourceslices", "ResourceSlice", namespaced=False)
+DEVICE_CLASSES = Resource("resource.k8s.io", "v1", "deviceclasses", "DeviceClass", namespaced=False)
+BY_PLURAL = {
+    item.plural: item
+    for item in (
+        NAMESPACES,
+        NODES,
+        PODS,
+        EVENTS,
+        LEASES,
+        CLAIMS,
+        CLAIM_TEMPLATES,
+        SLICES,
+        DEVICE_CLASSES,
+    )
+}
+
+
+class PatchKind(enum.Enum):
+    """The content types of patches."""
+
+    JSON = "application/json-patch+json"
+    MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
+
+
+class ApiError(errors.HarnessError):
+    """The API server answered with a Status of failure."""
+
+    def __init__(self, code: int, reason: str, message: str) -> None:
+        super().__init__(f"{code} {reason}: {message[:_MESSAGE_CHARACTERS_MAX]}")
+        self.code, self.reason, self.message = code, reason, message
+
+    @property
+    def is_not_found(self) -> bool:
+        """There is no such object."""
+        return self.code == 404
+
+    @property
+    def is_conflict(self) -> bool:
+        """The object is not as the writer believed."""
+        return self.code == 409 and self.reason != "AlreadyExists"
+
+    @property
+    def is_already_exists(self) -> bool:
+        """The name is taken."""
+        return self.code == 409 and self.reason == "AlreadyExists"
+
+    @property
+    def is_gone(self) -> bool:
+        """The history no longer reaches back so far."""
+        return self.code == 410
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listing:
+    """A whole list and the version it was taken at."""
+
+    items: list[Object]
+    resource_version: str
+
+
+class Api:
+    """The verbs."""
+
+    def __init__(self, transport: transports.Transport) -> None:
+        self.transport = transport
+
+    def get(self, resource: Resource, name: str, *, namespace: str | None = None) -> Object:
+        """The object; ApiError 404 when there is none."""
+        return self._call("GET", resource.path(namespace, name))
+
+    def list(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+    ) -> Listing:
+        """The collection, in one consistent answer."""
+        query = {"labelSelector": label_selector} if label_selector else {}
+        listed = self._call("GET", _with_query(resource.path(namespace), query))
+        # Items of a list carry no kind of their own on a real server.
+        return Listing(listed.get("items") or [], listed["metadata"]["resourceVersion"])
+
+    def create(self, resource: Resource, obj: Object, *, namespace: str | None = None) -> Object:
+        """The object as it was stored."""
+        return self._call("POST", resource.path(namespace), obj)
+
+    def update(self, resource: Resource, obj: Object) -> Object:
+        """Replace all but the status."""
+        meta = obj["metadata"]
+        return self._call("PUT", resource.path(meta.get("namespace"), meta["name"]), obj)
+
+    def update_status(self, resource: Resource, obj: Object) -> Object:
+        """Replace the status."""
+        meta = obj["metadata"]
+        return self._call("PUT", resource.path(meta.get("namespace"), meta["name"], "status"), obj)
+
+    def patch(
+        self,
+        resource: Resource,
+        name: str,
+        patch: Any,
+        *,
+        namespace: str | None = None,
+        kind: PatchKind = PatchKind.MERGE,
+        subresource: str | None = None,
+        field_manager: str | None = None,
+        force: bool = False,
+    ) -> Object:
+        """Change a part of an object."""
+        query = {"fieldManager": field_manager} if field_manager else {}
+        if force:
+            query["force"] = "true"
+        path = _with_query(resource.path(namespace, name, subresource), query)
+        return self._call("PATCH", path, patch, content_type=kind.value)
+
+    def delete(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        uid: str | None = None,
+        grace_period_s: int | None = None,
+    ) -> Object:
+        """Begin or finish a deletion, of the object with this uid when one is given."""
+        options: Object = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        if uid is not None:
+            options["preconditions"] = {"uid": uid}
+        if grace_period_s is not None:
+            options["gracePeriodSeconds"] = grace_period_s
+        return self._call("DELETE", resource.path(namespace, name), options)
+
+    def bind(self, pod: Object, node_name: str) -> None:
+        """Assign a pod to a node."""
+        meta = pod["metadata"]
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {
+                "name": meta["name"],
+                "namespace": meta["namespace"],
+                "uid": meta["uid"],
+            },
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node_name},
+        }
+        self._call("POST", PODS.path(meta["namespace"], meta["name"], "binding"), binding)
+
+    def watch(
+        self,
+        resource: Resource,
+        *,
+        resource_version: str,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        timeout_s: int = WATCH_TIMEOUT_S,
+    ) -> transports.Watch:
+        """Every later change; ApiError when the server refuses."""
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(timeout_s),
+        }
+        if label_selector:
+            query["labelSelector"] = label_selector
+        path = _with_query(resource.path(namespace), query)
+        watch = self.transport.watch(transports.Request(method="GET", path=path))
+        if watch.status != 200:
+            raise to_error(watch.status, b"".join(watch))
+        return watch
+
+    def _call(
+        self, method: str, path: str, body: Any = None, *, content_type: str = "application/json"
+    ) -> Object:
+        request = transports.Request(
+            method=method,
+            path=path,
+            body=None if body is None else _encoder.encode(body),
+            content_type=content_type,
+        )
+        response = self.transport.send(request)
+        if response.status >= 400:
+            raise to_error(response.status, response.body)
+        decoded: Object = _decoder.decode(response.body)
+        return decoded
+
+
+def to_error(code: int, body: bytes) -> ApiError:
+    """The error that an answer of failure is."""
+    try:
+        status = _decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        status = None
+    if not isinstance(status, dict) or status.get("kind") != "Status":
+        text = body[:_MESSAGE_CHARACTERS_MAX].decode(errors="replace")
+        return ApiError(code, "", text or "(no body)")
+    return ApiError(
+        int(status.get("code") or code),
+        str(status.get("reason") or ""),
+        str(status.get("message") or ""),
+    )
+
+
+def _with_query(path: str, query: Mapping[str, str]) -> str:
+    return f"{path}?{urllib.parse.urlencode(query)}" if query else path

@@ -1,0 +1,183 @@
+"""A local copy of a collection that follows the API server: list, watch, resume, and list again after 410.
+
+Every change is delivered once and in order, on the informer's own thread. After a gap (410 Gone) a new list is compared
+with the copy: what is missing is delivered as a deletion of the last known state, as client-go's DeletedFinalStateUnknown.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import msgspec
+
+from harness import concurrency, errors
+from harness.client import apis, transports
+
+Object = apis.Object
+BACKOFF_FIRST_S = 0.05
+BACKOFF_MAX_S = 5.0
+
+
+class Handler(Protocol):
+    """Is told of every change, in order, on the informer's thread."""
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """The object is new; `initial` when it came with the first list."""
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """The object was changed."""
+
+    def on_delete(self, last: Object) -> None:
+        """The object is gone; its last known state."""
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: Object
+
+
+_events = msgspec.json.Decoder(_Event)
+
+
+def key_of(obj: Object) -> str:
+    """`namespace/name`, or the name alone."""
+    meta = obj["metadata"]
+    namespace = meta.get("namespace")
+    return f"{namespace}/{meta['name']}" if namespace else str(meta["name"])
+
+
+class Informer:
+    """Follows one collection."""
+
+    def __init__(
+        self,
+        api: apis.Api,
+        resource: apis.Resource,
+        *,
+        name: str,
+        handlers: Iterable[Handler],
+        namespace: str | None = None,
+        label_selector: str | None = None,
+    ) -> None:
+        self._api, self._resource, self._name = api, resource, name
+        self._handlers = tuple(handlers)
+        self._namespace, self._label_selector = namespace, label_selector
+        self._objects: dict[str, Object] = {}
+        self._guard = concurrency.lock(f"{name}.objects")
+        self._synced = concurrency.Event(f"{name}.synced")
+        self._stopped = concurrency.Event(f"{name}.stopped")
+        self._watch: transports.Watch | None = None
+        self._version = ""
+        self._thread: concurrency.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to follow."""
+        self._thread = concurrency.spawn(self._name, self._run)
+
+    def stop(self) -> None:
+        """End the watch and wait for the thread."""
+        self._stopped.set()
+        watch = self._watch
+        if watch is not None:
+            watch.close()
+        if self._thread is not None:
+            self._thread.join(BACKOFF_MAX_S * 2)
+
+    def wait_synced(self, *, timeout_s: float) -> None:
+        """Wait until the first list was delivered; ClusterError when it was not in time."""
+        if not self._synced.wait(timeout_s):
+            raise errors.ClusterError(
+                f"expected a first list of {self._resource.plural} within {timeout_s:g} s; none came. "
+                "Is the API server up, and may we list?"
+            )
+
+    def get(self, key: str) -> Object | None:
+        """The copy of an object."""
+        with self._guard:
+            return self._objects.get(key)
+
+    def objects(self) -> list[Object]:
+        """The copy of the collection."""
+        with self._guard:
+            return list(self._objects.values())
+
+    # -------------------------------------------------------------- following
+
+    def _run(self) -> None:
+        backoff_s = BACKOFF_FIRST_S
+        while not self._stopped.is_set():
+            try:
+                if not self._version:
+                    self._list()
+                self._follow()
+                backoff_s = BACKOFF_FIRST_S
+            except (transports.TransportError, apis.ApiError) as error:
+                if isinstance(error, apis.ApiError) and error.is_gone:
+                    self._version = ""  # what was missed is found by comparing a new list
+                    concurrency.step("informer.gap", informer=self._name)
+                self._stopped.wait(backoff_s)
+                backoff_s = min(backoff_s * 2, BACKOFF_MAX_S)
+
+    def _list(self) -> None:
+        listing = self._api.list(
+            self._resource, namespace=self._namespace, label_selector=self._label_selector
+        )
+        concurrency.step("informer.listed", informer=self._name, count=len(listing.items))
+        present = {key_of(obj): obj for obj in listing.items}
+        for key in [key for key in self._objects if key not in present]:
+            self._delete(key, self._objects[key])
+        for key, obj in present.items():
+            self._put(key, obj)
+        self._version = listing.resource_version
+        self._synced.set()
+
+    def _follow(self) -> None:
+        watch = self._watch = self._api.watch(
+            self._resource,
+            namespace=self._namespace,
+            label_selector=self._label_selector,
+            resource_version=self._version,
+        )
+        if self._stopped.is_set():
+            watch.close()
+        for line in watch:
+            self._receive(_events.decode(line))
+
+    def _receive(self, event: _Event) -> None:
+        obj = event.object
+        if event.type == "ERROR":
+            raise apis.ApiError(
+                int(obj.get("code") or 500), str(obj.get("reason")), str(obj.get("message"))
+            )
+        version = obj["metadata"]["resourceVersion"]
+        if event.type != "BOOKMARK":
+            key = key_of(obj)
+            concurrency.step(
+                "informer.event.received", informer=self._name, object=key, version=version
+            )
+            if event.type == "DELETED":
+                self._delete(key, obj)
+            else:
+                self._put(key, obj)
+        self._version = version
+
+    def _put(self, key: str, obj: Object) -> None:
+        with self._guard:
+            old = self._objects.get(key)
+            self._objects[key] = obj
+        if old is None:
+            self._tell(lambda handler: handler.on_add(obj, initial=not self._synced.is_set()))
+        elif old["metadata"]["uid"] != obj["metadata"]["uid"]:  # reborn unseen
+            self._tell(lambda handler: handler.on_delete(old))
+            self._tell(lambda handler: handler.on_add(obj, initial=False))
+        elif old["metadata"]["resourceVersion"] != obj["metadata"]["resourceVersion"]:
+            self._tell(lambda handler: handler.on_update(old, obj))
+
+    def _delete(self, key: str, last: Object) -> None:
+        with self._guard:
+            known = self._objects.pop(key, None)
+        if known is not None:
+            self._tell(lambda handler: handler.on_delete(last))
+
+    def _tell(self, call: Callable[[Handler], None]) -> None:
+        for handler in self._handlers:
+            call(handler)

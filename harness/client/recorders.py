@@ -1,0 +1,265 @@
+"""The recorder: writes down every commit that the API server makes known, as it comes (house rule 7).
+
+One watch for each resource, each on a thread of its own, one writer. At the end it waits until its watches have seen all that a final
+list shows, writes that list down too, and closes the journal. A gap is written down, never papered over.
+"""
+
+import dataclasses
+import pathlib
+import threading
+from typing import Literal, TypeAlias, cast
+
+import msgspec
+
+from harness import clocks, concurrency, errors, processes
+from harness.client import apis, transports
+from harness.history import directories, plans, records
+
+READY_TIMEOUT_S = 20.0
+CATCH_UP_TIMEOUT_S = 10.0
+_RETRY_S = 0.05
+Kind: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
+_CLUSTER_WIDE = ("resourceslices", "nodes", "deviceclasses")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How the recorder runs."""
+
+    kubeconfig: pathlib.Path
+    run_directory: pathlib.Path
+    """Its plan.json says what to record."""
+    ready_file: pathlib.Path | None = None
+
+
+class _Meta(msgspec.Struct):
+    resourceVersion: str  # noqa: N815 - the API's spelling
+    uid: str = ""
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _List(msgspec.Struct):
+    metadata: _Meta
+    items: list[msgspec.Raw]
+
+
+_events = msgspec.json.Decoder(_Event)
+_objects = msgspec.json.Decoder(_Object)
+_lists = msgspec.json.Decoder(_List)
+
+
+def run(options: Options) -> int:
+    """Record until SIGTERM; 0 when the journal was closed in order."""
+    stopped = processes.stop_event()
+    directory = directories.existing(options.run_directory)
+    plan = plans.read(directory.plan)
+    transport = transports.connect(options.kubeconfig)
+    writer = records.Writer(directory.observations, process="recorder", run_id=plan.run_id)
+    recorder = Recorder(apis.Api(transport), writer, plan=plan)
+    recorder.start()
+    if options.ready_file is not None:
+        processes.touch_ready(options.ready_file)
+    _wait(stopped, recorder)
+    recorder.finish()
+    writer.close()
+    return 0
+
+
+def _wait(stopped: threading.Event, recorder: "Recorder") -> None:
+    while not stopped.wait(0.2):
+        recorder.raise_failure()
+
+
+class Recorder:
+    """Records the resources of a plan."""
+
+    def __init__(self, api: apis.Api, writer: records.Writer, *, plan: plans.Plan) -> None:
+        guard = threading.Lock()
+        self._streams = [
+            _Stream(
+                api,
+                apis.BY_PLURAL[plural],
+                writer,
+                guard,
+                namespace=None if plural in _CLUSTER_WIDE else plan.namespace,
+            )
+            for plural in plan.resources
+        ]
+
+    def start(self) -> None:
+        """Take the first lists and begin to watch."""
+        for stream in self._streams:
+            stream.take_list("first")
+            stream.start()
+
+    def finish(self) -> None:
+        """Catch up with the server, take the final lists, and end."""
+        for stream in self._streams:
+            stream.finish()
+
+    def raise_failure(self) -> None:
+        """HarnessError when a stream has broken down."""
+        for stream in self._streams:
+            if stream.failure is not None:
+                raise errors.HarnessError(f"recording failed: {stream.failure}")
+
+
+class _Stream:
+    """The list and watch of one resource."""
+
+    def __init__(
+        self,
+        api: apis.Api,
+        resource: apis.Resource,
+        writer: records.Writer,
+        guard: threading.Lock,
+        *,
+        namespace: str | None,
+    ) -> None:
+        self._api, self._resource, self._namespace = api, resource, namespace
+        self._writer, self._guard = writer, guard
+        self._version = 0
+        self._live: dict[str, str] = {}
+        """uid -> resourceVersion of what is there, folded from what was written down."""
+        self._stopping = False
+        self._watch: transports.Watch | None = None
+        self._thread: concurrency.Thread | None = None
+        self.failure: str | None = None
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread = concurrency.spawn(f"record-{self._resource.plural}", self._run)
+
+    def take_list(self, purpose: Literal["first", "relist"]) -> None:
+        """Write a whole list down and go on from there."""
+        listed = self._get_list()
+        self._write_list(listed, purpose)
+        self._live = {meta.uid: meta.resourceVersion for meta in map(_meta, listed.items)}
+        self._version = int(listed.metadata.resourceVersion)
+
+    def finish(self) -> None:
+        """Wait until the watch has seen all that a list shows, and write that list down.
+
+        When it never does, the final list is written all the same: that it differs is evidence.
+        """
+        listed = self._get_list()
+        deadline = clocks.monotonic_ns() + int(CATCH_UP_TIMEOUT_S * 1e9)
+        while self._live != _versions(listed) and clocks.monotonic_ns() < deadline:
+            clocks.sleep(_RETRY_S)
+            listed = self._get_list()
+        self._stopping = True
+        if self._watch is not None:
+            self._watch.close()
+        if self._thread is not None:
+            self._thread.join(CATCH_UP_TIMEOUT_S)
+        self._write_list(listed, "final")
+
+    def _get_list(self) -> _List:
+        path = self._resource.path(self._namespace)
+        response = self._api.transport.send(transports.Request(method="GET", path=path))
+        if response.status != 200:
+            raise apis.to_error(response.status, response.body)
+        return _lists.decode(response.body)
+
+    def _write_list(self, listed: _List, purpose: Literal["first", "relist", "final"]) -> None:
+        now = clocks.monotonic_ns()
+        body: list[records.Body] = [
+            records.Listed(
+                resource=self._resource.plural,
+                purpose=purpose,
+                resource_version=int(listed.metadata.resourceVersion),
+                count=len(listed.items),
+                ts_ns=now,
+            )
+        ]
+        kind: Kind = "FINAL" if purpose == "final" else "LISTED"
+        body += [self._observation(kind, item, _meta(item), now) for item in listed.items]
+        self._write(body)
+
+    def _run(self) -> None:
+        while not self._stopping:
+            try:
+                self._follow()
+            except (transports.TransportError, apis.ApiError) as error:
+                if self._stopping:
+                    return
+                self._recover(error)
+            except (OSError, msgspec.MsgspecError) as error:
+                self.failure = f"{self._resource.plural}: {error!r}"
+                return
+
+    def _recover(self, error: errors.HarnessError) -> None:
+        if isinstance(error, apis.ApiError) and error.is_gone:
+            gap = records.Gap(
+                resource=self._resource.plural,
+                after_resource_version=self._version,
+                reason=str(error),
+                ts_ns=clocks.monotonic_ns(),
+            )
+            self._write([gap])
+            self.take_list("relist")
+            return
+        clocks.sleep(_RETRY_S)
+
+    def _follow(self) -> None:
+        watch = self._watch = self._api.watch(
+            self._resource, namespace=self._namespace, resource_version=str(self._version)
+        )
+        self._write(
+            [
+                records.Resumed(
+                    resource=self._resource.plural,
+                    resource_version=self._version,
+                    reason="watch opened",
+                    ts_ns=clocks.monotonic_ns(),
+                )
+            ]
+        )
+        for line in watch:
+            self._receive(line)
+
+    def _receive(self, line: bytes) -> None:
+        now = clocks.monotonic_ns()
+        event = _events.decode(line)
+        if event.type == "ERROR":
+            raise apis.to_error(500, bytes(event.object))
+        meta = _meta(event.object)
+        if event.type in ("ADDED", "MODIFIED", "DELETED"):
+            kind = cast("Kind", event.type)
+            self._write([self._observation(kind, event.object, meta, now)])
+            if kind == "DELETED":
+                self._live.pop(meta.uid, None)
+            else:
+                self._live[meta.uid] = meta.resourceVersion
+        self._version = int(meta.resourceVersion)
+
+    def _observation(
+        self, kind: Kind, item: msgspec.Raw, meta: _Meta, now: int
+    ) -> records.Observation:
+        return records.Observation(
+            resource=self._resource.plural,
+            type=kind,
+            resource_version=int(meta.resourceVersion),
+            ts_ns=now,
+            object=item,
+        )
+
+    def _write(self, body: list[records.Body]) -> None:
+        with self._guard:
+            self._writer.write_many(body)
+
+
+def _meta(item: msgspec.Raw) -> _Meta:
+    return _objects.decode(item).metadata
+
+
+def _versions(listed: _List) -> dict[str, str]:
+    return {meta.uid: meta.resourceVersion for meta in map(_meta, listed.items)}

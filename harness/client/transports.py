@@ -1,0 +1,204 @@
+"""How requests get to an API server: the one seam between those who talk to it and what carries their words.
+
+`Transport` is the seam; `HttpTransport` is HTTP/1.1 over sockets with one kept-alive connection for each calling thread. It never
+retries: a request that was sent and got no whole answer has an unknown outcome, and says so.
+"""
+
+import dataclasses
+import http.client
+import pathlib
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from harness import errors
+from harness.client import kubeconfigs
+
+CONNECT_TIMEOUT_S = 10.0
+WATCH_SILENCE_MAX_S = 600.0
+"""A watch asks the server to end it sooner; a longer silence means that the connection is dead."""
+_READ_BYTES = 256 * 1024
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One HTTP request."""
+
+    method: str
+    path: str
+    """With its query."""
+    body: bytes | None = None
+    content_type: str = "application/json"
+    timeout_s: float = 30.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Response:
+    """One whole HTTP answer."""
+
+    status: int
+    body: bytes
+
+
+class TransportError(errors.HarnessError):
+    """No whole answer came. `sent` is False only when the request certainly never left."""
+
+    def __init__(self, message: str, *, sent: bool) -> None:
+        super().__init__(message)
+        self.sent = sent
+
+
+class Watch(Protocol):
+    """An answer that goes on: iterate over its lines, close it from any thread."""
+
+    status: int
+
+    def __iter__(self) -> Iterator[bytes]:
+        """One line for each event, until the server or `close` ends it; TransportError when it breaks."""
+
+    def close(self) -> None:
+        """End it now."""
+
+
+class Transport(Protocol):
+    """Carries requests to one API server."""
+
+    def send(self, request: Request) -> Response:
+        """The answer; TransportError when there is none."""
+
+    def watch(self, request: Request) -> Watch:
+        """An open watch, or one whose status is an error and whose only line is the Status."""
+
+    def close(self) -> None:
+        """End what can be ended."""
+
+
+def connect(kubeconfig: pathlib.Path) -> Transport:
+    """The transport to the server of a kubeconfig; nothing is sent yet."""
+    return HttpTransport(kubeconfigs.load(kubeconfig))
+
+
+class HttpTransport:
+    """HTTP/1.1 over sockets."""
+
+    def __init__(self, endpoint: kubeconfigs.Endpoint, *, user_agent: str = "flake-hunt") -> None:
+        self._endpoint = endpoint
+        self._local = threading.local()
+        self._headers = {"Accept": "application/json", "User-Agent": user_agent}
+        if endpoint.token:
+            self._headers["Authorization"] = f"Bearer {endpoint.token}"
+
+    def send(self, request: Request) -> Response:
+        """The answer; TransportError when there is none."""
+        connection = self._connection()
+        connection.timeout = request.timeout_s
+        if connection.sock is None:
+            self._open(connection)
+        connection.sock.settimeout(request.timeout_s)
+        try:
+            connection.request(
+                request.method,
+                self._endpoint.prefix + request.path,
+                body=request.body,
+                headers=self._headers_for(request),
+            )
+            response = connection.getresponse()
+            return Response(response.status, response.read())
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise TransportError(
+                f"{request.method} {request.path}: sent, but no whole answer came ({error!r})",
+                sent=True,
+            ) from error
+
+    def watch(self, request: Request) -> Watch:
+        """An open watch on a connection of its own."""
+        connection = self._new_connection()
+        self._open(connection)
+        connection.sock.settimeout(WATCH_SILENCE_MAX_S)
+        try:
+            connection.request(
+                request.method,
+                self._endpoint.prefix + request.path,
+                headers=self._headers_for(request),
+            )
+            return _HttpWatch(connection, connection.getresponse())
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            message = f"{request.method} {request.path}: no answer came ({error!r})"
+            raise TransportError(message, sent=True) from error
+
+    def close(self) -> None:
+        """Close the calling thread's connection; the others go with their threads."""
+        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+
+    def _headers_for(self, request: Request) -> Mapping[str, str]:
+        if request.body is None:
+            return self._headers
+        return {**self._headers, "Content-Type": request.content_type}
+
+    def _connection(self) -> http.client.HTTPConnection:
+        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._new_connection()
+        return connection
+
+    def _new_connection(self) -> http.client.HTTPConnection:
+        endpoint = self._endpoint
+        context = kubeconfigs.shared_context(endpoint)
+        if context is None:
+            return http.client.HTTPConnection(
+                endpoint.host, endpoint.port, timeout=CONNECT_TIMEOUT_S
+            )
+        return http.client.HTTPSConnection(
+            endpoint.host, endpoint.port, timeout=CONNECT_TIMEOUT_S, context=context
+        )
+
+    def _open(self, connection: http.client.HTTPConnection) -> None:
+        try:
+            connection.connect()
+        except OSError as error:
+            where = f"{self._endpoint.host}:{self._endpoint.port}"
+            raise TransportError(
+                f"expected an API server at {where}, but: {error}", sent=False
+            ) from error
+        connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+class _HttpWatch:
+    """A chunked answer, read as it comes."""
+
+    def __init__(
+        self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse
+    ) -> None:
+        self._connection, self._response = connection, response
+        self._socket: socket.socket | None = connection.sock
+        self._closed = False
+        self.status = response.status
+
+    def __iter__(self) -> Iterator[bytes]:
+        rest = b""
+        try:
+            while data := self._response.read1(_READ_BYTES):
+                *lines, rest = (rest + data).split(b"\n")
+                yield from lines
+            if rest.strip():
+                yield rest
+        except (OSError, ValueError, AttributeError, http.client.HTTPException) as error:
+            if not self._closed:
+                raise TransportError(f"the watch broke off ({error!r})", sent=True) from error
+        finally:
+            self._connection.close()
+
+    def close(self) -> None:
+        """End it now: a read that is under way returns."""
+        self._closed = True
+        if self._socket is None:
+            return
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return  # it had ended already
