@@ -39,6 +39,8 @@ def apply(
 ) -> Document:
     """The live document with the applied configuration; 409 with causes when another applier disagrees."""
     wanted = _fields(resource, applied, "")
+    if not wanted.get("f:metadata"):
+        wanted.pop("f:metadata", None)  # an empty map is nobody's
     entries = copy.deepcopy(live.get("metadata", {}).get("managedFields", []))
     mine, others = _split(entries, manager, subresource)
     _settle_conflicts(live, applied, wanted, others, force=force)

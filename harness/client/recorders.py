@@ -129,7 +129,7 @@ class _Stream:
         self._version = 0
         self._live: dict[str, str] = {}
         """uid -> resourceVersion of what is there, folded from what was written down."""
-        self._stopping = False
+        self._stopping = threading.Event()
         self._watch: transports.Watch | None = None
         self._thread: concurrency.Thread | None = None
         self.failure: str | None = None
@@ -155,7 +155,7 @@ class _Stream:
         while self._live != _versions(listed) and clocks.monotonic_ns() < deadline:
             clocks.sleep(_RETRY_S)
             listed = self._get_list()
-        self._stopping = True
+        self._stopping.set()
         if self._watch is not None:
             self._watch.close()
         if self._thread is not None:
@@ -185,11 +185,11 @@ class _Stream:
         self._write(body)
 
     def _run(self) -> None:
-        while not self._stopping:
+        while not self._stopping.is_set():
             try:
                 self._follow()
             except (transports.TransportError, apis.ApiError) as error:
-                if self._stopping:
+                if self._stopping.is_set():
                     return
                 self._recover(error)
             except (OSError, msgspec.MsgspecError) as error:

@@ -1,0 +1,6 @@
+"""`flake-hunt hunt`."""
+
+import typer
+
+
+def add_to(app: typer.Typer) -> None: ...

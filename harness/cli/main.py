@@ -1,0 +1,64 @@
+"""The entry point: builds the command and turns every end into a message and an exit code."""
+
+import os
+import sys
+
+import typer
+
+from harness import errors
+from harness.cli import clusters, hunting, parts, running
+
+INTERRUPTED = 130
+USAGE = 2
+EPILOG = (
+    "Exit codes: 0 valid, 10 invalid (a violation was found), 20 unknown, 2 usage, 1 harness error."
+)
+
+app = typer.Typer(
+    name="flake-hunt",
+    help="Did a Kubernetes scheduler ever give one device to two claims?",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+hunting.add_to(app)
+running.add_to(app)
+clusters.add_to(app)
+parts.add_to(app)
+
+
+def main() -> None:
+    """Run the command and exit."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        code = app(standalone_mode=False)
+    except errors.HarnessError as error:
+        return _complain(str(error), type(error).exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        return _complain("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except typer.Exit as ending:
+        return int(ending.exit_code)
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        context = getattr(error, "ctx", None)
+        hint = f"\nTry: {context.command_path} --help" if context is not None else ""
+        return _complain(error.format_message() + hint, USAGE)
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"flake-hunt: {message}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    main()

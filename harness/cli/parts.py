@@ -1,0 +1,156 @@
+"""The parts of a run, each stand-alone: apiserver, scheduler, claim-controller, kubelet, record."""
+
+import pathlib
+from typing import Annotated
+
+import typer
+
+_PANEL = "Parts, each stand-alone"
+Kubeconfig = Annotated[
+    pathlib.Path,
+    typer.Option("--kubeconfig", help="How to reach the API server.", envvar="KUBECONFIG"),
+]
+ReadyFile = Annotated[
+    pathlib.Path | None,
+    typer.Option("--ready-file", help="Create this file when ready to work.", hidden=True),
+]
+Namespace = Annotated[
+    str | None, typer.Option("--namespace", "-n", help="Only this namespace (default: all).")
+]
+Defects = Annotated[
+    list[str] | None,
+    typer.Option("--defect", help="Switch a known defect on (may be repeated)."),
+]
+Settings = Annotated[
+    pathlib.Path | None,
+    typer.Option("--settings", help="JSON: seed, switch_interval_s, binders, backoff_…, pauses."),
+]
+Steps = Annotated[
+    pathlib.Path | None, typer.Option("--steps", help="Record every named step in this file.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (apiserver, scheduler, claim_controller, kubelet):
+        app.command(rich_help_panel=_PANEL)(command)
+    app.command(rich_help_panel=_PANEL, hidden=True)(record)
+
+
+def apiserver(
+    kubeconfig: Annotated[
+        pathlib.Path,
+        typer.Option("--kubeconfig", help="Write a kubeconfig for kubectl here (TLS, mode 0600)."),
+    ],
+    plain_kubeconfig: Annotated[
+        pathlib.Path | None,
+        typer.Option("--plain-kubeconfig", help="Write one for plain HTTP on loopback here."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="A loopback address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="For plain HTTP; 0 takes a free one.")] = 0,
+    tls_port: Annotated[int, typer.Option(help="For TLS; 0 takes a free one.")] = 0,
+    watch_history: Annotated[
+        int, typer.Option(help="Commits of each resource that a watch can resume from.")
+    ] = 100_000,
+    ready_file: ReadyFile = None,
+) -> int:
+    """The embedded API server, until SIGTERM or Ctrl-C."""
+    from harness.apiserver import running
+
+    return running.serve(
+        running.Options(
+            kubeconfig=kubeconfig,
+            plain_kubeconfig=plain_kubeconfig,
+            host=host,
+            port=port,
+            tls_port=tls_port,
+            watch_history=watch_history,
+            ready_file=ready_file,
+        )
+    )
+
+
+def scheduler(
+    kubeconfig: Kubeconfig,
+    scheduler_name: Annotated[
+        str, typer.Option(help="Schedule the pods with this spec.schedulerName.")
+    ] = "flake-hunt",
+    namespace: Namespace = None,
+    defect: Defects = None,
+    settings: Settings = None,
+    steps: Steps = None,
+    ready_file: ReadyFile = None,
+) -> int:
+    """The Python DRA scheduler against any kubeconfig."""
+    from harness.subject import running
+
+    return running.run_scheduler(
+        running.Options(
+            kubeconfig=kubeconfig,
+            scheduler_name=scheduler_name,
+            namespace=namespace,
+            defects=tuple(defect or ()),
+            settings=settings,
+            steps=steps,
+            ready_file=ready_file,
+        )
+    )
+
+
+def claim_controller(
+    kubeconfig: Kubeconfig,
+    namespace: Namespace = None,
+    defect: Defects = None,
+    settings: Settings = None,
+    steps: Steps = None,
+    ready_file: ReadyFile = None,
+) -> int:
+    """The Python ResourceClaim controller against any kubeconfig."""
+    from harness.subject import running
+
+    return running.run_claim_controller(
+        running.Options(
+            kubeconfig=kubeconfig,
+            namespace=namespace,
+            defects=tuple(defect or ()),
+            settings=settings,
+            steps=steps,
+            ready_file=ready_file,
+        )
+    )
+
+
+def kubelet(
+    kubeconfig: Kubeconfig,
+    namespace: Namespace = None,
+    operations: Annotated[
+        pathlib.Path | None, typer.Option(help="Journal the changing calls here.")
+    ] = None,
+    run_id: Annotated[str, typer.Option(hidden=True)] = "",
+    ready_file: ReadyFile = None,
+) -> int:
+    """The kubelets of all fake nodes against any kubeconfig."""
+    from harness.cluster import kubelets
+
+    return kubelets.run(
+        kubelets.Options(
+            kubeconfig=kubeconfig,
+            namespace=namespace,
+            operations=operations,
+            run_id=run_id,
+            ready_file=ready_file,
+        )
+    )
+
+
+def record(
+    kubeconfig: Kubeconfig,
+    run_directory: Annotated[pathlib.Path, typer.Option(help="Its plan.json says what.")],
+    ready_file: ReadyFile = None,
+) -> int:
+    """Write down every commit that the API server makes known."""
+    from harness.client import recorders
+
+    return recorders.run(
+        recorders.Options(kubeconfig=kubeconfig, run_directory=run_directory, ready_file=ready_file)
+    )

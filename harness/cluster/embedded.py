@@ -1,0 +1,69 @@
+"""The embedded cluster: Flake Hunt's own API server as a process on loopback."""
+
+import dataclasses
+import pathlib
+
+from harness import processes
+
+READY_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 10.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedCluster:
+    """An API server process and its kubeconfigs."""
+
+    name: str
+    kubeconfig: pathlib.Path
+    """Plain HTTP: the harness's processes save the cost of TLS on loopback."""
+    user_kubeconfig: pathlib.Path
+    process: processes.Process
+
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self.process.poll() is None
+
+    def down(self) -> None:
+        """Stop the process."""
+        self.process.stop(timeout_s=STOP_TIMEOUT_S)
+        self.kubeconfig.unlink(missing_ok=True)
+        self.user_kubeconfig.unlink(missing_ok=True)
+
+
+def up(name: str, directory: pathlib.Path) -> EmbeddedCluster:
+    """Start the server and wait until it answers."""
+    return start(name, directory, with_parent=True)
+
+
+def start(
+    name: str,
+    directory: pathlib.Path,
+    *,
+    with_parent: bool,
+    port: int = 0,
+    tls_port: int = 0,
+) -> EmbeddedCluster:
+    """Start the server; one that is not `with_parent` outlives the process that starts it."""
+    plain, user = directory / "kubeconfig-plain", directory / "kubeconfig"
+    ready = directory / "apiserver.ready"
+    ready.unlink(missing_ok=True)
+    argv = processes.command(
+        "apiserver",
+        "--kubeconfig",
+        str(user),
+        "--plain-kubeconfig",
+        str(plain),
+        "--port",
+        str(port),
+        "--tls-port",
+        str(tls_port),
+    )
+    process = processes.start_ready(
+        "apiserver",
+        argv,
+        log=directory / "apiserver.log",
+        ready=ready,
+        timeout_s=READY_TIMEOUT_S,
+        with_parent=with_parent,
+    )
+    return EmbeddedCluster(name=name, kubeconfig=plain, user_kubeconfig=user, process=process)
