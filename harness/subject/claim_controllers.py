@@ -1,0 +1,394 @@
+"""The ResourceClaim controller: claims for templates, reservations of gone pods, deallocation, deletion.
+
+After kube-controller-manager's resourceclaim controller (features F1 to F10 of dra.md section 3). Keys `pod:namespace/name` and
+`claim:namespace/name` are synchronised by several workers; every sync starts from the informers' state, and whatever
+fails is tried again.
+"""
+
+import collections
+import dataclasses
+from typing import Any
+
+from harness import concurrency
+from harness.client import apis, informers, transports
+from harness.subject import claims, created_claims, work_queues
+
+Object = dict[str, Any]
+FIELD_MANAGER = "ResourceClaimController"
+SYNC_TIMEOUT_S = 30.0
+DELETED_PODS_MAX = 500
+_NAME_BASE_MAX = 57
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to control."""
+
+    namespace: str | None = None
+    """None: all namespaces."""
+    workers: int = 4
+
+
+class ClaimController:
+    """Keeps claims and pods in step."""
+
+    def __init__(self, api: apis.Api, options: Options) -> None:
+        self._api, self._options = api, options
+        self._queue = work_queues.WorkQueue("claim-controller.queue")
+        self._guard = concurrency.lock("claim-controller.indexes")
+        self._users: dict[str, set[str]] = collections.defaultdict(set)
+        self._deleted_pods: collections.OrderedDict[str, None] = collections.OrderedDict()
+        self._created = created_claims.CreatedClaims()
+        self._threads: list[concurrency.Thread] = []
+        self._templates = self._informer(apis.CLAIM_TEMPLATES, _TemplateEvents(self))
+        self._claims = self._informer(apis.CLAIMS, self._created, _ClaimEvents(self))
+        self._pods = self._informer(apis.PODS, _PodEvents(self))
+
+    def start(self) -> None:
+        """Follow the API server, then begin to work; ClusterError when it does not answer."""
+        for informer in (self._templates, self._claims, self._pods):
+            informer.start()
+            informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
+        for index in range(self._options.workers):
+            self._threads.append(concurrency.spawn(f"controller-{index}", self._work))
+
+    def stop(self) -> None:
+        """Finish what is being worked on, and end every thread."""
+        self._queue.close()
+        for thread in self._threads:
+            thread.join()
+        for informer in (self._pods, self._claims, self._templates):
+            informer.stop()
+
+    def _informer(
+        self, resource: apis.Resource, *handlers: informers.Handler
+    ) -> informers.Informer:
+        return informers.Informer(
+            self._api,
+            resource,
+            name=f"informer-{resource.plural}",
+            handlers=handlers,
+            namespace=self._options.namespace,
+        )
+
+    # ---------------------------------------------------------------------- events
+
+    def on_pod(self, pod: Object) -> None:
+        """A pod with claims is new or was changed."""
+        if not claims.entries_of(pod):
+            return
+        key = informers.key_of(pod)
+        with self._guard:
+            for claim_key in claims.known_claim_keys(pod):
+                self._users[claim_key].add(key)
+        if claims.is_done(pod) or claims.is_deleting(pod):
+            self._enqueue_claims_of(pod)
+        if self._needs_work(pod):
+            self._queue.add(f"pod:{key}")
+
+    def on_pod_gone(self, pod: Object) -> None:
+        """A pod is gone: whatever was reserved for it is free."""
+        with self._guard:
+            self._deleted_pods[claims.uid_of(pod)] = None
+            while len(self._deleted_pods) > DELETED_PODS_MAX:
+                self._deleted_pods.popitem(last=False)
+            for claim_key in claims.known_claim_keys(pod):
+                self._users[claim_key].discard(informers.key_of(pod))
+                if not self._users[claim_key]:
+                    del self._users[claim_key]
+        self._enqueue_claims_of(pod)
+
+    def on_claim(self, key: str) -> None:
+        """A claim is new, was changed or is gone; its pods may need work too."""
+        self._queue.add(f"claim:{key}")
+        with self._guard:
+            users = list(self._users.get(key, ()))
+        for pod_key in users:
+            pod = self._pods.get(pod_key)
+            if pod is not None and self._needs_work(pod):
+                self._queue.add(f"pod:{pod_key}")
+
+    def on_template(self) -> None:
+        """A template has come: pods may have waited for it."""
+        for pod in self._pods.objects():
+            self.on_pod(pod)
+
+    def _enqueue_claims_of(self, pod: Object) -> None:
+        for key in claims.known_claim_keys(pod):
+            self._queue.add(f"claim:{key}")
+
+    def _needs_work(self, pod: Object) -> bool:
+        """A claim is missing, or the pod was bound by hand before its claims were reserved for it."""
+        if claims.is_done(pod) or claims.is_deleting(pod):
+            return False
+        recorded = claims.recorded_names(pod)
+        for entry in claims.entries_of(pod):
+            if "resourceClaimName" in entry:
+                continue
+            if entry["name"] not in recorded or self._is_lost(pod, recorded[entry["name"]]):
+                return True
+        return bool(pod["spec"].get("nodeName")) and any(self._unreserved_claims(pod))
+
+    def _is_lost(self, pod: Object, name: str | None) -> bool:
+        """Whether the recorded claim is not there, or not the pod's."""
+        if name is None:
+            return False
+        claim = self._created.get(f"{pod['metadata']['namespace']}/{name}")
+        return claim is None or not claims.is_for(claim, pod)
+
+    # --------------------------------------------------------------------- workers
+
+    def _work(self) -> None:
+        while True:
+            try:
+                key = self._queue.get()
+            except concurrency.Closed:
+                return
+            self._queue.done(key, failed=not self._sync(key))
+
+    def _sync(self, key: str) -> bool:
+        kind, _, name = key.partition(":")
+        try:
+            if kind == "pod":
+                self._sync_pod(name)
+            else:
+                self._sync_claim(name)
+        except (apis.ApiError, transports.TransportError) as error:
+            concurrency.step("controller.failed", key=key, reason=str(error))
+            return False
+        return True
+
+    # ------------------------------------------------------------------------ pods
+
+    def _sync_pod(self, key: str) -> None:
+        pod = self._pods.get(key)
+        if pod is None or claims.is_done(pod) or claims.is_deleting(pod):
+            return
+        recorded = claims.recorded_names(pod)
+        names = {
+            entry["name"]: self._claim_for(pod, entry, recorded.get(entry["name"]))
+            for entry in claims.entries_of(pod)
+            if "resourceClaimTemplateName" in entry
+        }
+        if names and names != recorded:
+            self._record(pod, names)
+        if pod["spec"].get("nodeName"):
+            for claim in self._unreserved_claims(pod):
+                self._api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
+
+    def _claim_for(self, pod: Object, entry: Object, recorded: str | None) -> str:
+        """The name of the claim generated for this entry: recorded, found, or created now."""
+        if recorded is not None and not self._is_lost(pod, recorded):
+            return recorded
+        found = self._find_generated(pod, entry["name"])
+        claim = found or self._create(pod, entry)
+        return str(claim["metadata"]["name"])
+
+    def _find_generated(self, pod: Object, entry_name: str) -> Object | None:
+        """A claim that an earlier sync created but could not record."""
+        for claim in self._created.owned_by(claims.uid_of(pod)):
+            annotations = claim["metadata"].get("annotations", {})
+            if annotations.get(claims.POD_CLAIM_NAME) == entry_name:
+                return claim
+        return None
+
+    def _create(self, pod: Object, entry: Object) -> Object:
+        namespace = pod["metadata"]["namespace"]
+        key = f"{namespace}/{entry['resourceClaimTemplateName']}"
+        template = self._templates.get(key)
+        if template is None:
+            raise apis.ApiError(404, "NotFound", f"resourceclaimtemplate {key} is not there yet")
+        claim = self._api.create(
+            apis.CLAIMS, generated_claim(pod, entry["name"], template), namespace=namespace
+        )
+        self._created.add(claim)
+        concurrency.step(
+            "controller.claim.created", claim=claims.uid_of(claim), pod=claims.uid_of(pod)
+        )
+        return claim
+
+    def _record(self, pod: Object, names: dict[str, str]) -> None:
+        """All claims of the pod in one write, forced: nobody else owns the field."""
+        meta = pod["metadata"]
+        statuses = [{"name": name, "resourceClaimName": claim} for name, claim in names.items()]
+        patch = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {key: meta[key] for key in ("name", "namespace", "uid")},
+            "status": {"resourceClaimStatuses": statuses},
+        }
+        self._api.patch(
+            apis.PODS,
+            meta["name"],
+            patch,
+            namespace=meta["namespace"],
+            kind=apis.PatchKind.APPLY,
+            subresource="status",
+            field_manager=FIELD_MANAGER,
+            force=True,
+        )
+
+    def _unreserved_claims(self, pod: Object) -> list[Object]:
+        """Allocated claims of a bound pod that are not reserved for it."""
+        found = [self._claims.get(key) for key in claims.known_claim_keys(pod)]
+        return [
+            claim
+            for claim in found
+            if claim is not None
+            and claims.allocation_of(claim)
+            and not claims.is_deleting(claim)
+            and not claims.is_reserved_for(claim, pod)
+        ]
+
+    # ---------------------------------------------------------------------- claims
+
+    def _sync_claim(self, key: str) -> None:
+        claim = self._claims.get(key)
+        if claim is None:
+            return
+        reservations = claims.reservations_of(claim)
+        valid = [entry for entry in reservations if self._is_valid(claim, entry)]
+        if len(valid) < len(reservations) or (not valid and claims.is_deleting(claim)):
+            claim = self._release(claim, valid)
+        if not valid and not claims.is_deleting(claim) and self._is_orphan(claim):
+            meta = claim["metadata"]
+            self._delete(meta["name"], meta["namespace"], meta["uid"])
+
+    def _is_valid(self, claim: Object, entry: Object) -> bool:
+        """Whether the pod that the claim is reserved for may still run."""
+        if entry.get("resource") != "pods" or entry.get("apiGroup"):
+            return True  # somebody else's business
+        if entry["uid"] in self._deleted_pods:
+            return False
+        namespace = claim["metadata"]["namespace"]
+        pod = self._pods.get(f"{namespace}/{entry['name']}")
+        if pod is None:
+            pod = self._live_pod(entry["name"], namespace)
+        return pod is not None and claims.uid_of(pod) == entry["uid"] and not claims.is_done(pod)
+
+    def _live_pod(self, name: str, namespace: str) -> Object | None:
+        """The informer may be behind: only the API server can say that a pod is gone."""
+        try:
+            return self._api.get(apis.PODS, name, namespace=namespace)
+        except apis.ApiError as error:
+            if error.is_not_found:
+                return None
+            raise
+
+    def _release(self, claim: Object, valid: list[Object]) -> Object:
+        """Drop reservations; with the last one the allocation, and then the finalizer."""
+        if valid or not claims.has_finalizer(claim):
+            if len(valid) == len(claims.reservations_of(claim)):
+                return claim
+            return self._api.update_status(
+                apis.CLAIMS, claims.with_status(claim, reservedFor=valid or None)
+            )
+        if claims.allocation_of(claim) or claims.reservations_of(claim):
+            claim = self._api.update_status(
+                apis.CLAIMS,
+                claims.with_status(claim, reservedFor=None, allocation=None, devices=None),
+            )
+            concurrency.step("controller.deallocated", claim=claims.uid_of(claim))
+        finalizers = [name for name in claim["metadata"]["finalizers"] if name != claims.FINALIZER]
+        return self._api.update(apis.CLAIMS, claims.with_metadata(claim, finalizers=finalizers))
+
+    def _is_orphan(self, claim: Object) -> bool:
+        """Whether it was generated for a pod that is done or was replaced."""
+        owner = claims.controller_uid(claim)
+        if owner is None or claims.POD_CLAIM_NAME not in claim["metadata"].get("annotations", {}):
+            return False
+        reference = next(
+            item for item in claim["metadata"]["ownerReferences"] if item.get("controller")
+        )
+        pod = self._pods.get(f"{claim['metadata']['namespace']}/{reference['name']}")
+        return pod is not None and (claims.uid_of(pod) != owner or claims.is_done(pod))
+
+    def _delete(self, name: str, namespace: str, uid: str) -> None:
+        try:
+            self._api.delete(apis.CLAIMS, name, namespace=namespace, uid=uid)
+        except apis.ApiError as error:
+            if not error.is_not_found:
+                raise
+
+
+def generated_claim(pod: Object, entry_name: str, template: Object) -> Object:
+    """The claim to create for an entry of a pod that names a template."""
+    meta, wanted = pod["metadata"], template["spec"].get("metadata") or {}
+    return {
+        "apiVersion": apis.CLAIMS.api_version,
+        "kind": apis.CLAIMS.kind,
+        "metadata": {
+            "generateName": _name_base(meta["name"], entry_name),
+            "labels": wanted.get("labels") or {},
+            "annotations": {**(wanted.get("annotations") or {}), claims.POD_CLAIM_NAME: entry_name},
+            "ownerReferences": [
+                {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "name": meta["name"],
+                    "uid": meta["uid"],
+                    "controller": True,
+                    "blockOwnerDeletion": True,
+                }
+            ],
+        },
+        "spec": template["spec"]["spec"],
+    }
+
+
+def _name_base(pod_name: str, entry_name: str) -> str:
+    """`<pod>-<entry>-`, both shortened in proportion when that is too long for a generated name."""
+    base = f"{pod_name}-{entry_name}-"
+    if len(base) <= _NAME_BASE_MAX:
+        return base
+    room = _NAME_BASE_MAX - 2
+    pod_room = room * len(pod_name) // (len(pod_name) + len(entry_name))
+    return f"{pod_name[:pod_room]}-{entry_name[: room - pod_room]}-"
+
+
+class _PodEvents:
+    def __init__(self, controller: ClaimController) -> None:
+        self._controller = controller
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        del initial
+        self._controller.on_pod(obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        del old
+        self._controller.on_pod(new)
+
+    def on_delete(self, last: Object) -> None:
+        self._controller.on_pod_gone(last)
+
+
+class _ClaimEvents:
+    def __init__(self, controller: ClaimController) -> None:
+        self._controller = controller
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        del initial
+        self._controller.on_claim(informers.key_of(obj))
+
+    def on_update(self, old: Object, new: Object) -> None:
+        del old
+        self._controller.on_claim(informers.key_of(new))
+
+    def on_delete(self, last: Object) -> None:
+        self._controller.on_claim(informers.key_of(last))
+
+
+class _TemplateEvents:
+    def __init__(self, controller: ClaimController) -> None:
+        self._controller = controller
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        del obj
+        if not initial:
+            self._controller.on_template()
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Templates do not change."""
+
+    def on_delete(self, last: Object) -> None:
+        """What was made from it stays."""

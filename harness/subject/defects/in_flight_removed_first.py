@@ -1,0 +1,18 @@
+"""A mutant of the fix of root cause B: the two moves in the wrong order."""
+
+from harness.subject import plugins
+
+Object = plugins.Object
+
+
+class RemovedFirstPlugin(plugins.DynamicResources):
+    """The claim leaves the in-flight claims before the assume cache knows its allocation.
+
+    Between the two the device is in neither, whatever the gather compares. Never shipped: a mutant that shows why the order of the
+    deferred calls in bindClaim matters (dra.md 1.3, i).
+    """
+
+    def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:
+        if was_planned and written is not None:
+            self._in_flight.remove(uid)
+        self._assume(uid, written)

@@ -1,0 +1,40 @@
+"""Claims whose allocation is decided but may not be visible in the assume cache yet (upstream: inFlightAllocations)."""
+
+from typing import Any
+
+from harness import concurrency
+from harness.subject import claims
+
+Object = dict[str, Any]
+
+
+class InFlightClaims:
+    """Claims with their planned allocation, by uid."""
+
+    def __init__(self) -> None:
+        self._guard = concurrency.lock("in-flight")
+        self._claims: dict[str, Object] = {}
+
+    def add(self, claim: Object) -> None:
+        """From Reserve: the planned allocation counts from now on."""
+        uid = claims.uid_of(claim)
+        with self._guard:
+            self._claims[uid] = claim
+        for device in claims.exclusive_devices(claims.allocation_of(claim)):
+            concurrency.step("in-flight.added", claim=uid, device=device)
+
+    def remove(self, uid: str) -> bool:
+        """Count it no more; False when it was not there."""
+        with self._guard:
+            known = self._claims.pop(uid, None)
+        concurrency.step("in-flight.removed", claim=uid, found=known is not None)
+        return known is not None
+
+    def __contains__(self, uid: str) -> bool:
+        with self._guard:
+            return uid in self._claims
+
+    def listed(self) -> list[Object]:
+        """The claims in flight at this moment."""
+        with self._guard:
+            return list(self._claims.values())

@@ -1,0 +1,73 @@
+"""Which node may run a pod, or use a device: node selectors, labels and cordons. Pure functions."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Object = dict[str, Any]
+_OPERATORS: dict[str, Callable[[str | None, Sequence[str]], bool]] = {
+    "In": lambda value, values: value in values,
+    "NotIn": lambda value, values: value not in values,
+    "Exists": lambda value, _: value is not None,
+    "DoesNotExist": lambda value, _: value is None,
+    "Gt": lambda value, values: value is not None and int(value) > int(values[0]),
+    "Lt": lambda value, values: value is not None and int(value) < int(values[0]),
+}
+
+
+def admits(node: Object, pod: Object) -> bool:
+    """Whether the node takes the pod at all, devices aside: not cordoned, not tainted, and the pod wants it."""
+    spec, labels = node.get("spec", {}), node["metadata"].get("labels", {})
+    if spec.get("unschedulable") or any(_blocks(taint, pod) for taint in spec.get("taints") or ()):
+        return False
+    wanted = pod["spec"].get("nodeSelector") or {}
+    return all(labels.get(key) == value for key, value in wanted.items())
+
+
+def is_placed_on(place: Object, node: Object) -> bool:
+    """Whether the nodeName, nodeSelector or allNodes of a slice (or device) includes the node."""
+    if place.get("nodeName"):
+        return bool(place["nodeName"] == node["metadata"]["name"])
+    if place.get("nodeSelector"):
+        return selects(place["nodeSelector"], node)
+    return bool(place.get("allNodes"))
+
+
+def selects(selector: Object | None, node: Object) -> bool:
+    """Whether a NodeSelector selects the node: any term, all its expressions; None selects every node."""
+    if selector is None:
+        return True
+    return any(_term_selects(term, node) for term in selector.get("nodeSelectorTerms") or ())
+
+
+def only(node_name: str) -> Object:
+    """The NodeSelector of one node, as allocations of node-local devices carry it."""
+    field = {"key": "metadata.name", "operator": "In", "values": [node_name]}
+    return {"nodeSelectorTerms": [{"matchFields": [field]}]}
+
+
+def _term_selects(term: Object, node: Object) -> bool:
+    labels = node["metadata"].get("labels", {})
+    fields = {"metadata.name": node["metadata"]["name"]}
+    checks = [(labels, item) for item in term.get("matchExpressions") or ()]
+    checks += [(fields, item) for item in term.get("matchFields") or ()]
+    return bool(checks) and all(
+        _OPERATORS[item["operator"]](known.get(item["key"]), item.get("values") or ())
+        for known, item in checks
+    )
+
+
+def _blocks(taint: Object, pod: Object) -> bool:
+    if taint["effect"] == "PreferNoSchedule":
+        return False
+    return not any(_tolerates(item, taint) for item in pod["spec"].get("tolerations") or ())
+
+
+def _tolerates(toleration: Object, taint: Object) -> bool:
+    if toleration.get("effect") not in (None, "", taint["effect"]):
+        return False
+    if toleration.get("operator") == "Exists":
+        return toleration.get("key") in (None, "", taint["key"])
+    return bool(
+        toleration.get("key") == taint["key"]
+        and toleration.get("value", "") == taint.get("value", "")
+    )

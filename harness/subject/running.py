@@ -1,0 +1,143 @@
+"""The scheduler and the claim controller as stand-alone processes, until SIGTERM or Ctrl-C."""
+
+import contextlib
+import dataclasses
+import pathlib
+import sys
+from collections.abc import Iterator
+from typing import Protocol
+
+import msgspec
+
+from harness import concurrency, errors, processes, seeds
+from harness.client import apis, transports
+from harness.subject import claim_controllers, defects, recording, schedulers
+
+
+class Pauses(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Seeded pauses at named steps."""
+
+    probability: float = 0.0
+    pause_s_max: float = 0.005
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings file (JSON)."""
+
+    seed: int = 0
+    run_id: str = ""
+    switch_interval_s: float | None = None
+    """sys.setswitchinterval; None leaves CPython's."""
+    binders: int = 32
+    backoff_initial_s: float = 1.0
+    backoff_max_s: float = 10.0
+    pauses: Pauses = Pauses()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to run a part of the subject."""
+
+    kubeconfig: pathlib.Path
+    scheduler_name: str = "flake-hunt"
+    namespace: str | None = None
+    defects: tuple[str, ...] = ()
+    settings: pathlib.Path | None = None
+    steps: pathlib.Path | None = None
+    ready_file: pathlib.Path | None = None
+
+
+class _Part(Protocol):
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+def run_scheduler(options: Options) -> int:
+    """Schedule until told to end; UsageError for unusable options, ClusterError when the API server does not answer."""
+    settings = read_settings(options.settings)
+    parts = defects.parts(options.defects)
+    with _api(options) as api, _listening("scheduler", options, settings):
+        scheduler = schedulers.Scheduler(
+            api,
+            schedulers.Options(
+                scheduler_name=options.scheduler_name,
+                namespace=options.namespace,
+                binders=settings.binders,
+                backoff_initial_s=settings.backoff_initial_s,
+                backoff_max_s=settings.backoff_max_s,
+                seed=settings.seed,
+            ),
+            parts,
+        )
+        _run(scheduler, options)
+    return 0
+
+
+def run_claim_controller(options: Options) -> int:
+    """Control claims until told to end; errors as above."""
+    settings = read_settings(options.settings)
+    defects.parts(
+        options.defects
+    )  # none of them changes the controller yet, but a wrong name is an error
+    with _api(options) as api, _listening("claim-controller", options, settings):
+        chosen = claim_controllers.Options(namespace=options.namespace)
+        _run(claim_controllers.ClaimController(api, chosen), options)
+    return 0
+
+
+def read_settings(path: pathlib.Path | None) -> Settings:
+    """The settings, or the defaults; UsageError when the file is wrong."""
+    if path is None:
+        return Settings()
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Settings)
+    except (OSError, msgspec.DecodeError) as error:
+        raise errors.UsageError(f"{path}: expected a settings file in JSON ({error})") from error
+
+
+def _run(part: _Part, options: Options) -> None:
+    stopped = processes.stop_event()
+    part.start()
+    if options.ready_file is not None:
+        processes.touch_ready(options.ready_file)
+    stopped.wait()
+    part.stop()
+
+
+@contextlib.contextmanager
+def _api(options: Options) -> Iterator[apis.Api]:
+    transport = transports.connect(options.kubeconfig)
+    try:
+        yield apis.Api(transport)
+    finally:
+        transport.close()
+
+
+@contextlib.contextmanager
+def _listening(process: str, options: Options, settings: Settings) -> Iterator[None]:
+    """Record steps and pause at them as the settings say; a small switch interval lets threads race."""
+    if settings.switch_interval_s is not None:
+        sys.setswitchinterval(settings.switch_interval_s)
+    recorder = None
+    listeners: list[concurrency.StepListener] = []
+    if options.steps is not None:
+        recorder = recording.StepRecorder(options.steps, process=process, run_id=settings.run_id)
+        listeners.append(recorder)
+    if settings.pauses.probability:
+        listeners.append(_pausing(process, settings))
+    concurrency.listen(concurrency.fan_out(*listeners) if listeners else None)
+    try:
+        yield
+    finally:
+        concurrency.listen(None)
+        if recorder is not None:
+            recorder.close()
+
+
+def _pausing(process: str, settings: Settings) -> concurrency.StepListener:
+    return concurrency.pausing(
+        stream=seeds.Seeds(settings.seed).stream("pauses", process),
+        probability=settings.pauses.probability,
+        pause_s_max=settings.pauses.pause_s_max,
+    )

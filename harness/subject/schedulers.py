@@ -1,0 +1,317 @@
+"""The scheduler: one thread decides, many threads bind, as in kube-scheduler.
+
+One scheduling thread takes pod after pod: pre-filter, filter node by node, reserve, and hands it to a binding thread, which writes
+to the API server (pre-bind, bind). The first node that fits is taken, in natural order, and the first free devices on it: all
+racing pods want the same device.
+"""
+
+import dataclasses
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from harness import concurrency
+from harness.client import apis, informers, transports
+from harness.subject import (
+    allocated_devices,
+    allocators,
+    assume_caches,
+    claims,
+    expressions,
+    gathering,
+    in_flight,
+    inventories,
+    nodes,
+    plugins,
+    queues,
+)
+
+Object = dict[str, Any]
+SYNC_TIMEOUT_S = 30.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Parts:
+    """The classes that the scheduler is put together from; known defects replace one of them."""
+
+    assume_cache: type[assume_caches.AssumeCache] = assume_caches.AssumeCache
+    allocated_devices: type[allocated_devices.AllocatedDevices] = allocated_devices.AllocatedDevices
+    gatherer: type[gathering.Gatherer] = gathering.Gatherer
+    plugin: type[plugins.DynamicResources] = plugins.DynamicResources
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to schedule."""
+
+    scheduler_name: str = "flake-hunt"
+    namespace: str | None = None
+    """None: all namespaces."""
+    binders: int = 32
+    backoff_initial_s: float = 1.0
+    backoff_max_s: float = 10.0
+    seed: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Binding:
+    queued: queues.QueuedPod
+    attempt: plugins.Attempt
+    node_name: str
+
+
+class Scheduler:
+    """Schedules the pods that name it."""
+
+    def __init__(self, api: apis.Api, options: Options, parts: Parts | None = None) -> None:
+        parts = parts or Parts()
+        self._api, self._options = api, options
+        allocated = parts.allocated_devices()
+        flight = in_flight.InFlightClaims()
+        self._inventory = inventories.Inventory()
+        self._cache = parts.assume_cache([allocated, _ClaimEvents(self)])
+        self._plugin = parts.plugin(
+            api,
+            cache=self._cache,
+            in_flight_claims=flight,
+            gatherer=parts.gatherer(allocated, flight),
+            inventory=self._inventory,
+            classes=self._device_classes,
+            choices=random.Random(options.seed),
+        )
+        self._queue = queues.SchedulingQueue(
+            gate=self._plugin.pre_enqueue,
+            backoff_initial_s=options.backoff_initial_s,
+            backoff_max_s=options.backoff_max_s,
+        )
+        self._bindings: concurrency.Queue[_Binding] = concurrency.Queue("bindings")
+        self._threads: list[concurrency.Thread] = []
+        self._node_order: list[Object] | None = None
+        self._make_informers()
+
+    # ------------------------------------------------------------------- life cycle
+
+    def start(self) -> None:
+        """Follow the API server, then begin to schedule; ClusterError when it does not answer."""
+        for informer in self._informers:
+            informer.start()
+            informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
+        self._spawn("scheduling", self._schedule_all)
+        for index in range(self._options.binders):
+            self._spawn(f"binder-{index}", self._bind_all)
+
+    def stop(self) -> None:
+        """Take no new pod, finish the bindings, and end every thread."""
+        self._queue.close()
+        self._threads[0].join()
+        self._bindings.close()
+        for thread in self._threads[1:]:
+            thread.join()
+        for informer in self._informers:
+            informer.stop()
+
+    def _spawn(self, name: str, target: Any) -> None:
+        self._threads.append(concurrency.spawn(name, target))
+
+    def _make_informers(self) -> None:
+        """Pods come last: their claims, nodes and devices are known when the first one is met."""
+        namespace = self._options.namespace
+        followed: list[tuple[apis.Resource, Sequence[informers.Handler]]] = [
+            (apis.NODES, [_NodeEvents(self)]),
+            (apis.DEVICE_CLASSES, [_NodeEvents(self)]),
+            (apis.SLICES, [self._inventory, _NodeEvents(self)]),
+            (apis.CLAIMS, [self._cache]),
+            (apis.PODS, [_PodEvents(self)]),
+        ]
+        self._informers = [
+            informers.Informer(
+                self._api,
+                resource,
+                name=f"informer-{resource.plural}",
+                handlers=handlers,
+                namespace=namespace if resource.namespaced else None,
+            )
+            for resource, handlers in followed
+        ]
+
+    # --------------------------------------------------------------------- events
+
+    def is_mine(self, pod: Object) -> bool:
+        """Whether the pod is to be scheduled here, and still needs it."""
+        spec = pod["spec"]
+        return bool(
+            spec.get("schedulerName") == self._options.scheduler_name
+            and not spec.get("nodeName")
+            and not claims.is_deleting(pod)
+            and not spec.get("schedulingGates")
+            and not claims.is_done(pod)
+        )
+
+    def on_pod(self, pod: Object) -> None:
+        """A pod is new or was changed."""
+        if self.is_mine(pod):
+            self._queue.put(pod)
+        else:
+            self._queue.remove(pod)
+
+    def on_pod_gone(self, pod: Object) -> None:
+        """A pod is gone."""
+        self._queue.remove(pod)
+
+    def on_claim(self, key: str, *, freed: bool) -> None:
+        """A claim was changed; `freed` when its devices are no longer allocated."""
+        if freed:
+            self._queue.move_all()
+        self._queue.move_users(key)
+
+    def on_world(self) -> None:
+        """Nodes, classes or slices were changed."""
+        self._node_order = None
+        self._queue.move_all()
+
+    # --------------------------------------------------------------- scheduling thread
+
+    def _schedule_all(self) -> None:
+        while True:
+            try:
+                queued = self._queue.pop()
+            except concurrency.Closed:
+                return
+            self._schedule(queued)
+
+    def _schedule(self, queued: queues.QueuedPod) -> None:
+        concurrency.step("scheduling.started", pod=queued.uid, attempt=queued.attempts)
+        try:
+            attempt = self._plugin.pre_filter(queued.pod)
+            node, allocations = self._find_node(attempt)
+        except plugins.Unschedulable as reason:
+            concurrency.step("scheduling.unschedulable", pod=queued.uid, reason=str(reason))
+            self._queue.failed(queued, unschedulable=True)
+            return
+        self._plugin.reserve(attempt, allocations)
+        concurrency.step("reserve.done", pod=queued.uid, node=node["metadata"]["name"])
+        self._bindings.put(_Binding(queued, attempt, node["metadata"]["name"]))
+
+    def _find_node(self, attempt: plugins.Attempt) -> tuple[Object, list[Object]]:
+        try:
+            for node in self._nodes():
+                if nodes.admits(node, attempt.pod):
+                    allocations = self._plugin.filter(attempt, node)
+                    if allocations is not None:
+                        return node, allocations
+        except (expressions.SelectorError, allocators.AllocationError) as error:
+            raise plugins.Unschedulable(str(error)) from error
+        self._give_up_one_allocation(attempt)
+        raise plugins.Unschedulable("cannot allocate all claims")
+
+    def _give_up_one_allocation(self, attempt: plugins.Attempt) -> None:
+        try:
+            self._plugin.post_filter(attempt)
+        except (apis.ApiError, transports.TransportError) as error:
+            concurrency.step(
+                "post-filter.failed", pod=claims.uid_of(attempt.pod), reason=str(error)
+            )
+
+    def _nodes(self) -> list[Object]:
+        """In natural order: worker-2 before worker-10."""
+        order = self._node_order
+        if order is None:
+            found = self._informers[0].objects()
+            order = sorted(
+                found, key=lambda node: (len(node["metadata"]["name"]), node["metadata"]["name"])
+            )
+            self._node_order = order
+        return order
+
+    def _device_classes(self) -> dict[str, Object]:
+        return {item["metadata"]["name"]: item for item in self._informers[1].objects()}
+
+    # ---------------------------------------------------------------- binding threads
+
+    def _bind_all(self) -> None:
+        while True:
+            try:
+                binding = self._bindings.get()
+            except concurrency.Closed:
+                return
+            self._bind(binding)
+
+    def _bind(self, binding: _Binding) -> None:
+        uid = binding.queued.uid
+        try:
+            self._plugin.pre_bind(binding.attempt)
+            concurrency.step("bind.started", pod=uid)
+            self._api.bind(binding.attempt.pod, binding.node_name)
+        except (plugins.BindingError, apis.ApiError, transports.TransportError) as error:
+            concurrency.step("bind.failed", pod=uid, reason=str(error))
+            self._plugin.unreserve(binding.attempt)
+            self._queue.failed(binding.queued, unschedulable=False)
+        else:
+            # It stays in flight until the informer sees it bound: an older event of it must not queue it again.
+            concurrency.step("bind.done", pod=uid, node=binding.node_name)
+
+
+class _PodEvents:
+    """Pods into the queue and out of it."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        del initial
+        self._scheduler.on_pod(obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        del old
+        self._scheduler.on_pod(new)
+
+    def on_delete(self, last: Object) -> None:
+        self._scheduler.on_pod_gone(last)
+
+
+class _ClaimEvents:
+    """Queueing hints of claims: pods are looked at again when something came that they may have waited for."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        del initial
+        self._scheduler.on_claim(informers.key_of(obj), freed=False)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        if old.get("status") == new.get("status"):
+            return  # the finalizer, or labels
+        freed = claims.allocation_of(old) is not None and claims.allocation_of(new) is None
+        self._scheduler.on_claim(informers.key_of(new), freed=freed)
+
+    def on_delete(self, last: Object) -> None:
+        freed = claims.allocation_of(last) is not None
+        self._scheduler.on_claim(informers.key_of(last), freed=freed)
+
+
+class _NodeEvents:
+    """Nodes, classes and slices: any change may let any pod in."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        del obj, initial
+        self._scheduler.on_world()
+
+    def on_update(self, old: Object, new: Object) -> None:
+        without_version = [
+            {
+                **item,
+                "status": None,
+                "metadata": {**item["metadata"], "resourceVersion": "", "managedFields": None},
+            }
+            for item in (old, new)
+        ]
+        if without_version[0] != without_version[1]:  # a heartbeat moves nobody
+            self._scheduler.on_world()
+
+    def on_delete(self, last: Object) -> None:
+        del last
+        self._scheduler.on_world()

@@ -1,0 +1,78 @@
+"""A work queue of keys, as client-go's: a key that waits is not added twice, and is never worked on by two workers at once."""
+
+import collections
+import heapq
+
+from harness import concurrency
+
+RETRY_FIRST_S = 0.005
+RETRY_MAX_S = 10.0
+
+
+class WorkQueue:
+    """Keys to be synchronised."""
+
+    def __init__(self, name: str) -> None:
+        self._changed = concurrency.condition(name)
+        self._waiting: collections.deque[str] = collections.deque()
+        self._dirty: set[str] = set()
+        self._working: set[str] = set()
+        self._retries: list[tuple[float, str]] = []
+        self._failures: dict[str, int] = {}
+        self._closed = False
+
+    def add(self, key: str) -> None:
+        """Have the key worked on (again)."""
+        with self._changed:
+            self._add(key)
+
+    def get(self) -> str:
+        """Take a key, waiting for one; raise concurrency.Closed at the end."""
+        with self._changed:
+            while not self._closed:
+                wait_s = self._flush()
+                if self._waiting:
+                    key = self._waiting.popleft()
+                    self._dirty.discard(key)
+                    self._working.add(key)
+                    return key
+                self._changed.wait(wait_s)
+        raise concurrency.Closed
+
+    def done(self, key: str, *, failed: bool = False) -> None:
+        """Give the key back; a failed one comes again after a wait that doubles each time."""
+        with self._changed:
+            self._working.discard(key)
+            if key in self._dirty:
+                self._waiting.append(key)
+                self._changed.notify()
+            if failed:
+                self._retry(key)
+            else:
+                self._failures.pop(key, None)
+
+    def close(self) -> None:
+        """End every get."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _add(self, key: str) -> None:
+        if key in self._dirty:
+            return
+        self._dirty.add(key)
+        if key not in self._working:
+            self._waiting.append(key)
+            self._changed.notify()
+
+    def _retry(self, key: str) -> None:
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        wait_s = min(RETRY_FIRST_S * 2 ** (failures - 1), RETRY_MAX_S)
+        heapq.heappush(self._retries, (concurrency.monotonic_s() + wait_s, key))
+        self._changed.notify()
+
+    def _flush(self) -> float | None:
+        now_s = concurrency.monotonic_s()
+        while self._retries and self._retries[0][0] <= now_s:
+            self._add(heapq.heappop(self._retries)[1])
+        return self._retries[0][0] - now_s if self._retries else None
