@@ -35,7 +35,7 @@ class Parts:
     """The classes that the scheduler is put together from; known defects replace one of them."""
 
     assume_cache: type[assume_caches.AssumeCache] = assume_caches.AssumeCache
-    allocated_devices: type[allocated_devices.AllocatedDevices] = allocated_devices.AllocatedDevices
+    allocated: type[allocated_devices.AllocatedDevices] = allocated_devices.AllocatedDevices
     gatherer: type[gathering.Gatherer] = gathering.Gatherer
     plugin: type[plugins.DynamicResources] = plugins.DynamicResources
 
@@ -66,7 +66,7 @@ class Scheduler:
     def __init__(self, api: apis.Api, options: Options, parts: Parts | None = None) -> None:
         parts = parts or Parts()
         self._api, self._options = api, options
-        allocated = parts.allocated_devices()
+        allocated = parts.allocated()
         flight = in_flight.InFlightClaims()
         self._inventory = inventories.Inventory()
         self._cache = parts.assume_cache([allocated, _ClaimEvents(self)])

@@ -39,7 +39,7 @@ _KNOWN = {
     ),
     "gather-not-atomic": Defect("gatherer", gather_not_atomic.NotAtomicGatherer),
     "in-flight-removed-first": Defect("plugin", in_flight_removed_first.RemovedFirstPlugin),
-    "revision-bumped-late": Defect("allocated_devices", revision_bumped_late.BumpedLateDevices),
+    "revision-bumped-late": Defect("allocated", revision_bumped_late.BumpedLateDevices),
     "revision-compared-early": Defect("gatherer", revision_compared_early.ComparedEarlyGatherer),
 }
 
