@@ -84,9 +84,10 @@ def start(
     *,
     log: pathlib.Path,
     env: Mapping[str, str] | None = None,
+    folder: pathlib.Path | None = None,
     with_parent: bool = True,
 ) -> Process:
-    """Start a process; its output goes to the log. ProcessError when it cannot be started."""
+    """Start a process in a folder (None: here); its output goes to the log. ProcessError when it cannot be started."""
     try:
         with log.open("ab") as output:
             child = subprocess.Popen(
@@ -94,6 +95,7 @@ def start(
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                cwd=folder,
                 env={**os.environ, **(env or {})},
                 start_new_session=True,
                 preexec_fn=die_with_parent if with_parent else None,  # noqa: PLW1509

@@ -17,35 +17,61 @@ class _Meta(msgspec.Struct):
     resourceVersion: str = ""  # noqa: N815 - the API's spelling
 
 
-class _Answer(msgspec.Struct):
+class _Object(msgspec.Struct):
+    """What matters of a body, sent or received."""
+
     metadata: _Meta = msgspec.field(default_factory=_Meta)
     reason: str = ""
 
 
-_answers = msgspec.json.Decoder(_Answer)
+_objects = msgspec.json.Decoder(_Object)
+
+
+class Journal:
+    """One process's operations, numbered; any thread may write."""
+
+    def __init__(self, writer: records.Writer) -> None:
+        self._writer = writer
+        self._guard = concurrency.lock("journal")
+        self._numbers = itertools.count(1)
+
+    def next_op(self) -> int:
+        """The number of a new operation."""
+        return next(self._numbers)
+
+    def write(self, record: records.Body) -> None:
+        """Append a record."""
+        with self._guard:
+            self._writer.write(record)
+
+    def close(self) -> None:
+        """End the journal in order."""
+        with self._guard:
+            self._writer.close()
 
 
 class JournalingTransport:
     """Another transport, with every changing call in a journal."""
 
-    def __init__(self, inner: transports.Transport, writer: records.Writer) -> None:
-        self._inner, self._writer = inner, writer
-        self._guard = concurrency.lock("journal")
-        self._numbers = itertools.count(1)
+    def __init__(
+        self, inner: transports.Transport, journal: Journal, *, user: str | None = None
+    ) -> None:
+        """`user`: the logical process that calls; the calling thread's name when None."""
+        self._inner, self._journal, self._user = inner, journal, user
+        self._retired = 0
 
     def send(self, request: transports.Request) -> transports.Response:
         """Journal, send, journal."""
         if request.method not in _VERBS:
             return self._inner.send(request)
-        op = next(self._numbers)
-        self._write(self._invocation(op, request))
+        op = self._journal.next_op()
+        self._journal.write(self._invocation(op, request))
         try:
             response = self._inner.send(request)
         except transports.TransportError as error:
-            outcome = outcomes.of_error(error)
-            self._write(records.Completion(op=op, outcome=outcome, ts_ns=clocks.monotonic_ns()))
+            self._abandon(op, outcomes.of_error(error))
             raise
-        self._write(_completion(op, response))
+        self._journal.write(_completion(op, response))
         return response
 
     def watch(self, request: transports.Request) -> transports.Watch:
@@ -56,12 +82,25 @@ class JournalingTransport:
         """Close the transport; the journal is its owner's to close."""
         self._inner.close()
 
+    @property
+    def user(self) -> str:
+        """The logical process; a new one after a call whose outcome nobody knows (house rule 5)."""
+        name = self._user or concurrency.current_thread_name()
+        return f"{name}.{self._retired}" if self._retired else name
+
+    def _abandon(self, op: int, outcome: records.Outcome) -> None:
+        self._journal.write(records.Completion(op=op, outcome=outcome, ts_ns=clocks.monotonic_ns()))
+        if outcome == "unknown":
+            self._retired += 1
+
     def _invocation(self, op: int, request: transports.Request) -> records.Invocation:
         namespace, resource, name = describe_path(request.path)
+        if not name and request.body:
+            name = _objects.decode(request.body).metadata.name
         verb = "bind" if resource.endswith("/binding") else _VERBS[request.method]
         return records.Invocation(
             op=op,
-            user=concurrency.current_thread_name(),
+            user=self.user,
             verb=verb,
             resource=resource,
             namespace=namespace,
@@ -69,16 +108,12 @@ class JournalingTransport:
             ts_ns=clocks.monotonic_ns(),
         )
 
-    def _write(self, record: records.Body) -> None:
-        with self._guard:
-            self._writer.write(record)
-
 
 def _completion(op: int, response: transports.Response) -> records.Completion:
     try:
-        answer = _answers.decode(response.body)
+        answer = _objects.decode(response.body)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        answer = _Answer()
+        answer = _Object()
     return records.Completion(
         op=op,
         outcome=outcomes.of_status(response.status),

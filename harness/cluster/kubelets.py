@@ -40,18 +40,20 @@ def run(options: Options) -> int:
     """Play kubelet until SIGTERM."""
     stopped = processes.stop_event()
     transport = transports.connect(options.kubeconfig)
-    writer = None
+    journal = None
     if options.operations is not None:
-        writer = records.Writer(options.operations, process="kubelet", run_id=options.run_id)
-        transport = journaling.JournalingTransport(transport, writer)
+        journal = journaling.Journal(
+            records.Writer(options.operations, process="kubelet", run_id=options.run_id)
+        )
+        transport = journaling.JournalingTransport(transport, journal)
     kubelets = Kubelets(apis.Api(transport), namespace=options.namespace)
     kubelets.start()
     if options.ready_file is not None:
         processes.touch_ready(options.ready_file)
     _keep_nodes_ready(apis.Api(transports.connect(options.kubeconfig)), kubelets, stopped)
     kubelets.stop()
-    if writer is not None:
-        writer.close()
+    if journal is not None:
+        journal.close()
     return 0
 
 

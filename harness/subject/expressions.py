@@ -112,5 +112,6 @@ def _quantity_functions() -> list[Any]:
 def _comparison(name: str, answer: Any, function: Any) -> Any:
     operands = [cel.Type.INT, cel.Type.INT]
     return cel.FunctionDecl(
-        name, [cel.Overload(f"{name}_quantity", answer, operands, True, function)]  # noqa: FBT003
+        name,
+        [cel.Overload(f"{name}_quantity", answer, operands, True, function)],  # noqa: FBT003
     )

@@ -1,0 +1,72 @@
+"""What Locust runs: connects its events with the users and the worker of the run's plan.
+
+Locust forks its workers after importing this, so nothing here opens a file, starts a thread or draws a number.
+"""
+
+import os
+import pathlib
+from typing import Any
+
+import gevent
+from locust import env, events, runners
+
+from harness.history import directories, plans
+from harness.traffic import launching, users, workers
+
+DONE = "flake-hunt-done"
+WORKER_LOST = 3
+CHECK_INTERVAL_S = 1.0
+
+_directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
+_traffic = plans.read(_directory.plan).settings["traffic"]
+User: type[users.ClaimUser] = type("User", (users.BY_PROFILE[_traffic["profile"]],), {})
+"""The one user class of this run; Locust finds it by looking through this module."""
+
+
+@events.init.add_listener
+def on_init(environment: env.Environment, **_: Any) -> None:
+    """Once in each process, after the fork."""
+    match environment.runner:
+        case runners.MasterRunner() as master:
+            _Master(environment, master)
+        case runners.WorkerRunner() as runner:
+            _prepare_worker(environment, runner)
+
+
+class _Master:
+    """Ends the test when every worker is done, or when one is lost."""
+
+    def __init__(self, environment: env.Environment, runner: runners.MasterRunner) -> None:
+        self._environment, self._runner = environment, runner
+        self._done = 0
+        runner.register_message(DONE, self._on_done)
+        gevent.spawn(self._look_for_lost_workers)
+
+    def _on_done(self, **_: Any) -> None:
+        self._done += 1
+        if self._done == _traffic["processes"]:
+            self._runner.quit()
+
+    def _look_for_lost_workers(self) -> None:
+        """Locust goes on without a worker that died, and exits with 0."""
+        while not self._runner.clients.missing:
+            gevent.sleep(CHECK_INTERVAL_S)
+        self._environment.process_exit_code = WORKER_LOST
+        self._runner.quit()
+
+
+def _prepare_worker(environment: env.Environment, runner: runners.WorkerRunner) -> None:
+    worker = workers.Worker()
+    User.worker = worker
+
+    def on_user_done() -> None:
+        worker.users_done += 1
+        if worker.users_done == worker.users_expected:
+            runner.send_message(DONE, {"worker": worker.index})
+
+    worker.on_user_done = on_user_done
+    add = environment.events.spawning_complete.add_listener
+    add(lambda **_: worker.release(users=runner.user_count))
+    environment.events.test_stopping.add_listener(lambda **_: worker.stop())
+    environment.events.quit.add_listener(lambda **_: worker.journal.close())
+    worker.prepare()

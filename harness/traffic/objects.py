@@ -1,0 +1,73 @@
+"""The objects that users create. Names are chosen here, never generated: a call made twice must be a visible 409."""
+
+from typing import Any
+
+from harness.client import apis
+from harness.scenario import specs
+
+Object = dict[str, Any]
+RUN_LABEL = "flake-hunt/run"
+TEMPLATE = "template"
+_REQUEST = "device"
+_ENTRY = "device"
+
+
+def claim_spec(claim: specs.ClaimSpec, device_class: str) -> Object:
+    """What a claim asks for."""
+    exactly: Object = {
+        "deviceClassName": device_class,
+        "allocationMode": "ExactCount",
+        "count": claim.devices,
+    }
+    if claim.selectors:
+        exactly["selectors"] = [{"cel": {"expression": text}} for text in claim.selectors]
+    if claim.admin_access:
+        exactly["adminAccess"] = True
+    return {"devices": {"requests": [{"name": _REQUEST, "exactly": exactly}]}}
+
+
+def claim(name: str, spec: Object, *, run_id: str) -> Object:
+    """A ResourceClaim."""
+    return {
+        "apiVersion": apis.CLAIMS.api_version,
+        "kind": apis.CLAIMS.kind,
+        "metadata": {"name": name, "labels": {RUN_LABEL: run_id}},
+        "spec": spec,
+    }
+
+
+def template(spec: Object, *, run_id: str) -> Object:
+    """The ResourceClaimTemplate that churning pods name."""
+    return {
+        "apiVersion": apis.CLAIM_TEMPLATES.api_version,
+        "kind": apis.CLAIM_TEMPLATES.kind,
+        "metadata": {"name": TEMPLATE, "labels": {RUN_LABEL: run_id}},
+        "spec": {"metadata": {"labels": {RUN_LABEL: run_id}}, "spec": spec},
+    }
+
+
+def pod(name: str, *, run_id: str, scheduler: str, claim_name: str | None = None) -> Object:
+    """A pod that uses this claim, or one from the template when None."""
+    source = (
+        {"resourceClaimTemplateName": TEMPLATE}
+        if claim_name is None
+        else {"resourceClaimName": claim_name}
+    )
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": {RUN_LABEL: run_id}},
+        "spec": {
+            "schedulerName": scheduler,
+            "terminationGracePeriodSeconds": 1,
+            "restartPolicy": "Never",
+            "containers": [
+                {
+                    "name": "work",
+                    "image": "registry.invalid/none",
+                    "resources": {"claims": [{"name": _ENTRY}]},
+                }
+            ],
+            "resourceClaims": [{"name": _ENTRY, **source}],
+        },
+    }

@@ -1,0 +1,114 @@
+"""What the users of one Locust worker process share: plan, connection, journal, watch, and when to stop."""
+
+import itertools
+import os
+import pathlib
+from collections.abc import Callable, Iterator
+
+import gevent.event
+
+from harness import clocks, errors, processes, seeds
+from harness.client import apis, journaling, transports
+from harness.history import directories, plans, records
+from harness.scenario import specs
+from harness.traffic import launching, objects, watching
+
+
+class Worker:
+    """One worker process of the traffic."""
+
+    def __init__(self) -> None:
+        processes.die_with_parent()
+        directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
+        self.plan = plans.read(directory.plan)
+        settings = dict(self.plan.settings)
+        self.scheduler_name: str = settings.pop("scheduler_name")
+        self.scenario = specs.Scenario.model_validate(settings)
+        self.index, self.journal = self._claim_journal(directory)
+        self.seeds = seeds.Seeds(self.plan.seed)
+        kubeconfig = pathlib.Path(os.environ[launching.KUBECONFIG_VARIABLE])
+        self.transport = transports.connect(kubeconfig)
+        self.watch = watching.PodWatch(apis.Api(self.transport), namespace=self.plan.namespace)
+        self.released = gevent.event.Event()
+        self.stopping = False
+        self.users_done, self.users_expected = 0, 0
+        self.on_user_done: Callable[[], None]
+        self._deadline_ns = 0
+        self._user_numbers = itertools.count()
+        self._items = self._my_share()
+
+    def prepare(self) -> None:
+        """Before any user: follow the pods, and create what all of them need."""
+        self.watch.start()
+        template = objects.template(self.claim_spec, run_id=self.plan.run_id)
+        try:
+            self.api("set-up").create(apis.CLAIM_TEMPLATES, template, namespace=self.plan.namespace)
+        except apis.ApiError as error:
+            if not error.is_already_exists:  # another worker was first
+                raise
+
+    def release(self, *, users: int) -> None:
+        """Every user is there, this many in this process: let them all begin at once."""
+        self.users_expected = users
+        duration_s = getattr(self.scenario.traffic, "duration_s", 0)
+        self._deadline_ns = clocks.monotonic_ns() + int(duration_s * 1e9)
+        self.released.set()
+
+    def stop(self) -> None:
+        """Nothing new is begun, nobody waits any longer."""
+        self.stopping = True
+        self.released.set()
+        self.watch.stop()
+
+    @property
+    def is_time_left(self) -> bool:
+        """Whether a user may begin something new."""
+        return not self.stopping and clocks.monotonic_ns() < self._deadline_ns
+
+    def next_user_name(self) -> str:
+        """`traffic-0/user-7`"""
+        return f"{launching.process_name(self.index)}/user-{next(self._user_numbers)}"
+
+    def next_item(self) -> int | None:
+        """The number of the next object to create, of this worker's share; None at the end."""
+        return None if self.stopping else next(self._items, None)
+
+    def api(self, user: str) -> apis.Api:
+        """The verbs, journaled under the user's name."""
+        return apis.Api(journaling.JournalingTransport(self.transport, self.journal, user=user))
+
+    @property
+    def claim_spec(self) -> objects.Object:
+        """What every claim of the run asks for."""
+        return objects.claim_spec(self.scenario.claim, self.scenario.pools.device_class.name)
+
+    def new_pod(self, name: str, *, claim_name: str | None = None) -> objects.Object:
+        """A pod of this run."""
+        return objects.pod(
+            name,
+            run_id=self.plan.run_id,
+            scheduler=self.scheduler_name,
+            claim_name=claim_name,
+        )
+
+    def new_claim(self, name: str) -> objects.Object:
+        """A claim of this run."""
+        return objects.claim(name, self.claim_spec, run_id=self.plan.run_id)
+
+    def _my_share(self) -> Iterator[int]:
+        traffic = self.scenario.traffic
+        total = traffic.pods if isinstance(traffic, specs.AllAtOnceTraffic) else 0
+        return iter(range(self.index, total, traffic.processes))
+
+    def _claim_journal(self, directory: directories.RunDirectory) -> tuple[int, journaling.Journal]:
+        """The first journal that no other worker has; Locust's own index comes only when the load has begun."""
+        for index in range(self.scenario.traffic.processes):
+            name = launching.process_name(index)
+            try:
+                writer = records.Writer(
+                    directory.operations(name), process=name, run_id=self.plan.run_id
+                )
+            except FileExistsError:
+                continue
+            return index, journaling.Journal(writer)
+        raise errors.ProcessError("expected no more workers than the plan has journals for")
