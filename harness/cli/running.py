@@ -1,6 +1,77 @@
-"""`flake-hunt run`."""
+"""`flake-hunt run|check|report`: one run, and what can be said of it afterwards."""
+
+import pathlib
+from typing import Annotated
 
 import typer
 
+_PANEL = "Hunting"
+Reports = Annotated[
+    pathlib.Path, typer.Option("--reports", help="Run directories go below this folder.")
+]
+RunPath = Annotated[pathlib.Path, typer.Argument(metavar="RUN_DIR", help="The folder of one run.")]
+Seed = Annotated[int | None, typer.Option(help="All random numbers come from it; printed first.")]
 
-def add_to(app: typer.Typer) -> None: ...
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (run, check, report):
+        app.command(rich_help_panel=_PANEL)(command)
+
+
+def run(
+    scenario: Annotated[str, typer.Argument(help="A scenario file, or the name of a shipped one.")],
+    defect: Annotated[
+        list[str] | None,
+        typer.Option("--defect", help="Switch a known defect of the subject on (may be repeated)."),
+    ] = None,
+    seed: Seed = None,
+    override: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change the scenario: --set traffic.users=8 (may be repeated)."),
+    ] = None,
+    cluster: Annotated[str, typer.Option(help="The provider of the cluster.")] = "embedded",
+    reports: Reports = pathlib.Path("reports"),
+) -> int:
+    """One run of a scenario on a cluster of its own, judged. Exit code 0 valid, 10 invalid, 20 unknown."""
+    from harness import seeds
+    from harness.cli import displaying
+    from harness.run import planning, runs
+    from harness.scenario import loading
+
+    loaded = loading.load(scenario, overrides=override or ())
+    chosen = seeds.fresh() if seed is None else seed
+    plan = planning.plan(loaded, seed=chosen, defects=defect or (), cluster=cluster)
+    print(f"seed {chosen}", flush=True)
+    directory = runs.new_directory(plan, reports)
+    with displaying.run_progress() as progress:
+        judgement = runs.run(loaded, plan, directory, progress=progress)
+    displaying.show(judgement, directory)
+    return judgement.exit_code
+
+
+def check(directory: RunPath) -> int:
+    """Judge a run directory again, from what is in it alone."""
+    from harness.checks import judging
+    from harness.cli import displaying
+    from harness.history import directories
+
+    existing = directories.existing(directory)
+    judgement = judging.judge(existing)
+    judging.write(existing, judgement)
+    displaying.show(judgement, existing)
+    return judgement.exit_code
+
+
+def report(directory: RunPath) -> int:
+    """Render the report of a run directory again; judge it first when nobody has."""
+    from harness.checks import judging
+    from harness.history import directories
+    from harness.report import rendering
+
+    existing = directories.existing(directory)
+    if not existing.verdict.is_file():
+        judging.write(existing, judging.judge(existing))
+    rendering.render(existing)
+    print(existing.report)
+    return 0

@@ -268,6 +268,13 @@ def read(path: pathlib.Path) -> Journal:
     )
 
 
+def read_header(path: pathlib.Path) -> Header | None:
+    """The header of a file; None when not even its first line was written whole."""
+    reader = Reader(path)
+    next(iter(reader), None)
+    return reader.header
+
+
 class Reader:
     """Iterates over the records between header and trailer in constant memory; read the attributes afterwards."""
 

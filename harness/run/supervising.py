@@ -34,7 +34,9 @@ class Supervisor:
         self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None
     ) -> processes.Process:
         """Start a process of the run; its output goes to logs/<name>.log."""
-        process = processes.start(name, list(argv), log=self._directory.log(name), env=env)
+        process = processes.start(
+            name, list(argv), log=self._directory.log(name), env=env, folder=self._directory.logs
+        )
         self._children[name] = _Child(name, process)
         self._journal.write(
             records.ProcessStarted(
@@ -44,10 +46,19 @@ class Supervisor:
         return process
 
     def start_part(self, name: str, *arguments: str | pathlib.Path) -> None:
-        """Start a stand-alone part of Flake Hunt and wait until it says that it is ready."""
-        ready = self._directory.logs / f"{name}.ready"
-        self.start(name, processes.command(*map(str, arguments), "--ready-file", str(ready)))
-        self.wait_until(ready.exists, timeout_s=READY_TIMEOUT_S, why=f"{name} to be ready")
+        """Start a stand-alone part of Flake Hunt; see `wait_ready`."""
+        argv = [*map(str, arguments), "--ready-file", str(self._ready_file(name))]
+        self.start(name, processes.command(*argv))
+
+    def wait_ready(self, *names: str) -> None:
+        """Wait until these parts say that they are ready."""
+        for name in names:
+            ready = self._ready_file(name)
+            self.wait_until(ready.exists, timeout_s=READY_TIMEOUT_S, why=f"{name} to be ready")
+            ready.unlink()
+
+    def _ready_file(self, name: str) -> pathlib.Path:
+        return self._directory.logs / f"{name}.ready"
 
     def wait_until(self, condition: processes.Condition, *, timeout_s: float, why: str) -> None:
         """Wait for a condition while every process is alive; ProcessError when one has died."""

@@ -1,0 +1,85 @@
+"""Figures of a run for tables and pictures: counts, rates, latencies. They enter no verdict."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import numpy as np
+
+from harness.checks import certificate, folding, verdicts
+from harness.history import histories
+
+QUANTILES = (0.5, 0.9, 0.99, 1.0)
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True):
+    """Quantiles of a duration, in milliseconds; all None when nothing was measured."""
+
+    count: int
+    p50_ms: float | None = None
+    p90_ms: float | None = None
+    p99_ms: float | None = None
+    max_ms: float | None = None
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """Figures of a run."""
+
+    claims: int
+    pods: int
+    pods_running: int
+    allocations: int
+    devices: int
+    """Devices that were held at least once."""
+    devices_used_again: int
+    double_allocations: int
+    api_calls: int
+    api_errors: dict[str, int]
+    seconds: float | None
+    """The whole run, from its first phase to its last."""
+    scheduling_seconds: float | None
+    """From the first pod or the first allocation, whichever is later, to the last allocation."""
+    allocations_per_s: float | None
+    claim_to_allocation: Latency
+    pod_to_running: Latency
+
+
+def measure(
+    history: histories.History,
+    folded: folding.Folded,
+    operations: certificate.Operations,
+    results: Iterable[verdicts.CheckResult],
+) -> Figures:
+    """The figures of a run."""
+    span_ns = _span_ns([hold.from_ts_ns for hold in folded.holds])
+    return Figures(
+        claims=len(folded.claims),
+        pods=len(folded.pods),
+        pods_running=folded.pods_running,
+        allocations=len(folded.holds),
+        devices=len({hold.device for hold in folded.holds}),
+        devices_used_again=certificate.reuse(folded),
+        double_allocations=sum(result.violation_count for result in results),
+        api_calls=operations.calls,
+        api_errors=operations.errors,
+        seconds=_seconds(_span_ns([phase.ts_ns for phase in history.phases])),
+        scheduling_seconds=_seconds(span_ns),
+        allocations_per_s=round(len(folded.holds) / (span_ns / 1e9), 1) if span_ns else None,
+        claim_to_allocation=_latency(folded.claims.values()),
+        pod_to_running=_latency(folded.pods.values()),
+    )
+
+
+def _span_ns(times: Sequence[int]) -> int | None:
+    return max(times) - min(times) if len(times) > 1 else None
+
+
+def _seconds(span_ns: int | None) -> float | None:
+    return None if span_ns is None else round(span_ns / 1e9, 3)
+
+
+def _latency(lives: Iterable[folding.Life]) -> Latency:
+    waits = [life.ready_ns - life.seen_ns for life in lives if life.ready_ns is not None]
+    if not waits:
+        return Latency(count=0)
+    p50, p90, p99, top = (round(float(value) / 1e6, 1) for value in np.quantile(waits, QUANTILES))
+    return Latency(count=len(waits), p50_ms=p50, p90_ms=p90, p99_ms=p99, max_ms=top)

@@ -1,0 +1,291 @@
+"""One pass over the observations: what every claim held, when, and whether the stream was whole.
+
+Order comes from resourceVersions only. Where a gap leaves doubt about when a hold ended or began, it is taken to be as short as what
+was seen allows, so that doubt never becomes a violation.
+"""
+
+import dataclasses
+from collections.abc import Iterable
+
+import msgspec
+
+from harness.history import records
+from harness.model import devices
+
+CLAIMS, PODS = "resourceclaims", "pods"
+
+
+class _Meta(msgspec.Struct):
+    name: str
+    uid: str
+    resourceVersion: str  # noqa: N815 - the API's spelling
+    namespace: str = ""
+
+
+class _Result(msgspec.Struct):
+    driver: str
+    pool: str
+    device: str
+    adminAccess: bool | None = None  # noqa: N815
+    shareID: str | None = None  # noqa: N815
+
+
+class _Devices(msgspec.Struct):
+    results: list[_Result] = []
+
+
+class _Allocation(msgspec.Struct):
+    devices: _Devices = msgspec.field(default_factory=_Devices)
+
+
+class _Consumer(msgspec.Struct):
+    name: str
+    resource: str = ""
+
+
+class _ClaimStatus(msgspec.Struct):
+    allocation: _Allocation | None = None
+    reservedFor: list[_Consumer] | None = None  # noqa: N815
+
+
+class _Claim(msgspec.Struct):
+    metadata: _Meta
+    status: _ClaimStatus = msgspec.field(default_factory=_ClaimStatus)
+
+
+class _PodStatus(msgspec.Struct):
+    phase: str = ""
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Meta
+    status: _PodStatus = msgspec.field(default_factory=_PodStatus)
+
+
+class _Any(msgspec.Struct):
+    metadata: _Meta
+
+
+_claims = msgspec.json.Decoder(_Claim)
+_pods = msgspec.json.Decoder(_Pod)
+_any = msgspec.json.Decoder(_Any)
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Hold:
+    """A device that a claim held from one resourceVersion to another."""
+
+    device: str
+    exclusive: bool
+    """False with admin access or a share of the device."""
+    uid: str
+    namespace: str
+    name: str
+    from_rv: int
+    from_ts_ns: int
+    until_rv: int | None = None
+    until_ts_ns: int | None = None
+    pods: set[str] = dataclasses.field(default_factory=set)
+
+
+@dataclasses.dataclass(slots=True)
+class Life:
+    """What was seen of one object, as times of the recorder; for figures, never for verdicts."""
+
+    name: str
+    seen_ns: int
+    ready_ns: int | None = None
+    """A claim's first allocation; a pod's first Running."""
+    gone_ns: int | None = None
+
+
+@dataclasses.dataclass(slots=True)
+class Stream:
+    """How whole the observations of one resource are."""
+
+    has_first_list: bool = False
+    has_final_list: bool = False
+    observed: int = 0
+    last_rv: int = 0
+    gaps: list[records.Gap] = dataclasses.field(default_factory=list)
+    disordered: list[int] = dataclasses.field(default_factory=list)
+    """resourceVersions that came after a later one."""
+    live: dict[str, int] = dataclasses.field(default_factory=dict)
+    """uid -> resourceVersion, as the events leave it."""
+    final: dict[str, int] = dataclasses.field(default_factory=dict)
+    """The same, as the final list has it."""
+
+
+@dataclasses.dataclass(slots=True)
+class _Relist:
+    """A list after a gap, being read."""
+
+    left: int
+    certain_rv: int
+    """Up to here everything was seen."""
+    seen: set[str] = dataclasses.field(default_factory=set)
+
+
+class Folded:
+    """What the observations come to."""
+
+    def __init__(self) -> None:
+        self.holds: list[Hold] = []
+        self.streams: dict[str, Stream] = {}
+        self.claims: dict[str, Life] = {}
+        self.pods: dict[str, Life] = {}
+        self.last_rv = 0
+        self._open: dict[str, dict[str, Hold]] = {}
+        """claim uid -> device -> the hold that goes on"""
+        self._relists: dict[str, _Relist] = {}
+
+    def stream(self, resource: str) -> Stream:
+        """The stream of a resource; an empty one when nothing came."""
+        return self.streams.setdefault(resource, Stream())
+
+    @property
+    def pods_running(self) -> int:
+        """Pods that were seen Running."""
+        return sum(life.ready_ns is not None for life in self.pods.values())
+
+    # ----------------------------------------------------------------------- records
+
+    def add(self, record: records.Body) -> None:
+        """Take the next record of the recorder."""
+        match record:
+            case records.Observation():
+                self._observe(record)
+            case records.Listed():
+                self._begin_list(record)
+            case records.Gap():
+                self.stream(record.resource).gaps.append(record)
+            case _:
+                pass
+
+    def _begin_list(self, listed: records.Listed) -> None:
+        stream = self.stream(listed.resource)
+        self.last_rv = max(self.last_rv, listed.resource_version)
+        match listed.purpose:
+            case "first":
+                stream.has_first_list = True
+            case "final":
+                stream.has_final_list = True
+            case "relist":
+                certain = stream.gaps[-1].after_resource_version if stream.gaps else stream.last_rv
+                self._relists[listed.resource] = _Relist(listed.count, certain)
+                self._end_relist_if_read(listed.resource, listed.ts_ns)
+        if listed.purpose != "final":
+            stream.last_rv = max(stream.last_rv, listed.resource_version)
+
+    def _observe(self, record: records.Observation) -> None:
+        stream = self.stream(record.resource)
+        meta = _any.decode(record.object).metadata
+        if record.type == "FINAL":
+            stream.final[meta.uid] = record.resource_version
+            return
+        stream.observed += 1
+        self.last_rv = max(self.last_rv, record.resource_version)
+        if record.type != "LISTED":
+            if record.resource_version <= stream.last_rv:
+                stream.disordered.append(record.resource_version)
+            stream.last_rv = record.resource_version
+        if record.type == "DELETED":
+            stream.live.pop(meta.uid, None)
+        else:
+            stream.live[meta.uid] = record.resource_version
+        self._fold(record, meta)
+
+    def _fold(self, record: records.Observation, meta: _Meta) -> None:
+        relist = self._relists.get(record.resource) if record.type == "LISTED" else None
+        if record.resource == CLAIMS:
+            self._fold_claim(record, certain_rv=relist.certain_rv if relist else None)
+        elif record.resource == PODS:
+            self._fold_pod(record)
+        if relist is not None:
+            relist.left -= 1
+            relist.seen.add(meta.uid)
+            self._end_relist_if_read(record.resource, record.ts_ns)
+
+    def _end_relist_if_read(self, resource: str, ts_ns: int) -> None:
+        """What a list after a gap does not show any more is gone; it is not known since when."""
+        relist = self._relists[resource]
+        if relist.left > 0:
+            return
+        del self._relists[resource]
+        live = self.stream(resource).live
+        for uid in [uid for uid in live if uid not in relist.seen]:
+            del live[uid]
+            if resource == CLAIMS:
+                self._release(uid, (), relist.certain_rv + 1, ts_ns)
+
+    # ------------------------------------------------------------------------ claims
+
+    def _fold_claim(self, record: records.Observation, *, certain_rv: int | None) -> None:
+        claim = _claims.decode(record.object)
+        uid, rv, ts_ns = claim.metadata.uid, record.resource_version, record.ts_ns
+        life = self.claims.setdefault(uid, Life(claim.metadata.name, ts_ns))
+        if record.type == "DELETED":
+            life.gone_ns = ts_ns
+            self._release(uid, (), rv, ts_ns)
+            return
+        held = _held(claim)
+        if held and life.ready_ns is None:
+            life.ready_ns = ts_ns
+        # After a gap nobody knows when it let go: at the earliest, right after the last that was seen.
+        self._release(uid, held, rv if certain_rv is None else certain_rv + 1, ts_ns)
+        self._take(claim, held, rv, ts_ns)
+
+    def _release(self, uid: str, kept: Iterable[str], rv: int, ts_ns: int) -> None:
+        held = self._open.get(uid, {})
+        for device in [device for device in held if device not in kept]:
+            hold = held.pop(device)
+            hold.until_rv, hold.until_ts_ns = max(rv, hold.from_rv), ts_ns
+        if not held:
+            self._open.pop(uid, None)
+
+    def _take(self, claim: _Claim, held: dict[str, bool], rv: int, ts_ns: int) -> None:
+        meta = claim.metadata
+        pods = {item.name for item in claim.status.reservedFor or () if item.resource == "pods"}
+        mine = self._open.setdefault(meta.uid, {}) if held else {}
+        for device, exclusive in held.items():
+            if device not in mine:
+                mine[device] = Hold(
+                    device=device,
+                    exclusive=exclusive,
+                    uid=meta.uid,
+                    namespace=meta.namespace,
+                    name=meta.name,
+                    from_rv=rv,
+                    from_ts_ns=ts_ns,
+                )
+                self.holds.append(mine[device])
+            mine[device].pods |= pods
+
+    # -------------------------------------------------------------------------- pods
+
+    def _fold_pod(self, record: records.Observation) -> None:
+        pod = _pods.decode(record.object)
+        life = self.pods.setdefault(pod.metadata.uid, Life(pod.metadata.name, record.ts_ns))
+        if record.type == "DELETED":
+            life.gone_ns = record.ts_ns
+        elif pod.status.phase == "Running" and life.ready_ns is None:
+            life.ready_ns = record.ts_ns
+
+
+def _held(claim: _Claim) -> dict[str, bool]:
+    """device -> whether exclusively, by the claim's allocation."""
+    allocation = claim.status.allocation
+    results = allocation.devices.results if allocation else []
+    return {
+        str(devices.DeviceID(item.driver, item.pool, item.device)): not item.adminAccess
+        and item.shareID is None
+        for item in results
+    }
+
+
+def fold(observations: Iterable[records.Body]) -> Folded:
+    """Fold all records of the recorder."""
+    folded = Folded()
+    for record in observations:
+        folded.add(record)
+    return folded

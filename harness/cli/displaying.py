@@ -1,0 +1,79 @@
+"""What the terminal shows: progress while something runs, and the verdict at the end. Plain lines where there is no terminal."""
+
+import contextlib
+from collections.abc import Iterator
+
+import rich.console
+import rich.progress
+
+from harness.checks import judging, verdicts
+from harness.history import directories
+
+STYLES = {
+    verdicts.Verdict.VALID: "bold green",
+    verdicts.Verdict.UNKNOWN: "bold yellow",
+    verdicts.Verdict.INVALID: "bold red",
+}
+_VIOLATIONS_SHOWN = 3
+
+
+class RunProgress:
+    """Shows the phases of a run on stderr."""
+
+    def __init__(self, bars: rich.progress.Progress) -> None:
+        self._bars = bars
+        self._task: rich.progress.TaskID | None = None
+
+    def phase(self, name: str) -> None:
+        """The next phase; on no terminal, a line of its own."""
+        if not self._bars.console.is_terminal:
+            self._bars.console.print(name, highlight=False)
+            return
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+        self._task = self._bars.add_task(name, total=None)
+
+    def advance(self, done: int, total: int | None) -> None:
+        """So many of so many."""
+        if self._task is not None:
+            self._bars.update(self._task, completed=done, total=total)
+
+
+@contextlib.contextmanager
+def run_progress() -> Iterator[RunProgress]:
+    """A progress display for one run."""
+    console = rich.console.Console(stderr=True)
+    columns = (
+        rich.progress.SpinnerColumn(),
+        rich.progress.TextColumn("{task.description}"),
+        rich.progress.BarColumn(),
+        rich.progress.MofNCompleteColumn(),
+        rich.progress.TimeElapsedColumn(),
+    )
+    with rich.progress.Progress(*columns, console=console, transient=True) as bars:
+        yield RunProgress(bars)
+
+
+def show(judgement: judging.Judgement, directory: directories.RunDirectory) -> None:
+    """The verdict with what it rests on."""
+    console = rich.console.Console(highlight=False, soft_wrap=True)
+    subject = "correct subject" if not judgement.defects else f"with {', '.join(judgement.defects)}"
+    style = STYLES[judgement.verdict]
+    console.print(f"[{style}]{judgement.verdict}[/] {judgement.scenario}, {subject}", end=": ")
+    console.print(judgement.reason, markup=False)
+    for violation in [item for check in judgement.checks for item in check.violations][
+        :_VIOLATIONS_SHOWN
+    ]:
+        console.print(f"  {violation.text}", markup=False)
+    for item in judgement.certificate:
+        if not item.ok:
+            console.print(f"  not certified: {item.question} {item.reason}", markup=False)
+    figures = judgement.figures
+    console.print(
+        f"  {figures.claims} claims, {figures.allocations} allocations of {figures.devices} devices, "
+        f"{figures.pods_running} pods ran, {figures.allocations_per_s or 0:g} allocations/s",
+        markup=False,
+    )
+    console.print(
+        f"  {directory.report if directory.report.is_file() else directory.path}", markup=False
+    )

@@ -1,0 +1,250 @@
+"""One run from its plan to its verdict.
+
+Save first, then judge: when the processes are gone, everything that is known of the run is in its directory, and judging
+reads nothing else. A process that dies ends the run early; what it did until then is judged all the same.
+"""
+
+import contextlib
+import pathlib
+from collections.abc import Iterator
+
+import msgspec
+
+from harness import errors, processes
+from harness.checks import judging
+from harness.client import apis, transports
+from harness.cluster import pools, providers
+from harness.history import directories, plans
+from harness.report import rendering
+from harness.run import goals, planning, progressing, supervising
+from harness.scenario import loading, specs
+from harness.traffic import launching
+
+RECORDER, KUBELET, TRAFFIC = "recorder", "kubelet", "traffic"
+SCHEDULER, CONTROLLER = "scheduler", "claim-controller"
+STOP_ORDER = (TRAFFIC, SCHEDULER, CONTROLLER, KUBELET, RECORDER)
+"""The recorder last: it must see all that the others do."""
+TRAFFIC_STOP_TIMEOUT_S = launching.STOP_TIMEOUT_S + 10.0
+_SUBJECT_SETTINGS = ("switch_interval_s", "binders", "backoff_initial_s", "backoff_max_s", "pauses")
+
+
+def run(
+    loaded: loading.Loaded,
+    plan: plans.Plan,
+    directory: directories.RunDirectory,
+    *,
+    cluster: providers.Cluster | None = None,
+    progress: progressing.Progress | None = None,
+) -> judging.Judgement:
+    """Make the run on this cluster (None: on one of its own), judge it and render its report.
+
+    HarnessError when the run could not be made; what was recorded stays in the directory.
+    """
+    progress = progress or progressing.Silent()
+    directory.scenario.write_text(loaded.text)
+    plans.write(directory.plan, plan)
+    progress.phase("starting the cluster")
+    with _cluster(plan, directory, cluster) as chosen:
+        _Run(loaded.scenario, plan, directory, chosen.kubeconfig.resolve(), progress).make()
+    progress.phase("judging")
+    judgement = judging.judge(directory)
+    judging.write(directory, judgement)
+    rendering.render(directory)
+    return judgement
+
+
+@contextlib.contextmanager
+def _cluster(
+    plan: plans.Plan, directory: directories.RunDirectory, given: providers.Cluster | None
+) -> Iterator[providers.Cluster]:
+    if given is not None:
+        yield given
+        return
+    name = f"run-{plan.run_id}"
+    own = providers.up(plan.cluster, name=name, directory=directory.logs / "cluster")
+    try:
+        yield own
+    finally:
+        own.down()
+
+
+class _Run:
+    """The processes of one run, in the order of their lives."""
+
+    def __init__(
+        self,
+        scenario: specs.Scenario,
+        plan: plans.Plan,
+        directory: directories.RunDirectory,
+        kubeconfig: pathlib.Path,
+        progress: progressing.Progress,
+    ) -> None:
+        self._scenario, self._plan, self._directory = scenario, plan, directory
+        self._kubeconfig, self._progress = kubeconfig, progress
+        self._transport = transports.connect(kubeconfig)
+        self._api = apis.Api(self._transport)
+        self._supervisor = supervising.Supervisor(directory, run_id=plan.run_id)
+        self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
+
+    def make(self) -> None:
+        """Everything between an empty world and none."""
+        world = pools.publish(
+            self._api,
+            self._scenario.pools,
+            namespace=self._plan.namespace,
+            run_id=self._plan.run_id,
+            admin=self._scenario.claim.admin_access,
+        )
+        try:
+            self._work()
+        except errors.ProcessError as error:
+            self._note_early_end(error)
+        finally:
+            self._end(world)
+
+    def _work(self) -> None:
+        self._pods.start()
+        self._start_observers()
+        if self._scenario.subject.start == "before-traffic":
+            self._start_subject()
+            self._start_traffic()
+            self._supervisor.wait_ready(SCHEDULER, CONTROLLER)
+            self._wait_for_traffic()
+        else:
+            self._start_traffic()
+            self._wait_for_traffic()
+            self._start_subject()
+            self._supervisor.wait_ready(SCHEDULER, CONTROLLER)
+        self._wait_for_pods()
+
+    # ------------------------------------------------------------------- beginning
+
+    def _start_observers(self) -> None:
+        self._phase("starting the recorder and the kubelets")
+        self._supervisor.start_part(
+            RECORDER,
+            "record",
+            "--kubeconfig",
+            self._kubeconfig,
+            "--run-directory",
+            self._directory.path.resolve(),
+        )
+        self._supervisor.start_part(
+            KUBELET,
+            "kubelet",
+            *self._connection(),
+            "--operations",
+            self._directory.operations(KUBELET).resolve(),
+            "--run-id",
+            self._plan.run_id,
+        )
+        self._supervisor.wait_ready(RECORDER, KUBELET)
+
+    def _start_subject(self) -> None:
+        self._phase("starting the scheduler")
+        settings = self._write_settings()
+        common: list[str | pathlib.Path] = [*self._connection(), "--settings", settings]
+        for defect in self._plan.defects:
+            common += ["--defect", defect]
+        name = str(self._plan.settings["scheduler_name"])
+        self._start_part_of_subject(SCHEDULER, *common, "--scheduler-name", name)
+        self._start_part_of_subject(CONTROLLER, *common)
+
+    def _start_part_of_subject(self, name: str, *arguments: str | pathlib.Path) -> None:
+        steps = self._directory.steps(name).resolve()
+        self._supervisor.start_part(name, name, *arguments, "--steps", steps)
+
+    def _write_settings(self) -> pathlib.Path:
+        """The settings file of the subject's processes: what of the plan concerns them."""
+        chosen = self._plan.settings["subject"]
+        settings = {key: chosen[key] for key in _SUBJECT_SETTINGS}
+        settings |= {"seed": self._plan.seed, "run_id": self._plan.run_id}
+        path = self._directory.logs / "subject-settings.json"
+        path.write_bytes(msgspec.json.encode(settings))
+        return path.resolve()
+
+    def _start_traffic(self) -> None:
+        self._phase("starting the load")
+        self._supervisor.start(
+            TRAFFIC,
+            launching.command(self._scenario.traffic),
+            env=launching.environment(self._directory, self._kubeconfig),
+        )
+
+    def _connection(self) -> list[str | pathlib.Path]:
+        return ["--kubeconfig", self._kubeconfig, "--namespace", self._plan.namespace]
+
+    # --------------------------------------------------------------------- waiting
+
+    def _wait_for_traffic(self) -> None:
+        """Until all traffic is done, or its time is up."""
+        self._phase("load")
+        self._wait("the traffic to end", self._traffic_has_ended)
+
+    def _traffic_has_ended(self) -> bool:
+        total = None if self._goal is None else self._goal
+        self._progress.advance(self._pods.present, total)
+        return self._supervisor.finished(TRAFFIC)
+
+    def _wait_for_pods(self) -> None:
+        """Until every pod that is to stay is Running, or the time is up."""
+        if self._goal is None:
+            return
+        goal = self._goal
+        self._phase("scheduling")
+
+        def all_running() -> bool:
+            self._progress.advance(self._pods.running, goal)
+            return self._pods.running >= goal
+
+        self._wait(f"{goal} pods to run", all_running)
+
+    @property
+    def _goal(self) -> int | None:
+        """Pods that are to run in the end; None when they come and go."""
+        traffic = self._scenario.traffic
+        return traffic.pods if isinstance(traffic, specs.AllAtOnceTraffic) else None
+
+    def _wait(self, why: str, condition: processes.Condition) -> None:
+        """A timeout ends the phase, not the run: what was done is judged."""
+        try:
+            self._supervisor.wait_until(
+                condition, timeout_s=self._scenario.limits.timeout_s, why=why
+            )
+        except errors.WaitTimeoutError as error:
+            self._supervisor.phase("timed out", detail=str(error))
+
+    def _phase(self, name: str) -> None:
+        self._progress.phase(name)
+        self._supervisor.phase(name)
+
+    # ---------------------------------------------------------------------- ending
+
+    def _note_early_end(self, error: errors.ProcessError) -> None:
+        """A process died: everything else is stopped in order, and the verdict will say that it was no whole run."""
+        self._supervisor.phase("ended early", detail=str(error))
+
+    def _end(self, world: pools.World) -> None:
+        try:
+            self._phase("stopping")
+            self._supervisor.stop(TRAFFIC, timeout_s=TRAFFIC_STOP_TIMEOUT_S)
+            self._supervisor.stop_all(STOP_ORDER)
+        finally:
+            self._supervisor.kill_all()
+            self._supervisor.phase("ended")
+            self._supervisor.close()
+            self._pods.stop()
+        self._remove(world)
+        self._transport.close()
+
+    def _remove(self, world: pools.World) -> None:
+        """Leave no trace in the cluster. That it did not work is no reason to lose a verdict: the next run will notice."""
+        try:
+            pools.remove(self._api, world)
+        except (apis.ApiError, transports.TransportError, errors.WaitTimeoutError) as error:
+            self._progress.phase(f"the cluster could not be cleaned: {error}")
+
+
+def new_directory(plan: plans.Plan, reports: pathlib.Path) -> directories.RunDirectory:
+    """The run's directory, `<reports>/<scenario>/<start>-<run id>`."""
+    return directories.create(reports / plan.scenario / planning.folder_name(plan))
