@@ -156,11 +156,20 @@ class SharedUser(ClaimUser):
         traffic: Any = self.worker.scenario.traffic
         pods = [f"{claim}-{index}" for index in range(traffic.pods_per_claim)]
         gevent.joinall([gevent.spawn(self._create_pod, pod, claim) for pod in pods])
-        running = [self.wait_running(pod, timeout_s=traffic.wait_s) for pod in pods]
-        if all(running):
+        if self._all_run(pods, timeout_s=traffic.wait_s):
             self.hold(traffic.hold_s)
         self.delete_pods(pods, timeout_s=traffic.wait_s)
         self.delete(apis.CLAIMS, claim)
+
+    def _all_run(self, pods: Sequence[str], *, timeout_s: float) -> bool:
+        """Wait for all of them, for this long in all."""
+        deadline_ns = clocks.monotonic_ns() + int(timeout_s * 1e9)
+        left_s = ((deadline_ns - clocks.monotonic_ns()) / 1e9 for _ in pods)
+        running = [
+            self.wait_running(pod, timeout_s=max(left, 0))
+            for pod, left in zip(pods, left_s, strict=True)
+        ]
+        return all(running)
 
     def _create_pod(self, pod: str, claim: str) -> None:
         self.create(apis.PODS, self.worker.new_pod(pod, claim_name=claim))
