@@ -60,7 +60,9 @@ async def _serve(options: Options) -> None:
         stream=random.Random(secrets.randbits(64)),
         watch_history=options.watch_history,
     )
-    server = serving.Server(store, token=token, now=clocks.wall_text)
+    server = serving.Server(
+        store, token=token, now=clocks.wall_text, coin=random.Random(secrets.randbits(64))
+    )
     plain = await _listen(server, options.host, options.port)
     tls = await _listen(server, options.host, options.tls_port, identity=identity)
     _write_kubeconfigs(options, token=token, identity=identity, plain=plain, tls=tls)

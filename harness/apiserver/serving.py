@@ -2,11 +2,14 @@
 
 One thread, one event loop. Requests are answered in the order in which they were read, each in one step; a watch is a list of
 lines that is flushed once per turn of the loop, which makes five watchers nearly as cheap as one. The answer to a write and the events
-it causes are two separate things: which a client sees first is not promised, exactly as in Kubernetes.
+it causes are two separate things: which a client sees first is not promised, exactly as in Kubernetes, and here a coin decides, so
+that both orders happen often (one of the upstream races needs the event first).
 """
 
 import asyncio
+import collections
 import hmac
+import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -20,6 +23,7 @@ HEADER_BYTES_MAX = 64 * 1024
 UNREAD_BYTES_MAX = 32 * 1024 * 1024
 """A watcher that leaves so much unread is dropped; it resumes, or is told 410."""
 BOOKMARK_INTERVAL_S = 10.0
+EVENTS_FIRST_PROBABILITY = 0.5
 _REASONS = {
     200: b"OK",
     201: b"Created",
@@ -41,8 +45,11 @@ _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 class Server:
     """Everything that the connections of one API server share."""
 
-    def __init__(self, store: stores.Store, *, token: str, now: Callable[[], str]) -> None:
+    def __init__(
+        self, store: stores.Store, *, token: str, now: Callable[[], str], coin: random.Random
+    ) -> None:
         self.store = store
+        self._coin = coin
         self.handler = handling.Handler(store, now=now)
         self.now = now
         self._token = f"Bearer {token}".encode()
@@ -55,6 +62,10 @@ class Server:
     def allows(self, authorization: bytes) -> bool:
         """Whether the Authorization header carries the token."""
         return hmac.compare_digest(authorization, self._token)
+
+    def events_first(self) -> bool:
+        """Whether the events of a write are sent before its answer."""
+        return self._coin.random() < EVENTS_FIRST_PROBABILITY
 
     def add_watch(self, watch: "Watch") -> None:
         """Tell the watch of every commit from now on."""
@@ -191,6 +202,8 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
         self._watch: Watch | None = None
+        self._owed: collections.deque[bytes | None] = collections.deque()
+        """Answers that wait for events to be sent first; None closes the connection."""
         self._reset()
 
     def _reset(self) -> None:
@@ -268,8 +281,8 @@ class Connection(asyncio.Protocol):
         except Exception as error:  # noqa: BLE001 - the outermost edge: answer 500, serve on
             self._write(handling.failure(_internal(error)))
         self._reset()
-        if not keep_alive and self._transport is not None and self._watch is None:
-            self._transport.close()
+        if not keep_alive and self._watch is None:
+            self._send(None)
 
     # -------------------------------------------------------------- answering
 
@@ -286,26 +299,45 @@ class Connection(asyncio.Protocol):
         )
         selection = handling.selection_of(request)
         if selection is None:
-            self._write(self._server.handler.answer(request), head=request.method == "HEAD")
+            self._write(
+                self._server.handler.answer(request),
+                head=request.method == "HEAD",
+                later=request.method not in ("GET", "HEAD") and self._server.events_first(),
+            )
         else:
             self._watch = Watch(self._server, self, request, selection)
             self._watch.start()
 
-    def _write(self, answer: handling.Answer, *, head: bool = False) -> None:
-        if self._transport is None:
-            return
+    def _write(self, answer: handling.Answer, *, head: bool = False, later: bool = False) -> None:
         start = b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n" % (
             answer.status,
             _REASONS.get(answer.status, b"Status"),
             answer.content_type.encode(),
             len(answer.body),
         )
-        self._transport.write(start if head else start + answer.body)
+        self._send(start if head else start + answer.body, later=later)
+
+    def _send(self, data: bytes | None, *, later: bool = False) -> None:
+        """Send now, or after the watches of this turn; never before what is owed already."""
+        if later or self._owed:
+            if not self._owed:
+                asyncio.get_running_loop().call_soon(self._send_owed)
+            self._owed.append(data)
+        elif self._transport is not None:
+            if data is None:
+                self._transport.close()
+            else:
+                self._transport.write(data)
+
+    def _send_owed(self) -> None:
+        owed = list(self._owed)
+        self._owed.clear()
+        for data in owed:
+            self._send(data)
 
     def _refuse(self, error: statuses.StatusError) -> None:
         self._write(handling.failure(error))
-        if self._transport is not None:
-            self._transport.close()
+        self._send(None)
 
     def _count_header(self, data: bytes) -> None:
         self._header_bytes += len(data)
