@@ -30,6 +30,9 @@ def run(
         list[str] | None,
         typer.Option("--set", help="Change the scenario: --set traffic.users=8 (may be repeated)."),
     ] = None,
+    until_found: Annotated[
+        bool, typer.Option("--until-found", help="End as soon as a double allocation shows.")
+    ] = False,
     cluster: Annotated[str, typer.Option(help="The provider of the cluster.")] = "embedded",
     reports: Reports = pathlib.Path("reports"),
 ) -> int:
@@ -41,7 +44,9 @@ def run(
 
     loaded = loading.load(scenario, overrides=override or ())
     chosen = seeds.fresh() if seed is None else seed
-    plan = planning.plan(loaded, seed=chosen, defects=defect or (), cluster=cluster)
+    plan = planning.plan(
+        loaded, seed=chosen, defects=defect or (), cluster=cluster, until_found=until_found
+    )
     print(f"seed {chosen}", flush=True)
     directory = runs.new_directory(plan, reports)
     with displaying.run_progress() as progress:

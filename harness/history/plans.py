@@ -35,6 +35,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     boot_id: str
     created_wall_ns: int
+    until_found: bool
+    """End as soon as a double allocation shows: a positive control that was caught has nothing more to prove."""
     requirements: Requirements
     expected_operations: list[str]
     """Processes that must leave an operations file with a trailer."""

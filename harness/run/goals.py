@@ -1,4 +1,7 @@
-"""When a run has done its work: counted from what the API server says, not from what anybody claims."""
+"""When a run has done its work: counted from what the API server says, not from what anybody claims.
+
+Nothing here is a verdict: a run that is ended because something was seen is judged from its directory like any other.
+"""
 
 from typing import Any
 
@@ -58,3 +61,58 @@ class PodCounter:
             self._present.add(uid)
             if pod.get("status", {}).get("phase") == "Running":
                 self._running.add(uid)
+
+
+class DoubleSpotter:
+    """Looks, live, for a device in two claims at once, so that a positive control need not go on when it was caught."""
+
+    def __init__(self, api: apis.Api, *, namespace: str) -> None:
+        self._holders: dict[str, str] = {}
+        self._held: dict[str, set[str]] = {}
+        self.found: str | None = None
+        """The first device that was seen in two claims."""
+        self._informer = informers.Informer(
+            api, apis.CLAIMS, namespace=namespace, name="double-spotter", handlers=[self]
+        )
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._informer.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._informer.stop()
+
+    def on_add(self, obj: dict[str, Any], *, initial: bool) -> None:
+        """A claim was created."""
+        del initial
+        self._note(obj["metadata"]["uid"], _devices_of(obj))
+
+    def on_update(self, old: dict[str, Any], new: dict[str, Any]) -> None:
+        """A claim was changed."""
+        del old
+        self._note(new["metadata"]["uid"], _devices_of(new))
+
+    def on_delete(self, last: dict[str, Any]) -> None:
+        """A claim is gone."""
+        self._note(last["metadata"]["uid"], set())
+
+    def _note(self, uid: str, held: set[str]) -> None:
+        for device in self._held.pop(uid, set()) - held:
+            if self._holders.get(device) == uid:
+                del self._holders[device]
+        if held:
+            self._held[uid] = held
+        for device in held:
+            if self._holders.setdefault(device, uid) != uid:
+                self.found = self.found or device
+
+
+def _devices_of(claim: dict[str, Any]) -> set[str]:
+    allocation = claim.get("status", {}).get("allocation") or {}
+    results = allocation.get("devices", {}).get("results") or ()
+    return {
+        f"{item['driver']}/{item['pool']}/{item['device']}"
+        for item in results
+        if not item.get("adminAccess") and not item.get("shareID")
+    }

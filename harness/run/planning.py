@@ -29,11 +29,16 @@ _CHECKOUT = pathlib.Path(__file__).parents[2]
 
 
 def plan(
-    loaded: loading.Loaded, *, seed: int, defects: Sequence[str] = (), cluster: str = "embedded"
+    loaded: loading.Loaded,
+    *,
+    seed: int,
+    defects: Sequence[str] = (),
+    cluster: str = "embedded",
+    until_found: bool = False,
 ) -> plans.Plan:
     """Everything decided before the run begins; UsageError for what cannot be run."""
     check_defects(defects)
-    scenario = loaded.scenario
+    scenario = _with_control_duration(loaded.scenario) if until_found else loaded.scenario
     run_id = secrets.token_hex(4)
     return plans.Plan(
         run_id=run_id,
@@ -45,6 +50,7 @@ def plan(
         namespace=f"flake-hunt-{run_id}",
         boot_id=clocks.boot_id(),
         created_wall_ns=clocks.wall_ns(),
+        until_found=until_found,
         requirements=_requirements(scenario),
         expected_operations=[*launching.process_names(scenario.traffic), "kubelet"],
         expected_steps=["scheduler", "claim-controller"],
@@ -52,6 +58,14 @@ def plan(
         settings={**scenario.model_dump(mode="json"), "scheduler_name": SCHEDULER_NAME},
         versions=versions(),
     )
+
+
+def _with_control_duration(scenario: specs.Scenario) -> specs.Scenario:
+    traffic = scenario.traffic
+    if isinstance(traffic, specs.AllAtOnceTraffic):
+        return scenario  # ends when its pods are scheduled
+    longer = traffic.model_copy(update={"duration_s": traffic.control_duration_s})
+    return scenario.model_copy(update={"traffic": longer})
 
 
 def check_defects(names: Sequence[str]) -> None:

@@ -85,6 +85,7 @@ class _Run:
         self._api = apis.Api(self._transport)
         self._supervisor = supervising.Supervisor(directory, run_id=plan.run_id)
         self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
+        self._spotter = goals.DoubleSpotter(self._api, namespace=plan.namespace)
 
     def make(self) -> None:
         """Everything between an empty world and none."""
@@ -104,6 +105,8 @@ class _Run:
 
     def _work(self) -> None:
         self._pods.start()
+        if self._plan.until_found:
+            self._spotter.start()
         self._start_observers()
         if self._scenario.subject.start == "before-traffic":
             self._start_subject()
@@ -209,10 +212,14 @@ class _Run:
         """A timeout ends the phase, not the run: what was done is judged."""
         try:
             self._supervisor.wait_until(
-                condition, timeout_s=self._scenario.limits.timeout_s, why=why
+                lambda: self._spotter.found or condition(),
+                timeout_s=self._scenario.limits.timeout_s,
+                why=why,
             )
         except errors.WaitTimeoutError as error:
             self._supervisor.phase("timed out", detail=str(error))
+        if self._spotter.found:
+            self._supervisor.phase("found", detail=self._spotter.found)
 
     def _phase(self, name: str) -> None:
         self._progress.phase(name)
@@ -234,6 +241,7 @@ class _Run:
             self._supervisor.phase("ended")
             self._supervisor.close()
             self._pods.stop()
+            self._spotter.stop()
         self._remove(world)
         self._transport.close()
 
