@@ -15,6 +15,17 @@ STYLES = {
     verdicts.Verdict.INVALID: "bold red",
 }
 _VIOLATIONS_SHOWN = 3
+WIDE = 160
+
+
+def console(*, stderr: bool = False) -> rich.console.Console:
+    """A console that wraps nothing where there is no terminal to wrap for."""
+    made = rich.console.Console(stderr=stderr, highlight=False)
+    return (
+        made
+        if made.is_terminal
+        else rich.console.Console(stderr=stderr, highlight=False, width=WIDE)
+    )
 
 
 class RunProgress:
@@ -42,7 +53,6 @@ class RunProgress:
 @contextlib.contextmanager
 def run_progress() -> Iterator[RunProgress]:
     """A progress display for one run."""
-    console = rich.console.Console(stderr=True)
     columns = (
         rich.progress.SpinnerColumn(),
         rich.progress.TextColumn("{task.description}"),
@@ -50,30 +60,30 @@ def run_progress() -> Iterator[RunProgress]:
         rich.progress.MofNCompleteColumn(),
         rich.progress.TimeElapsedColumn(),
     )
-    with rich.progress.Progress(*columns, console=console, transient=True) as bars:
+    with rich.progress.Progress(*columns, console=console(stderr=True), transient=True) as bars:
         yield RunProgress(bars)
 
 
 def show(judgement: judging.Judgement, directory: directories.RunDirectory) -> None:
     """The verdict with what it rests on."""
-    console = rich.console.Console(highlight=False, soft_wrap=True)
+    out = rich.console.Console(highlight=False, soft_wrap=True)
     subject = "correct subject" if not judgement.defects else f"with {', '.join(judgement.defects)}"
     style = STYLES[judgement.verdict]
-    console.print(f"[{style}]{judgement.verdict}[/] {judgement.scenario}, {subject}", end=": ")
-    console.print(judgement.reason, markup=False)
+    out.print(f"[{style}]{judgement.verdict}[/] {judgement.scenario}, {subject}", end=": ")
+    out.print(judgement.reason, markup=False)
     for violation in [item for check in judgement.checks for item in check.violations][
         :_VIOLATIONS_SHOWN
     ]:
-        console.print(f"  {violation.text}", markup=False)
+        out.print(f"  {violation.text}", markup=False)
     for item in judgement.certificate:
         if not item.ok:
-            console.print(f"  not certified: {item.question} {item.reason}", markup=False)
+            out.print(f"  not certified: {item.question} {item.reason}", markup=False)
     figures = judgement.figures
-    console.print(
+    out.print(
         f"  {figures.claims} claims, {figures.allocations} allocations of {figures.devices} devices, "
         f"{figures.pods_running} pods ran, {figures.allocations_per_s or 0:g} allocations/s",
         markup=False,
     )
-    console.print(
+    out.print(
         f"  {directory.report if directory.report.is_file() else directory.path}", markup=False
     )

@@ -30,7 +30,7 @@ def run(
         list[str] | None,
         typer.Option("--set", help="Change the scenario: --set traffic.users=8 (may be repeated)."),
     ] = None,
-    until_found: Annotated[
+    until_found: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool, typer.Option("--until-found", help="End as soon as a double allocation shows.")
     ] = False,
     cluster: Annotated[str, typer.Option(help="The provider of the cluster.")] = "embedded",

@@ -1,0 +1,100 @@
+"""Makes a campaign: pytest with xdist in this process, and a listener for the results as they come."""
+
+import pathlib
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from harness import clocks, errors
+from harness.campaign import planning, plugin, results
+
+Listener = Callable[[results.RunResult], None]
+_CONFIGURATION = "[pytest]\n"
+
+
+def hunt(
+    plan: planning.CampaignPlan, folder: pathlib.Path, *, jobs: int, listener: Listener
+) -> list[results.RunResult]:
+    """Make every run of the plan and return what they came to; KeyboardInterrupt when interrupted.
+
+    The folder gets campaign.json and results.jsonl, each result as it comes.
+    """
+    campaign = folder / plugin.PLAN_NAME
+    planning.write(campaign, plan)
+    configuration = folder / "pytest.ini"
+    configuration.write_text(_CONFIGURATION)
+    collector = _Collector(folder / "results.jsonl", listener)
+    arguments = [
+        str(campaign),
+        *("-c", str(configuration), "--rootdir", str(folder)),
+        *("-p", "xdist.plugin", "-p", "harness.campaign.plugin"),
+        *("-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:logging", "-s"),
+        *("--numprocesses", str(jobs), "--dist", "load", "--maxschedchunk", "1"),
+        "--max-worker-restart=0",
+    ]
+    ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
+    if ended == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
+    if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise errors.HarnessError(
+            f"expected pytest to make the campaign, but it ended with {ended}"
+        )
+    return collector.results
+
+
+def new_folder(reports: pathlib.Path, seed: int) -> pathlib.Path:
+    """`<reports>/campaigns/<start>-<seed>`, new and empty."""
+    start = clocks.wall_text().replace("-", "").replace(":", "")
+    folder = reports / "campaigns" / f"{start}-{seed}"
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise errors.HarnessError(f"cannot create {folder}: {error.strerror}") from error
+    return folder.resolve()
+
+
+class _Collector:
+    """Listens to pytest in the controlling process."""
+
+    def __init__(self, path: pathlib.Path, listener: Listener) -> None:
+        self._path, self._listener = path, listener
+        self.results: list[results.RunResult] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A phase of a test has ended, in some worker."""
+        if report.when == "call":
+            for name, value in report.user_properties:
+                if name == plugin.RESULT:
+                    self._add(msgspec.json.decode(str(value), type=results.RunResult))
+        if report.failed:
+            self._add(_broken(report))
+
+    def _add(self, result: results.RunResult) -> None:
+        self.results.append(result)
+        with self._path.open("ab") as file:
+            file.write(msgspec.json.encode(result) + b"\n")
+        self._listener(result)
+
+
+def _broken(report: pytest.TestReport) -> results.RunResult:
+    """A run whose worker died, or that ended in a mistake of the harness."""
+    name = report.nodeid.rpartition("::")[2]
+    scenario, _, rest = name.partition("[")
+    subject = rest.rpartition("]")[0]
+    return results.RunResult(
+        scenario=scenario,
+        subject=subject,
+        is_control=subject != "correct",
+        seconds=report.duration,
+        error=str(report.longrepr)[-2000:],
+    )
+
+
+def _without_other_plugins(call: Callable[[], int | pytest.ExitCode]) -> int | pytest.ExitCode:
+    """Whatever plugins and options a user has for pytest, they are for other tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        patch.delenv("PYTEST_ADDOPTS", raising=False)
+        patch.delenv("PYTEST_PLUGINS", raising=False)
+        return call()

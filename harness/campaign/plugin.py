@@ -1,0 +1,140 @@
+"""The pytest plugin: a campaign.json is collected as one item for each planned run, and each worker makes its runs on one cluster.
+
+Runs with a verdict of any kind are passed tests: a violation is a finding, not an exception. Only a run that could not be made
+fails. The result travels to the controlling process as a property of the test.
+"""
+
+import pathlib
+import tempfile
+import time
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from harness import errors
+from harness.campaign import planning, results
+from harness.checks import judging, verdicts
+from harness.cluster import providers
+from harness.history import directories
+from harness.run import planning as run_planning
+from harness.run import runs
+from harness.scenario import loading
+from harness.seeds import Seeds
+
+RESULT = "flake-hunt-result"
+PLAN_NAME = "campaign.json"
+
+
+def pytest_collect_file(
+    file_path: pathlib.Path, parent: pytest.Collector
+) -> pytest.Collector | None:
+    """A campaign.json is a file of tests."""
+    if file_path.name != PLAN_NAME:
+        return None
+    file: pytest.Collector = CampaignFile.from_parent(parent, path=file_path)
+    return file
+
+
+class CampaignFile(pytest.File):
+    """The planned runs of a campaign."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One item for each run."""
+        plan = planning.read(self.path)
+        for run in plan.runs:
+            yield RunItem.from_parent(self, name=run.id, plan=plan, run=run)
+
+
+class RunItem(pytest.Item):
+    """One planned run."""
+
+    def __init__(
+        self,
+        name: str,
+        parent: pytest.Collector,
+        *,
+        plan: planning.CampaignPlan,
+        run: planning.PlannedRun,
+    ) -> None:
+        super().__init__(name, parent)
+        self._plan, self._run = plan, run
+
+    def runtest(self) -> None:
+        """Make the run; a control that was missed, again."""
+        attempts = planning.CONTROL_ATTEMPTS if self._run.is_control else 1
+        for attempt in range(attempts):
+            result = self._attempt(attempt)
+            self.user_properties.append((RESULT, msgspec.json.encode(result).decode()))
+            if result.error or result.verdict is verdicts.Verdict.INVALID:
+                return
+
+    def reportinfo(self) -> tuple[pathlib.Path, int | None, str]:
+        """Where it is from."""
+        return self.path, None, self.name
+
+    def _attempt(self, attempt: int) -> results.RunResult:
+        started = time.monotonic()
+        try:
+            directory, judgement = self._make(attempt)
+        except errors.HarnessError as error:
+            return self._result(started, error=str(error))
+        return self._result(
+            started,
+            directory=str(directory.path),
+            verdict=judgement.verdict,
+            reason=judgement.reason,
+            claims=judgement.figures.claims,
+            double_allocations=judgement.figures.double_allocations,
+        )
+
+    def _make(self, attempt: int) -> tuple[directories.RunDirectory, judging.Judgement]:
+        loaded = loading.load(self._run.scenario)
+        seed = Seeds(self._run.seed).derive(attempt) if attempt else self._run.seed
+        plan = run_planning.plan(
+            loaded,
+            seed=seed,
+            defects=self._run.defects,
+            cluster=self._plan.cluster,
+            until_found=self._run.is_control,
+        )
+        directory = runs.new_directory(plan, pathlib.Path(self._plan.reports))
+        cluster = _cluster_of(self.config, self._plan.cluster)
+        return directory, runs.run(loaded, plan, directory, cluster=cluster)
+
+    def _result(self, started: float, **fields: object) -> results.RunResult:
+        return msgspec.convert(
+            {
+                "scenario": self._run.title,
+                "subject": self._run.subject,
+                "is_control": self._run.is_control,
+                "seconds": time.monotonic() - started,
+                **fields,
+            },
+            results.RunResult,
+        )
+
+
+# --------------------------------------------------------------------------- the worker's cluster
+
+_CLUSTER = pytest.StashKey[providers.Cluster]()
+_FOLDER = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
+
+
+def _cluster_of(config: pytest.Config, provider: str) -> providers.Cluster:
+    """The cluster of this worker; a new one when it has none, or it has died."""
+    cluster = config.stash.get(_CLUSTER, None)
+    if cluster is None or not cluster.is_alive():
+        folder = config.stash[_FOLDER] = tempfile.TemporaryDirectory(prefix="flake-hunt-")
+        cluster = config.stash[_CLUSTER] = providers.up(
+            provider, name="campaign", directory=pathlib.Path(folder.name)
+        )
+    return cluster
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Take the cluster down."""
+    cluster = config.stash.get(_CLUSTER, None)
+    if cluster is not None:
+        cluster.down()
+        config.stash[_FOLDER].cleanup()
