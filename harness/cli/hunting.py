@@ -56,4 +56,4 @@ def hunt(
     folder = hunting.new_folder(reports, chosen)
     with tables.campaign_progress(len(plan.runs)) as listener:
         found = hunting.hunt(plan, folder, jobs=jobs or os.cpu_count() or 1, listener=listener)
-    return tables.show(found, planned=len(plan.runs), folder=folder)
+    return tables.show(found, plan, folder=folder)

@@ -1,14 +1,16 @@
 """What a campaign shows: a bar while it runs, the closing table, and what to do about it."""
 
 import contextlib
+import os
 import pathlib
 from collections.abc import Callable, Iterator
 
 import rich.progress
 import rich.table
 
-from harness.campaign import results
+from harness.campaign import planning, results
 from harness.cli import displaying
+from harness.report import campaign_index
 
 
 @contextlib.contextmanager
@@ -46,12 +48,14 @@ def _line(result: results.RunResult) -> str:
     return f"{what:<8}{result.scenario}, {result.subject}: {text} ({result.seconds:.1f} s)"
 
 
-def show(found: list[results.RunResult], *, planned: int, folder: pathlib.Path) -> int:
-    """The closing table; returns the exit code."""
+def show(
+    found: list[results.RunResult], plan: planning.CampaignPlan, *, folder: pathlib.Path
+) -> int:
+    """The closing table, and the index of the runs as a page; returns the exit code."""
     table = results.rows(found)
     console = displaying.console()
     console.print(_table(table))
-    code = results.exit_code(table, planned)
+    code = results.exit_code(table, len(plan.runs))
     verdict = results.verdict(table)
     style = displaying.STYLES[verdict] if code != results.HARNESS_ERROR else "bold red"
     name = "ERROR" if code == results.HARNESS_ERROR else str(verdict)
@@ -59,8 +63,39 @@ def show(found: list[results.RunResult], *, planned: int, folder: pathlib.Path) 
     for row in table:
         for error in row.errors:
             console.print(f"  {row.scenario}, {row.subject}: {error}", markup=False, soft_wrap=True)
-    console.print(f"  {folder}", markup=False, soft_wrap=True)
+    index = folder / "index.html"
+    campaign_index.render(
+        index, _index_rows(table, folder), verdict=verdict, seed=plan.seed, summary=_summary(table)
+    )
+    console.print(f"  {index}", markup=False, soft_wrap=True)
     return code
+
+
+def _index_rows(table: list[results.Row], folder: pathlib.Path) -> list[campaign_index.Row]:
+    return [
+        campaign_index.Row(
+            scenario=row.scenario,
+            subject=row.subject,
+            is_as_expected=row.is_as_expected,
+            verdict=str(row.verdict),
+            caught=row.caught if row.is_control else None,
+            claims=row.claims,
+            double_allocations=row.double_allocations,
+            seconds=row.seconds,
+            runs=[_index_run(run, folder) for run in row.runs],
+        )
+        for row in table
+    ]
+
+
+def _index_run(run: results.RunResult, folder: pathlib.Path) -> campaign_index.Run:
+    report = pathlib.Path(run.directory) / "report.html"
+    return campaign_index.Run(
+        verdict=str(run.verdict or "ERROR"),
+        reason=run.error or run.reason,
+        link=os.path.relpath(report, folder) if run.directory else "",
+        seconds=run.seconds,
+    )
 
 
 def _table(table: list[results.Row]) -> rich.table.Table:

@@ -120,3 +120,13 @@ def existing(path: pathlib.Path) -> RunDirectory:
             "reports/<scenario>/<run>"
         )
     return directory
+
+
+def link_latest(reports: pathlib.Path, directory: RunDirectory) -> None:
+    """Let `<reports>/latest` mean this directory; done in one step, because several runs may do it at once."""
+    link = reports / f".latest-{directory.path.name}"
+    try:
+        link.symlink_to(directory.path.relative_to(reports))
+        link.replace(reports / "latest")
+    except (OSError, ValueError):
+        link.unlink(missing_ok=True)  # a convenience; a file system without links does without it

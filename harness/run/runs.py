@@ -254,5 +254,7 @@ class _Run:
 
 
 def new_directory(plan: plans.Plan, reports: pathlib.Path) -> directories.RunDirectory:
-    """The run's directory, `<reports>/<scenario>/<start>-<run id>`."""
-    return directories.create(reports / plan.scenario / planning.folder_name(plan))
+    """The run's directory, `<reports>/<scenario>/<start>-<run id>`; `<reports>/latest` links to the newest one."""
+    directory = directories.create(reports / plan.scenario / planning.folder_name(plan))
+    directories.link_latest(reports, directory)
+    return directory

@@ -1,0 +1,53 @@
+"""The index of a campaign: its closing table as a page, with links to the reports of its runs."""
+
+import dataclasses
+import pathlib
+from collections.abc import Sequence
+
+from harness.checks import verdicts
+from harness.report import rendering
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run in the index."""
+
+    verdict: str
+    reason: str
+    link: str
+    """Of its report, relative to the index; empty without one."""
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """All runs of one scenario and subject."""
+
+    scenario: str
+    subject: str
+    is_as_expected: bool
+    verdict: str
+    caught: int | None
+    """Of a control."""
+    claims: int
+    double_allocations: int
+    seconds: float
+    runs: Sequence[Run]
+
+
+def render(
+    path: pathlib.Path, rows: Sequence[Row], *, verdict: verdicts.Verdict, seed: int, summary: str
+) -> None:
+    """Write the page."""
+    text = (
+        rendering.templates()
+        .get_template("campaign.html.j2")
+        .render(
+            rows=rows,
+            verdict=verdict,
+            symbol=rendering.SYMBOLS[verdict],
+            seed=seed,
+            summary=summary,
+        )
+    )
+    path.write_text(text)

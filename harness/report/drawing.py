@@ -1,0 +1,85 @@
+"""SVG by hand: a few shapes, a scale, and escaping. Colours are classes, so that the page's style decides them."""
+
+import dataclasses
+import html
+from collections.abc import Iterable, Sequence
+
+WIDTH = 960
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scale:
+    """From values to pixels."""
+
+    low: float
+    high: float
+    left: float = 0.0
+    right: float = float(WIDTH)
+
+    def __call__(self, value: float) -> float:
+        """The pixel of a value, within the picture."""
+        span = (self.high - self.low) or 1.0
+        share = min(max((value - self.low) / span, 0.0), 1.0)
+        return self.left + share * (self.right - self.left)
+
+
+def text(value: object) -> str:
+    """Escaped for markup."""
+    return html.escape(str(value))
+
+
+def svg(body: Iterable[str], *, height: float, title: str, description: str = "") -> str:
+    """A picture as wide as its place, with a name for those who do not see it."""
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{text(title)}">'
+        f"<title>{text(title)}</title><desc>{text(description)}</desc>{''.join(body)}</svg>"
+    )
+
+
+def rect(x: float, y: float, width: float, height: float, *, kind: str, title: str = "") -> str:
+    """A bar; at least a hair wide, so that nothing that happened is invisible."""
+    inner = f"<title>{text(title)}</title>" if title else ""
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 1):.1f}" height="{height:.1f}" '
+        f'class="{kind}">{inner}</rect>'
+    )
+
+
+def line(x1: float, y1: float, x2: float, y2: float, *, kind: str) -> str:
+    """A line."""
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
+
+
+def label(x: float, y: float, value: object, *, kind: str = "label", anchor: str = "start") -> str:
+    """A text."""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{text(value)}</text>'
+    )
+
+
+def dot(x: float, y: float, *, kind: str, title: str) -> str:
+    """A mark with a name."""
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" class="{kind}"><title>{text(title)}</title></circle>'
+
+
+def area(points: Sequence[tuple[float, float]], *, floor: float, kind: str) -> str:
+    """The area between a stepped line and the floor."""
+    if not points:
+        return ""
+    path = [f"M{points[0][0]:.1f},{floor:.1f}"]
+    previous = floor
+    for x, y in points:
+        path += [f"L{x:.1f},{previous:.1f}", f"L{x:.1f},{y:.1f}"]
+        previous = y
+    path.append(f"L{points[-1][0]:.1f},{floor:.1f}Z")
+    return f'<path d="{"".join(path)}" class="{kind}"/>'
+
+
+def time_axis(scale: Scale, *, y: float, unit: str, ticks: int = 6) -> list[str]:
+    """A line with a few numbers under it."""
+    drawn = [line(scale.left, y, scale.right, y, kind="axis")]
+    for index in range(ticks + 1):
+        value = scale.low + (scale.high - scale.low) * index / ticks
+        anchor = "start" if index == 0 else "end" if index == ticks else "middle"
+        drawn.append(label(scale(value), y + 16, f"{value:.4g} {unit}", kind="tick", anchor=anchor))
+    return drawn

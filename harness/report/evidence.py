@@ -1,0 +1,144 @@
+"""What the pictures of a report are drawn from, read in one pass over each file of the run directory."""
+
+import collections
+import dataclasses
+from collections.abc import Iterable
+
+from harness.checks import folding, judging, verdicts
+from harness.history import directories, histories, records
+
+GATHER_STEPS = frozenset(
+    {
+        "gather.started",
+        "gather.devices.cloned",
+        "gather.in-flight.listed",
+        "gather.conflict",
+        "gather.finished",
+    }
+)
+AROUND_NS = 50_000_000
+"""Steps of gathers are kept so long before the second allocation of a device."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Device:
+    """A device that one of the strips is about, and the two claims."""
+
+    device: str
+    first: str
+    second: str
+
+
+@dataclasses.dataclass(slots=True)
+class Evidence:
+    """Everything a report shows."""
+
+    history: histories.History
+    judgement: judging.Judgement
+    folded: folding.Folded
+    steps: dict[str, list[records.Step]]
+    """device of a strip -> the steps that concern it or its claims, and all gathers, in order"""
+    started_ns: int
+    ended_ns: int
+    step_counts: dict[str, int]
+    missing: list[str]
+    """What could not be read, in words."""
+
+    @property
+    def violations(self) -> list[verdicts.DoubleAllocation]:
+        """The double allocations listed in full."""
+        return [item for check in self.judgement.checks for item in check.violations]
+
+    @property
+    def seconds(self) -> float:
+        """The length of the run."""
+        return max((self.ended_ns - self.started_ns) / 1e9, 1e-9)
+
+
+def collect(path: directories.RunDirectory) -> Evidence:
+    """Read the directory; HistoryError when its verdict is missing or a file is damaged."""
+    history = histories.load(path.path)
+    judgement = judging.read(path)
+    folded = folding.fold(history.observations() or ())
+    started_ns, ended_ns = _span(history, folded)
+    evidence = Evidence(
+        history=history,
+        judgement=judgement,
+        folded=folded,
+        steps={},
+        started_ns=started_ns,
+        ended_ns=ended_ns,
+        step_counts={},
+        missing=[],
+    )
+    _read_steps(evidence)
+    return evidence
+
+
+def _span(history: histories.History, folded: folding.Folded) -> tuple[int, int]:
+    times = [phase.ts_ns for phase in history.phases]
+    times += [life.seen_ns for life in (*folded.claims.values(), *folded.pods.values())]
+    return (min(times), max(times)) if times else (0, 0)
+
+
+def _read_steps(evidence: Evidence) -> None:
+    strips = [
+        Device(item.device, item.holders[0].uid, item.holders[1].uid)
+        for item in evidence.violations
+    ]
+    sorter = _Sorter(strips)
+    for process in evidence.history.plan.expected_steps:
+        reader = evidence.history.steps(process)
+        if reader is None:
+            evidence.missing.append(f"{process} left no record of its steps")
+        else:
+            sorter.sort(reader)
+    evidence.steps = sorter.chosen()
+    evidence.step_counts = dict(sorted(sorter.counts.items()))
+
+
+class _Sorter:
+    """Sorts steps to the strips that they explain."""
+
+    def __init__(self, strips: Iterable[Device]) -> None:
+        self._strips = list(strips)
+        self._by_name: dict[str, list[Device]] = collections.defaultdict(list)
+        for strip in self._strips:
+            for name in (strip.device, strip.first, strip.second):
+                self._by_name[name].append(strip)
+        self._found: dict[str, dict[int, records.Step]] = collections.defaultdict(dict)
+        self._gathers: list[records.Step] = []
+        self.counts: collections.Counter[str] = collections.Counter()
+
+    def sort(self, steps: Iterable[records.Body]) -> None:
+        """Take the steps of one process."""
+        for step in steps:
+            if isinstance(step, records.Step):
+                self.counts[step.name] += 1
+                self._take(step)
+
+    def _take(self, step: records.Step) -> None:
+        if step.name in GATHER_STEPS:
+            self._gathers.append(step)
+            return
+        for key in ("device", "claim"):
+            for strip in self._by_name.get(str(step.fields.get(key)), ()):
+                self._found[strip.device][step.ts_ns * 1000 + step.seq % 1000] = step
+
+    def chosen(self) -> dict[str, list[records.Step]]:
+        """For each device its steps and the gathers around them."""
+        return {strip.device: self._around(strip) for strip in self._strips}
+
+    def _around(self, strip: Device) -> list[records.Step]:
+        mine = list(self._found[strip.device].values())
+        planned = [
+            step.ts_ns
+            for step in mine
+            if step.name == "in-flight.added" and step.fields.get("claim") == strip.second
+        ]
+        gathers = [
+            step
+            for step in self._gathers
+            if planned and planned[0] - AROUND_NS <= step.ts_ns <= planned[0]
+        ]
+        return sorted([*mine, *gathers], key=lambda step: (step.ts_ns, step.seq))

@@ -1,0 +1,50 @@
+"""junit.xml: the verdict for CI systems. INVALID is a failure, UNKNOWN an error."""
+
+import xml.etree.ElementTree as ET
+
+from harness.checks import judging, verdicts
+
+
+def render(judgement: judging.Judgement) -> str:
+    """One test case for the certificate, one for each check."""
+    name = f"{judgement.scenario} ({', '.join(judgement.defects) or 'correct subject'})"
+    suite = ET.Element("testsuite", name=name)
+    for key, value in {
+        "seed": judgement.seed,
+        "run": judgement.run_id,
+        "verdict": judgement.verdict,
+    }.items():
+        ET.SubElement(_properties(suite), "property", name=key, value=str(value))
+    certificate = ET.SubElement(suite, "testcase", classname=name, name="certificate")
+    for item in judgement.certificate:
+        if not item.ok:
+            ET.SubElement(certificate, "error", message=f"{item.question} {item.reason}")
+    for check in judgement.checks:
+        _add_check(suite, name, check)
+    _count(suite)
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _properties(suite: ET.Element) -> ET.Element:
+    found = suite.find("properties")
+    return ET.SubElement(suite, "properties") if found is None else found
+
+
+def _add_check(suite: ET.Element, name: str, check: verdicts.CheckResult) -> None:
+    case = ET.SubElement(suite, "testcase", classname=name, name=check.check)
+    match check.verdict:
+        case verdicts.Verdict.INVALID:
+            failure = ET.SubElement(case, "failure", message=check.reason)
+            failure.text = "\n".join(violation.text for violation in check.violations)
+        case verdicts.Verdict.UNKNOWN:
+            ET.SubElement(case, "error", message=check.reason)
+        case verdicts.Verdict.VALID:
+            pass
+
+
+def _count(suite: ET.Element) -> None:
+    cases = suite.findall("testcase")
+    suite.set("tests", str(len(cases)))
+    suite.set("failures", str(sum(case.find("failure") is not None for case in cases)))
+    suite.set("errors", str(sum(case.find("error") is not None for case in cases)))

@@ -1,0 +1,168 @@
+"""One strip for each double allocation: both claims and the device over time, the threads' steps, and what they mean."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from harness.checks import verdicts
+from harness.history import records
+from harness.report import drawing, explaining
+
+_LANE = 26.0
+_LEFT = 190.0
+_MARGIN_NS = 500_000
+STEPS_MAX = 60
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StepRow:
+    """A step as a table row."""
+
+    number: int
+    ms: str
+    thread: str
+    name: str
+    about: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Strip:
+    """Everything that the page shows of one double allocation."""
+
+    anchor: str
+    violation: verdicts.DoubleAllocation
+    picture: str
+    explanation: str
+    steps: list[StepRow]
+    steps_left_out: int
+
+
+def strip(
+    number: int, violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]
+) -> Strip:
+    """The strip of a double allocation."""
+    origin = _origin(violation, steps)
+    shown = _window(violation, steps)
+    names = {holder.uid: name for holder, name in zip(violation.holders, "AB", strict=True)}
+    rows = [
+        StepRow(
+            index,
+            f"{(step.ts_ns - origin) / 1e6:+.2f}",
+            step.thread,
+            step.name,
+            _about(step, names),
+        )
+        for index, step in enumerate(shown[:STEPS_MAX], start=1)
+    ]
+    return Strip(
+        anchor=f"double-{number}",
+        violation=violation,
+        picture=_picture(violation, shown[:STEPS_MAX], origin, names),
+        explanation=explaining.explain(violation, steps),
+        steps=rows,
+        steps_left_out=max(len(shown) - STEPS_MAX, 0),
+    )
+
+
+def _origin(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> int:
+    """Time zero: the second claim is planned, or else seen."""
+    second = violation.holders[1]
+    for step in steps:
+        if step.name == "in-flight.added" and step.fields.get("claim") == second.uid:
+            return step.ts_ns
+    return second.allocated_ts_ns
+
+
+def _window(
+    violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]
+) -> list[records.Step]:
+    """From the planning of the first claim, or the last gather, to the end of the second one's binding."""
+    first, second = violation.holders
+    origin = _origin(violation, steps)
+    begin = max(min(first.allocated_ts_ns, origin) - 15_000_000, origin - 40_000_000)
+    end = max(second.allocated_ts_ns, origin) + 10_000_000
+    return [step for step in steps if begin <= step.ts_ns <= end]
+
+
+def _about(step: records.Step, names: dict[str, str]) -> str:
+    parts = []
+    for key, value in step.fields.items():
+        short = str(value).rpartition("/")[2] if key == "device" else value
+        parts.append(
+            f"claim {names.get(str(value), value)}" if key == "claim" else f"{key} {short}"
+        )
+    return ", ".join(parts)
+
+
+def _picture(
+    violation: verdicts.DoubleAllocation,
+    steps: Sequence[records.Step],
+    origin: int,
+    names: dict[str, str],
+) -> str:
+    threads = list(dict.fromkeys(step.thread for step in steps))
+    times = [step.ts_ns for step in steps] + [item.allocated_ts_ns for item in violation.holders]
+    scale = drawing.Scale(
+        (min(times) - _MARGIN_NS - origin) / 1e6,
+        (max(times) + _MARGIN_NS - origin) / 1e6,
+        left=_LEFT,
+        right=drawing.WIDTH - 12.0,
+    )
+    body = _holds(violation, scale, origin)
+    body += _threads(threads, steps, scale, origin, names)
+    bottom = _LANE * (2 + len(threads)) + 26
+    body += drawing.time_axis(scale, y=bottom, unit="ms")
+    title = f"{violation.device} in two claims at once"
+    return drawing.svg(body, height=bottom + 24, title=title, description=violation.text)
+
+
+def _holds(violation: verdicts.DoubleAllocation, scale: drawing.Scale, origin: int) -> list[str]:
+    body: list[str] = []
+    for index, (holder, name) in enumerate(zip(violation.holders, "AB", strict=True)):
+        y = 8 + index * _LANE
+        start = scale((holder.allocated_ts_ns - origin) / 1e6)
+        end = _end(holder, scale, origin)
+        what = f"claim {name}: {holder.name}, from resourceVersion {holder.held_from_rv}"
+        body.append(drawing.label(0, y + 15, f"claim {name} holds it", kind="lane"))
+        body.append(drawing.rect(start, y, end - start, _LANE - 8, kind=f"hold{index}", title=what))
+        body.append(
+            drawing.label(
+                min(start + 6, end - 60), y + 13, f"rv {holder.held_from_rv}", kind="onbar"
+            )
+        )
+    overlap = scale((violation.holders[1].allocated_ts_ns - origin) / 1e6)
+    end = min(_end(holder, scale, origin) for holder in violation.holders)
+    body.append(
+        drawing.rect(
+            overlap, 4, end - overlap, 2 * _LANE - 2, kind="overlap", title="both hold the device"
+        )
+    )
+    return body
+
+
+def _end(holder: verdicts.Holder, scale: drawing.Scale, origin: int) -> float:
+    if holder.released_ts_ns is None:
+        return scale.right
+    return scale((holder.released_ts_ns - origin) / 1e6)
+
+
+def _threads(
+    threads: Sequence[str],
+    steps: Sequence[records.Step],
+    scale: drawing.Scale,
+    origin: int,
+    names: dict[str, str],
+) -> list[str]:
+    top = 2 * _LANE + 20
+    body: list[str] = []
+    for index, thread in enumerate(threads):
+        y = top + index * _LANE
+        body.append(drawing.label(0, y + 4, thread, kind="lane"))
+        body.append(drawing.line(scale.left, y, scale.right, y, kind="grid"))
+    for number, step in enumerate(steps, start=1):
+        y = top + threads.index(step.thread) * _LANE
+        x = scale((step.ts_ns - origin) / 1e6)
+        owner = names.get(str(step.fields.get("claim")), "")
+        title = f"{number}. {step.name} {_about(step, names)}"
+        body.append(drawing.dot(x, y, kind=f"step{owner}", title=title))
+        body.append(drawing.label(x, y - 7, number, kind="tick", anchor="middle"))
+    return body
