@@ -145,7 +145,12 @@ def _reason(examined: int, table: pd.DataFrame, found: pd.DataFrame) -> str:
     if not examined:
         return "no exclusive hold of any device was seen, so nothing was examined"
     number = table["device"].nunique()
+    among = f"{_many(examined, 'hold')} of {_many(number, 'device')}"
     if found.empty:
-        return f"{examined} holds of {number} devices, and never two at once of one device"
+        return f"{among}, and never two at once of one device"
     guilty = table["device"].iloc[found["first"]].nunique()
-    return f"{len(found)} double allocations of {guilty} devices among {examined} holds of {number} devices"
+    return f"{_many(len(found), 'double allocation')} of {_many(guilty, 'device')} among {among}"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -16,8 +16,6 @@ GATHER_STEPS = frozenset(
         "gather.finished",
     }
 )
-AROUND_NS = 50_000_000
-"""Steps of gathers are kept so long before the second allocation of a device."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Evidence:
     judgement: judging.Judgement
     folded: folding.Folded
     steps: dict[str, list[records.Step]]
-    """device of a strip -> the steps that concern it or its claims, and all gathers, in order"""
+    """device of a strip -> the steps that concern it or its claims, and the gather that decided, in order"""
     started_ns: int
     ended_ns: int
     step_counts: dict[str, int]
@@ -136,9 +134,15 @@ class _Sorter:
             for step in mine
             if step.name == "in-flight.added" and step.fields.get("claim") == strip.second
         ]
-        gathers = [
-            step
-            for step in self._gathers
-            if planned and planned[0] - AROUND_NS <= step.ts_ns <= planned[0]
-        ]
-        return sorted([*mine, *gathers], key=lambda step: (step.ts_ns, step.seq))
+        gather = self._last_gather(planned[0]) if planned else []
+        return sorted([*mine, *gather], key=lambda step: (step.ts_ns, step.seq))
+
+    def _last_gather(self, before_ns: int) -> list[records.Step]:
+        """The attempt whose answer decided: from its start to this moment."""
+        found: list[records.Step] = []
+        for step in reversed(self._gathers):
+            if step.ts_ns <= before_ns:
+                found.append(step)
+                if step.name == "gather.started":
+                    break
+        return found

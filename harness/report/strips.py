@@ -7,10 +7,12 @@ from harness.checks import verdicts
 from harness.history import records
 from harness.report import drawing, explaining
 
-_LANE = 26.0
+_LANE = 34.0
 _LEFT = 190.0
 _MARGIN_NS = 500_000
 STEPS_MAX = 60
+_CROWDED = 14.0
+"""Numbers closer than this are written above and below their line in turn."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -123,7 +125,9 @@ def _holds(violation: verdicts.DoubleAllocation, scale: drawing.Scale, origin: i
         end = _end(holder, scale, origin)
         what = f"claim {name}: {holder.name}, from resourceVersion {holder.held_from_rv}"
         body.append(drawing.label(0, y + 15, f"claim {name} holds it", kind="lane"))
-        body.append(drawing.rect(start, y, end - start, _LANE - 8, kind=f"hold{index}", title=what))
+        body.append(
+            drawing.rect(start, y, end - start, _LANE - 14, kind=f"hold{index}", title=what)
+        )
         body.append(
             drawing.label(
                 min(start + 6, end - 60), y + 13, f"rv {holder.held_from_rv}", kind="onbar"
@@ -133,7 +137,7 @@ def _holds(violation: verdicts.DoubleAllocation, scale: drawing.Scale, origin: i
     end = min(_end(holder, scale, origin) for holder in violation.holders)
     body.append(
         drawing.rect(
-            overlap, 4, end - overlap, 2 * _LANE - 2, kind="overlap", title="both hold the device"
+            overlap, 4, end - overlap, 2 * _LANE - 8, kind="overlap", title="both hold the device"
         )
     )
     return body
@@ -158,11 +162,16 @@ def _threads(
         y = top + index * _LANE
         body.append(drawing.label(0, y + 4, thread, kind="lane"))
         body.append(drawing.line(scale.left, y, scale.right, y, kind="grid"))
+    last: dict[str, float] = {}
     for number, step in enumerate(steps, start=1):
         y = top + threads.index(step.thread) * _LANE
         x = scale((step.ts_ns - origin) / 1e6)
         owner = names.get(str(step.fields.get("claim")), "")
         title = f"{number}. {step.name} {_about(step, names)}"
         body.append(drawing.dot(x, y, kind=f"step{owner}", title=title))
-        body.append(drawing.label(x, y - 7, number, kind="tick", anchor="middle"))
+        crowded = x - last.get(step.thread, -99.0) < _CROWDED
+        body.append(
+            drawing.label(x, y + 16 if crowded else y - 7, number, kind="tick", anchor="middle")
+        )
+        last[step.thread] = -99.0 if crowded else x
     return body

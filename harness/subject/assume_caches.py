@@ -15,7 +15,8 @@ from harness import concurrency
 from harness.client import informers
 
 Object = dict[str, Any]
-Event = Callable[[], None]
+Event = tuple[str, Callable[[], None]]
+"""The uid of the claim that it is about, and what delivers it."""
 
 
 class AssumeError(Exception):
@@ -91,14 +92,14 @@ class AssumeCache:
         with self._changed:
             entry = self._entries.pop(informers.key_of(last), None)
             if entry is not None:
-                self._push(lambda handler: handler.on_delete(entry.latest))
+                self._push(last, lambda handler: handler.on_delete(entry.latest))
         self._emit()
 
     def _learn(self, obj: Object, *, initial: bool) -> None:
         entry = self._entries.get(informers.key_of(obj))
         if entry is None:
             self._entries[informers.key_of(obj)] = _Entry(obj, obj)
-            self._push(lambda handler: handler.on_add(obj, initial=initial))
+            self._push(obj, lambda handler: handler.on_add(obj, initial=initial))
         elif version_of(obj) > version_of(entry.latest):
             self._push_update(entry.latest, obj)
             entry.latest = entry.api = obj
@@ -115,10 +116,11 @@ class AssumeCache:
     # -------------------------------------------------------------------- events
 
     def _push_update(self, old: Object, new: Object) -> None:
-        self._push(lambda handler: handler.on_update(old, new))
+        self._push(new, lambda handler: handler.on_update(old, new))
 
-    def _push(self, call: Callable[[informers.Handler], None]) -> None:
-        self._events.extend(functools.partial(call, handler) for handler in self._handlers)
+    def _push(self, obj: Object, call: Callable[[informers.Handler], None]) -> None:
+        uid = obj["metadata"]["uid"]
+        self._events.extend((uid, functools.partial(call, handler)) for handler in self._handlers)
 
     def _emit(self) -> None:
         """Deliver every queued event, in order, as the only emitter."""
@@ -126,8 +128,9 @@ class AssumeCache:
             return
         try:
             while (event := self._next_event()) is not None:
-                concurrency.step("assume-cache.event.popped")
-                event()
+                uid, deliver = event
+                concurrency.step("assume-cache.event.popped", claim=uid)
+                deliver()
         except BaseException:
             with self._changed:
                 self._end_emitting()

@@ -17,6 +17,6 @@ class SharedDrainAssumeCache(assume_caches.AssumeCache):
             with self._changed:
                 if not self._events:
                     return
-                event = self._events.popleft()
-            concurrency.step("assume-cache.event.popped")
-            event()
+                uid, deliver = self._events.popleft()
+            concurrency.step("assume-cache.event.popped", claim=uid)
+            deliver()
