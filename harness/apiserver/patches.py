@@ -22,7 +22,7 @@ def json_patch(document: Document, patch: Any) -> Document:
         raise statuses.too_large(JSON_PATCH_OPERATIONS_MAX)
     try:
         result = jsonpatch.JsonPatch(patch).apply(document)
-    except jsonpatch.JsonPatchException as error:
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
         raise _unprocessable(str(error)) from error
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise _unprocessable(f"the patch does not fit the object ({error})") from error

@@ -346,11 +346,10 @@ class Connection(asyncio.Protocol):
 
     def write_head(self, status: int, content_type: str) -> None:
         """Begin a chunked answer."""
-        if self._transport is not None:
-            self._transport.write(
-                b"HTTP/1.1 %d OK\r\nContent-Type: %b\r\nTransfer-Encoding: chunked\r\n\r\n"
-                % (status, content_type.encode())
-            )
+        self._send(
+            b"HTTP/1.1 %d OK\r\nContent-Type: %b\r\nTransfer-Encoding: chunked\r\n\r\n"
+            % (status, content_type.encode())
+        )
 
     def write_chunk(self, data: bytes) -> None:
         """Go on with a chunked answer; a client that does not read is dropped."""
@@ -359,13 +358,12 @@ class Connection(asyncio.Protocol):
         if self._transport.get_write_buffer_size() > UNREAD_BYTES_MAX:
             self._transport.abort()
             return
-        self._transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+        self._send(b"%x\r\n%b\r\n" % (len(data), data))
 
     def end_stream(self) -> None:
         """End a chunked answer, and the connection with it."""
-        if self._transport is not None:
-            self._transport.write(b"0\r\n\r\n")
-            self._transport.close()
+        self._send(b"0\r\n\r\n")
+        self._send(None)
 
     def abort(self) -> None:
         """The server stops."""

@@ -426,7 +426,7 @@ class Store:
             return old  # nothing was changed: no commit, no event, the old version
         if dry_run:
             return storing.store(document, old.resource_version)
-        if old.deleting and not document["metadata"].get("finalizers") and _is_done(document):
+        if old.deleting and _is_done(resource, document):
             self._remove(resource, old, document)
             return storing.store(document, self.resource_version)
         return self._put(resource, old, document)
@@ -499,9 +499,11 @@ def table_of(resource: resources.ResourceType) -> resources.ResourceType:
     return resources.EVENTS if resource is resources.NEW_EVENTS else resource
 
 
-def _is_done(document: Document) -> bool:
-    """Whether an object that is being deleted waits for nothing but its finalizers."""
-    return not document["metadata"].get("deletionGracePeriodSeconds")
+def _is_done(resource: resources.ResourceType, document: Document) -> bool:
+    """Whether an object that is being deleted has nothing left to wait for; a namespace waits for what is in it."""
+    meta = document["metadata"]
+    waits = meta.get("finalizers") or meta.get("deletionGracePeriodSeconds")
+    return not waits and resource is not resources.NAMESPACES
 
 
 def _unbindable(pod: Document) -> str:

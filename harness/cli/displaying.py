@@ -1,6 +1,8 @@
 """What the terminal shows: progress while something runs, and the verdict at the end. Plain lines where there is no terminal."""
 
 import contextlib
+import pathlib
+import sys
 from collections.abc import Iterator
 
 import rich.console
@@ -62,6 +64,18 @@ def run_progress() -> Iterator[RunProgress]:
     )
     with rich.progress.Progress(*columns, console=console(stderr=True), transient=True) as bars:
         yield RunProgress(bars)
+
+
+@contextlib.contextmanager
+def keeping_evidence(path: pathlib.Path) -> Iterator[None]:
+    """When somebody interrupts, say where what was recorded until then is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(
+            f"flake-hunt: interrupted; what was recorded until then is in {path}", file=sys.stderr
+        )
+        raise
 
 
 def show(judgement: judging.Judgement, directory: directories.RunDirectory) -> None:

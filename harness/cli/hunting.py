@@ -40,7 +40,7 @@ def hunt(
     """
     from harness import seeds
     from harness.campaign import hunting, planning
-    from harness.cli import tables
+    from harness.cli import displaying, tables
     from harness.scenario import loading
 
     chosen = seeds.fresh() if seed is None else seed
@@ -54,6 +54,9 @@ def hunt(
         defects=defect or None,
     )
     folder = hunting.new_folder(reports, chosen)
-    with tables.campaign_progress(len(plan.runs)) as listener:
+    with (
+        displaying.keeping_evidence(folder),
+        tables.campaign_progress(len(plan.runs)) as listener,
+    ):
         found = hunting.hunt(plan, folder, jobs=jobs or os.cpu_count() or 1, listener=listener)
     return tables.show(found, plan, folder=folder)

@@ -49,7 +49,7 @@ def run(
     )
     print(f"seed {chosen}", flush=True)
     directory = runs.new_directory(plan, reports)
-    with displaying.run_progress() as progress:
+    with displaying.keeping_evidence(directory.path), displaying.run_progress() as progress:
         judgement = runs.run(loaded, plan, directory, progress=progress)
     displaying.show(judgement, directory)
     return judgement.exit_code

@@ -40,12 +40,17 @@ class Endpoint:
         """The TLS context, None for plain HTTP. Make one and share it: it costs milliseconds."""
         if not self.tls:
             return None
-        context = ssl.create_default_context(cadata=self.authority.decode() or None)
+        try:
+            context = ssl.create_default_context(cadata=self.authority.decode() or None)
+            if self.certificate:
+                _load_certificate(context, self.certificate, self.key)
+        except (ssl.SSLError, ValueError) as error:
+            raise errors.KubeconfigError(
+                f"expected the kubeconfig of {self.host}:{self.port} to hold certificates and keys in PEM ({error})"
+            ) from error
         if self.insecure:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        if self.certificate:
-            _load_certificate(context, self.certificate, self.key)
         return context
 
 
@@ -56,15 +61,11 @@ def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
     chosen = _named(document, "contexts", name, path).get("context") or {}
     cluster = _named(document, "clusters", chosen.get("cluster", ""), path).get("cluster") or {}
     user = _named(document, "users", chosen.get("user", ""), path).get("user") or {}
-    url = urllib.parse.urlsplit(cluster.get("server", ""))
-    if url.scheme not in ("http", "https") or not url.hostname:
-        raise errors.KubeconfigError(
-            f"{path}: expected the server of context {name!r} as an http(s) URL, got {cluster.get('server')!r}"
-        )
+    url, port = _server(cluster.get("server"), name, path)
     certificate, key = _pem(user, "client-certificate", path), _pem(user, "client-key", path)
     return Endpoint(
-        host=url.hostname,
-        port=url.port or (443 if url.scheme == "https" else 80),
+        host=url.hostname or "",
+        port=port,
         tls=url.scheme == "https",
         prefix=url.path.rstrip("/"),
         token=_token(user, path),
@@ -72,6 +73,20 @@ def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
         certificate=certificate,
         key=key,
         insecure=bool(cluster.get("insecure-skip-tls-verify", False)),
+    )
+
+
+def _server(
+    address: object, context: str, path: pathlib.Path
+) -> tuple[urllib.parse.SplitResult, int]:
+    try:
+        url = urllib.parse.urlsplit(address if isinstance(address, str) else "")
+        if url.scheme in ("http", "https") and url.hostname:
+            return url, url.port or (443 if url.scheme == "https" else 80)
+    except ValueError:
+        pass  # a port or an IPv6 address that is none
+    raise errors.KubeconfigError(
+        f"{path}: expected the server of context {context!r} as an http(s) URL, got {address!r}"
     )
 
 

@@ -129,6 +129,8 @@ class _Stream:
         self._version = 0
         self._live: dict[str, str] = {}
         """uid -> resourceVersion of what is there, folded from what was written down."""
+        self._gap: records.Gap | None = None
+        """A gap that no new list has closed yet."""
         self._stopping = threading.Event()
         self._watch: transports.Watch | None = None
         self._thread: concurrency.Thread | None = None
@@ -141,6 +143,9 @@ class _Stream:
     def take_list(self, purpose: Literal["first", "relist"]) -> None:
         """Write a whole list down and go on from there."""
         listed = self._get_list()
+        if self._gap is not None:
+            self._write([self._gap])
+            self._gap = None
         self._write_list(listed, purpose)
         self._live = {meta.uid: meta.resourceVersion for meta in map(_meta, listed.items)}
         self._version = int(listed.metadata.resourceVersion)
@@ -187,6 +192,8 @@ class _Stream:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
+                if self._gap is not None:
+                    self.take_list("relist")
                 self._follow()
             except (transports.TransportError, apis.ApiError) as error:
                 if self._stopping.is_set():
@@ -198,15 +205,13 @@ class _Stream:
 
     def _recover(self, error: errors.HarnessError) -> None:
         if isinstance(error, apis.ApiError) and error.is_gone:
-            gap = records.Gap(
+            self._gap = records.Gap(
                 resource=self._resource.plural,
                 after_resource_version=self._version,
                 reason=str(error),
                 ts_ns=clocks.monotonic_ns(),
             )
-            self._write([gap])
-            self.take_list("relist")
-            return
+            return  # the list is taken where its own failure is met with another try
         clocks.sleep(_RETRY_S)
 
     def _follow(self) -> None:

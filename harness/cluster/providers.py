@@ -38,11 +38,16 @@ def names() -> list[str]:
     return sorted(_PROVIDERS)
 
 
-def up(provider: str, *, name: str, directory: pathlib.Path) -> Cluster:
-    """Start a cluster whose files are in this folder."""
+def check(provider: str) -> None:
+    """UsageError for a provider that there is none of."""
     if provider not in _PROVIDERS:
         raise errors.UsageError(
             f"expected a cluster provider, got {provider!r}. Known: {', '.join(names())}"
         )
+
+
+def up(provider: str, *, name: str, directory: pathlib.Path) -> Cluster:
+    """Start a cluster whose files are in this folder."""
+    check(provider)
     directory.mkdir(parents=True, exist_ok=True)
     return _PROVIDERS[provider](name, directory)

@@ -7,6 +7,7 @@ start time, so a reused pid is never killed.
 import dataclasses
 import os
 import pathlib
+import re
 import shutil
 import signal
 
@@ -19,6 +20,7 @@ from harness.cluster import embedded, pools
 from harness.scenario import specs
 
 STOP_TIMEOUT_S = 10.0
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?")
 _RUN_ID = "cluster"
 _NAMESPACE = "flake-hunt"
 
@@ -98,6 +100,10 @@ def find(name: str) -> Known:
 
 def up(name: str, spec: specs.PoolsSpec, *, port: int = 0, tls_port: int = 0) -> Known:
     """Start an embedded cluster with its device pools and kubelets, and leave it running."""
+    if not _NAME.fullmatch(name):  # it becomes a folder, which is removed with everything in it
+        raise errors.UsageError(
+            f"expected a cluster's name of lower-case letters, digits and dashes, got {name!r}"
+        )
     directory = folder() / name
     if (directory / "cluster.json").exists():
         raise errors.UsageError(

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 
 from harness import clocks, errors
+from harness.cluster import providers
 from harness.history import plans
 from harness.scenario import loading, specs
 from harness.subject import defects as known_defects
@@ -38,6 +39,7 @@ def plan(
 ) -> plans.Plan:
     """Everything decided before the run begins; UsageError for what cannot be run."""
     check_defects(defects)
+    providers.check(cluster)
     scenario = _with_control_duration(loaded.scenario) if until_found else loaded.scenario
     run_id = secrets.token_hex(4)
     return plans.Plan(
