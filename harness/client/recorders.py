@@ -129,8 +129,8 @@ class _Stream:
         self._version = 0
         self._live: dict[str, str] = {}
         """uid -> resourceVersion of what is there, folded from what was written down."""
-        self._gap: records.Gap | None = None
-        """A gap that no new list has closed yet."""
+        self._gapped = False
+        """Whether there was a gap that no new list has closed yet."""
         self._stopping = threading.Event()
         self._watch: transports.Watch | None = None
         self._thread: concurrency.Thread | None = None
@@ -143,9 +143,6 @@ class _Stream:
     def take_list(self, purpose: Literal["first", "relist"]) -> None:
         """Write a whole list down and go on from there."""
         listed = self._get_list()
-        if self._gap is not None:
-            self._write([self._gap])
-            self._gap = None
         self._write_list(listed, purpose)
         self._live = {meta.uid: meta.resourceVersion for meta in map(_meta, listed.items)}
         self._version = int(listed.metadata.resourceVersion)
@@ -190,28 +187,33 @@ class _Stream:
         self._write(body)
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                if self._gap is not None:
-                    self.take_list("relist")
-                self._follow()
-            except (transports.TransportError, apis.ApiError) as error:
-                if self._stopping.is_set():
-                    return
+        try:
+            while not self._stopping.is_set():
+                self._try_to_follow()
+        except (OSError, msgspec.MsgspecError) as error:
+            self.failure = f"{self._resource.plural}: {error!r}"
+
+    def _try_to_follow(self) -> None:
+        try:
+            if self._gapped:
+                self.take_list("relist")
+                self._gapped = False
+            self._follow()
+        except (transports.TransportError, apis.ApiError) as error:
+            if not self._stopping.is_set():
                 self._recover(error)
-            except (OSError, msgspec.MsgspecError) as error:
-                self.failure = f"{self._resource.plural}: {error!r}"
-                return
 
     def _recover(self, error: errors.HarnessError) -> None:
         if isinstance(error, apis.ApiError) and error.is_gone:
-            self._gap = records.Gap(
+            gap = records.Gap(
                 resource=self._resource.plural,
                 after_resource_version=self._version,
                 reason=str(error),
                 ts_ns=clocks.monotonic_ns(),
             )
-            return  # the list is taken where its own failure is met with another try
+            self._write([gap])
+            self._gapped = True
+            return
         clocks.sleep(_RETRY_S)
 
     def _follow(self) -> None:
