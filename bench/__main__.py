@@ -1,0 +1,33 @@
+"""`python -m bench [NAME…]`: apiserver, judging, scheduling; all of them without a name."""
+
+import sys
+
+from bench import apiserver, judging, scheduling
+
+PARTS = {
+    "apiserver": apiserver.measure,
+    "judging": judging.measure,
+    "scheduling": scheduling.measure,
+}
+
+
+def main(names: list[str]) -> int:
+    """Print a table of figures, with the ratio to the first one of the same unit."""
+    unknown = set(names) - PARTS.keys()
+    if unknown:
+        print(
+            f"expected some of {', '.join(PARTS)}, got {', '.join(sorted(unknown))}",
+            file=sys.stderr,
+        )
+        return 2
+    for name in names or PARTS:
+        print(f"\n{name}")
+        first: dict[str, float] = {}
+        for what, value, unit in PARTS[name]():
+            ratio = value / first.setdefault(unit, value)
+            print(f"  {what:<76}{value:>10.1f} {unit:<12}{ratio:>6.2f} ×", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,35 @@
+"""Pods scheduled a second in `uses-all-resources`, and how long it takes from the first pod to the verdict."""
+
+import pathlib
+import tempfile
+import time
+from collections.abc import Iterator
+
+from harness.run import planning, runs
+from harness.scenario import loading
+
+SCENARIO = "uses-all-resources"
+VARIANTS = {
+    "as it is shipped, with pauses": (),
+    "without pauses": ("subject.pauses.probability=0.0",),
+    "without pauses, CPython's own switch interval": (
+        "subject.pauses.probability=0.0",
+        "subject.switch_interval_s=0.005",
+    ),
+}
+
+
+def measure() -> Iterator[tuple[str, float, str]]:
+    """One whole run for each variant: server, recorder, kubelets, scheduler and controller on this machine."""
+    seconds: dict[str, float] = {}
+    for name, overrides in VARIANTS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            loaded = loading.load(SCENARIO, overrides=overrides)
+            plan = planning.plan(loaded, seed=1)
+            directory = runs.new_directory(plan, pathlib.Path(folder))
+            started = time.perf_counter()
+            judgement = runs.run(loaded, plan, directory)
+            seconds[name] = time.perf_counter() - started
+        yield f"{name} ({judgement.verdict})", judgement.figures.allocations_per_s or 0.0, "pods/s"
+    for name, value in seconds.items():
+        yield f"{name}: from nothing to the verdict", value, "s"
