@@ -1,0 +1,287 @@
+"""Finalizers, graceful deletion, preconditions, and what goes with its owner or its namespace."""
+
+from typing import Any
+
+import pytest
+
+from harness.apiserver import resources, watching
+
+R = resources
+Document = dict[str, Any]
+
+
+def pod(name: str = "p", **meta: Any) -> Document:
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    return {"metadata": {"name": name, **meta}, "spec": spec}
+
+
+def owned_by(*owners: Any) -> list[Document]:
+    return [
+        {"apiVersion": "v1", "kind": "ConfigMap", "name": owner.name, "uid": owner.uid}
+        for owner in owners
+    ]
+
+
+def collect(store: Any) -> int:
+    steps = 0
+    while store.collect_garbage_step():
+        steps += 1
+    return steps
+
+
+def names(store: Any, resource: Any = R.CONFIGMAPS, namespace: str = "default") -> list[str]:
+    return [
+        item.name
+        for item in store.select(watching.Selection(resource=resource, namespace=namespace))
+    ]
+
+
+def without_finalizers(document: Document) -> Document:
+    document["metadata"].pop("finalizers", None)
+    return document
+
+
+@pytest.fixture
+def commits(store: Any) -> list[tuple[str, str]]:
+    """(type, name) of every commit from here on."""
+    seen: list[tuple[str, str]] = []
+    store.listen(lambda commit: seen.append((commit.type, commit.object.name)))
+    return seen
+
+
+# ---------------------------------------------------------------- finalizers
+
+
+def test_an_object_without_finalizers_goes_at_once(store: Any, refuses: Any) -> None:
+    stored = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "a"}})
+    last, gone = store.delete(R.CONFIGMAPS, "default", "a")
+    assert gone
+    assert (last.uid, last.resource_version) == (stored.uid, stored.resource_version + 1)
+    with refuses(404, "NotFound", 'configmaps "a" not found'):
+        store.delete(R.CONFIGMAPS, "default", "a")
+
+
+def test_finalizers_hold_an_object_until_the_last_is_removed(
+    store: Any, refuses: Any, commits: list[tuple[str, str]]
+) -> None:
+    meta = {"name": "a", "finalizers": ["x/1", "x/2"]}
+    store.create(R.CONFIGMAPS, "default", {"metadata": meta})
+    marked, gone = store.delete(R.CONFIGMAPS, "default", "a")
+    assert not gone
+    assert marked.document()["metadata"]["deletionTimestamp"]
+
+    def keep(finalizers: list[str]) -> Any:
+        def change(document: Document) -> Document:
+            document["metadata"]["finalizers"] = finalizers
+            return document
+
+        return store.patch(R.CONFIGMAPS, "default", "a", change)
+
+    with refuses(422, "Invalid", "no new finalizers can be added"):
+        keep(["x/1", "x/2", "x/3"])
+    keep(["x/2"])
+    last = keep([])
+    assert last.document()["metadata"]["resourceVersion"] == str(store.resource_version)
+    assert names(store) == []
+    assert [kind for kind, _ in commits] == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
+
+
+def test_asking_twice_for_a_deletion_is_no_commit(store: Any) -> None:
+    store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "a", "finalizers": ["x/1"]}})
+    first, _ = store.delete(R.CONFIGMAPS, "default", "a")
+    assert store.delete(R.CONFIGMAPS, "default", "a") == (first, False)
+
+
+def test_a_deletion_cannot_be_taken_back(store: Any) -> None:
+    store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "a", "finalizers": ["x/1"]}})
+    document = store.delete(R.CONFIGMAPS, "default", "a")[0].document()
+    stamp = document["metadata"].pop("deletionTimestamp")
+    document["data"] = {"a": "b"}
+    updated = store.update(R.CONFIGMAPS, "default", "a", document).document()
+    assert updated["metadata"]["deletionTimestamp"] == stamp
+
+
+# ---------------------------------------------------------------- preconditions
+
+
+@pytest.mark.parametrize("key", ["uid", "resourceVersion"])
+def test_preconditions_of_a_deletion(store: Any, refuses: Any, key: str) -> None:
+    meta = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "a"}}).document()["metadata"]
+    with refuses(409, "Conflict", "in the precondition (77)"):
+        store.delete(R.CONFIGMAPS, "default", "a", preconditions={key: "77"})
+    assert names(store) == ["a"]
+    store.delete(R.CONFIGMAPS, "default", "a", preconditions={key: meta[key]})
+    assert names(store) == []
+
+
+# ---------------------------------------------------------------- pods
+
+
+@pytest.fixture
+def bound_pod(store: Any) -> Any:
+    store.create(R.PODS, "default", pod())
+    store.bind("default", "p", {"target": {"name": "node"}})
+    return store.get(R.PODS, "default", "p")
+
+
+def test_a_pod_that_nobody_runs_goes_at_once(store: Any) -> None:
+    store.create(R.PODS, "default", pod())
+    assert store.delete(R.PODS, "default", "p")[1]
+
+
+def test_a_bound_pod_ends_gracefully(store: Any, bound_pod: Any) -> None:
+    marked, gone = store.delete(R.PODS, "default", "p")
+    meta = marked.document()["metadata"]
+    assert not gone
+    assert meta["deletionGracePeriodSeconds"] == 30
+    assert meta["deletionTimestamp"]
+    assert store.delete(R.PODS, "default", "p") == (marked, False)  # asked for already
+    last, gone = store.delete(R.PODS, "default", "p", grace_period_s=0)
+    assert gone
+    assert last.uid == bound_pod.uid
+
+
+def test_a_pod_may_be_given_less_time_than_before_but_not_more(store: Any, bound_pod: Any) -> None:
+    def grace(seconds: int) -> int:
+        stored, _ = store.delete(R.PODS, "default", "p", grace_period_s=seconds)
+        return int(stored.document()["metadata"]["deletionGracePeriodSeconds"])
+
+    assert [grace(10), grace(20), grace(5)] == [10, 10, 5]
+
+
+def test_a_pod_that_ends_gracefully_survives_updates(store: Any, bound_pod: Any) -> None:
+    store.delete(R.PODS, "default", "p")
+    store.patch(
+        R.PODS, "default", "p", lambda d: d | {"status": {"phase": "Running"}}, subresource="status"
+    )
+    assert names(store, R.PODS) == ["p"]
+
+
+def test_a_finished_pod_needs_no_grace(store: Any, bound_pod: Any) -> None:
+    finished = {"status": {"phase": "Succeeded"}}
+    store.patch(R.PODS, "default", "p", lambda d: d | finished, subresource="status")
+    assert store.delete(R.PODS, "default", "p")[1]
+
+
+def test_a_pod_with_a_finalizer_stays_after_its_grace(store: Any) -> None:
+    store.create(R.PODS, "default", pod(finalizers=["x/1"]))
+    store.bind("default", "p", {"target": {"name": "node"}})
+    store.delete(R.PODS, "default", "p")
+    assert not store.delete(R.PODS, "default", "p", grace_period_s=0)[1]
+    store.patch(R.PODS, "default", "p", without_finalizers)
+    assert names(store, R.PODS) == []
+
+
+# ---------------------------------------------------------------- owners
+
+
+def test_dependents_go_when_their_last_owner_is_gone(store: Any) -> None:
+    one, two = (
+        store.create(R.CONFIGMAPS, "default", {"metadata": {"name": name}}) for name in ("o1", "o2")
+    )
+    store.create(
+        R.SECRETS, "default", {"metadata": {"name": "s", "ownerReferences": owned_by(one, two)}}
+    )
+    store.delete(R.CONFIGMAPS, "default", "o1")
+    assert collect(store) == 0
+    assert names(store, R.SECRETS) == ["s"]
+    store.delete(R.CONFIGMAPS, "default", "o2")
+    assert names(store, R.SECRETS) == ["s"], "collected in a step of its own"
+    assert collect(store) == 1
+    assert names(store, R.SECRETS) == []
+
+
+def test_an_owner_of_the_same_name_but_another_uid_is_no_owner(store: Any) -> None:
+    owner = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "o"}})
+    meta = {"name": "s", "ownerReferences": owned_by(owner)}
+    store.create(R.SECRETS, "default", {"metadata": meta})
+    store.delete(R.CONFIGMAPS, "default", "o")
+    store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "o"}})
+    collect(store)
+    assert names(store, R.SECRETS) == []
+
+
+def test_an_object_whose_owner_was_gone_before_it_came_goes_too(store: Any) -> None:
+    owner = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "o"}})
+    store.delete(R.CONFIGMAPS, "default", "o")
+    meta = {"name": "s", "ownerReferences": owned_by(owner)}
+    store.create(R.SECRETS, "default", {"metadata": meta})
+    assert collect(store) == 1
+
+
+def test_chains_of_owners_are_collected_to_their_end(store: Any) -> None:
+    last = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "c0"}})
+    for number in range(1, 4):
+        meta = {"name": f"c{number}", "ownerReferences": owned_by(last)}
+        last = store.create(R.CONFIGMAPS, "default", {"metadata": meta})
+    store.delete(R.CONFIGMAPS, "default", "c0")
+    assert collect(store) == 3
+    assert names(store) == []
+
+
+def test_garbage_with_a_finalizer_is_marked_once(store: Any) -> None:
+    owner = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "o"}})
+    meta = {"name": "s", "ownerReferences": owned_by(owner), "finalizers": ["x/1"]}
+    store.create(R.SECRETS, "default", {"metadata": meta})
+    store.delete(R.CONFIGMAPS, "default", "o")
+    collect(store)
+    assert store.get(R.SECRETS, "default", "s").deleting
+    store.patch(R.SECRETS, "default", "s", without_finalizers)
+    assert names(store, R.SECRETS) == []
+
+
+def test_orphans_stay_and_forget_their_owner(store: Any) -> None:
+    owner = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "o"}})
+    meta = {"name": "s", "ownerReferences": owned_by(owner)}
+    store.create(R.SECRETS, "default", {"metadata": meta})
+    store.delete(R.CONFIGMAPS, "default", "o", orphan=True)
+    assert collect(store) == 0
+    stored = store.get(R.SECRETS, "default", "s")
+    assert stored.document()["metadata"]["ownerReferences"] == []
+
+
+# ---------------------------------------------------------------- namespaces
+
+
+@pytest.fixture
+def crowded(store: Any) -> None:
+    """Namespace `n` with a bound pod, a plain object, and one that a finalizer holds."""
+    store.create(R.NAMESPACES, "", {"metadata": {"name": "n"}})
+    store.create(R.PODS, "n", pod())
+    store.bind("n", "p", {"target": {"name": "node"}})
+    store.create(R.CONFIGMAPS, "n", {"metadata": {"name": "a"}})
+    store.create(R.SECRETS, "n", {"metadata": {"name": "held", "finalizers": ["x/1"]}})
+
+
+@pytest.mark.usefixtures("crowded")
+def test_a_namespace_goes_after_all_that_is_in_it(store: Any, refuses: Any) -> None:
+    stored, gone = store.delete(R.NAMESPACES, "", "n")
+    assert not gone
+    assert stored.document()["status"] == {"phase": "Terminating"}
+    collect(store)
+    assert names(store, R.PODS, "n") == names(store, R.CONFIGMAPS, "n") == []
+    assert names(store, R.SECRETS, "n") == ["held"]
+    with refuses(403, "Forbidden", "because it is being terminated"):
+        store.create(R.CONFIGMAPS, "n", {"metadata": {"name": "late"}})
+    store.patch(R.SECRETS, "n", "held", without_finalizers)
+    collect(store)
+    with refuses(404, "NotFound"):
+        store.get(R.NAMESPACES, "", "n")
+    assert names(store, R.NAMESPACES, "") == [
+        "default",
+        "kube-node-lease",
+        "kube-public",
+        "kube-system",
+    ]
+
+
+@pytest.mark.usefixtures("crowded")
+def test_a_terminating_namespace_survives_updates(store: Any) -> None:
+    store.delete(R.NAMESPACES, "", "n")
+
+    def label(document: Document) -> Document:
+        document["metadata"]["labels"] = {"a": "b"}
+        return document
+
+    store.patch(R.NAMESPACES, "", "n", label)
+    assert store.get(R.NAMESPACES, "", "n").deleting
