@@ -5,7 +5,7 @@ was seen allows, so that doubt never becomes a violation.
 """
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -150,6 +150,11 @@ class Folded:
 
     # ----------------------------------------------------------------------- records
 
+    def end(self, ts_ns: int) -> None:
+        """No more records. Of a list after a gap that broke off, what it had not come to may be gone, as in a whole one."""
+        for resource in list(self._relists):
+            self._end_relist(resource, ts_ns)
+
     def add(self, record: records.Body) -> None:
         """Take the next record of the recorder."""
         match record:
@@ -208,15 +213,16 @@ class Folded:
 
     def _end_relist_if_read(self, resource: str, ts_ns: int) -> None:
         """What a list after a gap does not show any more is gone; it is not known since when."""
-        relist = self._relists[resource]
-        if relist.left > 0:
-            return
-        del self._relists[resource]
+        if self._relists[resource].left <= 0:
+            self._end_relist(resource, ts_ns)
+
+    def _end_relist(self, resource: str, ts_ns: int) -> None:
+        relist = self._relists.pop(resource)
         live = self.stream(resource).live
         for uid in [uid for uid in live if uid not in relist.seen]:
             del live[uid]
             if resource == CLAIMS:
-                self._release(uid, (), relist.certain_rv + 1, ts_ns)
+                self._release(uid, {}, relist.certain_rv + 1, ts_ns)
 
     # ------------------------------------------------------------------------ claims
 
@@ -226,7 +232,7 @@ class Folded:
         life = self.claims.setdefault(uid, Life(claim.metadata.name, ts_ns))
         if record.type == "DELETED":
             life.gone_ns = ts_ns
-            self._release(uid, (), rv, ts_ns)
+            self._release(uid, {}, rv, ts_ns)
             return
         held = _held(claim)
         if held and life.ready_ns is None:
@@ -235,9 +241,10 @@ class Folded:
         self._release(uid, held, rv if certain_rv is None else certain_rv + 1, ts_ns)
         self._take(claim, held, rv, ts_ns)
 
-    def _release(self, uid: str, kept: Iterable[str], rv: int, ts_ns: int) -> None:
+    def _release(self, uid: str, kept: Mapping[str, bool], rv: int, ts_ns: int) -> None:
+        """End the claim's holds but those that go on as they are: exclusive or not."""
         held = self._open.get(uid, {})
-        for device in [device for device in held if device not in kept]:
+        for device in [name for name, hold in held.items() if kept.get(name) is not hold.exclusive]:
             hold = held.pop(device)
             hold.until_rv, hold.until_ts_ns = max(rv, hold.from_rv), ts_ns
         if not held:
@@ -273,19 +280,22 @@ class Folded:
 
 
 def _held(claim: _Claim) -> dict[str, bool]:
-    """device -> whether exclusively, by the claim's allocation."""
+    """device -> whether exclusively, by the claim's allocation; one exclusive result of several is enough."""
     allocation = claim.status.allocation
-    results = allocation.devices.results if allocation else []
-    return {
-        str(devices.DeviceID(item.driver, item.pool, item.device)): not item.adminAccess
-        and item.shareID is None
-        for item in results
-    }
+    held: dict[str, bool] = {}
+    for item in allocation.devices.results if allocation else []:
+        device = str(devices.DeviceID(item.driver, item.pool, item.device))
+        exclusive = not item.adminAccess and item.shareID is None
+        held[device] = held.get(device, False) or exclusive
+    return held
 
 
 def fold(observations: Iterable[records.Body]) -> Folded:
     """Fold all records of the recorder."""
     folded = Folded()
+    ts_ns = 0
     for record in observations:
         folded.add(record)
+        ts_ns = record.ts_ns if isinstance(record, records.Observation) else ts_ns
+    folded.end(ts_ns)
     return folded

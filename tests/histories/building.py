@@ -1,0 +1,124 @@
+"""Builds a whole, sound run directory around a history of the language, with the harness's own writers."""
+
+import pathlib
+from collections.abc import Iterable, Sequence
+
+from harness import clocks
+from harness.history import directories, plans, records
+from tests.histories import language
+
+RUN_ID, SCENARIO, SEED = "f00dfeed", "written-by-hand", 7
+TRAFFIC, KUBELET, SCHEDULER = "traffic-0", "kubelet", "scheduler"
+NOTHING = plans.Requirements(allocations_min=0, pods_running_min=0)
+
+
+def build(
+    path: pathlib.Path,
+    text: str,
+    *,
+    names: language.Names | None = None,
+    requirements: plans.Requirements = NOTHING,
+    steps: Sequence[records.Step] = (),
+    scenario: str = SCENARIO,
+    run_id: str = RUN_ID,
+) -> directories.RunDirectory:
+    """A run directory in which everything went as it should and `text` was observed."""
+    directory = directories.create(path)
+    plans.write(directory.plan, plan(requirements=requirements, scenario=scenario, run_id=run_id))
+    files: dict[str, tuple[pathlib.Path, Iterable[records.Body]]] = {
+        "run": (directory.processes, _processes()),
+        "recorder": (directory.observations, language.observe(text, names=names)),
+        TRAFFIC: (directory.operations(TRAFFIC), _calls(text, names)),
+        KUBELET: (directory.operations(KUBELET), []),
+        SCHEDULER: (directory.steps(SCHEDULER), steps),
+    }
+    for process, (file, body) in files.items():
+        write(file, body, process=process, run_id=run_id)
+    return directory
+
+
+def plan(
+    *, requirements: plans.Requirements = NOTHING, scenario: str = SCENARIO, run_id: str = RUN_ID
+) -> plans.Plan:
+    """The plan of such a run."""
+    return plans.Plan(
+        run_id=run_id,
+        scenario=scenario,
+        seed=SEED,
+        subject="python",
+        defects=[],
+        cluster="embedded",
+        namespace=language.NAMESPACE,
+        boot_id=clocks.boot_id(),
+        created_wall_ns=0,
+        until_found=False,
+        requirements=requirements,
+        expected_operations=[TRAFFIC, KUBELET],
+        expected_steps=[SCHEDULER],
+        resources=[language.CLAIMS, language.PODS],
+        settings={"name": scenario},
+        versions={"python": "3.11"},
+    )
+
+
+def write(
+    path: pathlib.Path, body: Iterable[records.Body], *, process: str, run_id: str = RUN_ID
+) -> None:
+    """A file that was closed in order."""
+    writer = records.Writer(path, process=process, run_id=run_id)
+    for record in body:
+        writer.write(record)
+    writer.close()
+
+
+def step(seq: int, thread: str, name: str, ts_ns: int, **fields: object) -> records.Step:
+    """A step of the subject."""
+    return records.Step(seq=seq, ts_ns=ts_ns, thread=thread, name=name, fields=fields)
+
+
+def _processes() -> Iterable[records.Body]:
+    start = language.at(0)
+    names = ["recorder", KUBELET, SCHEDULER, "traffic"]
+    yield records.Phase(name="starting", ts_ns=start)
+    for index, name in enumerate(names):
+        yield records.ProcessStarted(process=name, pid=100 + index, argv=[name], ts_ns=start)
+    yield records.Phase(name="load", ts_ns=start)
+    for index, name in enumerate(names):
+        yield records.ProcessEnded(
+            process=name, pid=100 + index, exit_code=0, expected=True, ts_ns=start
+        )
+    yield records.Phase(name="stopped", ts_ns=start + 1_000_000_000)
+
+
+def _calls(text: str, names: language.Names | None) -> Iterable[records.Body]:
+    """Every claim and pod was created by an acknowledged call; the first call of all was refused."""
+    yield invocation(0, language.PODS, "refused")
+    yield records.Completion(op=0, outcome="fail", ts_ns=0, status=409, reason="AlreadyExists")
+    for op, (resource, name, uid, rv) in enumerate(language.created(text, names=names), start=1):
+        yield invocation(op, resource, name)
+        yield acknowledgement(op, uid, rv)
+
+
+def invocation(op: int, resource: str, name: str) -> records.Invocation:
+    """A create that is about to be made."""
+    return records.Invocation(
+        op=op,
+        user="user-0",
+        verb="create",
+        resource=resource,
+        namespace=language.NAMESPACE,
+        name=name,
+        ts_ns=language.at(0),
+    )
+
+
+def acknowledgement(op: int, uid: str, rv: int) -> records.Completion:
+    """Its good end."""
+    return records.Completion(
+        op=op,
+        outcome="ok",
+        ts_ns=language.at(rv),
+        status=201,
+        uid=uid,
+        resource_version=str(rv),
+    )

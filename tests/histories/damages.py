@@ -1,0 +1,148 @@
+"""Ways to damage a run directory, as crashes, full disks and clumsy hands do it."""
+
+import pathlib
+from collections.abc import Callable
+
+from harness.history import directories, records
+from tests.histories import building
+
+Damage = Callable[[directories.RunDirectory], None]
+File = Callable[[directories.RunDirectory], pathlib.Path]
+Body = list[records.Body]
+
+
+def processes(directory: directories.RunDirectory) -> pathlib.Path:
+    """The orchestrator's journal."""
+    return directory.processes
+
+
+def observations(directory: directories.RunDirectory) -> pathlib.Path:
+    """The recorder's journal."""
+    return directory.observations
+
+
+def operations(directory: directories.RunDirectory) -> pathlib.Path:
+    """The journal of the load."""
+    return directory.operations(building.TRAFFIC)
+
+
+def steps(directory: directories.RunDirectory) -> pathlib.Path:
+    """The scheduler's steps."""
+    return directory.steps(building.SCHEDULER)
+
+
+FILES: list[File] = [processes, observations, operations, steps]
+
+
+def missing(file: File) -> Damage:
+    """The file is not there."""
+    return lambda directory: file(directory).unlink()
+
+
+def no_trailer(file: File) -> Damage:
+    """The writer was killed between two records."""
+
+    def damage(directory: directories.RunDirectory) -> None:
+        lines = file(directory).read_bytes().splitlines(keepends=True)
+        file(directory).write_bytes(b"".join(lines[:-1]))
+
+    return damage
+
+
+def torn(file: File) -> Damage:
+    """The writer was killed within its last line."""
+    return lambda directory: file(directory).write_bytes(file(directory).read_bytes()[:-5])
+
+
+def garbled(file: File, line: int = 2) -> Damage:
+    """A line in the middle lost its beginning."""
+
+    def damage(directory: directories.RunDirectory) -> None:
+        lines = file(directory).read_bytes().splitlines(keepends=True)
+        lines[line - 1] = lines[line - 1][7:]
+        file(directory).write_bytes(b"".join(lines))
+
+    return damage
+
+
+def of_another_run(file: File) -> Damage:
+    """The file was copied here from another run."""
+    return lambda directory: _rewrite(file(directory), list, run_id="another")
+
+
+def changed(file: File, change: Callable[[Body], Body]) -> Damage:
+    """Other records, but a sound file."""
+    return lambda directory: _rewrite(file(directory), change)
+
+
+def appended(file: File, *more: records.Body) -> Damage:
+    """Some records more."""
+    return changed(file, lambda body: [*body, *more])
+
+
+def dropped(file: File, unwanted: Callable[[records.Body], bool], *, first: bool = False) -> Damage:
+    """Some records less: all that are unwanted, or only the first of them."""
+
+    def change(body: Body) -> Body:
+        found = [record for record in body if unwanted(record)]
+        if not found:
+            raise ValueError("expected something to drop")
+        gone = {id(record) for record in (found[:1] if first else found)}
+        return [record for record in body if id(record) not in gone]
+
+    return changed(file, change)
+
+
+def swapped(file: File, one: int, other: int) -> Damage:
+    """Two records came in the wrong order."""
+
+    def change(body: Body) -> Body:
+        body[one], body[other] = body[other], body[one]
+        return body
+
+    return changed(file, change)
+
+
+def unfinished_call() -> Damage:
+    """A call of the load never came back."""
+    return appended(operations, building.invocation(999, "pods", "never-answered"))
+
+
+def process_died(process: str = building.SCHEDULER) -> Damage:
+    """A process was killed by something else."""
+
+    def change(body: Body) -> Body:
+        return [
+            records.ProcessEnded(
+                process=process, pid=record.pid, exit_code=-9, expected=False, ts_ns=record.ts_ns
+            )
+            if isinstance(record, records.ProcessEnded) and record.process == process
+            else record
+            for record in body
+        ]
+
+    return changed(processes, change)
+
+
+def timed_out() -> Damage:
+    """The time was up."""
+    return appended(
+        processes, records.Phase(name="timed out", ts_ns=0, detail="load took more than 60 s")
+    )
+
+
+def ended_early() -> Damage:
+    """The run gave up."""
+    return appended(
+        processes, records.Phase(name="ended early", ts_ns=0, detail="scheduler has died")
+    )
+
+
+def _rewrite(
+    path: pathlib.Path, change: Callable[[Body], Body], *, run_id: str = building.RUN_ID
+) -> None:
+    journal = records.read(path)
+    if journal.header is None:
+        raise ValueError(f"{path}: expected a file with a header")
+    path.unlink()
+    building.write(path, change(journal.records), process=journal.header.process, run_id=run_id)

@@ -1,0 +1,332 @@
+"""A tiny language for histories: one line of text is what happened to the claims of one run.
+
+Each word is one commit, and commits count resourceVersions from 1:
+
+    a+D1        claim a takes device D1 (the first word about a claim creates it)
+    a+D1!       … with admin access
+    a+D1%       … a share of it
+    a-D1        a lets go of D1
+    a=D1,D2!    a's allocation is now exactly this; `a=` holds nothing
+    a^p         a is reserved for pod p
+    a~          a is deleted; another word about a makes a new claim of that name
+    p*          pod p is seen Running
+    .           something else is committed
+
+    [ … ]       a gap: the recorder does not see the claims' commits in it and lists them again at the end of it
+    [ …         a gap after which the recorder never lists again
+
+So `a+D1 b+D1 a-D1 b-D1` gives D1 away twice, at resourceVersion 2, and both hold it until 3; in `a+D1 [ a-D1 b+D1 ]` the recorder
+only knows that a held D1 until the gap began, and that b held it when it ended.
+
+The text says what is true. `parse` gives the commits, `observe` what a recorder writes down of them.
+"""
+
+import collections
+import dataclasses
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from harness.history import records
+from harness.model import devices
+
+NAMESPACE, DRIVER, POOL = "tests", "gpu.example", "pool"
+CLAIMS, PODS = "resourceclaims", "pods"
+START_NS, COMMIT_NS = 5_000_000_000, 1_000_000
+"""Times are made up: a millisecond for each commit."""
+
+_COMMIT = re.compile(r"(?P<name>[a-z]\w*)(?P<verb>[-+=~^*])(?P<rest>\S*)")
+_DEVICE = re.compile(r"(?P<name>D\d+)(?P<how>[!%]?)")
+Names = Mapping[str, str]
+Kind = Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
+
+
+class LanguageError(ValueError):
+    """A history that says nothing sensible."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Take:
+    """A device and how it is taken."""
+
+    device: str
+    admin: bool = False
+    share: bool = False
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether nobody else may have it at the same time."""
+        return not (self.admin or self.share)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Commit:
+    """One word."""
+
+    rv: int
+    name: str
+    """Of the claim or pod; empty for something else."""
+    verb: str
+    takes: tuple[Take, ...] = ()
+    pod: str = ""
+
+    @property
+    def ts_ns(self) -> int:
+        """When the recorder would have seen it."""
+        return at(self.rv)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Edge:
+    """`[` or `]`."""
+
+    opens: bool
+
+
+def at(rv: int) -> int:
+    """The time of a resourceVersion."""
+    return START_NS + rv * COMMIT_NS
+
+
+def device_id(name: str, names: Names | None = None) -> str:
+    """`driver/pool/device` of a device of the language."""
+    return str(devices.DeviceID(DRIVER, POOL, (names or {}).get(name, name)))
+
+
+def parse(text: str) -> list[Commit | Edge]:
+    """The words in order; LanguageError names the one that says nothing."""
+    items: list[Commit | Edge] = []
+    rv, inside = 0, False
+    for word in text.split():
+        if word in "[]":
+            if inside is (word == "["):
+                raise LanguageError(f"expected gaps one after the other, got {word!r} in {text!r}")
+            inside = not inside
+            items.append(Edge(inside))
+        else:
+            rv += 1
+            items.append(_commit(word, rv))
+    return items
+
+
+def commits(text: str) -> list[Commit]:
+    """Only what was committed, seen or not."""
+    return [item for item in parse(text) if isinstance(item, Commit)]
+
+
+def _commit(word: str, rv: int) -> Commit:
+    if word == ".":
+        return Commit(rv, "", ".")
+    match = _COMMIT.fullmatch(word)
+    if match is None:
+        raise LanguageError(f"expected a word of the language, got {word!r}")
+    name, verb, rest = match["name"], match["verb"], match["rest"]
+    if verb == "^" and rest:
+        return Commit(rv, name, verb, pod=rest)
+    if verb in "~*" and not rest:
+        return Commit(rv, name, verb)
+    if verb in "+-=" and (rest or verb == "="):
+        return Commit(rv, name, verb, tuple(map(_take, rest.split(",") if rest else ())))
+    raise LanguageError(f"expected a word of the language, got {word!r}")
+
+
+def _take(text: str) -> Take:
+    match = _DEVICE.fullmatch(text)
+    if match is None:
+        raise LanguageError(f"expected a device like D1, D1! or D1%, got {text!r}")
+    return Take(match["name"], admin=match["how"] == "!", share=match["how"] == "%")
+
+
+# --------------------------------------------------------------------------------- what is true
+
+
+@dataclasses.dataclass(slots=True)
+class _Claim:
+    name: str
+    uid: str
+    takes: dict[str, Take] = dataclasses.field(default_factory=dict)
+    pods: list[str] = dataclasses.field(default_factory=list)
+
+
+class _World:
+    """All objects as they are after the commits so far."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._claims: dict[str, _Claim] = {}
+        self._lives: collections.Counter[str] = collections.Counter()
+        self.objects: dict[str, dict[str, records.Observation]] = {CLAIMS: {}, PODS: {}}
+        """resource -> uid -> the latest state"""
+        self.created: list[tuple[str, str, str, int]] = []
+        """resource, name, uid, rv"""
+
+    def commit(self, commit: Commit) -> records.Observation | None:
+        """The event of a commit; None for something else."""
+        match commit.verb:
+            case ".":
+                return None
+            case "*":
+                return self._put_pod(commit)
+            case "~":
+                return self._delete(commit)
+            case _:
+                return self._put_claim(commit)
+
+    def _put_pod(self, commit: Commit) -> records.Observation:
+        meta = self._meta(commit.name, f"uid-{commit.name}", commit.rv)
+        return self._put(PODS, commit, {"metadata": meta, "status": {"phase": "Running"}})
+
+    def _delete(self, commit: Commit) -> records.Observation:
+        claim = self._claims.pop(commit.name, None)
+        if claim is None:
+            raise LanguageError(f"{commit.name}~ at {commit.rv}: there is no such claim")
+        del self.objects[CLAIMS][claim.uid]
+        return _observation(CLAIMS, "DELETED", commit.rv, self._object(claim, commit.rv))
+
+    def _put_claim(self, commit: Commit) -> records.Observation:
+        claim = self._claims.get(commit.name) or self._born(commit.name)
+        match commit.verb:
+            case "=":
+                claim.takes = {take.device: take for take in commit.takes}
+            case "+":
+                claim.takes |= {take.device: take for take in commit.takes}
+            case "-":
+                for take in commit.takes:
+                    if claim.takes.pop(take.device, None) is None:
+                        raise LanguageError(f"{commit.name}-{take.device} at {commit.rv}: not held")
+            case _:
+                claim.pods.append(commit.pod)
+        return self._put(CLAIMS, commit, self._object(claim, commit.rv))
+
+    def _born(self, name: str) -> _Claim:
+        self._lives[name] += 1
+        life = "" if self._lives[name] == 1 else f"-{self._lives[name]}"
+        return self._claims.setdefault(name, _Claim(name, f"uid-{name}{life}"))
+
+    def _put(self, resource: str, commit: Commit, value: dict[str, Any]) -> records.Observation:
+        meta = value["metadata"]
+        is_new = meta["uid"] not in self.objects[resource]
+        if is_new:
+            self.created.append((resource, meta["name"], meta["uid"], commit.rv))
+        seen = _observation(resource, "ADDED" if is_new else "MODIFIED", commit.rv, value)
+        self.objects[resource][meta["uid"]] = seen
+        return seen
+
+    def _object(self, claim: _Claim, rv: int) -> dict[str, Any]:
+        status: dict[str, Any] = {}
+        if claim.takes:
+            results = [self._result(take) for take in claim.takes.values()]
+            status["allocation"] = {"devices": {"results": results}}
+        if claim.pods:
+            status["reservedFor"] = [
+                {"resource": PODS, "name": self._named(pod), "uid": f"uid-{pod}"}
+                for pod in claim.pods
+            ]
+        return {"metadata": self._meta(claim.name, claim.uid, rv), "status": status}
+
+    def _result(self, take: Take) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "request": "device",
+            "driver": DRIVER,
+            "pool": POOL,
+            "device": self._named(take.device),
+        }
+        if take.admin:
+            result["adminAccess"] = True
+        if take.share:
+            result["shareID"] = "share"
+        return result
+
+    def _meta(self, name: str, uid: str, rv: int) -> dict[str, Any]:
+        named = self._named(name)
+        return {"name": named, "namespace": NAMESPACE, "uid": uid, "resourceVersion": str(rv)}
+
+    def _named(self, name: str) -> str:
+        return self._names.get(name, name)
+
+
+def _observation(
+    resource: str, kind: Kind, rv: int, value: dict[str, Any], *, ts_ns: int | None = None
+) -> records.Observation:
+    return records.Observation(
+        resource=resource,
+        type=kind,
+        resource_version=rv,
+        ts_ns=at(rv) if ts_ns is None else ts_ns,
+        object=msgspec.Raw(json.dumps(value).encode()),
+    )
+
+
+def created(text: str, *, names: Names | None = None) -> list[tuple[str, str, str, int]]:
+    """Every claim and pod that was created: resource, name, uid, resourceVersion."""
+    world = _World(names or {})
+    for commit in commits(text):
+        world.commit(commit)
+    return world.created
+
+
+# ------------------------------------------------------------------------- what the recorder sees
+
+
+def observe(text: str, *, names: Names | None = None) -> list[records.Body]:
+    """What the recorder writes down of a history, from the first lists to the final ones; `names` renames."""
+    return list(_Recorder(_World(names or {})).record(parse(text)))
+
+
+class _Recorder:
+    """Sees the commits of a world, but not the claims' ones in a gap."""
+
+    def __init__(self, world: _World) -> None:
+        self._world = world
+        self._rv = 0
+        self._blind = False
+
+    def record(self, items: list[Commit | Edge]) -> Iterator[records.Body]:
+        """The records in order."""
+        for resource in (CLAIMS, PODS):
+            yield from self._list(resource, "first")
+        for item in items:
+            if isinstance(item, Edge):
+                yield from self._gap() if item.opens else self._relist()
+            else:
+                yield from self._see(item)
+        for resource in (CLAIMS, PODS):
+            yield from self._list(resource, "final")
+
+    def _see(self, commit: Commit) -> Iterator[records.Body]:
+        self._rv = commit.rv
+        seen = self._world.commit(commit)
+        if seen is not None and not (self._blind and seen.resource == CLAIMS):
+            yield seen
+
+    def _gap(self) -> Iterator[records.Body]:
+        self._blind = True
+        yield records.Gap(
+            resource=CLAIMS,
+            after_resource_version=self._rv,
+            reason="410 Expired: too old",
+            ts_ns=at(self._rv),
+        )
+
+    def _relist(self) -> Iterator[records.Body]:
+        self._blind = False
+        yield from self._list(CLAIMS, "relist")
+
+    def _list(
+        self, resource: str, purpose: Literal["first", "relist", "final"]
+    ) -> Iterator[records.Body]:
+        listed = list(self._world.objects[resource].values())
+        yield records.Listed(
+            resource=resource,
+            purpose=purpose,
+            resource_version=self._rv,
+            count=len(listed),
+            ts_ns=at(self._rv),
+        )
+        for item in listed:
+            yield msgspec.structs.replace(
+                item, type="FINAL" if purpose == "final" else "LISTED", ts_ns=at(self._rv)
+            )

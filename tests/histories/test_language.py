@@ -1,0 +1,121 @@
+"""The language says what it is meant to say: the judges' tests are worth no more than this."""
+
+import msgspec
+import pytest
+
+from harness.checks import judging, verdicts
+from harness.history import records
+from tests.histories import building, language
+
+
+def _said(text: str) -> list[str]:
+    lines = []
+    for record in language.observe(text):
+        match record:
+            case records.Observation():
+                lines.append(f"{record.type} {record.resource} {record.resource_version}")
+            case records.Listed():
+                lines.append(f"{record.purpose} {record.resource} {record.count}")
+            case records.Gap():
+                lines.append(f"gap after {record.after_resource_version}")
+            case _:
+                pytest.fail(f"unexpected {record}")
+    return lines
+
+
+FIRST = ["first resourceclaims 0", "first pods 0"]
+
+
+def test_commits_count_resource_versions_from_one() -> None:
+    assert _said("a+D1 p* . a~") == [
+        *FIRST,
+        "ADDED resourceclaims 1",
+        "ADDED pods 2",
+        "DELETED resourceclaims 4",
+        "final resourceclaims 0",
+        "final pods 1",
+        "FINAL pods 2",
+    ]
+
+
+def test_commits_in_a_gap_are_not_seen_but_listed_afterwards() -> None:
+    assert _said("a+D1 [ a-D1 b+D1 p* ] b~") == [
+        *FIRST,
+        "ADDED resourceclaims 1",
+        "gap after 1",
+        "ADDED pods 4",
+        "relist resourceclaims 2",
+        "LISTED resourceclaims 2",
+        "LISTED resourceclaims 3",
+        "DELETED resourceclaims 5",
+        "final resourceclaims 1",
+        "FINAL resourceclaims 2",
+        "final pods 1",
+        "FINAL pods 4",
+    ]
+
+
+def test_an_open_gap_is_never_listed_again() -> None:
+    assert "relist resourceclaims 1" not in _said("a+D1 [ a-D1")
+    assert "gap after 1" in _said("a+D1 [ a-D1")
+
+
+def test_objects_look_like_those_of_the_api() -> None:
+    seen = language.observe("a=D1!,D2% a^p", names={"D1": "gpu-0"})[3]
+    assert isinstance(seen, records.Observation)
+    assert msgspec.json.decode(seen.object) == {
+        "metadata": {
+            "name": "a",
+            "namespace": "tests",
+            "uid": "uid-a",
+            "resourceVersion": "2",
+        },
+        "status": {
+            "allocation": {
+                "devices": {
+                    "results": [
+                        {
+                            "request": "device",
+                            "driver": "gpu.example",
+                            "pool": "pool",
+                            "device": "gpu-0",
+                            "adminAccess": True,
+                        },
+                        {
+                            "request": "device",
+                            "driver": "gpu.example",
+                            "pool": "pool",
+                            "device": "D2",
+                            "shareID": "share",
+                        },
+                    ]
+                }
+            },
+            "reservedFor": [{"resource": "pods", "name": "p", "uid": "uid-p"}],
+        },
+    }
+
+
+def test_a_name_that_is_reborn_has_another_uid() -> None:
+    uids = [uid for _, _, uid, _ in language.created("a+D1 a~ a+D1 a~ a=")]
+    assert uids == ["uid-a", "uid-a-2", "uid-a-3"]
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "a+", "a+D", "a+D1?", "A+D1", "a~D1", "a^", "p*x", "]", "[ [", "[ ] ]", "+D1"]
+)
+def test_what_says_nothing_is_refused(text: str) -> None:
+    with pytest.raises(language.LanguageError):
+        language.parse(text)
+
+
+@pytest.mark.parametrize("text", ["a~", "a+D1 a-D2", "a+D1 a-D1 a-D1", "a= a~ a~"])
+def test_what_cannot_happen_is_refused(text: str) -> None:
+    with pytest.raises(language.LanguageError):
+        language.observe(text)
+
+
+def test_a_built_directory_is_sound(tmp_path) -> None:
+    judgement = judging.judge(building.build(tmp_path / "run", "a+D1 a^p p* a-D1 b+D1"))
+    assert [item.name for item in judgement.certificate if not item.ok] == []
+    assert judgement.verdict is verdicts.Verdict.VALID

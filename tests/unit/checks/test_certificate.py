@@ -1,0 +1,237 @@
+"""Each item of the certificate fails for its damage, and for nothing else."""
+
+import pytest
+
+from harness import errors
+from harness.checks import certificate, folding, judging, verdicts
+from harness.history import histories, plans, records
+from tests.histories import building, damages, language
+
+TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
+ALL = [
+    "recorder",
+    "first-lists",
+    "no-gaps",
+    "order",
+    "final-lists",
+    "operations",
+    "acknowledged",
+    "steps",
+    "processes",
+    "in-time",
+    "load",
+]
+
+
+def _is_list(purpose: str, resource: str) -> damages.Damage:
+    return damages.dropped(
+        damages.observations,
+        lambda record: (
+            isinstance(record, records.Listed)
+            and (record.purpose, record.resource) == (purpose, resource)
+        ),
+    )
+
+
+def _lost(resource_version: int) -> damages.Damage:
+    return damages.dropped(
+        damages.observations,
+        lambda record: (
+            isinstance(record, records.Observation)
+            and record.type != "FINAL"
+            and record.resource_version == resource_version
+        ),
+    )
+
+
+def _ends(record: records.Body) -> bool:
+    return isinstance(record, records.ProcessEnded)
+
+
+def _begins(record: records.Body) -> bool:
+    return isinstance(record, records.Invocation)
+
+
+PARTS = {
+    "observations": "recorder",
+    "operations": "operations",
+    "steps": "steps",
+    "processes": "processes",
+}
+DAMAGES: dict[str, tuple[damages.Damage, set[str]]] = {
+    **{
+        f"no trailer, {file.__name__}": (damages.no_trailer(file), {PARTS[file.__name__]})
+        for file in damages.FILES
+    },
+    **{
+        f"torn, {file.__name__}": (damages.torn(file), {PARTS[file.__name__]})
+        for file in damages.FILES
+    },
+    "no observations": (
+        damages.missing(damages.observations),
+        {"recorder", "first-lists", "final-lists", "acknowledged"},
+    ),
+    "no operations": (damages.missing(damages.operations), {"operations"}),
+    "no steps": (damages.missing(damages.steps), {"steps"}),
+    "no processes": (damages.missing(damages.processes), {"processes"}),
+    "no first list of claims": (_is_list("first", language.CLAIMS), {"first-lists"}),
+    "no first list of pods": (_is_list("first", language.PODS), {"first-lists"}),
+    "no final list": (_is_list("final", language.PODS), {"final-lists"}),
+    "an event was lost": (_lost(6), {"final-lists"}),
+    "a claim was never seen": (_lost(8), {"final-lists", "acknowledged"}),
+    "a pod was never seen": (_lost(7), {"final-lists", "acknowledged"}),
+    "two events the wrong way round": (damages.swapped(damages.observations, 5, 6), {"order"}),
+    "an event twice": (
+        damages.changed(damages.observations, lambda body: [*body[:4], body[3], *body[4:]]),
+        {"order"},
+    ),
+    "a call without an end": (damages.unfinished_call(), {"operations"}),
+    "an end without a call": (
+        damages.dropped(damages.operations, _begins, first=True),
+        {"operations"},
+    ),
+    "an acknowledged pod that nobody saw": (
+        damages.appended(
+            damages.operations,
+            building.invocation(99, language.PODS, "lost"),
+            building.acknowledgement(99, "uid-lost", 99),
+        ),
+        {"acknowledged"},
+    ),
+    "a process died": (damages.process_died(), {"processes"}),
+    "a process never ended": (damages.dropped(damages.processes, _ends, first=True), {"processes"}),
+    "the run gave up": (damages.ended_early(), {"processes"}),
+    "the time was up": (damages.timed_out(), {"in-time"}),
+}
+
+
+def _judge(
+    tmp_path, text: str, damage: damages.Damage | None = None, **options
+) -> judging.Judgement:
+    directory = building.build(tmp_path / "run", text, **options)
+    if damage is not None:
+        damage(directory)
+    return judging.judge(directory)
+
+
+def _failed(judgement: judging.Judgement) -> set[str]:
+    return {item.name for item in judgement.certificate if not item.ok}
+
+
+@pytest.mark.parametrize(("damage", "expected"), DAMAGES.values(), ids=DAMAGES)
+def test_each_damage_fails_its_own_items(
+    tmp_path, damage: damages.Damage, expected: set[str]
+) -> None:
+    judgement = _judge(tmp_path, TEXT, damage)
+    assert _failed(judgement) == expected
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    for name in expected:
+        assert f"{name}: " in judgement.reason
+
+
+@pytest.mark.parametrize("damage", [damage for damage, _ in DAMAGES.values()], ids=DAMAGES)
+def test_no_damage_hides_a_violation_that_is_in_the_record(
+    tmp_path, damage: damages.Damage
+) -> None:
+    judgement = _judge(tmp_path, "d+D9 a+D1 p* b+D1 a-D1 b^q q* c+D2 a^p", damage)
+    has_observations = (tmp_path / "run" / "observations.jsonl").exists()
+    expected = verdicts.Verdict.INVALID if has_observations else verdicts.Verdict.UNKNOWN
+    assert judgement.verdict is expected
+
+
+def test_a_sound_directory_has_a_yes_for_every_item(tmp_path) -> None:
+    judgement = _judge(tmp_path, TEXT)
+    assert [(item.name, item.ok) for item in judgement.certificate] == [
+        (name, True) for name in ALL
+    ]
+    assert {item.name: item.reason for item in judgement.certificate} == {
+        "recorder": "17 records, closed in order",
+        "first-lists": "2 resources",
+        "no-gaps": "8 commits observed",
+        "order": "up to resourceVersion 8",
+        "final-lists": "5 objects at the end, as folded",
+        "operations": "6 calls, 0 with unknown outcome",
+        "acknowledged": "5 pods and claims",
+        "steps": "scheduler: 0 records, closed in order",
+        "processes": "4 processes",
+        "in-time": "no phase timed out",
+        "load": "3 allocations (at least 0); 2 pods seen Running (at least 0); 1 devices used again (at least 0)",
+    }
+
+
+def test_every_item_is_failed_by_some_test() -> None:
+    by_damage = {name for _, expected in DAMAGES.values() for name in expected}
+    assert by_damage | {"no-gaps", "load"} == set(ALL)
+
+
+@pytest.mark.parametrize("text", ["a+D1 [ . ] a~", "a+D1 [ b+D2 ] p*", "[ a+D1 ]"])
+def test_a_gap_makes_unknown(tmp_path, text: str) -> None:
+    judgement = _judge(tmp_path, text)
+    assert _failed(judgement) == {"no-gaps"}
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert "resourceclaims after" in judgement.reason
+    assert "410 Expired: too old" in judgement.reason
+
+
+def test_a_gap_that_swallowed_a_whole_claim_is_noticed_twice(tmp_path) -> None:
+    assert _failed(_judge(tmp_path, "a+D1 [ b+D2 b~ ]")) == {"no-gaps", "acknowledged"}
+
+
+@pytest.mark.parametrize(
+    ("least", "reason"),
+    [
+        ({"allocations_min": 4}, "load: 3 allocations, expected at least 4"),
+        ({"pods_running_min": 3}, "load: 2 pods seen Running, expected at least 3"),
+        ({"reuse_min": 2}, "load: 1 devices used again, expected at least 2"),
+    ],
+)
+def test_too_little_load_makes_unknown(tmp_path, least: dict[str, int], reason: str) -> None:
+    wanted = plans.Requirements(
+        **{"allocations_min": 3, "pods_running_min": 2, "reuse_min": 1} | least
+    )
+    judgement = _judge(tmp_path, TEXT, requirements=wanted)
+    assert _failed(judgement) == {"load"}
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert judgement.reason == reason
+
+
+def test_just_enough_load_is_enough(tmp_path) -> None:
+    wanted = plans.Requirements(allocations_min=3, pods_running_min=2, reuse_min=1)
+    assert _judge(tmp_path, TEXT, requirements=wanted).verdict is verdicts.Verdict.VALID
+
+
+@pytest.mark.parametrize("file", damages.FILES, ids=lambda file: file.__name__)
+def test_a_damaged_middle_is_no_verdict_at_all(tmp_path, file: damages.File) -> None:
+    step = building.step(1, "scheduling", "gather.started", language.at(1))
+    directory = building.build(tmp_path / "run", TEXT, steps=[step])
+    damages.garbled(file)(directory)
+    with pytest.raises(errors.HistoryError, match=rf"{file(directory).name}, line 2: ") as caught:
+        judging.judge(directory)
+    assert "restore the file or run again" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "reused"), [("a+D1 b+D2", 0), ("a+D1 a~ b+D1 b~ c+D1", 2), ("a+D1 a-D1 a+D1", 0)]
+)
+def test_reuse_counts_other_claims(text: str, reused: int) -> None:
+    assert certificate.reuse(folding.fold(language.observe(text))) == reused
+
+
+def test_operations_are_tallied(tmp_path) -> None:
+    directory = building.build(tmp_path / "run", "a+D1 p*")
+    unknown = records.Completion(op=50, outcome="unknown", ts_ns=0)
+    damages.appended(
+        damages.operations,
+        building.invocation(50, language.CLAIMS, "lost"),
+        unknown,
+        building.invocation(51, "resourceclaimtemplates", "template"),
+        building.acknowledgement(51, "uid-template", 9),
+    )(directory)
+    operations = certificate.read_operations(histories.load(directory.path))
+    assert operations.problems == []
+    assert (operations.calls, operations.unknown) == (5, 1)
+    assert operations.created == {"uid-a", "uid-p"}
+    assert operations.errors == {
+        "create pods 409 AlreadyExists": 1,
+        "create resourceclaims no answer": 1,
+    }

@@ -1,0 +1,241 @@
+"""Folding against an oracle that knows no intervals: it walks the truth commit by commit and notes who has what."""
+
+import collections
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.checks import device_exclusivity, folding
+from harness.history import records
+from tests.histories import language
+
+Occupancy = dict[tuple[str, int], set[str]]
+"""(device, resourceVersion) -> uids of the claims that held it exclusively right after that commit"""
+
+
+# -------------------------------------------------------------------------------- the slow oracle
+
+
+def _walk(text: str) -> Occupancy:
+    held: dict[str, dict[str, bool]] = {}
+    lives: collections.Counter[str] = collections.Counter()
+    occupied: Occupancy = {}
+    for commit in language.commits(text):
+        _apply(commit, held, lives)
+        for name, takes in held.items():
+            uid = f"uid-{name}" if lives[name] == 0 else f"uid-{name}-{lives[name] + 1}"
+            for device, exclusive in takes.items():
+                if exclusive:
+                    key = (language.device_id(device), commit.rv)
+                    occupied.setdefault(key, set()).add(uid)
+    return occupied
+
+
+def _apply(
+    commit: language.Commit, held: dict[str, dict[str, bool]], lives: collections.Counter[str]
+) -> None:
+    takes = {take.device: take.exclusive for take in commit.takes}
+    match commit.verb:
+        case "+":
+            held.setdefault(commit.name, {}).update(takes)
+        case "=":
+            held[commit.name] = takes
+        case "-":
+            for device in takes:
+                del held[commit.name][device]
+        case "~":
+            held.pop(commit.name, None)
+            lives[commit.name] += 1
+        case _:
+            pass
+
+
+def _doubles(occupied: Occupancy) -> set[tuple[str, frozenset[str]]]:
+    return {
+        (device, frozenset(pair))
+        for (device, _), uids in occupied.items()
+        for pair in itertools.combinations(uids, 2)
+    }
+
+
+# ----------------------------------------------------------------------------- the judge's answers
+
+
+def _occupied(folded: folding.Folded) -> Occupancy:
+    occupied: Occupancy = {}
+    for hold in folded.holds:
+        until = folded.last_rv + 1 if hold.until_rv is None else hold.until_rv
+        for rv in range(hold.from_rv, until):
+            if hold.exclusive:
+                occupied.setdefault((hold.device, rv), set()).add(hold.uid)
+    return occupied
+
+
+def _found(folded: folding.Folded) -> set[tuple[str, frozenset[str]]]:
+    holds = [hold for hold in folded.holds if hold.exclusive]
+    table = device_exclusivity.frame(holds, end_rv=folded.last_rv + 1)
+    found = device_exclusivity.conflicts(table)
+    return {
+        (holds[first].device, frozenset((holds[first].uid, holds[second].uid)))
+        for first, second in zip(found["first"], found["second"], strict=True)
+    }
+
+
+# ------------------------------------------------------------------------------------- histories
+
+
+CLAIMS, DEVICES, HOW = ["a", "b", "c"], ["D1", "D2"], ["", "", "", "!", "%"]
+
+
+@st.composite
+def _texts(draw: st.DrawFn, *, gaps: bool) -> str:
+    words: list[str] = []
+    held: dict[str, set[str]] = {}
+    blind = False
+    for _ in range(draw(st.integers(0, 16))):
+        if gaps and draw(st.integers(0, 3)) == 0:
+            blind = not blind
+            words.append("[" if blind else "]")
+        words.append(_word(draw, held))
+    return " ".join(words)
+
+
+def _word(draw: st.DrawFn, held: dict[str, set[str]]) -> str:
+    name, device, how = (draw(st.sampled_from(kind)) for kind in (CLAIMS, DEVICES, HOW))
+    verb = draw(st.sampled_from("+++=--~^."))
+    mine = held.get(name)
+    if verb == "-" and mine:
+        gone = draw(st.sampled_from(sorted(mine)))
+        mine.remove(gone)
+        return f"{name}-{gone}"
+    if verb == "~" and mine is not None:
+        del held[name]
+        return f"{name}~"
+    if verb == ".":
+        return "."
+    mine = held.setdefault(name, set())
+    if verb == "^":
+        return f"{name}^p"
+    if verb == "=":
+        mine.clear()
+    mine.add(device)
+    return f"{name}{'=' if verb == '=' else '+'}{device}{how}"
+
+
+@given(_texts(gaps=False))
+def test_holds_are_what_a_walk_through_the_truth_sees(text: str) -> None:
+    assert _occupied(folding.fold(language.observe(text))) == _walk(text)
+
+
+@given(_texts(gaps=False))
+def test_conflicts_are_exactly_the_claims_that_held_a_device_at_once(text: str) -> None:
+    assert _found(folding.fold(language.observe(text))) == _doubles(_walk(text))
+
+
+@given(_texts(gaps=True))
+def test_a_gap_never_creates_a_false_alarm(text: str) -> None:
+    assert _found(folding.fold(language.observe(text))) <= _doubles(_walk(text))
+
+
+@given(_texts(gaps=True), st.data())
+def test_neither_does_a_record_that_breaks_off(text: str, data: st.DataObject) -> None:
+    observations = language.observe(text)
+    kept = data.draw(st.integers(0, len(observations)))
+    assert _found(folding.fold(observations[:kept])) <= _doubles(_walk(text))
+
+
+# -------------------------------------------------------------------------------------- details
+
+
+def _fold(text: str) -> folding.Folded:
+    return folding.fold(language.observe(text))
+
+
+def _holds(text: str) -> list[tuple[str, str, int, int | None]]:
+    return [
+        (hold.uid, hold.device.rpartition("/")[2], hold.from_rv, hold.until_rv)
+        for hold in _fold(text).holds
+    ]
+
+
+def test_a_hold_ends_with_the_deletion_and_not_before() -> None:
+    assert _holds("a+D1 . . a~ .") == [("uid-a", "D1", 1, 4)]
+
+
+def test_after_a_gap_a_hold_ends_as_early_as_can_be() -> None:
+    assert _holds("a+D1 . [ . a-D1 . ]") == [("uid-a", "D1", 1, 3)]
+    assert _holds("a+D1 . [ . a~ . ]") == [("uid-a", "D1", 1, 3)]
+
+
+def test_in_a_gap_a_hold_begins_as_late_as_can_be() -> None:
+    assert _holds("[ a+D1 . a^p . ]") == [("uid-a", "D1", 3, None)]
+
+
+def test_a_hold_that_goes_on_over_a_gap_is_one() -> None:
+    assert _holds("a+D1 [ . ] a-D1") == [("uid-a", "D1", 1, 3)]
+
+
+def test_a_relist_that_breaks_off_proves_nothing_about_the_claims_it_did_not_come_to() -> None:
+    observations = language.observe("a+D1 [ c+D2 b+D1 a-D1 c~ ]")
+    listed = [
+        index
+        for index, record in enumerate(observations)
+        if isinstance(record, records.Observation) and record.type == "LISTED"
+    ]
+    first, second = (observations[index] for index in listed)
+    whole = observations[: listed[0]]
+    assert isinstance(second, records.Observation)
+    assert b"uid-b" in bytes(second.object)
+    folded = folding.fold([*whole, second])
+    assert [(hold.uid, hold.from_rv, hold.until_rv) for hold in folded.holds] == [
+        ("uid-a", 1, 2),
+        ("uid-b", 3, None),
+    ]
+    assert isinstance(first, records.Observation)
+
+
+def test_a_device_that_a_claim_has_exclusively_and_as_admin_is_held_exclusively() -> None:
+    [seen] = [
+        record
+        for record in language.observe("a=D1,D2!")
+        if isinstance(record, records.Observation) and record.type == "ADDED"
+    ]
+    both = bytes(seen.object).replace(b'"D2"', b'"D1"')
+    [hold] = folding.fold(
+        [
+            records.Observation(
+                resource=seen.resource,
+                type=seen.type,
+                resource_version=seen.resource_version,
+                ts_ns=seen.ts_ns,
+                object=type(seen.object)(both),
+            )
+        ]
+    ).holds
+    assert hold.exclusive
+
+
+def test_pods_are_those_it_was_reserved_for_while_it_held_the_device() -> None:
+    [first, second] = _fold("a^old a+D1 a^p a-D1 a+D1").holds
+    assert first.pods == {"old", "p"}
+    assert second.pods == {"old", "p"}
+
+
+def test_lives_keep_the_first_times() -> None:
+    folded = _fold("a= a+D1 a-D1 a+D1 p* a~")
+    claim = folded.claims["uid-a"]
+    assert (claim.seen_ns, claim.ready_ns, claim.gone_ns) == tuple(map(language.at, (1, 2, 6)))
+    assert folded.pods["uid-p"].ready_ns == language.at(5)
+    assert folded.pods_running == 1
+
+
+def test_streams_know_what_was_listed_and_what_is_left() -> None:
+    folded = _fold("a+D1 b+D2 a~ . p*")
+    claims = folded.stream(language.CLAIMS)
+    assert claims.has_first_list
+    assert claims.has_final_list
+    assert claims.live == claims.final == {"uid-b": 2}
+    assert claims.observed == 3
+    assert folded.last_rv == 5
+    assert not folded.stream("never-heard-of").has_first_list

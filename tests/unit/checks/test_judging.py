@@ -1,0 +1,173 @@
+"""From a directory to its verdict: which of several answers wins, and that it is always the same."""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import pytest
+
+from harness import errors
+from harness.checks import judging, verdicts
+from harness.history import directories, plans
+from tests.histories import building, damages
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
+
+
+def _result(verdict: verdicts.Verdict, name: str = "made-up") -> verdicts.CheckResult:
+    return verdicts.CheckResult(
+        check=name,
+        verdict=verdict,
+        examined_count=1,
+        violation_count=0,
+        violations=[],
+        others=[],
+        reason=f"it is {verdict}",
+    )
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(verdicts.Verdict)))
+def test_the_worst_of_several_verdicts_wins(order: tuple[verdicts.Verdict, ...]) -> None:
+    assert verdicts.worst(order) is INVALID
+    assert verdicts.worst(item for item in order if item is not INVALID) is UNKNOWN
+
+
+def test_of_nothing_the_verdict_is_unknown() -> None:
+    assert verdicts.worst([]) is UNKNOWN
+    assert verdicts.worst([VALID]) is VALID
+
+
+def test_exit_codes() -> None:
+    assert {item.value: item.exit_code for item in verdicts.Verdict} == {
+        "VALID": 0,
+        "UNKNOWN": 20,
+        "INVALID": 10,
+    }
+
+
+def test_a_valid_run(tmp_path) -> None:
+    judgement = judging.judge(building.build(tmp_path / "run", "a+D1 p* a~ b+D1"))
+    assert (judgement.verdict, judgement.exit_code) == (VALID, 0)
+    assert judgement.reason == "2 holds of 1 device, and never two at once of one device"
+    assert (judgement.run_id, judgement.scenario, judgement.seed) == (
+        building.RUN_ID,
+        building.SCENARIO,
+        building.SEED,
+    )
+
+
+def test_a_violation(tmp_path) -> None:
+    judgement = judging.judge(building.build(tmp_path / "run", "a+D1 b+D1 a~ b~"))
+    assert (judgement.verdict, judgement.exit_code) == (INVALID, 10)
+    assert judgement.reason == "1 double allocation of 1 device among 2 holds of 1 device"
+    assert judgement.figures.double_allocations == 1
+
+
+@pytest.mark.parametrize("text", ["", "a+D1! p*", "a+D1% b+D1%"])
+def test_nothing_examined_is_unknown_however_sound_the_directory(tmp_path, text: str) -> None:
+    judgement = judging.judge(building.build(tmp_path / "run", text))
+    assert all(item.ok for item in judgement.certificate)
+    assert (judgement.verdict, judgement.exit_code) == (UNKNOWN, 20)
+    assert judgement.reason == "no exclusive hold of any device was seen, so nothing was examined"
+
+
+def test_a_violation_wins_over_a_failed_certificate(tmp_path) -> None:
+    requirements = plans.Requirements(allocations_min=1000, pods_running_min=1000)
+    directory = building.build(tmp_path / "run", "a+D1 [ b+D1 ]", requirements=requirements)
+    for damage in (damages.no_trailer(damages.observations), damages.timed_out()):
+        damage(directory)
+    judgement = judging.judge(directory)
+    assert not all(item.ok for item in judgement.certificate)
+    assert judgement.verdict is INVALID
+    assert judgement.reason == "1 double allocation of 1 device among 2 holds of 1 device"
+
+
+def test_a_check_that_breaks_is_unknown_and_says_how(tmp_path, monkeypatch) -> None:
+    def broken(folded) -> verdicts.CheckResult:
+        raise ZeroDivisionError("who would have thought")
+
+    monkeypatch.setattr(
+        judging, "CHECKS", {"fine": lambda folded: _result(VALID), "broken": broken}
+    )
+    judgement = judging.judge(building.build(tmp_path / "run", "a+D1"))
+    assert judgement.verdict is UNKNOWN
+    assert judgement.reason == ("the check broke: ZeroDivisionError('who would have thought')")
+    assert [(item.check, item.verdict) for item in judgement.checks] == [
+        ("made-up", VALID),
+        ("broken", UNKNOWN),
+    ]
+
+
+def test_a_violation_wins_over_a_check_that_breaks(tmp_path, monkeypatch) -> None:
+    def broken(folded) -> verdicts.CheckResult:
+        raise RuntimeError
+
+    monkeypatch.setattr(judging, "CHECKS", {**judging.CHECKS, "broken": broken})
+    directory = building.build(tmp_path / "run", "a+D1 b+D1")
+    assert judging.judge(directory).verdict is INVALID
+
+
+def test_no_checks_at_all_are_unknown(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(judging, "CHECKS", {})
+    assert judging.judge(building.build(tmp_path / "run", "a+D1")).verdict is UNKNOWN
+
+
+# ------------------------------------------------------------------------------- verdict.json
+
+BUSY = " ".join(f"a{i}=D{i % 7},D{i % 5} p{i}* a{i}^p{i}" for i in range(30))
+
+
+def test_the_verdict_is_read_as_it_was_written(tmp_path) -> None:
+    directory = building.build(tmp_path / "run", BUSY)
+    judgement = judging.judge(directory)
+    judging.write(directory, judgement)
+    assert judging.read(directory) == judgement
+
+
+def test_judging_twice_gives_the_same_bytes(tmp_path) -> None:
+    directory = building.build(tmp_path / "run", BUSY)
+    damages.unfinished_call()(directory)
+    seen = set()
+    for _ in range(2):
+        judging.write(directory, judging.judge(directory))
+        seen.add(directory.verdict.read_bytes())
+    assert len(seen) == 1
+
+
+def test_so_does_judging_in_another_process_with_other_hashes(tmp_path) -> None:
+    directory = building.build(tmp_path / "run", BUSY)
+    code = (
+        "import pathlib, sys\n"
+        "from harness.checks import judging\n"
+        "from harness.history import directories\n"
+        "directory = directories.existing(pathlib.Path(sys.argv[1]))\n"
+        "judging.write(directory, judging.judge(directory))\n"
+    )
+    seen = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run(
+            [sys.executable, "-c", code, str(directory.path)], env=environment, check=True
+        )
+        seen.add(directory.verdict.read_bytes())
+    judging.write(directory, judging.judge(directory))
+    assert seen == {directory.verdict.read_bytes()}
+
+
+def test_judging_changes_no_evidence(tmp_path) -> None:
+    directory = building.build(tmp_path / "run", BUSY)
+    before = {path.name: path.read_bytes() for path in directory.path.iterdir() if path.is_file()}
+    judging.write(directory, judging.judge(directory))
+    after = {path.name: path.read_bytes() for path in directory.path.iterdir() if path.is_file()}
+    del after["verdict.json"]
+    assert after == before
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"{}", b'{"verdict": "FINE"}', b"\xff"])
+def test_a_verdict_that_cannot_be_read_says_what_to_do(tmp_path, damage: bytes | None) -> None:
+    directory = directories.create(tmp_path / "run")
+    if damage is not None:
+        directory.verdict.write_bytes(damage)
+    with pytest.raises(errors.HistoryError, match="Judge it: flake-hunt check "):
+        judging.read(directory)

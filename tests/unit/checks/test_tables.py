@@ -1,0 +1,173 @@
+"""Histories of one line and what the check has to say about each: one row, one rule."""
+
+import pytest
+
+from harness.checks import device_exclusivity, folding, verdicts
+from tests.histories import language
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
+
+
+def _check(text: str) -> verdicts.CheckResult:
+    return device_exclusivity.check(folding.fold(language.observe(text)))
+
+
+def _overlaps(result: verdicts.CheckResult) -> list[tuple[str, int, int | None]]:
+    return [
+        (
+            "".join(holder.name for holder in item.holders),
+            item.overlap_from_rv,
+            item.overlap_until_rv,
+        )
+        for item in result.violations
+    ]
+
+
+DOUBLES = {
+    "at the end": ("a+D1 b+D1", [("ab", 2, None)]),
+    "transient, gone at the end": ("a+D1 b+D1 a-D1 b-D1", [("ab", 2, 3)]),
+    "transient, the second one goes first": ("a+D1 b+D1 b-D1 a-D1", [("ab", 2, 3)]),
+    "for one commit only": ("a+D1 . b+D1 a~ b~", [("ab", 3, 4)]),
+    "ended by deletion": ("a+D1 b+D1 a~", [("ab", 2, 3)]),
+    "claim was there before it took the device": ("a= b= b+D1 a+D1", [("ba", 3 + 1, None)]),
+    "one device of several": ("a=D1,D2 b=D2,D3", [("ab", 2, None)]),
+    "device changed in place": ("a+D1 b+D2 a=D2", [("ba", 3, None)]),
+    "device changed in place, away from it": ("a+D1 b+D1 a=D2", [("ab", 2, 3)]),
+    "admin access changed to exclusive in place": ("a+D1! b+D1 a=D1", [("ba", 3, None)]),
+    "exclusive changed to admin access in place": ("a+D1 b+D1 a=D1!", [("ab", 2, 3)]),
+    "the same two claims twice": ("a+D1 b+D1 b-D1 b+D1", [("ab", 2, 3), ("ab", 4, None)]),
+    "three at once": ("a+D1 b+D1 c+D1", [("ab", 2, None), ("ac", 3, None), ("bc", 3, None)]),
+    "a reborn claim beside one that stays": ("a+D1 a~ b+D1 a+D1", [("ba", 4, None)]),
+    "an admin between two": ("a+D1 b+D1! c+D1", [("ac", 3, None)]),
+    "seen to begin before a gap": ("a+D1 b+D1 [ . ]", [("ab", 2, None)]),
+    "still there after a gap": ("a+D1 [ b+D1 ]", [("ab", 2, None)]),
+    "begun after a gap": ("[ a+D1 ] b+D1", [("ab", 2, None)]),
+    "in two separate devices": ("a+D1 b+D2 c+D1 d+D2", [("ac", 3, None), ("bd", 4, None)]),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), DOUBLES.values(), ids=DOUBLES)
+def test_double_allocations_are_found(
+    text: str, expected: list[tuple[str, int, int | None]]
+) -> None:
+    result = _check(text)
+    assert _overlaps(result) == expected
+    assert result.verdict is INVALID
+    assert result.violation_count == len(expected)
+
+
+FINE = {
+    "one after the other": "a+D1 a-D1 b+D1",
+    "in the commit after": "a+D1 a=D2 b+D1",
+    "swapped by way of nothing": "a+D1 b+D2 a= b=D1 a+D2",
+    "the same claim twice": "a+D1 a-D1 a+D1",
+    "the same claim, reserved meanwhile": "a+D1 a^p a^q",
+    "claim deleted": "a+D1 a~ b+D1",
+    "claim reborn with the device": "a+D1 a~ a+D1",
+    "admin access beside an exclusive hold": "a+D1 b+D1!",
+    "exclusive hold beside admin access": "a+D1! b+D1 c+D1!",
+    "shares": "a+D1% b+D1% c+D2",
+    "other devices": "a+D1 b+D2 c+D3",
+    "released in a gap": "a+D1 [ a-D1 b+D1 ] b-D1",
+    "deleted in a gap": "a+D1 [ a~ b+D1 ] b-D1",
+    "deleted in a gap, reborn with the device": "a+D1 [ a~ a+D1 ]",
+    "taken and released in a gap": "a+D1 [ a-D1 b+D1 b-D1 a+D1 ]",
+    "handed around in several gaps": "a+D1 [ a~ b+D1 ] [ b~ c+D1 ] c-D1 a+D1",
+    "a gap with nobody left": "a+D1 [ a~ ] b+D1",
+    "a gap after which nobody looked": "a+D1 [ a-D1 b+D1",
+}
+
+
+@pytest.mark.parametrize("text", FINE.values(), ids=FINE)
+def test_there_is_no_false_alarm(text: str) -> None:
+    result = _check(text)
+    assert result.violations == []
+    assert result.verdict is VALID
+    assert result.examined_count > 0
+
+
+NOTHING = {
+    "nothing": "",
+    "no allocation": "a= p* a~",
+    "admin only": "a+D1!",
+    "shares": "a+D1% b+D1%",
+}
+
+
+@pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING)
+def test_nothing_examined_is_unknown(text: str) -> None:
+    result = _check(text)
+    assert result.verdict is UNKNOWN
+    assert result.examined_count == 0
+    assert result.reason == "no exclusive hold of any device was seen, so nothing was examined"
+
+
+def test_a_violation_says_everything_in_words() -> None:
+    [violation] = _check("a+D1 a^p b+D1 b^q b^r a~").violations
+    assert violation.text == (
+        "Device gpu.example/pool/D1 was allocated to claim tests/a (uid uid-a) at resourceVersion 1, "
+        "and again to claim tests/b (uid uid-b) at resourceVersion 3, while the first still held it; "
+        "both held it until resourceVersion 6. Pods: p and q, r."
+    )
+    assert violation.device == "gpu.example/pool/D1"
+    assert violation.holders == [
+        verdicts.Holder(
+            uid="uid-a",
+            namespace="tests",
+            name="a",
+            held_from_rv=1,
+            held_until_rv=6,
+            pods=["p"],
+            allocated_ts_ns=language.at(1),
+            released_ts_ns=language.at(6),
+        ),
+        verdicts.Holder(
+            uid="uid-b",
+            namespace="tests",
+            name="b",
+            held_from_rv=3,
+            held_until_rv=None,
+            pods=["q", "r"],
+            allocated_ts_ns=language.at(3),
+            released_ts_ns=None,
+        ),
+    ]
+
+
+def test_a_violation_to_the_end_says_so() -> None:
+    [violation] = _check("a+D1 b+D1").violations
+    assert "both held it to the end of the history. Pods: none yet and none yet." in violation.text
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a+D1", "1 hold of 1 device, and never two at once of one device"),
+        ("a+D1 b+D2 c+D1!", "2 holds of 2 devices, and never two at once of one device"),
+        ("a+D1 b+D1 c+D2", "1 double allocation of 1 device among 3 holds of 2 devices"),
+        ("a=D1,D2 b=D1,D2", "2 double allocations of 2 devices among 4 holds of 2 devices"),
+    ],
+)
+def test_reasons_count(text: str, reason: str) -> None:
+    assert _check(text).reason == reason
+
+
+def _many(pairs: int) -> str:
+    """As many transient double allocations, one after the other; the middle one is the longest."""
+    words = []
+    for index in range(pairs):
+        pause = " ." * 5 if index == pairs // 2 else ""
+        words.append(f"a{index}+D1 b{index}+D1{pause} a{index}-D1 b{index}-D1")
+    return " ".join(words)
+
+
+def test_counts_are_exact_and_lists_are_limited() -> None:
+    pairs = device_exclusivity.IN_FULL_MAX + device_exclusivity.OTHERS_MAX + 30
+    result = _check(_many(pairs))
+    assert result.violation_count == pairs
+    listed = [item.holders[0].name for item in result.violations]
+    first = [f"a{index}" for index in range(device_exclusivity.IN_FULL_MAX)]
+    assert listed == [*first, f"a{pairs // 2}", f"a{pairs - 1}"]
+    assert len(result.others) <= device_exclusivity.OTHERS_MAX
+    assert f"gpu.example/pool/D1: a{len(first)} and b{len(first)}" in result.others[0]
+    assert not {f"a{pairs // 2} and" in line for line in result.others} & {True}
