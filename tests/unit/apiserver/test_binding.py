@@ -1,0 +1,85 @@
+"""A pod is bound once, as the pod that was meant."""
+
+from typing import Any
+
+import pytest
+
+from harness.apiserver import resources
+
+R = resources
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    containers = [{"name": "c", "image": "i"}]
+    return {"metadata": {"name": "p"}, "spec": {"containers": containers} | spec}
+
+
+def binding(node: str = "node", **meta: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "p", **meta}, "target": {"kind": "Node", "name": node}}
+
+
+def test_binding_sets_the_node_and_the_condition(store: Any) -> None:
+    created = store.create(R.PODS, "default", pod())
+    store.bind("default", "p", binding(uid=created.uid, annotations={"by": "me"}))
+    stored = store.get(R.PODS, "default", "p")
+    document = stored.document()
+    assert document["spec"]["nodeName"] == "node"
+    assert document["metadata"]["annotations"] == {"by": "me"}
+    assert stored.resource_version == created.resource_version + 1
+    (condition,) = document["status"]["conditions"]
+    assert (condition["type"], condition["status"]) == ("PodScheduled", "True")
+
+
+def test_binding_replaces_an_earlier_condition(store: Any) -> None:
+    store.create(R.PODS, "default", pod())
+    conditions = [{"type": "PodScheduled", "status": "False"}, {"type": "Other", "status": "True"}]
+    store.patch(
+        R.PODS,
+        "default",
+        "p",
+        lambda d: d | {"status": {"phase": "Pending", "conditions": conditions}},
+        subresource="status",
+    )
+    store.bind("default", "p", binding())
+    found = store.get(R.PODS, "default", "p").document()["status"]["conditions"]
+    assert {c["type"]: c["status"] for c in found} == {"Other": "True", "PodScheduled": "True"}
+
+
+@pytest.mark.parametrize("node", ["node", "another"])
+def test_a_second_binding_is_refused(store: Any, refuses: Any, node: str) -> None:
+    store.create(R.PODS, "default", pod())
+    store.bind("default", "p", binding())
+    version = store.resource_version
+    with refuses(409, "Conflict", 'pods/binding "p": pod p is already assigned to node "node"'):
+        store.bind("default", "p", binding(node))
+    assert store.resource_version == version
+
+
+def test_another_pod_of_the_name_is_not_bound(store: Any, refuses: Any) -> None:
+    old = store.create(R.PODS, "default", pod())
+    store.delete(R.PODS, "default", "p")
+    store.create(R.PODS, "default", pod())
+    with refuses(409, "Conflict", "UID in precondition"):
+        store.bind("default", "p", binding(uid=old.uid))
+    with refuses(409, "Conflict", "ResourceVersion in precondition"):
+        store.bind("default", "p", binding(resourceVersion="1"))
+    assert "nodeName" not in store.get(R.PODS, "default", "p").document()["spec"]
+
+
+def test_pods_that_cannot_be_bound(store: Any, refuses: Any) -> None:
+    with refuses(404, "NotFound"):
+        store.bind("default", "p", binding())
+    gated = pod(schedulingGates=[{"name": "wait"}])
+    gated["metadata"]["finalizers"] = ["x/1"]
+    store.create(R.PODS, "default", gated)
+    with refuses(409, "Conflict", "schedulingGates"):
+        store.bind("default", "p", binding())
+    store.delete(R.PODS, "default", "p")
+    with refuses(409, "Conflict", "is being deleted"):
+        store.bind("default", "p", binding())
+
+
+def test_a_binding_names_a_node(store: Any, refuses: Any) -> None:
+    store.create(R.PODS, "default", pod())
+    with refuses(500, None, "target.name: Required value"):
+        store.bind("default", "p", {"metadata": {"name": "p"}, "target": {}})

@@ -1,0 +1,207 @@
+"""JSON patch, merge patch, strategic merge patch."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from harness.apiserver import patches, resources
+
+R = resources
+
+
+@pytest.mark.parametrize(
+    ("operations", "expected"),
+    [
+        ([], {"a": {"b": 1}, "l": [1, 2]}),
+        ([{"op": "add", "path": "/x", "value": 1}], {"a": {"b": 1}, "l": [1, 2], "x": 1}),
+        ([{"op": "replace", "path": "/a/b", "value": 2}], {"a": {"b": 2}, "l": [1, 2]}),
+        ([{"op": "remove", "path": "/a"}], {"l": [1, 2]}),
+        ([{"op": "add", "path": "/l/-", "value": 3}], {"a": {"b": 1}, "l": [1, 2, 3]}),
+        ([{"op": "move", "from": "/a", "path": "/z"}], {"z": {"b": 1}, "l": [1, 2]}),
+        (
+            [{"op": "test", "path": "/a/b", "value": 1}, {"op": "remove", "path": "/l/0"}],
+            {"a": {"b": 1}, "l": [2]},
+        ),
+    ],
+)
+def test_json_patch(operations: Any, expected: Any) -> None:
+    document = {"a": {"b": 1}, "l": [1, 2]}
+    before = copy.deepcopy(document)
+    assert patches.json_patch(document, operations) == expected
+    assert document == before
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [{"op": "test", "path": "/a/b", "value": 2}],
+        [{"op": "remove", "path": "/nothing"}],
+        [{"op": "add", "path": "/nothing/there", "value": 1}],
+        [{"op": "add", "path": "no-pointer", "value": 1}],
+        [{"op": "replace", "path": "/l/9", "value": 1}],
+        [{"op": "shake", "path": "/a"}],
+        [{"path": "/a"}],
+        ["no operation"],
+    ],
+)
+def test_json_patches_that_do_not_fit(refuses: Any, operations: Any) -> None:
+    with refuses(422, "Invalid"):
+        patches.json_patch({"a": {"b": 1}, "l": [1, 2]}, operations)
+
+
+def test_a_json_patch_is_a_list_of_bounded_length(refuses: Any) -> None:
+    with refuses(400, "BadRequest"):
+        patches.json_patch({}, {"op": "add"})
+    with refuses(413):
+        patches.json_patch({}, [{"op": "add", "path": "/a", "value": 1}] * 10_001)
+
+
+@pytest.mark.parametrize(
+    ("document", "patch", "expected"),
+    [  # RFC 7386, appendix A
+        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+        ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+        ({"a": "b"}, {"a": None}, {}),
+        ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+        ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+        ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+        ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+        ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+        ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+    ],
+)
+def test_merge_patch(document: Any, patch: Any, expected: Any) -> None:
+    before = copy.deepcopy(document)
+    assert patches.merge_patch(document, patch) == expected
+    assert document == before
+
+
+@pytest.mark.parametrize("patch", [[], "text", None, 1])
+def test_what_is_no_object_is_no_merge_patch(refuses: Any, patch: Any) -> None:
+    with refuses(400, "BadRequest", "expected a JSON object"):
+        patches.merge_patch({}, patch)
+    with refuses(400, "BadRequest", "expected a JSON object"):
+        patches.strategic_patch(R.PODS, {}, patch)
+
+
+def user(uid: str, **more: str) -> dict[str, str]:
+    return {"uid": uid, **more}
+
+
+RESERVED = [user("a", name="one"), user("b", name="two")]
+
+
+@pytest.mark.parametrize(
+    ("patch", "expected"),
+    [
+        ([user("c")], [*RESERVED, user("c")]),
+        ([user("a", name="new")], [user("a", name="new"), RESERVED[1]]),
+        ([user("a", extra="x")], [user("a", name="one", extra="x"), RESERVED[1]]),
+        ([{"$patch": "delete", **user("a")}], [RESERVED[1]]),
+        ([{"$patch": "delete", **user("nobody")}], RESERVED),
+        ([{"$patch": "delete", **user("b")}, user("c")], [RESERVED[0], user("c")]),
+        ([{"$patch": "replace"}, user("c")], [user("c")]),
+        ([], RESERVED),
+    ],
+)
+def test_strategic_patches_of_reservations_merge_by_uid(patch: Any, expected: Any) -> None:
+    document = {"status": {"reservedFor": RESERVED, "allocation": {}}}
+    before = copy.deepcopy(document)
+    result = patches.strategic_patch(R.CLAIMS, document, {"status": {"reservedFor": patch}})
+    assert result == {"status": {"reservedFor": expected, "allocation": {}}}
+    assert document == before
+
+
+def test_results_of_an_allocation_are_one_value() -> None:
+    def status(*devices: str) -> Any:
+        return {
+            "status": {"allocation": {"devices": {"results": [{"device": d} for d in devices]}}}
+        }
+
+    assert patches.strategic_patch(R.CLAIMS, status("a", "b"), status("c")) == status("c")
+
+
+@pytest.mark.parametrize(
+    ("resource", "document", "patch", "expected"),
+    [
+        (
+            R.PODS,
+            {"spec": {"containers": [{"name": "a", "image": "1"}, {"name": "b"}]}},
+            {"spec": {"containers": [{"name": "a", "image": "2"}]}},
+            {"spec": {"containers": [{"name": "a", "image": "2"}, {"name": "b"}]}},
+        ),
+        (
+            R.PODS,
+            {"spec": {"containers": [{"name": "a", "env": [{"name": "x", "value": "1"}]}]}},
+            {"spec": {"containers": [{"name": "a", "env": [{"name": "y", "value": "2"}]}]}},
+            {
+                "spec": {
+                    "containers": [
+                        {
+                            "name": "a",
+                            "env": [{"name": "x", "value": "1"}, {"name": "y", "value": "2"}],
+                        }
+                    ]
+                }
+            },
+        ),
+        (
+            R.PODS,
+            {"status": {"conditions": [{"type": "Ready", "status": "False"}]}},
+            {"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+            {"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+        ),
+        (
+            R.CONFIGMAPS,
+            {"metadata": {"finalizers": ["a", "b"]}},
+            {"metadata": {"finalizers": ["b", "c"]}},
+            {"metadata": {"finalizers": ["a", "b", "c"]}},
+        ),
+        (
+            R.CONFIGMAPS,
+            {"metadata": {"finalizers": ["a", "b"]}},
+            {"metadata": {"$deleteFromPrimitiveList/finalizers": ["a"]}},
+            {"metadata": {"finalizers": ["b"]}},
+        ),
+        (
+            R.CONFIGMAPS,
+            {"metadata": {"ownerReferences": [{"uid": "1"}, {"uid": "2"}]}},
+            {"metadata": {"ownerReferences": [{"uid": "1", "$patch": "delete"}]}},
+            {"metadata": {"ownerReferences": [{"uid": "2"}]}},
+        ),
+        (R.CONFIGMAPS, {"data": {"a": "1", "b": "2"}}, {"data": {"a": None}}, {"data": {"b": "2"}}),
+        (
+            R.CONFIGMAPS,
+            {"data": {"a": "1"}},
+            {"data": {"$patch": "replace", "b": "2"}},
+            {"data": {"b": "2"}},
+        ),
+        (R.CONFIGMAPS, {"data": {"a": "1"}}, {"data": {"$patch": "delete"}}, {"data": {}}),
+        (
+            R.CONFIGMAPS,
+            {"data": {"a": "1", "b": "2"}},
+            {"data": {"$retainKeys": ["b", "c"], "c": "3"}},
+            {"data": {"b": "2", "c": "3"}},
+        ),
+        (
+            R.PODS,
+            {"spec": {"containers": [{"name": "a"}, {"name": "b"}]}},
+            {
+                "spec": {
+                    "$setElementOrder/containers": [{"name": "c"}, {"name": "b"}, {"name": "a"}],
+                    "containers": [{"name": "c"}],
+                }
+            },
+            {"spec": {"containers": [{"name": "c"}, {"name": "b"}, {"name": "a"}]}},
+        ),
+    ],
+)
+def test_strategic_patch(resource: Any, document: Any, patch: Any, expected: Any) -> None:
+    assert patches.strategic_patch(resource, document, patch) == expected
+
+
+def test_items_without_their_key_are_refused(refuses: Any) -> None:
+    with refuses(400, "BadRequest", "merges by key"):
+        patches.strategic_patch(R.CLAIMS, {}, {"status": {"reservedFor": ["text"]}})
