@@ -36,7 +36,7 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="flake-hunt", standalone_mode=False)
     except errors.HarnessError as error:
         return _complain(str(error), type(error).exit_code)
     except (KeyboardInterrupt, typer.Abort):

@@ -58,7 +58,7 @@ class Supervisor:
             ready.unlink()
 
     def _ready_file(self, name: str) -> pathlib.Path:
-        return self._directory.logs / f"{name}.ready"
+        return self._directory.logs.resolve() / f"{name}.ready"
 
     def wait_until(self, condition: processes.Condition, *, timeout_s: float, why: str) -> None:
         """Wait for a condition while every process is alive; ProcessError when one has died."""

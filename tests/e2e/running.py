@@ -1,0 +1,125 @@
+"""Runs the command as people do, with a mark on every process that it starts."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+
+import psutil
+
+from harness import clocks
+
+MARK = "FLAKE_HUNT_TEST_MARK"
+TIMEOUT_S = 120
+SMALL_SCENARIO = """
+schema_version = 1
+name = "small"
+title = "a small churn"
+description = "for tests"
+controls = ["gather-not-atomic"]
+[pools]
+nodes = 2
+devices_per_node = 3
+[traffic]
+profile = "churn"
+users = 16
+duration_s = 2.0
+control_duration_s = 30.0
+wait_s = 10.0
+[subject]
+backoff_initial_s = 0.02
+backoff_max_s = 0.1
+pauses = { probability = 0.05, pause_s_max = 0.01 }
+[load]
+allocations_min = 20
+pods_running_min = 20
+reuse_min = 5
+"""
+
+
+class Command:
+    """A command that was started."""
+
+    def __init__(self, folder: pathlib.Path, *arguments: str) -> None:
+        self._mark = uuid.uuid4().hex
+        self.output = folder / f"output-{self._mark}.txt"
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "harness.cli.main", *arguments],
+                cwd=folder,
+                env={**os.environ, MARK: self._mark, "XDG_STATE_HOME": str(folder / "state")},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait(self) -> int:
+        """Its exit code."""
+        return self.process.wait(TIMEOUT_S)
+
+    def text(self) -> str:
+        """What it has printed."""
+        return self.output.read_text()
+
+    def others(self) -> dict[int, str]:
+        """pid -> command line of every process that it started, directly or not, and that lives."""
+        found = {}
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                mine = process.pid != self.process.pid and process.environ().get(MARK) == self._mark
+                if mine and process.status() != psutil.STATUS_ZOMBIE:
+                    found[process.pid] = " ".join(process.cmdline())
+        return found
+
+    def wait_for_other(self, words: str) -> int:
+        """The pid of a process with these words in its command line, once it is there; the newest one."""
+
+        def pids() -> list[int]:
+            return [pid for pid, line in self.others().items() if words in line]
+
+        clocks.wait_until(pids, timeout_s=60, why=f"{words} to run")
+        return max(pids())
+
+    def require_alone(self) -> None:
+        """Nothing that it started is left."""
+        clocks.wait_until(lambda: not self.others(), timeout_s=20, why="every process to be gone")
+
+
+@contextlib.contextmanager
+def started(folder: pathlib.Path, *arguments: str) -> Iterator[Command]:
+    """A command that leaves nothing behind, whatever the test does."""
+    command = Command(folder, *arguments)
+    try:
+        yield command
+    finally:
+        if command.process.poll() is None:
+            command.process.kill()
+            command.process.wait()
+        for pid in command.others():
+            with contextlib.suppress(psutil.Error):
+                psutil.Process(pid).kill()
+
+
+def run(folder: pathlib.Path, *arguments: str) -> tuple[int, str]:
+    """Exit code and output of a command that ends by itself."""
+    with started(folder, *arguments) as command:
+        code = command.wait()
+        command.require_alone()
+        return code, command.text()
+
+
+def scenario(folder: pathlib.Path) -> pathlib.Path:
+    """The small scenario as a file."""
+    path = folder / "small.toml"
+    path.write_text(SMALL_SCENARIO)
+    return path
+
+
+def run_directory(folder: pathlib.Path) -> pathlib.Path:
+    """The one run directory below the folder's reports."""
+    (plan,) = folder.glob("reports/small/*/plan.json")
+    return plan.parent

@@ -1,0 +1,43 @@
+"""Whole campaigns: their table, their exit codes, and their end."""
+
+import os
+import pathlib
+import signal
+
+import pytest
+
+from tests.e2e import running
+
+pytestmark = pytest.mark.e2e
+
+
+def test_a_campaign_with_a_control(tmp_path: pathlib.Path) -> None:
+    scenario = str(running.scenario(tmp_path))
+    code, output = running.run(tmp_path, "hunt", scenario, "--repeat", "1", "--jobs", "2")
+    assert code == 0, output
+    assert "0 double allocations in 1 runs of the correct subject" in output
+    assert "1 of 1 positive controls caught" in output
+    (index,) = tmp_path.glob("reports/campaigns/*/index.html")
+    page = index.read_text()
+    links = [part.partition('"')[0] for part in page.split('<a href="')[1:]]
+    assert len(links) >= 2
+    assert all((index.parent / link).is_file() for link in links)
+
+
+def test_a_control_that_is_missed_makes_everything_unknown(tmp_path: pathlib.Path) -> None:
+    """One user alone cannot race, so nothing is found, and nothing is proved by it."""
+    scenario = running.scenario(tmp_path)
+    text = scenario.read_text().replace("users = 16", "users = 2")
+    scenario.write_text(text.replace("control_duration_s = 30.0", "control_duration_s = 0.1"))
+    code, output = running.run(tmp_path, "hunt", str(scenario), "--repeat", "0")
+    assert code == 20, output
+    assert "0 of 1 positive controls caught" in output
+
+
+def test_an_interrupted_campaign_leaves_nothing(tmp_path: pathlib.Path) -> None:
+    with running.started(tmp_path, "hunt", str(running.scenario(tmp_path))) as command:
+        command.wait_for_other("main scheduler")
+        os.killpg(command.process.pid, signal.SIGINT)
+        assert command.wait() == 130
+        assert "interrupted" in command.text()
+        command.require_alone()

@@ -1,0 +1,92 @@
+"""Whole runs with real processes: verdicts, deaths and interruptions."""
+
+import os
+import pathlib
+import signal
+
+import psutil
+import pytest
+
+from harness import clocks
+from harness.checks import judging, verdicts
+from harness.history import directories, records
+from tests.e2e import running
+
+pytestmark = pytest.mark.e2e
+
+
+def judged(path: pathlib.Path) -> judging.Judgement:
+    return judging.read(directories.existing(path))
+
+
+def test_the_correct_subject_is_valid_and_judged_alike_again(tmp_path: pathlib.Path) -> None:
+    code, output = running.run(tmp_path, "run", str(running.scenario(tmp_path)), "--seed", "7")
+    assert code == 0, output
+    assert output.startswith("seed 7")
+    directory = running.run_directory(tmp_path)
+    first = (directory / "verdict.json").read_bytes()
+    code, output = running.run(tmp_path, "check", str(directory))
+    assert (code, (directory / "verdict.json").read_bytes()) == (0, first)
+    code, output = running.run(tmp_path, "report", str(directory))
+    assert code == 0
+    assert {path.name for path in directory.iterdir()} >= {"report.html", "junit.xml", "trace.json"}
+
+
+def test_a_known_defect_is_found_and_named(tmp_path: pathlib.Path) -> None:
+    code, output = running.run(
+        tmp_path,
+        *("run", str(running.scenario(tmp_path)), "--defect", "gather-not-atomic", "--until-found"),
+    )
+    assert code == verdicts.Verdict.INVALID.exit_code, output
+    judgement = judged(running.run_directory(tmp_path))
+    violation = judgement.checks[0].violations[0]
+    for word in (violation.device, *(holder.name for holder in violation.holders)):
+        assert word in output
+    assert len({holder.uid for holder in violation.holders}) == 2
+
+
+@pytest.mark.parametrize("victim", ["main record", "-m locust", "main scheduler"])
+def test_a_death_in_mid_run_is_never_valid(tmp_path: pathlib.Path, victim: str) -> None:
+    scenario = str(running.scenario(tmp_path))
+    with running.started(tmp_path, "run", scenario, "--set", "traffic.duration_s=20") as command:
+        command.wait_for_other("-m locust")
+        observations = running.run_directory(tmp_path) / "observations.jsonl"
+        clocks.wait_until(
+            lambda: observations.is_file() and observations.stat().st_size > 200_000,
+            timeout_s=60,
+            why="the load to be under way",
+        )
+        psutil.Process(command.wait_for_other(victim)).kill()
+        code = command.wait()
+        assert code == verdicts.Verdict.UNKNOWN.exit_code, command.text()
+        command.require_alone()
+    directory = running.run_directory(tmp_path)
+    again, _ = running.run(tmp_path, "check", str(directory))
+    assert again == code
+    assert not {item.name for item in judged(directory).certificate if not item.ok}.isdisjoint(
+        {"recorder", "operations", "steps"}
+    )
+
+
+def test_an_interruption_keeps_the_evidence_and_leaves_nothing(tmp_path: pathlib.Path) -> None:
+    with running.started(tmp_path, "run", str(running.scenario(tmp_path))) as command:
+        command.wait_for_other("main scheduler")
+        os.killpg(command.process.pid, signal.SIGINT)
+        assert command.wait() == 130
+        assert "interrupted; what was recorded until then is in" in command.text()
+        assert "Traceback" not in command.text()
+        command.require_alone()
+    directory = running.run_directory(tmp_path)
+    assert records.read(directory / "processes.jsonl").trailer is not None
+    code, _ = running.run(tmp_path, "check", str(directory))
+    assert code == verdicts.Verdict.UNKNOWN.exit_code
+
+
+def test_nothing_outlives_a_killed_run(tmp_path: pathlib.Path) -> None:
+    with running.started(tmp_path, "run", str(running.scenario(tmp_path))) as command:
+        command.wait_for_other("-m locust")
+        command.process.kill()
+        command.wait()
+        command.require_alone()
+    code, _ = running.run(tmp_path, "check", str(running.run_directory(tmp_path)))
+    assert code == verdicts.Verdict.UNKNOWN.exit_code

@@ -1,0 +1,53 @@
+"""The runs of a campaign."""
+
+import pathlib
+
+import pytest
+
+from harness import errors
+from harness.campaign import planning
+
+
+def planned(tmp_path: pathlib.Path, **changes: object) -> planning.CampaignPlan:
+    arguments = {"seed": 1, "repeat": 2, "repeat_controls": 1, "reports": tmp_path, **changes}
+    return planning.plan(["pod-churn"], **arguments)  # type: ignore[arg-type]
+
+
+def test_every_control_of_the_scenario_is_planned(tmp_path: pathlib.Path) -> None:
+    plan = planned(tmp_path)
+    assert sum(not run.is_control for run in plan.runs) == 2
+    assert len({run.subject for run in plan.runs if run.is_control}) == 6
+    assert len({run.id for run in plan.runs}) == len(plan.runs)
+
+
+def test_seeds_differ_between_runs_and_not_between_campaigns(tmp_path: pathlib.Path) -> None:
+    seeds = [run.seed for run in planned(tmp_path).runs]
+    assert len(set(seeds)) == len(seeds)
+    assert seeds == [run.seed for run in planned(tmp_path).runs]
+    assert seeds != [run.seed for run in planned(tmp_path, seed=2).runs]
+
+
+def test_it_survives_its_file(tmp_path: pathlib.Path) -> None:
+    plan = planned(tmp_path)
+    planning.write(tmp_path / "campaign.json", plan)
+    assert planning.read(tmp_path / "campaign.json") == plan
+
+
+def test_a_damaged_file_is_named(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "campaign.json").write_text("{")
+    with pytest.raises(errors.HistoryError, match=r"campaign\.json"):
+        planning.read(tmp_path / "campaign.json")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"defects": ["nope"]}, "expected a known defect, got 'nope'"),
+        ({"repeat": 0, "repeat_controls": 0}, "at least one run"),
+    ],
+)
+def test_what_cannot_be_run(
+    tmp_path: pathlib.Path, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(errors.UsageError, match=message):
+        planned(tmp_path, **changes)

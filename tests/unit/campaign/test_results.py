@@ -1,0 +1,63 @@
+"""What a campaign comes to, for every mix of what its runs can come to."""
+
+import pytest
+
+from harness.campaign import results
+from harness.checks import verdicts
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict
+ERROR = None
+
+
+def run(verdict: verdicts.Verdict | None, *, control: str = "") -> results.RunResult:
+    return results.RunResult(
+        scenario="churn",
+        subject=control or "correct",
+        is_control=bool(control),
+        seconds=1.0,
+        verdict=verdict,
+        error="" if verdict else "it could not be made",
+        double_allocations=2 if verdict is INVALID else 0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("subject", "controls", "expected"),
+    [
+        ([VALID], [INVALID], 0),
+        ([VALID, VALID], [], 0),
+        ([], [INVALID], 0),
+        ([VALID, INVALID], [INVALID], 10),
+        ([VALID, UNKNOWN], [INVALID], 20),
+        ([VALID], [VALID], 20),
+        ([VALID], [UNKNOWN], 20),
+        ([VALID], [VALID, INVALID], 0),
+        ([VALID, ERROR], [INVALID], 1),
+        ([INVALID, ERROR], [INVALID], 10),
+        ([UNKNOWN, ERROR], [INVALID], 1),
+        ([VALID], [ERROR], 1),
+    ],
+)
+def test_exit_code(
+    subject: list[verdicts.Verdict | None],
+    controls: list[verdicts.Verdict | None],
+    expected: int,
+) -> None:
+    found = [run(item) for item in subject] + [run(item, control="defect") for item in controls]
+    assert results.exit_code(results.rows(found), planned=len(found)) == expected
+
+
+def test_a_missing_run_is_an_error() -> None:
+    assert results.exit_code(results.rows([run(VALID)]), planned=2) == results.HARNESS_ERROR
+
+
+def test_nothing_at_all_is_an_error() -> None:
+    assert results.exit_code([], planned=1) == results.HARNESS_ERROR
+
+
+def test_rows_put_the_correct_subject_first_and_count() -> None:
+    found = [run(INVALID, control="a-defect"), run(VALID), run(VALID, control="a-defect")]
+    correct, control = results.rows(found)
+    assert (correct.subject, len(correct.runs)) == ("correct", 1)
+    assert (control.caught, len(control.runs), control.double_allocations) == (1, 2, 2)
+    assert control.is_as_expected

@@ -1,0 +1,88 @@
+"""What people get wrong: one clear message, the designed exit code, no traceback."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+BROKEN_SCENARIO = """
+schema_version = 1
+name = "broken"
+title = "t"
+description = "d"
+colour = "blue"
+[traffic]
+profile = "churn"
+usrs = 3
+[load]
+allocations_min = 1
+pods_running_min = 1
+"""
+
+
+def flake_hunt(*arguments: str, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "harness.cli.main", *arguments],
+        cwd=folder,
+        env={**os.environ, "XDG_STATE_HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["run", "nope"], 2, "Shipped scenarios: pod-churn, shared-claims, uses-all-resources"),
+        (["run", "broken.toml"], 2, "traffic.usrs: unknown key (value 3)"),
+        (["run", "broken.toml"], 2, "colour: unknown key (value 'blue')"),
+        (["run", "torn.toml"], 2, "torn.toml: expected TOML"),
+        (["run", "pod-churn", "--defect", "nope"], 2, "Known defects: assume-cache-early-return"),
+        (["run", "pod-churn", "--set", "nope"], 2, "expected --set key=value"),
+        (["run", "pod-churn", "--set", "traffic.users=0"], 2, "traffic.users"),
+        (["run", "pod-churn", "--cluster", "nope"], 2, "Known: embedded"),
+        (["run", "pod-churn", "--nope"], 2, "flake-hunt run --help"),
+        (["hunt", "nope"], 2, "expected a scenario file"),
+        (["hunt", "--repeat", "0", "--repeat-controls", "0"], 2, "expected at least one run"),
+        (["check", "nowhere"], 2, "nowhere is not there"),
+        (["check", "."], 2, "has no plan.json"),
+        (["report", "."], 2, "has no plan.json"),
+        (["scheduler", "--kubeconfig", "nowhere"], 2, "expected a readable kubeconfig"),
+        (["scheduler", "--kubeconfig", "torn.toml"], 2, "torn.toml"),
+        (["kubelet", "--kubeconfig", "broken.toml"], 2, "expected a kubeconfig"),
+        (["apiserver", "--kubeconfig", "k", "--host", "192.0.2.1"], 2, "expected a loopback"),
+        (["cluster", "down", "nope"], 2, "expected a cluster's name, got 'nope'"),
+    ],
+)
+def test_a_mistake(tmp_path: pathlib.Path, arguments: list[str], code: int, message: str) -> None:
+    (tmp_path / "broken.toml").write_text(BROKEN_SCENARIO)
+    (tmp_path / "torn.toml").write_text("x = [")
+    ended = flake_hunt(*arguments, folder=tmp_path)
+    assert message in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.returncode == code
+    assert not list(tmp_path.glob("reports/*/*/plan.json"))
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["run", "--help"], ["hunt", "--help"], ["cluster", "--help"]]
+)
+def test_help_teaches_and_is_quick(tmp_path: pathlib.Path, arguments: list[str]) -> None:
+    ended = flake_hunt(*arguments, folder=tmp_path)
+    assert ended.returncode == 0
+    assert "Usage" in ended.stdout
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, harness.cli.main\n"
+        "print({'pandas', 'locust', 'gevent', 'pydantic', 'numpy'} & set(sys.modules))"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert printed.stdout == "set()\n"

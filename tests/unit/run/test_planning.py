@@ -1,0 +1,42 @@
+"""The plan of a run."""
+
+import pytest
+
+from harness import errors
+from harness.run import planning
+from harness.scenario import loading
+
+
+def test_everything_is_resolved() -> None:
+    plan = planning.plan(loading.load("pod-churn"), seed=7, defects=["gather-not-atomic"])
+    assert (plan.seed, plan.defects, plan.scenario) == (7, ["gather-not-atomic"], "pod-churn")
+    assert plan.namespace == f"flake-hunt-{plan.run_id}"
+    assert plan.expected_operations == ["traffic-0", "traffic-1", "kubelet"]
+    assert plan.settings["traffic"]["users"] == 48
+    assert plan.versions["locust"] != "not installed"
+
+
+def test_two_runs_never_share_a_name() -> None:
+    loaded = loading.load("pod-churn")
+    first, second = (planning.plan(loaded, seed=7) for _ in range(2))
+    assert first.run_id != second.run_id
+    assert planning.folder_name(first) != planning.folder_name(second)
+
+
+def test_a_control_may_take_longer() -> None:
+    loaded = loading.load("pod-churn")
+    plan = planning.plan(loaded, seed=1, until_found=True)
+    traffic = loaded.scenario.traffic
+    assert plan.settings["traffic"]["duration_s"] == traffic.control_duration_s  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"defects": ["nope"]}, "expected a known defect, got 'nope'. Known defects: assume-cache"),
+        ({"cluster": "nope"}, "expected a cluster provider, got 'nope'. Known: embedded"),
+    ],
+)
+def test_what_cannot_be_run(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(errors.UsageError, match=message):
+        planning.plan(loading.load("pod-churn"), seed=1, **changes)  # type: ignore[arg-type]

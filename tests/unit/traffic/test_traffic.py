@@ -1,0 +1,47 @@
+"""The parts of the traffic that need no Locust: what is created, and how it is started."""
+
+import itertools
+import subprocess
+import sys
+
+from harness.scenario import loading, specs
+from harness.traffic import launching, objects
+
+
+def test_starting_the_traffic_imports_neither_locust_nor_gevent() -> None:
+    code = (
+        "import sys, harness.traffic.launching, harness.traffic.objects\n"
+        "sys.exit(bool({'locust', 'gevent'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_command_line_says_everything_that_a_config_file_might() -> None:
+    traffic = loading.load("pod-churn").scenario.traffic
+    command = launching.command(traffic)
+    options = dict(itertools.pairwise(command))
+    assert options["--processes"] == "2"
+    assert options["--users"] == options["--spawn-rate"] == "48"
+    assert options["--master-bind-host"] == "127.0.0.1"
+    assert options["--master-port"] == options["--master-bind-port"] != "0"
+    assert int(options["--stop-timeout"]) > 0
+
+
+def test_a_pod_names_its_claim_or_the_template() -> None:
+    by_name = objects.pod("p", run_id="r", scheduler="s", claim_name="c")
+    by_template = objects.pod("p", run_id="r", scheduler="s")
+    assert by_name["spec"]["resourceClaims"][0]["resourceClaimName"] == "c"
+    assert by_template["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] == objects.TEMPLATE
+    assert by_name["metadata"] == {"name": "p", "labels": {objects.RUN_LABEL: "r"}}
+
+
+def test_a_claim_asks_for_what_the_scenario_says() -> None:
+    spec = specs.ClaimSpec(devices=3, selectors=["true"], admin_access=True)
+    (request,) = objects.claim_spec(spec, "gpu")["devices"]["requests"]
+    assert request["exactly"] == {
+        "deviceClassName": "gpu",
+        "allocationMode": "ExactCount",
+        "count": 3,
+        "selectors": [{"cel": {"expression": "true"}}],
+        "adminAccess": True,
+    }
