@@ -71,7 +71,7 @@ def read(directory: directories.RunDirectory) -> Judgement:
     """Read verdict.json; HistoryError when it is missing or damaged."""
     try:
         return msgspec.json.decode(directory.verdict.read_bytes(), type=Judgement)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.HistoryError(
             f"{directory.verdict}: expected the verdict of a run ({error}). Judge it: flake-hunt check {directory.path}"
         ) from error

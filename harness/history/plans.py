@@ -59,7 +59,7 @@ def read(path: pathlib.Path) -> Plan:
     """Read plan.json; HistoryError when it is damaged."""
     try:
         plan = msgspec.json.decode(path.read_bytes(), type=Plan)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.HistoryError(f"{path}: expected the plan of a run ({error})") from error
     if plan.schema != records.SCHEMA_VERSION:
         raise errors.HistoryError(

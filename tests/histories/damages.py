@@ -51,7 +51,11 @@ def no_trailer(file: File) -> Damage:
 
 def torn(file: File) -> Damage:
     """The writer was killed within its last line."""
-    return lambda directory: file(directory).write_bytes(file(directory).read_bytes()[:-5])
+
+    def damage(directory: directories.RunDirectory) -> None:
+        file(directory).write_bytes(file(directory).read_bytes()[:-5])
+
+    return damage
 
 
 def garbled(file: File, line: int = 2) -> Damage:

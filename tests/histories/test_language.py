@@ -1,5 +1,7 @@
 """The language says what it is meant to say: the judges' tests are worth no more than this."""
 
+import pathlib
+
 import msgspec
 import pytest
 
@@ -115,7 +117,7 @@ def test_what_cannot_happen_is_refused(text: str) -> None:
         language.observe(text)
 
 
-def test_a_built_directory_is_sound(tmp_path) -> None:
+def test_a_built_directory_is_sound(tmp_path: pathlib.Path) -> None:
     judgement = judging.judge(building.build(tmp_path / "run", "a+D1 a^p p* a-D1 b+D1"))
     assert [item.name for item in judgement.certificate if not item.ok] == []
     assert judgement.verdict is verdicts.Verdict.VALID

@@ -1,5 +1,8 @@
 """Each item of the certificate fails for its damage, and for nothing else."""
 
+import pathlib
+from typing import Any
+
 import pytest
 
 from harness import errors
@@ -106,7 +109,7 @@ DAMAGES: dict[str, tuple[damages.Damage, set[str]]] = {
 
 
 def _judge(
-    tmp_path, text: str, damage: damages.Damage | None = None, **options
+    tmp_path: pathlib.Path, text: str, damage: damages.Damage | None = None, **options: Any
 ) -> judging.Judgement:
     directory = building.build(tmp_path / "run", text, **options)
     if damage is not None:
@@ -120,7 +123,7 @@ def _failed(judgement: judging.Judgement) -> set[str]:
 
 @pytest.mark.parametrize(("damage", "expected"), DAMAGES.values(), ids=DAMAGES)
 def test_each_damage_fails_its_own_items(
-    tmp_path, damage: damages.Damage, expected: set[str]
+    tmp_path: pathlib.Path, damage: damages.Damage, expected: set[str]
 ) -> None:
     judgement = _judge(tmp_path, TEXT, damage)
     assert _failed(judgement) == expected
@@ -131,7 +134,7 @@ def test_each_damage_fails_its_own_items(
 
 @pytest.mark.parametrize("damage", [damage for damage, _ in DAMAGES.values()], ids=DAMAGES)
 def test_no_damage_hides_a_violation_that_is_in_the_record(
-    tmp_path, damage: damages.Damage
+    tmp_path: pathlib.Path, damage: damages.Damage
 ) -> None:
     judgement = _judge(tmp_path, "d+D9 a+D1 p* b+D1 a-D1 b^q q* c+D2 a^p", damage)
     has_observations = (tmp_path / "run" / "observations.jsonl").exists()
@@ -139,7 +142,7 @@ def test_no_damage_hides_a_violation_that_is_in_the_record(
     assert judgement.verdict is expected
 
 
-def test_a_sound_directory_has_a_yes_for_every_item(tmp_path) -> None:
+def test_a_sound_directory_has_a_yes_for_every_item(tmp_path: pathlib.Path) -> None:
     judgement = _judge(tmp_path, TEXT)
     assert [(item.name, item.ok) for item in judgement.certificate] == [
         (name, True) for name in ALL
@@ -165,7 +168,7 @@ def test_every_item_is_failed_by_some_test() -> None:
 
 
 @pytest.mark.parametrize("text", ["a+D1 [ . ] a~", "a+D1 [ b+D2 ] p*", "[ a+D1 ]"])
-def test_a_gap_makes_unknown(tmp_path, text: str) -> None:
+def test_a_gap_makes_unknown(tmp_path: pathlib.Path, text: str) -> None:
     judgement = _judge(tmp_path, text)
     assert _failed(judgement) == {"no-gaps"}
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
@@ -173,7 +176,7 @@ def test_a_gap_makes_unknown(tmp_path, text: str) -> None:
     assert "410 Expired: too old" in judgement.reason
 
 
-def test_a_gap_that_swallowed_a_whole_claim_is_noticed_twice(tmp_path) -> None:
+def test_a_gap_that_swallowed_a_whole_claim_is_noticed_twice(tmp_path: pathlib.Path) -> None:
     assert _failed(_judge(tmp_path, "a+D1 [ b+D2 b~ ]")) == {"no-gaps", "acknowledged"}
 
 
@@ -185,7 +188,9 @@ def test_a_gap_that_swallowed_a_whole_claim_is_noticed_twice(tmp_path) -> None:
         ({"reuse_min": 2}, "load: 1 devices used again, expected at least 2"),
     ],
 )
-def test_too_little_load_makes_unknown(tmp_path, least: dict[str, int], reason: str) -> None:
+def test_too_little_load_makes_unknown(
+    tmp_path: pathlib.Path, least: dict[str, int], reason: str
+) -> None:
     wanted = plans.Requirements(
         **{"allocations_min": 3, "pods_running_min": 2, "reuse_min": 1} | least
     )
@@ -195,13 +200,13 @@ def test_too_little_load_makes_unknown(tmp_path, least: dict[str, int], reason: 
     assert judgement.reason == reason
 
 
-def test_just_enough_load_is_enough(tmp_path) -> None:
+def test_just_enough_load_is_enough(tmp_path: pathlib.Path) -> None:
     wanted = plans.Requirements(allocations_min=3, pods_running_min=2, reuse_min=1)
     assert _judge(tmp_path, TEXT, requirements=wanted).verdict is verdicts.Verdict.VALID
 
 
 @pytest.mark.parametrize("file", damages.FILES, ids=lambda file: file.__name__)
-def test_a_damaged_middle_is_no_verdict_at_all(tmp_path, file: damages.File) -> None:
+def test_a_damaged_middle_is_no_verdict_at_all(tmp_path: pathlib.Path, file: damages.File) -> None:
     step = building.step(1, "scheduling", "gather.started", language.at(1))
     directory = building.build(tmp_path / "run", TEXT, steps=[step])
     damages.garbled(file)(directory)
@@ -217,7 +222,7 @@ def test_reuse_counts_other_claims(text: str, reused: int) -> None:
     assert certificate.reuse(folding.fold(language.observe(text))) == reused
 
 
-def test_operations_are_tallied(tmp_path) -> None:
+def test_operations_are_tallied(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "run", "a+D1 p*")
     unknown = records.Completion(op=50, outcome="unknown", ts_ns=0)
     damages.appended(

@@ -2,13 +2,14 @@
 
 import itertools
 import os
+import pathlib
 import subprocess
 import sys
 
 import pytest
 
 from harness import errors
-from harness.checks import judging, verdicts
+from harness.checks import folding, judging, verdicts
 from harness.history import directories, plans
 from tests.histories import building, damages
 
@@ -46,7 +47,7 @@ def test_exit_codes() -> None:
     }
 
 
-def test_a_valid_run(tmp_path) -> None:
+def test_a_valid_run(tmp_path: pathlib.Path) -> None:
     judgement = judging.judge(building.build(tmp_path / "run", "a+D1 p* a~ b+D1"))
     assert (judgement.verdict, judgement.exit_code) == (VALID, 0)
     assert judgement.reason == "2 holds of 1 device, and never two at once of one device"
@@ -57,7 +58,7 @@ def test_a_valid_run(tmp_path) -> None:
     )
 
 
-def test_a_violation(tmp_path) -> None:
+def test_a_violation(tmp_path: pathlib.Path) -> None:
     judgement = judging.judge(building.build(tmp_path / "run", "a+D1 b+D1 a~ b~"))
     assert (judgement.verdict, judgement.exit_code) == (INVALID, 10)
     assert judgement.reason == "1 double allocation of 1 device among 2 holds of 1 device"
@@ -65,14 +66,16 @@ def test_a_violation(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a+D1! p*", "a+D1% b+D1%"])
-def test_nothing_examined_is_unknown_however_sound_the_directory(tmp_path, text: str) -> None:
+def test_nothing_examined_is_unknown_however_sound_the_directory(
+    tmp_path: pathlib.Path, text: str
+) -> None:
     judgement = judging.judge(building.build(tmp_path / "run", text))
     assert all(item.ok for item in judgement.certificate)
     assert (judgement.verdict, judgement.exit_code) == (UNKNOWN, 20)
     assert judgement.reason == "no exclusive hold of any device was seen, so nothing was examined"
 
 
-def test_a_violation_wins_over_a_failed_certificate(tmp_path) -> None:
+def test_a_violation_wins_over_a_failed_certificate(tmp_path: pathlib.Path) -> None:
     requirements = plans.Requirements(allocations_min=1000, pods_running_min=1000)
     directory = building.build(tmp_path / "run", "a+D1 [ b+D1 ]", requirements=requirements)
     for damage in (damages.no_trailer(damages.observations), damages.timed_out()):
@@ -83,8 +86,10 @@ def test_a_violation_wins_over_a_failed_certificate(tmp_path) -> None:
     assert judgement.reason == "1 double allocation of 1 device among 2 holds of 1 device"
 
 
-def test_a_check_that_breaks_is_unknown_and_says_how(tmp_path, monkeypatch) -> None:
-    def broken(folded) -> verdicts.CheckResult:
+def test_a_check_that_breaks_is_unknown_and_says_how(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(folded: folding.Folded) -> verdicts.CheckResult:
         raise ZeroDivisionError("who would have thought")
 
     monkeypatch.setattr(
@@ -99,8 +104,10 @@ def test_a_check_that_breaks_is_unknown_and_says_how(tmp_path, monkeypatch) -> N
     ]
 
 
-def test_a_violation_wins_over_a_check_that_breaks(tmp_path, monkeypatch) -> None:
-    def broken(folded) -> verdicts.CheckResult:
+def test_a_violation_wins_over_a_check_that_breaks(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(folded: folding.Folded) -> verdicts.CheckResult:
         raise RuntimeError
 
     monkeypatch.setattr(judging, "CHECKS", {**judging.CHECKS, "broken": broken})
@@ -108,7 +115,9 @@ def test_a_violation_wins_over_a_check_that_breaks(tmp_path, monkeypatch) -> Non
     assert judging.judge(directory).verdict is INVALID
 
 
-def test_no_checks_at_all_are_unknown(tmp_path, monkeypatch) -> None:
+def test_no_checks_at_all_are_unknown(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(judging, "CHECKS", {})
     assert judging.judge(building.build(tmp_path / "run", "a+D1")).verdict is UNKNOWN
 
@@ -118,14 +127,14 @@ def test_no_checks_at_all_are_unknown(tmp_path, monkeypatch) -> None:
 BUSY = " ".join(f"a{i}=D{i % 7},D{i % 5} p{i}* a{i}^p{i}" for i in range(30))
 
 
-def test_the_verdict_is_read_as_it_was_written(tmp_path) -> None:
+def test_the_verdict_is_read_as_it_was_written(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "run", BUSY)
     judgement = judging.judge(directory)
     judging.write(directory, judgement)
     assert judging.read(directory) == judgement
 
 
-def test_judging_twice_gives_the_same_bytes(tmp_path) -> None:
+def test_judging_twice_gives_the_same_bytes(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "run", BUSY)
     damages.unfinished_call()(directory)
     seen = set()
@@ -135,7 +144,7 @@ def test_judging_twice_gives_the_same_bytes(tmp_path) -> None:
     assert len(seen) == 1
 
 
-def test_so_does_judging_in_another_process_with_other_hashes(tmp_path) -> None:
+def test_so_does_judging_in_another_process_with_other_hashes(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "run", BUSY)
     code = (
         "import pathlib, sys\n"
@@ -155,7 +164,7 @@ def test_so_does_judging_in_another_process_with_other_hashes(tmp_path) -> None:
     assert seen == {directory.verdict.read_bytes()}
 
 
-def test_judging_changes_no_evidence(tmp_path) -> None:
+def test_judging_changes_no_evidence(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "run", BUSY)
     before = {path.name: path.read_bytes() for path in directory.path.iterdir() if path.is_file()}
     judging.write(directory, judging.judge(directory))
@@ -164,8 +173,12 @@ def test_judging_changes_no_evidence(tmp_path) -> None:
     assert after == before
 
 
-@pytest.mark.parametrize("damage", [None, b"", b"{}", b'{"verdict": "FINE"}', b"\xff"])
-def test_a_verdict_that_cannot_be_read_says_what_to_do(tmp_path, damage: bytes | None) -> None:
+@pytest.mark.parametrize(
+    "damage", [None, b"", b"{}", b'{"verdict": "FINE"}', b'{"run_id": "\xff"}']
+)
+def test_a_verdict_that_cannot_be_read_says_what_to_do(
+    tmp_path: pathlib.Path, damage: bytes | None
+) -> None:
     directory = directories.create(tmp_path / "run")
     if damage is not None:
         directory.verdict.write_bytes(damage)

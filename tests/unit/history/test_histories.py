@@ -1,0 +1,97 @@
+"""A run directory read as a whole: of one run and one boot, or not at all."""
+
+import pathlib
+
+import pytest
+
+from harness import errors
+from harness.history import directories, histories, records
+from tests.histories import building, damages, language
+
+TEXT = "a+D1 p* a~"
+
+
+@pytest.fixture
+def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
+    return building.build(tmp_path / "run", TEXT)
+
+
+def test_everything_is_there(directory: directories.RunDirectory) -> None:
+    history = histories.load(directory.path)
+    assert history.plan == building.plan()
+    assert list(history.observations() or ()) == language.observe(TEXT)
+    assert len(list(history.operations(building.TRAFFIC) or ())) == 6
+    assert list(history.steps(building.SCHEDULER) or ["none"]) == []
+    assert [phase.name for phase in history.phases] == ["starting", "load", "stopped"]
+
+
+def test_what_is_missing_is_said_to_be_missing(directory: directories.RunDirectory) -> None:
+    for file in damages.FILES:
+        damages.missing(file)(directory)
+    history = histories.load(directory.path)
+    assert history.processes is None
+    assert history.observations() is None
+    assert history.operations(building.TRAFFIC) is None
+    assert history.steps(building.SCHEDULER) is None
+    assert list(history.phases) == []
+
+
+@pytest.mark.parametrize("file", damages.FILES, ids=lambda file: file.__name__)
+def test_a_file_of_another_run_is_refused(
+    directory: directories.RunDirectory, file: damages.File
+) -> None:
+    damages.of_another_run(file)(directory)
+    with pytest.raises(errors.HistoryError) as caught:
+        histories.load(directory.path)
+    assert str(caught.value) == (
+        f"{file(directory)}: expected a file of run f00dfeed (plan.json), got one of run another"
+    )
+
+
+def test_a_file_nobody_expected_is_refused_all_the_same(
+    directory: directories.RunDirectory,
+) -> None:
+    building.write(directory.operations("stranger"), [], process="stranger", run_id="another")
+    with pytest.raises(
+        errors.HistoryError, match=r"operations-stranger\.jsonl: expected a file of"
+    ):
+        histories.load(directory.path)
+
+
+def test_fault_windows_belong_to_the_run_too(directory: directories.RunDirectory) -> None:
+    building.write(directory.fault_windows, [], process="faults", run_id="another")
+    with pytest.raises(errors.HistoryError, match=r"fault-windows\.jsonl: expected a file of run"):
+        histories.load(directory.path)
+
+
+@pytest.mark.parametrize("file", damages.FILES, ids=lambda file: file.__name__)
+def test_a_file_of_another_boot_is_refused(
+    directory: directories.RunDirectory, file: damages.File
+) -> None:
+    path = file(directory)
+    header = records.read_header(path)
+    assert header is not None
+    boot = f'"boot_id":"{header.boot_id}"'.encode()
+    path.write_bytes(path.read_bytes().replace(boot, b'"boot_id":"another"'))
+    with pytest.raises(errors.HistoryError, match="written on another boot of the host"):
+        histories.load(directory.path)
+
+
+@pytest.mark.parametrize("content", [b"", b'{"record":"head'], ids=["empty", "torn"])
+def test_a_file_without_one_whole_line_is_as_good_as_missing(
+    directory: directories.RunDirectory, content: bytes
+) -> None:
+    directory.steps(building.SCHEDULER).write_bytes(content)
+    history = histories.load(directory.path)
+    assert list(history.steps(building.SCHEDULER) or ["none"]) == []
+
+
+def test_a_damaged_plan_is_refused(directory: directories.RunDirectory) -> None:
+    directory.plan.write_bytes(b"{")
+    with pytest.raises(errors.HistoryError, match=r"plan\.json: expected the plan of a run"):
+        histories.load(directory.path)
+
+
+def test_what_is_no_run_directory_is_refused(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.RunDirectoryError):
+        histories.load(tmp_path)

@@ -1,0 +1,323 @@
+"""Journals: what is written is read again, and every damage but a torn last line is named."""
+
+import pathlib
+import signal
+import subprocess
+import sys
+import typing
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness import clocks, errors
+from harness.history import records
+
+PHASES: list[records.Body] = [records.Phase(name=f"phase {n}", ts_ns=n) for n in range(5)]
+
+ONE_OF_EACH: list[records.Body] = [
+    records.Invocation(
+        op=1, user="u", verb="create", resource="pods", namespace="n", name="p", ts_ns=1
+    ),
+    records.Completion(op=1, outcome="unknown", ts_ns=2),
+    records.Completion(
+        op=2, outcome="ok", ts_ns=2, status=201, reason="", uid="x", resource_version="17"
+    ),
+    records.Waited(
+        user="u",
+        resource="pods",
+        namespace="n",
+        name="p",
+        goal="Running",
+        reached=False,
+        started_ns=1,
+        ts_ns=2,
+    ),
+    records.Listed(resource="pods", purpose="first", resource_version=0, count=0, ts_ns=1),
+    records.Observation(
+        resource="pods",
+        type="ADDED",
+        resource_version=3,
+        ts_ns=1,
+        object=msgspec.Raw(b'{"metadata":{"name":"p\\n\xc3\xa4"},  "b":[1.50]}'),
+    ),
+    records.Gap(resource="pods", after_resource_version=3, reason="410", ts_ns=1),
+    records.Resumed(resource="pods", resource_version=3, reason="watch opened", ts_ns=1),
+    records.Step(seq=0, ts_ns=1, thread="t", name="s", fields={"count": 1, "found": True}),
+    records.FaultWindow(
+        fault="kill", target="t", injected=True, healed=False, started_ns=1, ended_ns=2
+    ),
+    records.ProcessStarted(process="p", pid=1, argv=["a", "b"], ts_ns=1),
+    records.ProcessEnded(process="p", pid=1, exit_code=-9, expected=False, ts_ns=1),
+    records.Phase(name="load", ts_ns=1, detail="line\nline"),
+]
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / "operations-traffic-0.jsonl"
+
+
+def _write(path: pathlib.Path, body: list[records.Body], *, close: bool = True) -> None:
+    writer = records.Writer(path, process="traffic-0", run_id="run")
+    for record in body:
+        writer.write(record)
+    if close:
+        writer.close()
+
+
+def _lines(path: pathlib.Path) -> list[bytes]:
+    return path.read_bytes().splitlines(keepends=True)
+
+
+# -------------------------------------------------------------------------------- round trips
+
+
+def test_every_kind_of_record_is_read_as_it_was_written(path: pathlib.Path) -> None:
+    _write(path, ONE_OF_EACH)
+    journal = records.read(path)
+    assert journal.records == ONE_OF_EACH
+    assert {type(record) for record in ONE_OF_EACH} == set(typing.get_args(records.Body))
+
+
+def test_an_object_is_kept_to_the_byte(path: pathlib.Path) -> None:
+    _write(path, ONE_OF_EACH)
+    [seen] = [r for r in records.read(path).records if isinstance(r, records.Observation)]
+    assert bytes(seen.object) == b'{"metadata":{"name":"p\\n\xc3\xa4"},  "b":[1.50]}'
+
+
+def test_each_record_is_one_line(path: pathlib.Path) -> None:
+    _write(path, ONE_OF_EACH)
+    assert len(_lines(path)) == len(ONE_OF_EACH) + 2
+
+
+def test_header_and_trailer_say_who_and_how_many(path: pathlib.Path) -> None:
+    writer = records.Writer(path, process="traffic-0", run_id="run")
+    writer.write(PHASES[0])
+    writer.write_many(PHASES[1:])
+    writer.write_many([])
+    writer.close(reason="enough")
+    journal = records.read(path)
+    assert journal.header is not None
+    assert journal.trailer is not None
+    assert (journal.header.process, journal.header.run_id) == ("traffic-0", "run")
+    assert (journal.header.schema, journal.header.boot_id) == (1, clocks.boot_id())
+    assert (journal.trailer.count, journal.trailer.reason) == (5, "enough")
+    assert not journal.torn
+
+
+def test_every_line_is_there_before_the_writer_goes_on(path: pathlib.Path) -> None:
+    writer = records.Writer(path, process="traffic-0", run_id="run")
+    for count, record in enumerate(PHASES, start=1):
+        writer.write(record)
+        assert len(records.read(path).records) == count
+
+
+def test_a_file_that_is_there_is_not_written_again(path: pathlib.Path) -> None:
+    _write(path, PHASES)
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError):
+        records.Writer(path, process="traffic-0", run_id="run")
+    assert path.read_bytes() == before
+
+
+# --------------------------------------------------------------------------------- torn ends
+
+
+def test_no_trailer_is_noted(path: pathlib.Path) -> None:
+    _write(path, PHASES, close=False)
+    journal = records.read(path)
+    assert journal.records == PHASES
+    assert journal.trailer is None
+    assert not journal.torn
+
+
+def test_an_empty_file_has_no_header(path: pathlib.Path) -> None:
+    path.touch()
+    journal = records.read(path)
+    assert (journal.header, journal.trailer, journal.torn, journal.records) == (
+        None,
+        None,
+        False,
+        [],
+    )
+    assert records.read_header(path) is None
+
+
+def test_reading_the_header_reads_no_more(path: pathlib.Path) -> None:
+    _write(path, PHASES)
+    path.write_bytes(b"".join([*_lines(path)[:3], b"garbage\n"]))
+    header = records.read_header(path)
+    assert header is not None
+    assert header.run_id == "run"
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_wherever_a_file_is_cut_all_whole_lines_are_read(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("cut") / "steps.jsonl"
+    _write(path, ONE_OF_EACH)
+    lines, content = _lines(path), path.read_bytes()
+    cut = data.draw(st.integers(0, len(content)))
+    path.write_bytes(content[:cut])
+    journal = records.read(path)
+    whole = content[:cut].count(b"\n")
+    assert journal.torn == (not content[:cut].endswith(b"\n") and cut > 0)
+    assert journal.records == ONE_OF_EACH[: max(whole - 1, 0)]
+    assert (journal.header is None) == (whole == 0)
+    assert (journal.trailer is None) == (whole < len(lines))
+
+
+# ---------------------------------------------------------------------------------- damage
+
+
+def _damaged(path: pathlib.Path, lines: list[bytes]) -> str:
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(errors.HistoryError) as caught:
+        records.read(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}, line ")
+    assert message.endswith("The journal is damaged; restore the file or run again")
+    return message.removeprefix(f"{path}, ").partition(". The journal")[0]
+
+
+@pytest.mark.parametrize("line", range(1, 8))
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"\n",
+        b"{}\n",
+        b"null\n",
+        b'{"record":"phase","name":"x"}\n',
+        b'{"record":"never heard of"}\n',
+        b"\x00\x00\n",
+        b'{"record":"phase","name":"\xff","ts_ns":1}\n',
+    ],
+    ids=["blank", "empty", "null", "half", "unknown", "zeros", "not utf-8"],
+)
+def test_a_damaged_line_is_named(path: pathlib.Path, line: int, garbage: bytes) -> None:
+    _write(path, PHASES)
+    lines = _lines(path)
+    lines[line - 1] = garbage
+    assert _damaged(path, lines).startswith(f"line {line}: expected a whole record, got ")
+
+
+def test_a_long_damaged_line_is_cut(path: pathlib.Path) -> None:
+    _write(path, PHASES)
+    lines = _lines(path)
+    lines[2] = b"x" * 10_000 + b"\n"
+    assert len(_damaged(path, lines)) < 250
+
+
+def test_two_lines_that_ran_into_each_other_are_damage(path: pathlib.Path) -> None:
+    _write(path, PHASES)
+    lines = _lines(path)
+    assert "line 2: expected a whole record" in _damaged(
+        path, [lines[0], lines[1].rstrip(b"\n") + lines[2], *lines[3:]]
+    )
+
+
+@pytest.mark.parametrize("change", ["one less", "one more"])
+def test_a_trailer_that_counts_otherwise_is_damage(path: pathlib.Path, change: str) -> None:
+    _write(path, PHASES)
+    lines = _lines(path)
+    if change == "one less":
+        expected = "line 6: the trailer counts 5 records, the file has 4"
+        assert _damaged(path, [*lines[:3], *lines[4:]]) == expected
+    else:
+        expected = "line 8: the trailer counts 5 records, the file has 6"
+        assert _damaged(path, [*lines[:3], lines[2], *lines[3:]]) == expected
+
+
+def test_a_second_header_is_damage(path: pathlib.Path) -> None:
+    _write(path, PHASES)
+    lines = _lines(path)
+    assert _damaged(path, [*lines[:3], lines[0], *lines[3:]]) == (
+        "line 4: a second header: two writers shared the file"
+    )
+
+
+def test_a_file_without_a_header_is_damage(path: pathlib.Path) -> None:
+    _write(path, PHASES)
+    assert _damaged(path, _lines(path)[1:]) == "line 1: expected the header first"
+    _write(empty := path.with_name("steps-x.jsonl"), [])
+    assert _damaged(empty, _lines(empty)[1:]) == "line 1: expected the header first"
+
+
+def test_a_record_after_the_trailer_is_damage(path: pathlib.Path) -> None:
+    _write(path, PHASES)
+    lines = _lines(path)
+    assert _damaged(path, [*lines, lines[1]]) == "line 8: a record after the trailer"
+    assert _damaged(path, [*lines, lines[-1]]) == "line 8: a record after the trailer"
+
+
+def test_another_schema_is_refused(path: pathlib.Path) -> None:
+    _write(path, PHASES)
+    lines = _lines(path)
+    lines[0] = lines[0].replace(b'"schema":1', b'"schema":2')
+    assert _damaged(path, lines) == (
+        "line 1: expected schema 1, got 2: read it with the version that wrote it"
+    )
+
+
+# --------------------------------------------------------------------------- violent ends
+
+_ENDLESS_WRITER = """
+import os, pathlib, sys
+from harness.history import records
+writer = records.Writer(pathlib.Path(sys.argv[1]), process="traffic-0", run_id="run")
+n = 0
+while True:
+    batch = [records.Phase(name="x" * (n % 300), ts_ns=n + i) for i in range(1 + n % 3)]
+    writer.write(batch[0])
+    writer.write_many(batch[1:])
+    n += len(batch)
+    os.write(1, b"%d\\n" % n)
+"""
+
+
+def test_a_killed_writer_loses_nothing_that_it_had_written(path: pathlib.Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _ENDLESS_WRITER, str(path)], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(300)]
+        process.send_signal(signal.SIGKILL)
+        said += process.stdout.readlines()
+    assert process.returncode == -signal.SIGKILL
+    acknowledged = max(int(line) for line in said if line.endswith(b"\n"))
+    journal = records.read(path)
+    numbers = [record.ts_ns for record in journal.records if isinstance(record, records.Phase)]
+    assert len(numbers) >= acknowledged >= 300
+    assert numbers == list(range(len(numbers)))
+    assert journal.trailer is None
+
+
+_WRITER_WITHOUT_SPACE = """
+import pathlib, resource, sys
+from harness.history import records
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+writer = records.Writer(pathlib.Path(sys.argv[1]), process="traffic-0", run_id="run")
+try:
+    for n in range(1000):
+        writer.write(records.Phase(name="phase", ts_ns=n))
+except OSError as error:
+    print(n, type(error).__name__)
+"""
+
+
+def test_evidence_that_cannot_be_written_is_an_error_at_once(path: pathlib.Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _WRITER_WITHOUT_SPACE, str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    written, error = done.stdout.split()
+    journal = records.read(path)
+    assert error == "OSError"
+    assert len(journal.records) == int(written) > 10
+    assert journal.torn
