@@ -1,0 +1,522 @@
+"""HTTP: who is let in, what is refused, order of answers and events, watches that stream, end and are dropped."""
+
+import json
+import random
+import re
+import socket
+import urllib.parse
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.apiserver import resources, serving
+
+TIMEOUT_S = 20
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+HEADERS = b"Host: x\r\nAuthorization: Bearer secret-of-the-tests\r\n"
+
+
+class Coin(random.Random):
+    """Falls as it is told: 0.0 sends events first, 1.0 the answer."""
+
+    def __init__(self, side: float) -> None:
+        super().__init__()
+        self._side = side
+
+    def random(self) -> float:
+        return self._side
+
+
+EVENTS_FIRST, ANSWER_FIRST = Coin(0.0), Coin(1.0)
+
+
+def config(name: str, **labels: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "labels": labels}}
+
+
+def raw(method: str, path: str, body: bytes = b"", *, headers: bytes = b"") -> bytes:
+    length = b"Content-Length: %d\r\n" % len(body) if body else b""
+    return b"%b %b HTTP/1.1\r\n%b%b%b\r\n%b" % (
+        method.encode(),
+        path.encode(),
+        HEADERS,
+        headers,
+        length,
+        body,
+    )
+
+
+def read_until(connection: socket.socket, enough: Callable[[bytes], bool]) -> bytes:
+    """What comes until it is enough or the server ends."""
+    text = b""
+    while not enough(text):
+        data = connection.recv(65536)
+        if not data:
+            break
+        text += data
+    return text
+
+
+def read_all(connection: socket.socket) -> bytes:
+    return read_until(connection, lambda _: False)
+
+
+# ---------------------------------------------------------------- who is let in, and what is refused
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "secret-of-the-test"])
+@pytest.mark.parametrize("path", [CONFIGMAPS, "/healthz", "/nowhere", f"{CONFIGMAPS}?watch=true"])
+def test_without_the_token_nothing_is_said(live: Any, token: str, path: str) -> None:
+    status, body = live.call("GET", path, token=token)
+    assert (status, body["reason"], body["kind"]) == (401, "Unauthorized", "Status")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "content_type", "status", "reason"),
+    [
+        ("POST", CONFIGMAPS, b"{", "application/json", 400, "BadRequest"),
+        ("POST", CONFIGMAPS, b"[]", "application/json", 400, "BadRequest"),
+        ("POST", CONFIGMAPS, b"\xff", "application/json", 400, "BadRequest"),
+        ("POST", CONFIGMAPS, b'{"metadata": 1}', "application/json", 400, "BadRequest"),
+        ("POST", CONFIGMAPS, b'{"spec": 1}', "application/json", 400, "BadRequest"),
+        ("POST", CONFIGMAPS, b'{"kind": "Pod"}', "application/json", 400, "BadRequest"),
+        ("POST", CONFIGMAPS, b"a: b", "application/yaml", 415, "UnsupportedMediaType"),
+        (
+            "POST",
+            CONFIGMAPS,
+            b"k8s",
+            "application/vnd.kubernetes.protobuf",
+            415,
+            "UnsupportedMediaType",
+        ),
+        ("PATCH", f"{CONFIGMAPS}/a", b"{}", "application/json", 415, "UnsupportedMediaType"),
+        ("PATCH", f"{CONFIGMAPS}/a", b"{", "application/merge-patch+json", 400, "BadRequest"),
+        ("PATCH", f"{CONFIGMAPS}/a", b"[]", "application/merge-patch+json", 400, "BadRequest"),
+        ("PATCH", f"{CONFIGMAPS}/a", b"{}", "application/json-patch+json", 400, "BadRequest"),
+        ("PATCH", f"{CONFIGMAPS}/a", b"{}", "application/apply-patch+yaml", 422, "Invalid"),
+        ("PATCH", f"{CONFIGMAPS}/b", b"{}", "application/merge-patch+json", 404, "NotFound"),
+        ("GET", f"{CONFIGMAPS}/b", None, "", 404, "NotFound"),
+        ("GET", "/nowhere", None, "", 404, "NotFound"),
+        ("GET", "/api/v1/gadgets", None, "", 404, "NotFound"),
+        ("GET", "/apis/resource.k8s.io/v1beta1/resourceclaims", None, "", 404, "NotFound"),
+        ("GET", f"{CONFIGMAPS}/a/status", None, "", 404, "NotFound"),
+        ("GET", "/api/v1/configmaps/a", None, "", 404, "NotFound"),
+        ("PUT", CONFIGMAPS, b"{}", "application/json", 405, "MethodNotAllowed"),
+        ("POST", f"{CONFIGMAPS}/a", b"{}", "application/json", 405, "MethodNotAllowed"),
+        ("DELETE", f"{CLAIMS}/a/status", None, "", 405, "MethodNotAllowed"),
+        ("GET", f"{CONFIGMAPS}?watch=perhaps", None, "", 400, "BadRequest"),
+        ("GET", f"{CONFIGMAPS}?limit=-1", None, "", 400, "BadRequest"),
+        ("GET", f"{CONFIGMAPS}?continue=bogus", None, "", 400, "BadRequest"),
+        ("GET", f"{CONFIGMAPS}?labelSelector=a%20b", None, "", 400, "BadRequest"),
+        ("GET", f"{CONFIGMAPS}?fieldSelector=x%3Dy", None, "", 400, "BadRequest"),
+        ("DELETE", f"{CONFIGMAPS}/a?propagationPolicy=Never", None, "", 422, "Invalid"),
+    ],
+)
+def test_refusals(
+    live: Any,
+    method: str,
+    path: str,
+    body: bytes | None,
+    content_type: str,
+    status: int,
+    reason: str,
+) -> None:
+    live.call("POST", CONFIGMAPS, config("a"))
+    version = live.run(lambda: live.store.resource_version)
+    headers = {"Content-Type": content_type} if content_type else {}
+    answered, document = live.call(method, path, body, headers=headers)
+    assert (answered, document["reason"], document["code"]) == (status, reason, status)
+    assert document["status"] == "Failure"
+    assert live.run(lambda: live.store.resource_version) == version
+
+
+def test_a_body_that_is_too_large_ends_the_connection(live: Any) -> None:
+    size = serving.BODY_BYTES_MAX + 1
+    head = b"POST %b HTTP/1.1\r\n%bContent-Length: %d\r\n\r\n" % (
+        CONFIGMAPS.encode(),
+        HEADERS,
+        size,
+    )
+    with live.connect() as connection:
+        connection.sendall(head + b"x" * size)
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"RequestEntityTooLarge" in answer
+
+
+def test_headers_that_are_too_large_end_the_connection(live: Any) -> None:
+    with live.connect() as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n")
+        name, value = b"X-Filler", b"x" * 1000
+        count = serving.HEADER_BYTES_MAX // len(name + value) + 1
+        connection.sendall(b"%b: %b\r\n" % (name, value) * count)
+        connection.sendall(b"X")  # a header counts when the next one begins
+        assert read_all(connection).startswith(b"HTTP/1.1 431 ")
+
+
+@pytest.mark.parametrize(
+    "text", [b"\x16\x03\x01 hello\r\n\r\n", b"GET\r\n\r\n", b"GET / FTP/9\r\n\r\n"]
+)
+def test_what_is_no_http_ends_the_connection(live: Any, text: bytes) -> None:
+    with live.connect() as connection:
+        connection.sendall(text)
+        assert read_all(connection).startswith(b"HTTP/1.1 400 ")
+    assert live.call("GET", "/healthz") == (200, b"ok")
+
+
+def test_a_server_error_is_answered_and_serving_goes_on(
+    live: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(request: Any) -> Any:
+        raise RuntimeError("a mistake of the tests")
+
+    monkeypatch.setattr(live.server.handler, "answer", fail)
+    status, body = live.call("GET", CONFIGMAPS)
+    assert (status, body["reason"]) == (500, "InternalError")
+    assert "RuntimeError" in body["message"]
+    monkeypatch.undo()
+    assert live.call("GET", CONFIGMAPS)[0] == 200
+
+
+# ---------------------------------------------------------------- verbs
+
+
+def test_the_verbs(live: Any) -> None:
+    status, made = live.call("POST", CONFIGMAPS, config("a"))
+    assert (status, made["kind"], made["apiVersion"]) == (201, "ConfigMap", "v1")
+    assert live.call("GET", f"{CONFIGMAPS}/a") == (200, made)
+    status, changed = live.call("PUT", f"{CONFIGMAPS}/a", made | {"data": {"x": "1"}})
+    assert (status, changed["data"]) == (200, {"x": "1"})
+    patch = {"Content-Type": "application/merge-patch+json"}
+    status, patched = live.call("PATCH", f"{CONFIGMAPS}/a", {"data": {"x": None}}, headers=patch)
+    assert (status, patched["data"]) == (200, {})
+    status, listed = live.call("GET", CONFIGMAPS)
+    assert (status, listed["kind"], listed["items"]) == (200, "ConfigMapList", [patched])
+    assert listed["metadata"] == {"resourceVersion": patched["metadata"]["resourceVersion"]}
+    status, deleted = live.call("DELETE", f"{CONFIGMAPS}/a")
+    assert (status, deleted["status"]) == (200, "Success")
+    assert deleted["details"]["uid"] == made["metadata"]["uid"]
+    assert live.call("GET", f"{CONFIGMAPS}/a")[0] == 404
+
+
+def test_deletions_answer_with_the_object_where_kubernetes_does(live: Any) -> None:
+    _, made = live.call("POST", CLAIMS, config("c") | {"spec": {}})
+    options = {"preconditions": {"uid": "another"}}
+    assert live.call("DELETE", f"{CLAIMS}/c", options)[0] == 409
+    options = {"preconditions": {"uid": made["metadata"]["uid"]}}
+    status, last = live.call("DELETE", f"{CLAIMS}/c", options)
+    assert (status, last["kind"], last["metadata"]["uid"]) == (
+        200,
+        "ResourceClaim",
+        made["metadata"]["uid"],
+    )
+
+
+def test_collections_are_deleted_by_selector(live: Any) -> None:
+    for name, color in [("a", "red"), ("b", "blue"), ("c", "red")]:
+        live.call("POST", CONFIGMAPS, config(name, color=color))
+    assert live.call("DELETE", f"{CONFIGMAPS}?labelSelector=color%3Dred")[0] == 200
+    _, listed = live.call("GET", CONFIGMAPS)
+    assert [item["metadata"]["name"] for item in listed["items"]] == ["b"]
+
+
+def test_lists_in_pages(live: Any) -> None:
+    for number in range(5):
+        live.call("POST", CONFIGMAPS, config(f"c{number}"))
+    names: list[str] = []
+    token, versions = "", set()
+    while True:
+        query = urllib.parse.urlencode({"limit": 2} | ({"continue": token} if token else {}))
+        _, page = live.call("GET", f"{CONFIGMAPS}?{query}")
+        names += [item["metadata"]["name"] for item in page["items"]]
+        versions.add(page["metadata"]["resourceVersion"])
+        token = page["metadata"].get("continue", "")
+        if not token:
+            break
+    assert names == [f"c{number}" for number in range(5)]
+    assert len(versions) == 1
+
+
+def test_tables_for_kubectl(live: Any) -> None:
+    live.call("POST", CLAIMS, config("c") | {"spec": {}})
+    accept = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
+    for path in (CLAIMS, f"{CLAIMS}/c"):
+        _, table = live.call("GET", path, headers=accept)
+        assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "State", "Age"]
+        assert table["rows"][0]["cells"][:2] == ["c", "pending"]
+        assert table["rows"][0]["object"]["metadata"]["name"] == "c"
+
+
+def test_every_resource_is_discovered_and_served(live: Any) -> None:
+    for resource in resources.ALL:
+        root = f"/apis/{resource.group}/v1" if resource.group else "/api/v1"
+        _, listed = live.call("GET", root)
+        assert resource.plural in [entry["name"] for entry in listed["resources"]]
+        status, body = live.call("GET", f"{root}/{resource.plural}")
+        assert (status, body["kind"]) == (200, f"{resource.kind}List")
+
+
+@pytest.mark.parametrize(
+    "path", ["/version", "/api", "/apis", "/apis/resource.k8s.io", "/openapi/v3"]
+)
+def test_what_the_server_says_about_itself(live: Any, path: str) -> None:
+    status, body = live.call("GET", path)
+    assert status == 200
+    assert body
+
+
+def test_every_openapi_document_that_is_named_is_there(live: Any) -> None:
+    _, index = live.call("GET", "/openapi/v3")
+    for entry in index["paths"].values():
+        status, body = live.call("GET", entry["serverRelativeURL"])
+        assert (status, body["openapi"]) == (200, "3.0.0")
+
+
+def test_expect_100_continue(live: Any) -> None:
+    body = json.dumps(config("a")).encode()
+    head = raw("POST", CONFIGMAPS, body, headers=b"Expect: 100-continue\r\n")[: -len(body)]
+    with live.connect() as connection:
+        connection.sendall(head)
+        assert read_until(connection, lambda t: t.endswith(b"\r\n\r\n")).startswith(
+            b"HTTP/1.1 100 Continue"
+        )
+        connection.sendall(body)
+        assert read_until(connection, lambda t: b"}" in t).startswith(b"HTTP/1.1 201 ")
+
+
+def test_head_answers_without_a_body(live: Any) -> None:
+    with live.connect() as connection:
+        connection.sendall(raw("HEAD", CONFIGMAPS, headers=b"Connection: close\r\n"))
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.endswith(b"\r\n\r\n")
+    assert b"Content-Length: 0" not in answer
+
+
+# ---------------------------------------------------------------- order
+
+
+@pytest.mark.parametrize("coin", [EVENTS_FIRST, ANSWER_FIRST, random.Random(7)])
+def test_pipelined_requests_are_answered_in_order(
+    serve: Callable[..., Any], coin: random.Random
+) -> None:
+    live = serve(coin)
+    requests, expected = b"", []
+    for number in range(40):
+        body = json.dumps(config(f"c{number}")).encode()
+        requests += raw("POST", CONFIGMAPS, body) + raw("GET", f"{CONFIGMAPS}/c{number}")
+        requests += raw("GET", f"{CONFIGMAPS}/missing")
+        expected += [b"201", b"200", b"404"]
+    requests += raw("GET", "/healthz", headers=b"Connection: close\r\n")
+    with live.connect() as connection:
+        connection.sendall(requests)
+        text = read_all(connection)
+    assert re.findall(rb"HTTP/1.1 (\d+) ", text) == [*expected, b"200"]
+    names = [int(name) for name in re.findall(rb'"name":"c(\d+)"', text)]
+    assert names == [number for number in range(40) for _ in range(2)]
+
+
+@pytest.mark.parametrize("coin", [EVENTS_FIRST, ANSWER_FIRST])
+@pytest.mark.parametrize("query", ["watch=true", "watch=true&resourceVersion=1"])
+def test_a_watch_after_a_pipelined_write_comes_after_its_answer(
+    serve: Callable[..., Any], coin: random.Random, query: str
+) -> None:
+    live = serve(coin)
+    body = json.dumps(config("a")).encode()
+    if "resourceVersion" in query:
+        live.call("POST", CONFIGMAPS, config("before"))
+        live.run(lambda: live.store.compact(resources.CONFIGMAPS))  # the watch ends with 410
+    with live.connect() as connection:
+        connection.sendall(
+            raw("POST", CONFIGMAPS, body) + raw("GET", f"{CONFIGMAPS}?{query}&timeoutSeconds=1")
+        )
+        text = read_all(connection)
+    assert re.findall(rb"HTTP/1.1 (\d+) ", text) == [b"201", b"200"]
+    assert text.index(b"201 Created") < text.index(b'"type"')
+    assert text.endswith(b"0\r\n\r\n")
+
+
+@pytest.mark.parametrize("coin", [EVENTS_FIRST, ANSWER_FIRST])
+def test_the_coin_decides_whether_events_or_the_answer_come_first(
+    serve: Callable[..., Any], coin: random.Random
+) -> None:
+    """One loop writes both, so the order of its writes is seen where they are made."""
+    live = serve(coin)
+    written: list[str] = []
+    with live.connect() as watcher, live.connect() as writer:
+        watcher.sendall(raw("GET", f"{CONFIGMAPS}?watch=true"))
+        read_until(watcher, lambda t: t.endswith(b"\r\n\r\n"))
+        live.run(lambda: _spy(live.server, written))
+        writer.sendall(raw("POST", CONFIGMAPS, json.dumps(config("a")).encode()))
+        read_until(writer, lambda t: t.endswith(b"}"))
+        read_until(watcher, lambda t: b"ADDED" in t)
+    order = ["event", "answer"] if coin is EVENTS_FIRST else ["answer", "event"]
+    assert written == order
+
+
+def _spy(server: serving.Server, written: list[str]) -> None:
+    for connection in server.connections:
+        transport: Any = connection._transport
+        connection._transport = _Spy(transport, written)  # type: ignore[assignment]
+
+
+class _Spy:
+    """A transport that notes what goes through it."""
+
+    def __init__(self, inner: Any, written: list[str]) -> None:
+        self._inner, self._written = inner, written
+
+    def write(self, data: bytes) -> None:
+        self._written.append("event" if b'"type"' in data else "answer")
+        self._inner.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+def test_both_orders_happen(serve: Callable[..., Any]) -> None:
+    live = serve(random.Random(3))
+    assert {live.run(live.server.events_first) for _ in range(50)} == {True, False}
+
+
+# ---------------------------------------------------------------- watches
+
+
+def test_a_watch_streams_what_happens(live: Any) -> None:
+    _, listed = live.call("GET", CONFIGMAPS)
+    version = listed["metadata"]["resourceVersion"]
+    with live.watching(f"{CONFIGMAPS}?watch=true&resourceVersion={version}") as events:
+        live.call("POST", CONFIGMAPS, config("a"))
+        live.call("PUT", f"{CONFIGMAPS}/a", config("a", x="y"))
+        live.call("DELETE", f"{CONFIGMAPS}/a")
+        seen = [next(events) for _ in range(3)]
+    assert [event["type"] for event in seen] == ["ADDED", "MODIFIED", "DELETED"]
+    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in seen]
+    assert versions == [int(version) + n for n in (1, 2, 3)]
+    assert seen[2]["object"]["metadata"]["labels"] == {"x": "y"}
+
+
+def test_a_watch_resumes_and_ends_in_time(live: Any) -> None:
+    _, first = live.call("POST", CONFIGMAPS, config("a"))
+    live.call("POST", CONFIGMAPS, config("b"))
+    query = f"watch=1&resourceVersion={first['metadata']['resourceVersion']}&timeoutSeconds=1"
+    with live.watching(f"{CONFIGMAPS}?{query}") as events:
+        assert [event["object"]["metadata"]["name"] for event in events] == ["b"]
+    assert live.run(lambda: any(live.server._watches.values())) is False
+
+
+def test_a_watch_from_nowhere_begins_with_what_is_there(live: Any) -> None:
+    live.call("POST", CONFIGMAPS, config("a"))
+    with live.watching(f"{CONFIGMAPS}?watch=true&sendInitialEvents=true") as events:
+        added, bookmark = next(events), next(events)
+    assert (added["type"], added["object"]["metadata"]["name"]) == ("ADDED", "a")
+    assert bookmark["type"] == "BOOKMARK"
+    assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+
+
+def test_a_watch_that_cannot_be_resumed_says_410(live: Any) -> None:
+    live.call("POST", CONFIGMAPS, config("a"))
+    live.run(lambda: live.store.compact(resources.CONFIGMAPS))
+    with live.watching(f"{CONFIGMAPS}?watch=true&resourceVersion=1") as events:
+        (event,) = events
+    assert (event["type"], event["object"]["code"], event["object"]["reason"]) == (
+        "ERROR",
+        410,
+        "Expired",
+    )
+
+
+def test_bookmarks_bring_the_version_forward(live: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "BOOKMARK_INTERVAL_S", 0.05)
+    query = "watch=true&allowWatchBookmarks=true&resourceVersion=1"
+    with live.watching(f"{CONFIGMAPS}?{query}") as events:
+        live.call("POST", "/api/v1/namespaces/default/secrets", config("noise"))
+        version = live.run(lambda: live.store.resource_version)
+        for event in events:
+            assert event["type"] == "BOOKMARK"
+            assert event["object"]["kind"] == "ConfigMap"
+            if event["object"]["metadata"]["resourceVersion"] == str(version):
+                break
+
+
+def test_a_watch_of_a_selection(live: Any) -> None:
+    version = live.run(lambda: live.store.resource_version)
+    query = f"watch=true&resourceVersion={version}&labelSelector=color%3Dred"
+    with live.watching(f"{CONFIGMAPS}?{query}") as events:
+        live.call("POST", CONFIGMAPS, config("a", color="blue"))
+        live.call("POST", CONFIGMAPS, config("b", color="red"))
+        live.call("PUT", f"{CONFIGMAPS}/b", config("b", color="blue"))
+        seen = [next(events) for _ in range(2)]
+    assert [(e["type"], e["object"]["metadata"]["name"]) for e in seen] == [
+        ("ADDED", "b"),
+        ("DELETED", "b"),
+    ]
+
+
+def test_a_watch_of_one_object(live: Any) -> None:
+    with live.watching(f"{CONFIGMAPS}/b?watch=true") as events:
+        live.call("POST", CONFIGMAPS, config("a"))
+        live.call("POST", CONFIGMAPS, config("b"))
+        assert next(events)["object"]["metadata"]["name"] == "b"
+
+
+def test_a_watch_of_tables(live: Any) -> None:
+    live.call("POST", CONFIGMAPS, config("a"))
+    accept = b"Accept: application/json;as=Table;v=v1;g=meta.k8s.io\r\n"
+    with live.connect() as connection:
+        connection.sendall(raw("GET", f"{CONFIGMAPS}?watch=true", headers=accept))
+        text = read_until(connection, lambda t: b"ADDED" in t)
+    assert b'"kind":"Table"' in text
+
+
+def test_a_watcher_that_does_not_read_is_dropped(
+    live: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "UNREAD_BYTES_MAX", 256 * 1024)
+    with live.connect() as slow, live.watching(f"{CONFIGMAPS}?watch=true") as events:
+        slow.sendall(raw("GET", f"{CONFIGMAPS}?watch=true"))
+        clocks.wait_until(
+            lambda: live.run(lambda: sum(map(len, live.server._watches.values()))) == 2,
+            timeout_s=TIMEOUT_S,
+            why="both watches",
+        )
+        big = {"metadata": {"name": "big"}, "data": {"x": "x" * 500_000}}
+        live.call("POST", CONFIGMAPS, big)
+        for number in range(100):
+            live.call("PUT", f"{CONFIGMAPS}/big", big | {"data": {"x": str(number) * 250_000}})
+            next(events)  # who reads stays
+            if live.run(lambda: sum(map(len, live.server._watches.values()))) == 1:
+                break
+        else:
+            pytest.fail("the slow watcher was kept")
+        assert not read_all(slow).endswith(b"0\r\n\r\n")
+
+
+def test_a_client_that_leaves_takes_its_watch_along(live: Any) -> None:
+    with live.watching(f"{CONFIGMAPS}?watch=true"):
+        pass
+    clocks.wait_until(
+        lambda: not live.run(lambda: any(live.server._watches.values())),
+        timeout_s=TIMEOUT_S,
+        why="the watch to be removed",
+    )
+
+
+def test_garbage_is_collected_by_the_server(live: Any) -> None:
+    _, owner = live.call("POST", CONFIGMAPS, config("owner"))
+    reference = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "owner",
+        "uid": owner["metadata"]["uid"],
+    }
+    live.call("POST", CONFIGMAPS, {"metadata": {"name": "d", "ownerReferences": [reference]}})
+    live.call("DELETE", f"{CONFIGMAPS}/owner")
+    clocks.wait_until(
+        lambda: live.call("GET", f"{CONFIGMAPS}/d")[0] == 404,
+        timeout_s=TIMEOUT_S,
+        why="the dependent to be collected",
+    )
