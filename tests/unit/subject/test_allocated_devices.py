@@ -1,0 +1,112 @@
+"""Which devices are allocated, as events tell it."""
+
+import pytest
+
+from harness.subject import allocated_devices, gathering, in_flight
+from tests.unit.subject import objects, runtimes
+
+A, B = objects.device_id("a"), objects.device_id("b")
+
+
+def claim(*devices: str, name: str = "c", version: int = 1) -> dict[str, object]:
+    allocated = objects.allocation(*devices) if devices else None
+    return objects.claim(name, version=version, allocated=allocated)
+
+
+@pytest.fixture
+def allocated() -> allocated_devices.AllocatedDevices:
+    return allocated_devices.AllocatedDevices()
+
+
+def test_an_added_allocation_counts_and_its_deletion_frees(
+    allocated: allocated_devices.AllocatedDevices,
+) -> None:
+    allocated.on_add(claim("a", "b"), initial=True)
+    assert allocated.get() == ({A, B}, 1)
+    allocated.on_delete(claim("a", "b"))
+    assert allocated.get() == (set(), 2)
+
+
+def test_an_allocation_comes_and_goes_with_updates(
+    allocated: allocated_devices.AllocatedDevices,
+) -> None:
+    allocated.on_add(claim(), initial=False)
+    assert allocated.revision() == 0
+    allocated.on_update(claim(), claim("a"))
+    assert allocated.get() == ({A}, 1)
+    allocated.on_update(claim("a"), claim("a", version=2))
+    assert allocated.revision() == 1
+    allocated.on_update(claim("a"), claim())
+    assert allocated.get() == (set(), 2)
+
+
+def test_admin_access_and_shares_claim_nothing(
+    allocated: allocated_devices.AllocatedDevices,
+) -> None:
+    made = claim("a")
+    made["status"] = {
+        "allocation": {
+            "devices": {
+                "results": [
+                    objects.result("a", adminAccess=True),
+                    objects.result("b", shareID="0d3b2c0e-0000-4000-8000-000000000000"),
+                    objects.result("c", adminAccess=False),
+                ]
+            }
+        }
+    }
+    allocated.on_add(made, initial=False)
+    assert allocated.get()[0] == {objects.device_id("c")}
+
+
+def test_the_set_is_a_copy(allocated: allocated_devices.AllocatedDevices) -> None:
+    allocated.on_add(claim("a"), initial=False)
+    allocated.get()[0].clear()
+    assert allocated.get()[0] == {A}
+
+
+def test_devices_are_not_counted_as_upstream(
+    allocated: allocated_devices.AllocatedDevices,
+) -> None:
+    """Two holders, one leaves: the device looks free. One double allocation breeds others."""
+    allocated.on_add(claim("a", name="c1"), initial=False)
+    allocated.on_add(claim("a", name="c2"), initial=False)
+    allocated.on_delete(claim("a", name="c1"))
+    assert allocated.get()[0] == set()
+
+
+def test_a_claim_in_flight_is_known_until_it_is_removed() -> None:
+    flight = in_flight.InFlightClaims()
+    flight.add(claim("a"))
+    assert "uid-c" in flight
+    assert [item["metadata"]["name"] for item in flight.listed()] == ["c"]
+    assert flight.remove("uid-c")
+    assert not flight.remove("uid-c")
+    assert "uid-c" not in flight
+    assert flight.listed() == []
+
+
+def test_a_gather_sees_both_the_allocated_and_the_planned(
+    allocated: allocated_devices.AllocatedDevices,
+) -> None:
+    flight = in_flight.InFlightClaims()
+    gatherer = gathering.Gatherer(allocated, flight)
+    assert gatherer.gather() == set()
+    allocated.on_add(claim("a"), initial=False)
+    flight.add(claim("b", name="other"))
+    assert gatherer.gather() == {A, B}
+
+
+def test_a_gather_without_a_moment_of_rest_ends(
+    time: runtimes.VirtualTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Restless(allocated_devices.AllocatedDevices):
+        def revision(self) -> int:
+            self.on_add(claim("a"), initial=False)
+            return super().revision()
+
+    monkeypatch.setattr(gathering, "TIMEOUT_S", 0.001)
+    gatherer = gathering.Gatherer(Restless(), in_flight.InFlightClaims())
+    with pytest.raises(gathering.GatherTimeoutError, match="conflicting"):
+        gatherer.gather()
+    assert time.now_s >= 0.001

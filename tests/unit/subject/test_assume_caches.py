@@ -1,0 +1,254 @@
+"""The contract of the assume cache (upstream's, kept by hand)."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from harness import clocks, concurrency
+from harness.subject import assume_caches
+from tests.unit.subject import objects
+
+Object = dict[str, Any]
+KEY = "default/c"
+TIMEOUT_S = 20.0
+
+
+class Witness:
+    """A handler that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, object, object]] = []
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        self.told.append(("add", version(obj), initial))
+
+    def on_update(self, old: Object, new: Object) -> None:
+        self.told.append(("update", version(old), version(new)))
+
+    def on_delete(self, last: Object) -> None:
+        self.told.append(("delete", version(last), None))
+
+
+def version(obj: Object) -> str:
+    """The version, and a star when it is allocated."""
+    return obj["metadata"]["resourceVersion"] + ("*" if "status" in obj else "")
+
+
+def claim(number: int, *, allocated: bool = False, name: str = "c") -> Object:
+    return objects.claim(
+        name, version=number, allocated=objects.allocation("d") if allocated else None
+    )
+
+
+@pytest.fixture
+def witness() -> Witness:
+    return Witness()
+
+
+@pytest.fixture
+def cache(witness: Witness) -> assume_caches.AssumeCache:
+    cache = assume_caches.AssumeCache([witness])
+    cache.on_add(claim(5), initial=True)
+    witness.told.clear()
+    return cache
+
+
+def latest(cache: assume_caches.AssumeCache) -> str:
+    known = cache.get(KEY)
+    assert known is not None
+    return version(known)
+
+
+def test_an_unknown_object_is_added_and_handlers_hear_whether_it_was_listed(
+    witness: Witness,
+) -> None:
+    cache = assume_caches.AssumeCache([witness])
+    cache.on_add(claim(1, name="a"), initial=True)
+    cache.on_add(claim(2, name="b"), initial=False)
+    assert witness.told == [("add", "1", True), ("add", "2", False)]
+    assert [version(obj) for obj in cache.objects()] == ["1", "2"]
+
+
+def test_a_newer_version_wins(cache: assume_caches.AssumeCache, witness: Witness) -> None:
+    cache.on_update({}, claim(10))
+    assert latest(cache) == "10"
+    assert witness.told == [("update", "5", "10")]
+
+
+@pytest.mark.parametrize("number", [5, 4])
+def test_an_equal_or_older_version_is_dropped(
+    cache: assume_caches.AssumeCache, witness: Witness, number: int
+) -> None:
+    cache.on_update({}, claim(number, allocated=True))
+    cache.on_add(claim(number, allocated=True), initial=False)
+    assert latest(cache) == "5"
+    assert witness.told == []
+
+
+def test_versions_are_compared_as_numbers(
+    cache: assume_caches.AssumeCache, witness: Witness
+) -> None:
+    cache.on_update({}, claim(40))
+    cache.on_update({}, claim(100))
+    assert latest(cache) == "100"
+
+
+@pytest.mark.parametrize("number", [5, 6])
+def test_an_object_that_is_not_older_is_assumed_and_handlers_have_seen_it_then(
+    cache: assume_caches.AssumeCache, witness: Witness, number: int
+) -> None:
+    cache.assume(claim(number, allocated=True))
+    assert latest(cache) == f"{number}*"
+    assert witness.told == [("update", "5", f"{number}*")]
+
+
+def test_an_older_object_cannot_be_assumed(
+    cache: assume_caches.AssumeCache, witness: Witness
+) -> None:
+    with pytest.raises(assume_caches.AssumeError, match="out of sync"):
+        cache.assume(claim(4, allocated=True))
+    assert (latest(cache), witness.told) == ("5", [])
+
+
+def test_an_unknown_object_cannot_be_assumed(
+    cache: assume_caches.AssumeCache, witness: Witness
+) -> None:
+    with pytest.raises(assume_caches.AssumeError, match="default/other is not known"):
+        cache.assume(claim(9, name="other"))
+    assert cache.get("default/other") is None
+    assert witness.told == []
+
+
+def test_restore_goes_back_to_what_the_server_had(
+    cache: assume_caches.AssumeCache, witness: Witness
+) -> None:
+    cache.assume(claim(6, allocated=True))
+    cache.restore(KEY)
+    assert latest(cache) == "5"
+    assert witness.told == [("update", "5", "6*"), ("update", "6*", "5")]
+
+
+def test_restore_of_what_was_not_assumed_does_nothing(
+    cache: assume_caches.AssumeCache, witness: Witness
+) -> None:
+    cache.restore(KEY)
+    cache.restore("default/unknown")
+    assert witness.told == []
+
+
+def test_what_the_server_says_later_replaces_what_was_assumed(
+    cache: assume_caches.AssumeCache, witness: Witness
+) -> None:
+    cache.assume(claim(6, allocated=True))
+    cache.on_update({}, claim(6, allocated=True))  # dropped: it is not newer
+    cache.on_update({}, claim(7))
+    cache.restore(KEY)
+    assert latest(cache) == "7"
+    assert witness.told == [("update", "5", "6*"), ("update", "6*", "7")]
+
+
+def test_deletion_tells_the_last_known_state_not_the_servers(
+    cache: assume_caches.AssumeCache, witness: Witness
+) -> None:
+    cache.assume(claim(6, allocated=True))
+    cache.on_delete(claim(8))
+    assert cache.get(KEY) is None
+    assert witness.told[-1] == ("delete", "6*", None)
+    cache.on_delete(claim(9))
+    assert len(witness.told) == 2
+
+
+def test_all_handlers_hear_an_event_before_any_hears_the_next() -> None:
+    first, second = Witness(), Witness()
+    order: list[str] = []
+    first.told = second.told = order  # type: ignore[assignment]
+    cache = assume_caches.AssumeCache([first, second])
+    cache.on_add(claim(1), initial=False)
+    cache.on_update({}, claim(2))
+    assert order == [("add", "1", False)] * 2 + [("update", "1", "2")] * 2
+
+
+class Gate(Witness):
+    """A handler that waits inside an event until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entered, self.open = threading.Event(), threading.Event()
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        if obj["metadata"]["name"] == "slow":
+            self.entered.set()
+            assert self.open.wait(TIMEOUT_S)
+        super().on_add(obj, initial=initial)
+
+
+def test_assume_returns_only_after_another_thread_has_delivered() -> None:
+    gate = Gate()
+    cache = assume_caches.AssumeCache([gate])
+    cache.on_add(claim(5), initial=False)
+    slow = concurrency.spawn("slow", lambda: cache.on_add(claim(6, name="slow"), initial=False))
+    assert gate.entered.wait(TIMEOUT_S)
+    told_when_returned: list[object] = []
+
+    def assume() -> None:
+        cache.assume(claim(7, allocated=True))
+        told_when_returned.extend(gate.told)
+
+    assuming = concurrency.spawn("assuming", assume)
+    clocks.wait_until(lambda: latest(cache) == "7*", timeout_s=TIMEOUT_S, why="it is pushed")
+    assert told_when_returned == []
+    gate.open.set()
+    for thread in (slow, assuming):
+        thread.join(TIMEOUT_S)
+        assert not thread.is_alive()
+    assert told_when_returned == [("add", "5", False), ("add", "6", False), ("update", "5", "7*")]
+
+
+def test_events_of_many_threads_are_delivered_one_at_a_time_and_in_order() -> None:
+    inside, overlaps = [0], []
+
+    class Counting(Witness):
+        def on_update(self, old: Object, new: Object) -> None:
+            inside[0] += 1
+            overlaps.append(inside[0] != 1)
+            super().on_update(old, new)
+            inside[0] -= 1
+
+    witness = Counting()
+    cache = assume_caches.AssumeCache([witness])
+    for worker in range(4):
+        cache.on_add(claim(1, name=f"c{worker}"), initial=True)
+
+    def churn(name: str) -> None:
+        for number in range(2, 202):
+            cache.assume(claim(number, name=name))
+
+    threads = [
+        concurrency.spawn(f"w{worker}", lambda name=f"c{worker}": churn(name))  # type: ignore[misc]
+        for worker in range(4)
+    ]
+    for thread in threads:
+        thread.join(TIMEOUT_S)
+        assert not thread.is_alive()
+    assert not any(overlaps)
+    updates = [told for told in witness.told if told[0] == "update"]
+    assert len(updates) == 4 * 200
+    assert all(int(str(old)) + 1 == int(str(new)) for _, old, new in updates)
+
+
+def test_a_handler_that_fails_does_not_wedge_the_cache() -> None:
+    class Failing(Witness):
+        def on_add(self, obj: Object, *, initial: bool) -> None:
+            super().on_add(obj, initial=initial)
+            if obj["metadata"]["name"] == "bad":
+                raise RuntimeError("handler")
+
+    witness = Failing()
+    cache = assume_caches.AssumeCache([witness])
+    with pytest.raises(RuntimeError, match="handler"):
+        cache.on_add(claim(1, name="bad"), initial=False)
+    emitted = concurrency.spawn("next", lambda: cache.on_add(claim(2, name="good"), initial=False))
+    emitted.join(TIMEOUT_S)
+    assert not emitted.is_alive()
+    assert witness.told == [("add", "1", False), ("add", "2", False)]

@@ -1,0 +1,51 @@
+"""Switching known defects on, by name."""
+
+import pytest
+
+from harness import errors
+from harness.subject import defects, gathering, plugins, schedulers
+
+
+def test_without_defects_the_parts_are_the_correct_ones() -> None:
+    assert defects.parts(()) == schedulers.Parts()
+
+
+@pytest.mark.parametrize("name", defects.names())
+def test_a_defect_replaces_one_part_by_a_kind_of_it(name: str) -> None:
+    correct, replaced = schedulers.Parts(), defects.parts([name])
+    changed = [
+        part for part in correct.__slots__ if getattr(correct, part) is not getattr(replaced, part)
+    ]
+    assert len(changed) == 1
+    assert issubclass(getattr(replaced, changed[0]), getattr(correct, changed[0]))
+
+
+@pytest.mark.parametrize("name", defects.names())
+def test_a_defect_says_what_is_wrong(name: str) -> None:
+    assert len(defects.describe(name).split()) > 10
+
+
+@pytest.mark.parametrize("ask", [defects.describe, lambda name: defects.parts([name])])
+def test_an_unknown_name_is_answered_with_the_known_ones(ask: object) -> None:
+    with pytest.raises(errors.UsageError, match=r"got 'gather-atomic'.*gather-not-atomic"):
+        ask("gather-atomic")  # type: ignore[operator]
+
+
+def test_defects_of_different_parts_combine() -> None:
+    parts = defects.parts(["in-flight-removed-first", "gather-not-atomic"])
+    assert parts.plugin is not plugins.DynamicResources
+    assert parts.gatherer is not gathering.Gatherer
+    assert parts.allocated is schedulers.Parts().allocated
+
+
+def test_defects_of_one_part_combine_in_one_class() -> None:
+    alone = [
+        defects.parts([name]).gatherer for name in ("gather-not-atomic", "revision-compared-early")
+    ]
+    both = defects.parts(["gather-not-atomic", "revision-compared-early"]).gatherer
+    assert all(issubclass(both, one) for one in alone)
+
+
+def test_a_name_given_twice_counts_once() -> None:
+    once = defects.parts(["gather-not-atomic"])
+    assert defects.parts(["gather-not-atomic", "gather-not-atomic"]) == once

@@ -1,0 +1,89 @@
+"""Which node may have a pod, and which may use a device."""
+
+from typing import Any
+
+import pytest
+
+from harness.subject import nodes
+from tests.unit.subject import objects
+
+Object = dict[str, Any]
+TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
+
+
+def with_spec(**spec: Any) -> Object:
+    made = objects.known_pod("p")
+    return {**made, "spec": {**made["spec"], **spec}}
+
+
+@pytest.mark.parametrize(
+    ("node", "pod", "expected"),
+    [
+        ({}, {}, True),
+        ({"unschedulable": True}, {}, False),
+        ({"taints": [TAINT]}, {}, False),
+        ({"taints": [{**TAINT, "effect": "NoExecute"}]}, {}, False),
+        ({"taints": [{**TAINT, "effect": "PreferNoSchedule"}]}, {}, True),
+        ({"taints": [TAINT]}, {"tolerations": [{"key": "k", "value": "v"}]}, True),
+        ({"taints": [TAINT]}, {"tolerations": [{"key": "k", "value": "w"}]}, False),
+        ({"taints": [TAINT]}, {"tolerations": [{"key": "k", "operator": "Exists"}]}, True),
+        ({"taints": [TAINT]}, {"tolerations": [{"key": "x", "operator": "Exists"}]}, False),
+        ({"taints": [TAINT]}, {"tolerations": [{"operator": "Exists"}]}, True),
+        (
+            {"taints": [TAINT]},
+            {"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]},
+            False,
+        ),
+        ({"labels": {"a": "1", "b": "2"}}, {"nodeSelector": {"a": "1"}}, True),
+        ({"labels": {"a": "1"}}, {"nodeSelector": {"a": "2"}}, False),
+        ({"labels": {}}, {"nodeSelector": {"a": "1"}}, False),
+    ],
+)
+def test_a_node_admits_a_pod(node: Object, pod: Object, expected: bool) -> None:
+    assert nodes.admits(objects.node(**node), with_spec(**pod)) is expected
+
+
+def expression(operator: str, *values: str, key: str = "zone") -> Object:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (expression("In", "a", "b"), True),
+        (expression("In", "b"), False),
+        (expression("NotIn", "b"), True),
+        (expression("NotIn", "a"), False),
+        (expression("NotIn", "a", key="other"), True),
+        (expression("Exists"), True),
+        (expression("Exists", key="other"), False),
+        (expression("DoesNotExist"), False),
+        (expression("DoesNotExist", key="other"), True),
+        (expression("Gt", "4", key="number"), True),
+        (expression("Gt", "5", key="number"), False),
+        (expression("Lt", "10", key="number"), True),
+        (expression("Lt", "10", key="other"), False),
+    ],
+)
+def test_the_operators_of_a_selector(item: Object, expected: bool) -> None:
+    node = objects.node(labels={"zone": "a", "number": "5"})
+    assert nodes.selects({"nodeSelectorTerms": [{"matchExpressions": [item]}]}, node) is expected
+
+
+def test_any_term_with_all_its_expressions() -> None:
+    node = objects.node(labels={"zone": "a"})
+    both = {"matchExpressions": [expression("In", "a"), expression("In", "b")]}
+    one = {"matchExpressions": [expression("In", "a")]}
+    assert not nodes.selects({"nodeSelectorTerms": [both]}, node)
+    assert nodes.selects({"nodeSelectorTerms": [both, one]}, node)
+
+
+def test_no_selector_selects_all_and_an_empty_one_nothing() -> None:
+    assert nodes.selects(None, objects.node())
+    assert not nodes.selects({"nodeSelectorTerms": []}, objects.node())
+    assert not nodes.selects({"nodeSelectorTerms": [{}]}, objects.node())
+
+
+def test_the_selector_of_one_node() -> None:
+    assert nodes.selects(nodes.only("worker-0"), objects.node("worker-0"))
+    assert not nodes.selects(nodes.only("worker-0"), objects.node("worker-1"))

@@ -1,0 +1,415 @@
+"""The plugin's way of a pod, against the real store: from pre-filter to what is left when binding fails."""
+
+from typing import Any
+
+import pytest
+
+from harness import concurrency
+from harness.client import apis, transports
+from harness.subject import claims, plugins
+from tests.unit.subject import local_servers, objects
+from tests.unit.subject.worlds import World
+
+Object = dict[str, Any]
+A = objects.device_id("a")
+FAILURES = (plugins.BindingError, apis.ApiError, transports.TransportError)
+
+
+@pytest.fixture
+def world(server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(plugins, "CONFLICT_WAIT_S", 0.0)
+    return World(server)
+
+
+def fail_to_bind(world: World, attempt: plugins.Attempt) -> Exception:
+    """What pre-bind raised; Unreserve is done then."""
+    with pytest.raises(FAILURES) as caught:
+        world.plugin.pre_bind(attempt)
+    world.plugin.unreserve(attempt)
+    return caught.value
+
+
+def disturb(world: World, name: str = "c") -> Any:
+    """Somebody else changes the claim."""
+    return lambda: world.api.patch(
+        apis.CLAIMS,
+        name,
+        {"metadata": {"labels": {"changed": str(world.server.store.resource_version)}}},
+        namespace="default",
+    )
+
+
+STATUS = "resourceclaims/c/status"
+MAIN = "resourceclaims/c"
+
+
+# ------------------------------------------------------------------------------- binding
+
+
+def test_a_planned_claim_is_in_flight_and_nothing_is_written(world: World) -> None:
+    world.claim("c")
+    version = world.server.store.resource_version
+    pod = world.pod()
+    attempt = world.reserved(pod)
+    (planned,) = world.flight.listed()
+    assert claims.has_finalizer(planned)
+    assert claims.allocation_of(planned) == attempt.planned[0] == objects.allocation("a")
+    assert world.gatherer.gather() == {A}
+    assert world.server.store.resource_version == version + 1  # the pod
+
+
+def test_binding_writes_the_finalizer_and_then_allocation_and_reservation(world: World) -> None:
+    world.claim("c")
+    pod = world.pod()
+    attempt = world.reserved(pod)
+    world.plugin.pre_bind(attempt)
+    stored = world.stored()
+    assert claims.has_finalizer(stored)
+    assert claims.allocation_of(stored) == objects.allocation("a")
+    assert claims.is_reserved_for(stored, pod)
+    assert [line for line in world.server.requests if line.startswith("PUT")] == [
+        f"PUT /apis/resource.k8s.io/v1/namespaces/default/{MAIN}",
+        f"PUT /apis/resource.k8s.io/v1/namespaces/default/{STATUS}",
+    ]
+    assert world.flight.listed() == []
+    assert world.cache.get("default/c") == stored
+    assert attempt.claims == [stored]
+    assert world.gatherer.gather() == {A}
+
+
+def test_the_next_pod_gets_the_next_device(world: World) -> None:
+    world.claim("c")
+    world.claim("d")
+    world.plugin.pre_bind(world.reserved(world.pod("p", "c")))
+    second = world.reserved(world.pod("q", "d"))
+    assert second.planned[0] == objects.allocation("b")
+    world.claim("e")
+    attempt = world.plugin.pre_filter(world.pod("r", "e"))
+    assert world.plugin.filter(attempt, objects.node()) is None
+
+
+def test_an_allocated_claim_is_only_reserved(world: World) -> None:
+    world.claim("c")
+    world.plugin.pre_bind(world.reserved(world.pod("p", "c")))
+    other = world.pod("q", "c")
+    attempt = world.reserved(other)
+    assert (attempt.to_allocate, world.flight.listed()) == ([], [])
+    world.plugin.pre_bind(attempt)
+    assert len(claims.reservations_of(world.stored())) == 2
+    assert world.cache.get("default/c") == world.stored()
+
+
+def test_a_claim_that_is_reserved_already_is_not_written(world: World) -> None:
+    world.claim("c")
+    pod = world.pod()
+    world.plugin.pre_bind(world.reserved(pod))
+    version = world.server.store.resource_version
+    world.plugin.pre_bind(world.reserved(pod))
+    assert world.server.store.resource_version == version
+
+
+@pytest.mark.parametrize("path", [MAIN, STATUS])
+def test_a_conflict_is_tried_again_with_the_newest_claim(world: World, path: str) -> None:
+    world.claim("c")
+    pod = world.pod()
+    attempt = world.reserved(pod)
+    world.server.before("PUT", path, disturb(world))
+    world.plugin.pre_bind(attempt)
+    stored = world.stored()
+    assert "changed" in stored["metadata"]["labels"]
+    assert claims.is_reserved_for(stored, pod)
+    assert (world.flight.listed(), world.gatherer.gather()) == ([], {A})
+
+
+def test_too_many_conflicts_end_the_binding_and_leave_nothing(world: World) -> None:
+    world.claim("c")
+    attempt = world.reserved(world.pod())
+    world.server.before("PUT", STATUS, disturb(world), times=plugins.CONFLICT_TRIES)
+    assert "conflicts in a row" in str(fail_to_bind(world, attempt))
+    assert world.server.count(f"PUT /apis/resource.k8s.io/v1/namespaces/default/{STATUS}") == 5
+    assert_nothing_left(world)
+
+
+def assert_nothing_left(world: World) -> None:
+    """Not reserved, not in flight, not assumed, and the device is free."""
+    assert claims.reservations_of(world.stored()) == []
+    assert claims.allocation_of(world.stored()) is None
+    world.see()
+    assert world.flight.listed() == []
+    assert world.cache.get("default/c") == world.stored()
+    assert world.gatherer.gather() == set()
+
+
+def test_a_refused_write_leaves_nothing(world: World) -> None:
+    world.claim("c")
+    attempt = world.reserved(world.pod())
+    world.server.refuse("PUT", STATUS, status=500)
+    assert isinstance(fail_to_bind(world, attempt), apis.ApiError)
+    assert_nothing_left(world)
+
+
+def test_a_claim_that_is_gone_leaves_nothing(world: World) -> None:
+    claim = world.claim("c")
+    attempt = world.reserved(world.pod())
+    world.api.delete(apis.CLAIMS, "c", namespace="default")
+    error = fail_to_bind(world, attempt)
+    assert isinstance(error, apis.ApiError)
+    assert error.is_not_found
+    world.cache.on_delete(claim)
+    assert (world.flight.listed(), world.gatherer.gather()) == ([], set())
+
+
+def test_a_claim_whose_deletion_began_is_not_allocated(world: World) -> None:
+    world.claim("c", finalizers=["example.com/keep"])
+    attempt = world.reserved(world.pod())
+    world.server.before(
+        "PUT", MAIN, lambda: world.api.delete(apis.CLAIMS, "c", namespace="default")
+    )
+    assert "got deleted in the meantime" in str(fail_to_bind(world, attempt))
+    assert_nothing_left(world)
+
+
+def test_a_claim_that_was_allocated_elsewhere_keeps_that_allocation(world: World) -> None:
+    world.claim("c")
+    attempt = world.reserved(world.pod())
+    elsewhere = claims.with_status(world.stored(), allocation=objects.allocation("b"))
+    world.api.update_status(apis.CLAIMS, elsewhere)
+    assert "got allocated elsewhere in the meantime" in str(fail_to_bind(world, attempt))
+    assert claims.allocation_of(world.stored()) == objects.allocation("b")
+    assert claims.reservations_of(world.stored()) == []
+    world.see()
+    assert world.gatherer.gather() == {objects.device_id("b")}
+
+
+def test_after_a_lost_answer_nothing_is_in_flight_and_the_write_is_found_again(
+    world: World,
+) -> None:
+    """The server has the reservation, for this very pod: its next attempt has only to bind."""
+    world.claim("c")
+    pod = world.pod()
+    attempt = world.reserved(pod)
+    world.server.lose_answer("PUT", STATUS)
+    assert isinstance(fail_to_bind(world, attempt), transports.TransportError)
+    assert world.flight.listed() == []
+    world.see()
+    assert world.gatherer.gather() == {A}
+    again = world.reserved(pod)
+    assert again.to_allocate == []
+    version = world.server.store.resource_version
+    world.plugin.pre_bind(again)
+    assert world.server.store.resource_version == version
+    assert claims.is_reserved_for(world.stored(), pod)
+
+
+def test_a_lost_answer_of_the_finalizer_leaves_nothing(world: World) -> None:
+    world.claim("c")
+    attempt = world.reserved(world.pod())
+    world.server.lose_answer("PUT", MAIN)
+    fail_to_bind(world, attempt)
+    assert claims.has_finalizer(world.stored())
+    assert_nothing_left(world)
+
+
+def test_when_a_later_claim_fails_the_earlier_one_loses_its_reservation_and_keeps_its_device(
+    world: World,
+) -> None:
+    world.claim("c")
+    world.claim("d")
+    attempt = world.reserved(world.pod("p", "c", "d"))
+    assert world.gatherer.gather() == {A, objects.device_id("b")}
+    world.server.refuse("PUT", "resourceclaims/d/status", status=503)
+    fail_to_bind(world, attempt)
+    assert claims.reservations_of(world.stored("c")) == []
+    assert claims.allocation_of(world.stored("c")) == objects.allocation("a")
+    assert claims.allocation_of(world.stored("d")) is None
+    assert world.flight.listed() == []
+    assert world.gatherer.gather() == {A}
+
+
+def test_unreserve_after_a_failed_bind_frees_the_reservation(world: World) -> None:
+    world.claim("c")
+    pod, other = world.pod("p", "c"), world.pod("q", "c")
+    attempt = world.reserved(pod)
+    world.plugin.pre_bind(attempt)
+    world.plugin.pre_bind(world.reserved(other))
+    world.plugin.unreserve(attempt)
+    assert [item["name"] for item in claims.reservations_of(world.stored())] == ["q"]
+
+
+def test_unreserve_does_not_touch_a_claim_that_was_born_again(
+    world: World, steps: list[tuple[str, dict[str, object]]]
+) -> None:
+    world.claim("c")
+    pod = world.pod()
+    attempt = world.reserved(pod)
+    world.plugin.pre_bind(attempt)
+    freed = claims.with_status(world.stored(), allocation=None, reservedFor=None)
+    freed = world.api.update_status(apis.CLAIMS, freed)
+    world.api.update(apis.CLAIMS, claims.with_metadata(freed, finalizers=[]))
+    world.api.delete(apis.CLAIMS, "c", namespace="default")
+    reborn = objects.claim("c", allocated=objects.allocation("a"))
+    local_servers.put(world.server, apis.CLAIMS, claims.with_reservation(reborn, pod))
+    world.plugin.unreserve(attempt)
+    assert claims.is_reserved_for(world.stored(), pod)
+    assert "unreserve.failed" in [name for name, _ in steps]
+
+
+def test_the_device_is_visible_at_every_step_of_binding(
+    world: World, steps: list[tuple[str, dict[str, object]]]
+) -> None:
+    world.claim("c")
+    attempt = world.reserved(world.pod())
+    steps.clear()
+    world.plugin.pre_bind(attempt)
+    assert [name for name, _ in steps] == [
+        "pre-bind.written",
+        "assume-cache.event.popped",
+        "allocated-devices.inserted",
+        "pre-bind.assumed",
+        "in-flight.removed",
+    ]
+
+
+def test_a_write_that_the_cache_already_knows_is_not_assumed_and_leaves_the_flight(
+    world: World, steps: list[tuple[str, dict[str, object]]]
+) -> None:
+    """The claim was changed again, and the watch was quicker than the answer."""
+    world.claim("c")
+    attempt = world.reserved(world.pod())
+
+    def overtake(name: str, fields: Any) -> None:
+        steps.append((name, dict(fields)))
+        if name == "pre-bind.written":
+            disturb(world)()
+            world.see()
+
+    concurrency.listen(overtake)
+    world.plugin.pre_bind(attempt)
+    assert "pre-bind.not-assumed" in [name for name, _ in steps]
+    assert (world.flight.listed(), world.gatherer.gather()) == ([], {A})
+
+
+# ---------------------------------------------------------------------------- pre-filter
+
+
+def refuse(world: World, pod: Object) -> str:
+    with pytest.raises(plugins.Unschedulable) as caught:
+        world.plugin.pre_filter(pod)
+    return str(caught.value)
+
+
+def test_a_missing_claim_gates_the_pod(world: World) -> None:
+    pod = world.pod()
+    assert not world.plugin.pre_enqueue(pod)
+    assert refuse(world, pod) == "resourceclaim 'c' not found"
+    world.claim("c")
+    assert world.plugin.pre_enqueue(pod)
+
+
+def test_a_claim_that_is_not_made_yet_gates_the_pod(world: World) -> None:
+    pod = objects.known_pod("p", templates=["t"])
+    assert not world.plugin.pre_enqueue(pod)
+    assert refuse(world, pod) == "the claim for 't' is not created yet"
+
+
+def test_a_claim_of_another_pod_gates_the_pod(world: World) -> None:
+    world.claim("c", owner=objects.known_pod("other"))
+    pod = objects.known_pod("p", templates=["t"], recorded={"t": "c"})
+    assert not world.plugin.pre_enqueue(pod)
+    assert "was not created for the pod" in refuse(world, pod)
+
+
+def test_a_claim_that_is_being_deleted_gates_the_pod(world: World) -> None:
+    world.claim("c", finalizers=["example.com/keep"])
+    world.api.delete(apis.CLAIMS, "c", namespace="default")
+    world.see()
+    pod = world.pod()
+    assert not world.plugin.pre_enqueue(pod)
+    assert "is being deleted" in refuse(world, pod)
+
+
+def test_a_pod_without_claims_needs_nothing(world: World) -> None:
+    pod = objects.known_pod("p")
+    assert world.plugin.pre_enqueue(pod)
+    attempt = world.plugin.pre_filter(pod)
+    assert world.plugin.filter(attempt, objects.node()) == []
+
+
+def test_a_claim_in_flight_cannot_be_allocated_again(world: World) -> None:
+    world.claim("c")
+    world.reserved(world.pod("p", "c"))
+    assert "in the process of being allocated" in refuse(world, world.pod("q", "c"))
+
+
+def test_what_no_node_can_satisfy_is_unschedulable(world: World) -> None:
+    world.claim("c")
+    world.classes.clear()
+    assert "device class gpu not found" in refuse(world, world.pod())
+
+
+# ------------------------------------------------------------------ filter and post-filter
+
+
+@pytest.fixture
+def misplaced(world: World) -> plugins.Attempt:
+    """An attempt for a claim that is allocated on another node."""
+    local_servers.put(
+        world.server,
+        apis.CLAIMS,
+        objects.claim("c", allocated=objects.allocation("a", node="worker-9")),
+    )
+    world.cache.on_add(world.stored(), initial=False)
+    attempt = world.plugin.pre_filter(world.pod())
+    assert world.plugin.filter(attempt, objects.node()) is None
+    assert attempt.unavailable == {0}
+    return attempt
+
+
+def test_a_claim_that_keeps_the_pod_from_its_node_is_deallocated(
+    world: World, misplaced: plugins.Attempt
+) -> None:
+    world.plugin.post_filter(misplaced)
+    assert claims.allocation_of(world.stored()) is None
+    world.see()
+    assert world.gatherer.gather() == set()
+
+
+def test_a_claim_that_others_use_is_not_deallocated(
+    world: World, misplaced: plugins.Attempt
+) -> None:
+    other = world.pod("other")
+    misplaced.claims[0] = world.api.update_status(
+        apis.CLAIMS, claims.with_reservation(world.stored(), other)
+    )
+    world.plugin.post_filter(misplaced)
+    assert claims.allocation_of(world.stored()) is not None
+
+
+def test_a_deallocation_that_is_based_on_an_old_claim_fails(
+    world: World, misplaced: plugins.Attempt
+) -> None:
+    disturb(world)()
+    with pytest.raises(apis.ApiError, match="409"):
+        world.plugin.post_filter(misplaced)
+    assert claims.allocation_of(world.stored()) is not None
+
+
+def test_only_one_claim_is_given_up_in_an_attempt(world: World) -> None:
+    for name, device in (("c", "a"), ("d", "b")):
+        made = objects.claim(name, allocated=objects.allocation(device, node="worker-9"))
+        local_servers.put(world.server, apis.CLAIMS, made)
+        world.cache.on_add(world.stored(name), initial=False)
+    attempt = world.plugin.pre_filter(world.pod("p", "c", "d"))
+    world.plugin.filter(attempt, objects.node())
+    world.plugin.post_filter(attempt)
+    left = [name for name in ("c", "d") if claims.allocation_of(world.stored(name))]
+    assert len(left) == 1
+
+
+def test_nothing_is_given_up_when_devices_are_merely_taken(world: World) -> None:
+    world.claim("c", requests=[objects.exactly(count=3)])
+    attempt = world.plugin.pre_filter(world.pod())
+    assert world.plugin.filter(attempt, objects.node()) is None
+    version = world.server.store.resource_version
+    world.plugin.post_filter(attempt)
+    assert world.server.store.resource_version == version

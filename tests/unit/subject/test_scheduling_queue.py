@@ -1,0 +1,272 @@
+"""Where pods wait, in virtual time: nothing here sleeps, and a wait without end is an answer."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from harness import concurrency
+from harness.subject import queues
+from tests.unit.subject import objects, runtimes
+
+Object = dict[str, Any]
+TIMEOUT_S = 20.0
+
+
+class World:
+    """A queue, and whether its gate is open."""
+
+    def __init__(self) -> None:
+        self.closed_for: set[str] = set()
+        self.queue = queues.SchedulingQueue(
+            gate=lambda pod: pod["metadata"]["name"] not in self.closed_for,
+            backoff_initial_s=1.0,
+            backoff_max_s=10.0,
+        )
+
+    def pop(self) -> str:
+        return str(self.take().pod["metadata"]["name"])
+
+    def take(self) -> queues.QueuedPod:
+        return self.queue.pop()
+
+    def is_idle(self) -> bool:
+        """Whether pop would wait for an event."""
+        return runtimes.waits_forever(self.queue.pop)
+
+
+@pytest.fixture
+def world(time: runtimes.VirtualTime) -> World:
+    return World()
+
+
+def pod(name: str, *, use: tuple[str, ...] = ("c",)) -> Object:
+    return objects.known_pod(name, use=use)
+
+
+def test_pods_are_taken_in_the_order_in_which_they_came(world: World) -> None:
+    for name in ("a", "b", "c"):
+        world.queue.put(pod(name))
+    assert [world.pop() for _ in range(3)] == ["a", "b", "c"]
+    assert world.is_idle()
+    assert len(world.queue) == 3
+
+
+def test_a_pod_is_not_in_the_queue_twice(world: World) -> None:
+    world.queue.put(pod("a"))
+    world.queue.put(pod("a"))
+    assert world.pop() == "a"
+    world.queue.put(pod("a"))  # its status was changed while it was in flight
+    assert world.is_idle()
+
+
+def test_a_changed_pod_is_taken_as_it_is_now(world: World) -> None:
+    world.queue.put(pod("a"))
+    world.queue.put({**pod("a"), "status": {"resourceClaimStatuses": []}})
+    assert "status" in world.take().pod
+
+
+def test_a_gated_pod_waits_for_its_claim(world: World) -> None:
+    world.closed_for = {"a", "b"}
+    world.queue.put(pod("a", use=("c1",)))
+    world.queue.put(pod("b", use=("c2",)))
+    assert world.is_idle()
+    world.queue.move_users("default/c1")
+    assert world.is_idle()
+    world.closed_for = set()
+    world.queue.move_users("default/c1")
+    assert world.pop() == "a"
+    assert world.is_idle()
+    world.queue.put(pod("b", use=("c2",)))
+    assert world.pop() == "b"
+
+
+def test_moving_all_does_not_open_gates(world: World) -> None:
+    world.closed_for = {"a"}
+    world.queue.put(pod("a"))
+    world.queue.move_all()
+    assert world.is_idle()
+
+
+def test_a_failed_attempt_comes_again_after_a_backoff_that_doubles_up_to_its_limit(
+    world: World, time: runtimes.VirtualTime
+) -> None:
+    world.queue.put(pod("a"))
+    waited = []
+    for _ in range(6):
+        queued = world.take()
+        failed_s = time.now_s
+        world.queue.failed(queued, unschedulable=False)
+        waited.append((failed_s, queued.attempts))
+    lengths = [later[0] - earlier[0] for earlier, later in itertools.pairwise(waited)]
+    assert lengths == pytest.approx([1, 2, 4, 8, 10])
+    assert [attempts for _, attempts in waited] == [1, 2, 3, 4, 5, 6]
+
+
+def test_an_unschedulable_pod_waits_for_an_event_and_for_the_rest_of_its_backoff(
+    world: World, time: runtimes.VirtualTime
+) -> None:
+    world.queue.put(pod("a"))
+    world.queue.failed(world.take(), unschedulable=True)
+    time.sleep(0.25)
+    world.queue.move_all()
+    assert world.pop() == "a"
+    assert time.now_s == pytest.approx(1.0)
+
+
+def test_an_event_after_the_backoff_brings_the_pod_at_once(
+    world: World, time: runtimes.VirtualTime
+) -> None:
+    world.queue.put(pod("a"))
+    world.queue.failed(world.take(), unschedulable=True)
+    time.sleep(5)
+    world.queue.move_users("default/c")
+    assert world.pop() == "a"
+    assert time.now_s == pytest.approx(5.0)
+
+
+def test_only_the_users_of_a_claim_are_moved(world: World, time: runtimes.VirtualTime) -> None:
+    for name in ("a", "b"):
+        world.queue.put(pod(name, use=(f"claim-of-{name}",)))
+        world.queue.failed(world.take(), unschedulable=True)
+    world.queue.move_users("default/claim-of-b")
+    assert world.pop() == "b"
+    assert time.now_s < queues.FLUSH_S
+    assert world.pop() == "a"
+    assert time.now_s >= queues.FLUSH_S
+
+
+def test_the_claim_of_a_template_makes_a_user_once_it_is_recorded(
+    world: World, time: runtimes.VirtualTime
+) -> None:
+    waiting = objects.known_pod("a", templates=["t"])
+    world.closed_for = {"a"}
+    world.queue.put(waiting)
+    world.queue.put(objects.known_pod("a", templates=["t"], recorded={"t": "a-t-x"}))
+    world.closed_for = set()
+    world.queue.move_users("default/a-t-x")
+    assert world.pop() == "a"
+
+
+def test_a_lost_event_does_not_lose_a_pod(world: World, time: runtimes.VirtualTime) -> None:
+    world.queue.put(pod("a"))
+    for attempts in range(1, 5):
+        queued = world.take()
+        assert queued.attempts == attempts
+        world.queue.failed(queued, unschedulable=True)
+    assert world.pop() == "a"
+    assert time.now_s == pytest.approx(4 * queues.FLUSH_S)
+
+
+def test_the_flush_does_not_depend_on_how_seconds_are_rounded(
+    world: World, time: runtimes.VirtualTime
+) -> None:
+    time.now_ns = 2_004_006_012  # (t + 30.0) - t is less than 30.0 here
+    world.queue.put(pod("a"))
+    world.queue.failed(world.take(), unschedulable=True)
+    assert world.pop() == "a"
+
+
+def test_the_flush_counts_from_the_newest_failure(world: World, time: runtimes.VirtualTime) -> None:
+    world.queue.put(pod("a"))
+    world.queue.failed(world.take(), unschedulable=True)
+    time.sleep(20)
+    world.queue.move_all()
+    world.queue.failed(world.take(), unschedulable=True)  # the first timer still stands at 30 s
+    assert world.pop() == "a"
+    assert time.now_s == pytest.approx(20 + queues.FLUSH_S)
+
+
+@pytest.mark.parametrize("event", ["all", "users"])
+def test_an_event_during_an_attempt_is_not_lost(
+    world: World, time: runtimes.VirtualTime, event: str
+) -> None:
+    world.queue.put(pod("a"))
+    queued = world.take()
+    if event == "all":
+        world.queue.move_all()
+    else:
+        world.queue.move_users("default/c")
+    world.queue.failed(queued, unschedulable=True)
+    again = world.take()
+    assert time.now_s == pytest.approx(1.0)
+    world.queue.failed(again, unschedulable=True)  # the event was before this attempt
+    assert world.pop() == "a"
+    assert time.now_s >= queues.FLUSH_S
+
+
+def fail_after_error(world: World) -> None:
+    world.queue.failed(world.take(), unschedulable=False)
+
+
+def fail_unschedulable(world: World) -> None:
+    world.queue.failed(world.take(), unschedulable=True)
+
+
+@pytest.mark.parametrize("fate", [None, fail_after_error, fail_unschedulable])
+def test_a_removed_pod_is_never_taken(world: World, fate: Any) -> None:
+    world.queue.put(pod("a"))
+    if fate is not None:
+        fate(world)
+    world.queue.remove(pod("a"))
+    world.queue.move_all()
+    world.queue.move_users("default/c")
+    assert len(world.queue) == 0
+    assert world.is_idle()
+
+
+@pytest.mark.parametrize("unschedulable", [True, False])
+def test_a_pod_that_was_removed_in_flight_does_not_come_back(
+    world: World, unschedulable: bool
+) -> None:
+    world.queue.put(pod("a"))
+    queued = world.take()
+    world.queue.remove(pod("a"))
+    world.queue.failed(queued, unschedulable=unschedulable)
+    world.queue.move_all()
+    assert world.is_idle()
+
+
+def test_a_pod_that_came_back_is_a_pod_of_its_own(world: World, time: runtimes.VirtualTime) -> None:
+    world.queue.put(pod("a"))
+    first = world.take()
+    world.queue.remove(pod("a"))
+    world.queue.put(pod("a"))
+    second = world.take()
+    world.queue.failed(first, unschedulable=True)
+    assert (second.attempts, second.place) == (1, queues.Place.IN_FLIGHT)
+    assert world.is_idle()
+
+
+def test_removing_an_unknown_pod_is_harmless(world: World) -> None:
+    world.queue.remove(pod("a"))
+    assert len(world.queue) == 0
+
+
+def test_close_ends_every_pop() -> None:
+    world = World()  # in real time
+    ended = []
+
+    def pop() -> None:
+        try:
+            world.queue.pop()
+        except concurrency.Closed:
+            ended.append(True)
+
+    threads = [concurrency.spawn(f"pop-{index}", pop) for index in range(3)]
+    world.queue.close()
+    for thread in threads:
+        thread.join(TIMEOUT_S)
+    assert ended == [True] * 3
+
+
+def test_a_pop_that_waits_is_woken_by_an_event() -> None:
+    world = World()  # in real time
+    world.closed_for = {"a"}
+    taken: list[str] = []
+    thread = concurrency.spawn("pop", lambda: taken.append(world.pop()))
+    world.queue.put(pod("a"))
+    world.closed_for = set()
+    world.queue.move_users("default/c")
+    thread.join(TIMEOUT_S)
+    assert taken == ["a"]

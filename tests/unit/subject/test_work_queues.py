@@ -1,0 +1,132 @@
+"""The controller's queue of keys, in virtual time."""
+
+import itertools
+
+import pytest
+
+from harness import concurrency
+from harness.subject import work_queues
+from tests.unit.subject import runtimes
+
+TIMEOUT_S = 20.0
+
+
+@pytest.fixture
+def queue(time: runtimes.VirtualTime) -> work_queues.WorkQueue:
+    return work_queues.WorkQueue("test")
+
+
+def is_idle(queue: work_queues.WorkQueue) -> bool:
+    return runtimes.waits_forever(queue.get)
+
+
+def test_a_waiting_key_is_not_added_twice(queue: work_queues.WorkQueue) -> None:
+    for key in ("a", "b", "a"):
+        queue.add(key)
+    assert [queue.get(), queue.get()] == ["a", "b"]
+    assert is_idle(queue)
+
+
+def test_a_key_that_is_worked_on_waits_until_that_is_done(queue: work_queues.WorkQueue) -> None:
+    queue.add("a")
+    queue.get()
+    queue.add("a")
+    queue.add("a")
+    assert is_idle(queue)
+    queue.done("a")
+    assert queue.get() == "a"
+    queue.done("a")
+    assert is_idle(queue)
+
+
+def test_a_failed_key_comes_again_after_a_wait_that_doubles_up_to_its_limit(
+    queue: work_queues.WorkQueue, time: runtimes.VirtualTime
+) -> None:
+    queue.add("a")
+    times = []
+    for _ in range(14):
+        assert queue.get() == "a"
+        times.append(time.now_s)
+        queue.done("a", failed=True)
+    waits = [later - earlier for earlier, later in itertools.pairwise(times)]
+    first_s, max_s = work_queues.RETRY_FIRST_S, work_queues.RETRY_MAX_S
+    assert waits == pytest.approx([min(first_s * 2**index, max_s) for index in range(13)])
+
+
+def test_a_success_forgets_the_failures(
+    queue: work_queues.WorkQueue, time: runtimes.VirtualTime
+) -> None:
+    queue.add("a")
+    for _ in range(3):
+        queue.done(queue.get(), failed=True)
+    queue.done(queue.get())
+    queue.add("a")
+    queue.done(queue.get(), failed=True)
+    before_s = time.now_s
+    queue.get()
+    assert time.now_s - before_s == pytest.approx(work_queues.RETRY_FIRST_S)
+
+
+def test_a_key_that_was_added_again_while_it_failed_does_not_wait(
+    queue: work_queues.WorkQueue, time: runtimes.VirtualTime
+) -> None:
+    queue.add("a")
+    queue.get()
+    queue.add("a")
+    queue.done("a", failed=True)
+    assert queue.get() == "a"
+    assert time.now_s == 0
+
+
+def test_close_ends_every_get_also_with_keys_left() -> None:
+    queue = work_queues.WorkQueue("test")
+    ended = []
+
+    def get() -> None:
+        try:
+            queue.get()
+        except concurrency.Closed:
+            ended.append(True)
+
+    threads = [concurrency.spawn(f"get-{index}", get) for index in range(3)]
+    queue.close()
+    for thread in threads:
+        thread.join(TIMEOUT_S)
+    assert ended == [True] * 3
+    queue.add("a")
+    with pytest.raises(concurrency.Closed):
+        queue.get()
+
+
+def test_no_key_is_worked_on_by_two_workers_at_once() -> None:
+    queue = work_queues.WorkQueue("test")
+    working: set[str] = set()
+    wrong: list[str] = []
+    done: list[str] = []
+
+    def work() -> None:
+        while True:
+            try:
+                key = queue.get()
+            except concurrency.Closed:
+                return
+            if key in working:
+                wrong.append(key)
+            working.add(key)
+            done.append(key)
+            working.discard(key)
+            queue.done(key)
+            if len(done) >= 300:
+                queue.close()
+
+    def feed() -> None:
+        while len(done) < 300:
+            for key in "abc":
+                queue.add(key)
+
+    threads = [concurrency.spawn(f"work-{index}", work) for index in range(3)]
+    threads.append(concurrency.spawn("feed", feed))
+    for thread in threads:
+        thread.join(TIMEOUT_S)
+        assert not thread.is_alive()
+    assert wrong == []

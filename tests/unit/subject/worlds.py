@@ -1,0 +1,64 @@
+"""The scheduler's plugin with real parts and a real store, without threads of its own."""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from harness.client import apis
+from harness.subject import in_flight, inventories, plugins, schedulers
+from tests.unit.subject import local_servers, objects
+
+Object = dict[str, Any]
+
+
+class World:
+    """A plugin with its parts, one node with devices, and a server."""
+
+    def __init__(
+        self,
+        server: local_servers.LocalServer,
+        parts: schedulers.Parts | None = None,
+        devices: Sequence[str] = ("a", "b"),
+    ) -> None:
+        parts = parts or schedulers.Parts()
+        self.server, self.api = server, apis.Api(server)
+        self.allocated = parts.allocated()
+        self.flight = in_flight.InFlightClaims()
+        self.cache = parts.assume_cache([self.allocated])
+        self.gatherer = parts.gatherer(self.allocated, self.flight)
+        self.inventory = inventories.Inventory()
+        self.inventory.on_add(objects.slice_of(*devices), initial=True)
+        self.classes = {objects.CLASS: objects.device_class()}
+        self.plugin = parts.plugin(
+            self.api,
+            cache=self.cache,
+            in_flight_claims=self.flight,
+            gatherer=self.gatherer,
+            inventory=self.inventory,
+            classes=lambda: self.classes,
+            choices=random.Random(1),
+        )
+
+    def claim(self, name: str, **more: Any) -> Object:
+        """A claim that the server has and the cache knows."""
+        stored = local_servers.put(self.server, apis.CLAIMS, objects.claim(name, **more))
+        self.cache.on_add(stored, initial=False)
+        return stored
+
+    def pod(self, name: str = "p", *use: str) -> Object:
+        return self.api.create(apis.PODS, objects.pod(name, use=use or ("c",)), namespace="default")
+
+    def reserved(self, pod: Object) -> plugins.Attempt:
+        """An attempt as far as its Reserve."""
+        attempt = self.plugin.pre_filter(pod)
+        allocations = self.plugin.filter(attempt, objects.node())
+        assert allocations is not None
+        self.plugin.reserve(attempt, allocations)
+        return attempt
+
+    def stored(self, name: str = "c") -> Object:
+        return self.api.get(apis.CLAIMS, name, namespace="default")
+
+    def see(self, name: str = "c") -> None:
+        """The informer delivers the claim as the server has it."""
+        self.cache.on_update({}, self.stored(name))
