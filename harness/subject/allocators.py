@@ -59,6 +59,8 @@ class Allocator:
             for index, claim in enumerate(claims)
             for request in _requests(index, claim["spec"].get("devices") or {}, classes)
         ]
+        for index in range(len(claims)):
+            _require_few([item for item in self._requests if item.claim == index])
 
     def allocate(self, node: Object) -> list[Object] | None:
         """An AllocationResult for each claim, None when the node cannot satisfy them all; SelectorError."""
@@ -104,11 +106,14 @@ class _Search:
 
     def _try(self, index: int, request: Request, option: Option) -> bool:
         candidates = self._snapshot.matching(self._node, option.selectors)
-        if option.count is not None:
-            return self._pick(index, request, option, candidates, 0, option.count)
-        if not candidates:
+        needed = len(candidates) if option.count is None else option.count
+        if not needed or needed + len(self._mine(request.claim)) > DEVICES_PER_CLAIM_MAX:
             return False
-        return self._pick(index, request, option, candidates, 0, len(candidates))
+        return self._pick(index, request, option, candidates, 0, needed)
+
+    def _mine(self, claim: int) -> list[_Choice]:
+        """What is chosen for the claim so far."""
+        return [item for item in self.chosen if item.request.claim == claim]
 
     def _pick(
         self,
@@ -139,10 +144,7 @@ class _Search:
         return index + 1 < len(self._requests)
 
     def _is_possible(self, choice: _Choice) -> bool:
-        device, claim = choice.device, choice.request.claim
-        mine = [item for item in self.chosen if item.request.claim == claim]
-        if len(mine) >= DEVICES_PER_CLAIM_MAX:
-            return False
+        device, mine = choice.device, self._mine(choice.request.claim)
         if choice.option.admin_access:
             if any(item.device.id == device.id for item in mine):
                 return False
@@ -185,6 +187,15 @@ def _requests(index: int, devices: Object, classes: Mapping[str, Object]) -> lis
             raise AllocationError(f"constraint not supported: {sorted(constraint)}")
     requests = devices.get("requests") or ()
     return [Request(index, _options(request, classes), constraints) for request in requests]
+
+
+def _require_few(requests: Sequence[Request]) -> None:
+    """AllocationError when a claim asks for too much: no search could end well, and a long one would be made."""
+    least = sum(min(option.count or 1 for option in request.options) for request in requests)
+    if least > DEVICES_PER_CLAIM_MAX:
+        raise AllocationError(
+            f"expected a claim for at most {DEVICES_PER_CLAIM_MAX} devices, got one for {least} devices"
+        )
 
 
 def _options(request: Object, classes: Mapping[str, Object]) -> tuple[Option, ...]:

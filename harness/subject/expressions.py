@@ -17,7 +17,9 @@ from harness import errors
 
 EXPRESSION_CHARACTERS_MAX = 10 * 1024
 CACHE_SIZE = 256
-_QUANTITY = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)(|[KMGTPE]i|[kMGTPEmun])")
+_QUANTITY = re.compile(
+    r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)(|[KMGTPE]i|[kMGTPEmun])"
+)
 _DOMAIN = re.compile(r"""\[\s*["']([^"']+)["']\s*\]""")
 _BINARY = {f"{letter}i": 1024 ** (i + 1) for i, letter in enumerate("KMGTPE")}
 _DECIMAL = {letter: decimal.Decimal(1000) ** (i + 1) for i, letter in enumerate("kMGTPE")}

@@ -31,11 +31,11 @@ class Device:
     """As the slice has it: attributes, capacity."""
     is_node_local: bool
 
-    def attribute(self, name: str) -> Any:
-        """The value of a (qualified) attribute; None when the device has none."""
+    def attribute(self, name: str) -> tuple[str, Any] | None:
+        """(type, value) of a (qualified) attribute, since for Python 1 is True; None when the device has none."""
         attributes = self.document.get("attributes") or {}
         value = attributes.get(name) or attributes.get(name.removeprefix(f"{self.driver}/"))
-        return next(iter(value.values())) if value else None
+        return next(iter(value.items())) if value else None
 
 
 class Inventory:

@@ -197,6 +197,6 @@ class SchedulingQueue:
             return
         if queued.place is Place.BACKOFF:
             self._activate(queued)
-        elif queued.place is Place.UNSCHEDULABLE and now_s - queued.failed_s >= FLUSH_S:
+        elif queued.place is Place.UNSCHEDULABLE and now_s >= queued.failed_s + FLUSH_S:
             del self._unschedulable[queued.uid]
             self._activate(queued)
