@@ -50,4 +50,4 @@ def render(
             summary=summary,
         )
     )
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")

@@ -123,7 +123,8 @@ def held_over_time(source: evidence.Evidence) -> Chart:
     for ts_ns, change in events:
         level += change
         curve.append(((ts_ns - source.started_ns) / 1e9, level))
-    top = max((value for _, value in curve), default=1)
+    curve.append((source.seconds, level))
+    top = max(value for _, value in curve) or 1
     across = drawing.Scale(0, source.seconds, _LEFT, _RIGHT)
     up = drawing.Scale(0, top, 130, 10)
     points = [(across(second), up(value)) for second, value in _thinned(curve)]
@@ -171,7 +172,9 @@ def latencies(lives: Iterable[folding.Life], title: str) -> Chart:
     for share, name in ((0.5, "p50"), (0.99, "p99")):
         value = waits[min(int(len(waits) * share), len(waits) - 1)]
         body.append(drawing.line(across(value), 8, across(value), 126, kind="mark"))
-        body.append(drawing.label(across(value) + 4, 18, f"{name} {value:.0f} ms", kind="label"))
+        is_far = across(value) > _RIGHT - 90
+        x, anchor = (across(value) - 4, "end") if is_far else (across(value) + 4, "start")
+        body.append(drawing.label(x, 18, f"{name} {value:.0f} ms", anchor=anchor))
     body.append(drawing.label(0, 24, f"{len(waits)} measured", kind="lane"))
     body += drawing.time_axis(across, y=126, unit="ms")
     rows = [(f"{low:.0f} to {high:.0f}", str(count)) for low, high, count in bins if count]

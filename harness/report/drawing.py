@@ -2,9 +2,11 @@
 
 import dataclasses
 import html
+import math
 from collections.abc import Iterable, Sequence
 
 WIDTH = 960
+TICKS_MAX = 8
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,11 +77,23 @@ def area(points: Sequence[tuple[float, float]], *, floor: float, kind: str) -> s
     return f'<path d="{"".join(path)}" class="{kind}"/>'
 
 
-def time_axis(scale: Scale, *, y: float, unit: str, ticks: int = 6) -> list[str]:
-    """A line with a few numbers under it."""
+def time_axis(scale: Scale, *, y: float, unit: str) -> list[str]:
+    """A line with a few round numbers under it."""
     drawn = [line(scale.left, y, scale.right, y, kind="axis")]
-    for index in range(ticks + 1):
-        value = scale.low + (scale.high - scale.low) * index / ticks
-        anchor = "start" if index == 0 else "end" if index == ticks else "middle"
-        drawn.append(label(scale(value), y + 16, f"{value:.4g} {unit}", kind="tick", anchor=anchor))
+    step = _round_step((scale.high - scale.low) / TICKS_MAX)
+    number = math.ceil(scale.low / step)
+    while number * step <= scale.high:
+        value = number * step
+        near_end = scale(value) > scale.right - 30
+        anchor = "end" if near_end else "middle"
+        drawn.append(label(scale(value), y + 16, f"{value:g} {unit}", kind="tick", anchor=anchor))
+        number += 1
     return drawn
+
+
+def _round_step(least: float) -> float:
+    """The smallest of 1, 2, 5, 10, 20, … that is not smaller."""
+    if least <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least)

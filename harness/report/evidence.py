@@ -19,8 +19,8 @@ GATHER_STEPS = frozenset(
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Device:
-    """A device that one of the strips is about, and the two claims."""
+class Strip:
+    """What one of the strips is about: a device and the two claims."""
 
     device: str
     first: str
@@ -34,8 +34,8 @@ class Evidence:
     history: histories.History
     judgement: judging.Judgement
     folded: folding.Folded
-    steps: dict[str, list[records.Step]]
-    """device of a strip -> the steps that concern it or its claims, and the gather that decided, in order"""
+    steps: list[list[records.Step]]
+    """For each of the violations the steps that concern its device or claims, and the gather that decided, in order."""
     started_ns: int
     ended_ns: int
     step_counts: dict[str, int]
@@ -63,7 +63,7 @@ def collect(path: directories.RunDirectory) -> Evidence:
         history=history,
         judgement=judgement,
         folded=folded,
-        steps={},
+        steps=[],
         started_ns=started_ns,
         ended_ns=ended_ns,
         step_counts={},
@@ -81,8 +81,7 @@ def _span(history: histories.History, folded: folding.Folded) -> tuple[int, int]
 
 def _read_steps(evidence: Evidence) -> None:
     strips = [
-        Device(item.device, item.holders[0].uid, item.holders[1].uid)
-        for item in evidence.violations
+        Strip(item.device, item.holders[0].uid, item.holders[1].uid) for item in evidence.violations
     ]
     sorter = _Sorter(strips)
     for process in evidence.history.plan.expected_steps:
@@ -98,13 +97,13 @@ def _read_steps(evidence: Evidence) -> None:
 class _Sorter:
     """Sorts steps to the strips that they explain."""
 
-    def __init__(self, strips: Iterable[Device]) -> None:
+    def __init__(self, strips: Iterable[Strip]) -> None:
         self._strips = list(strips)
-        self._by_name: dict[str, list[Device]] = collections.defaultdict(list)
-        for strip in self._strips:
+        self._by_name: dict[str, list[int]] = collections.defaultdict(list)
+        for index, strip in enumerate(self._strips):
             for name in (strip.device, strip.first, strip.second):
-                self._by_name[name].append(strip)
-        self._found: dict[str, dict[int, records.Step]] = collections.defaultdict(dict)
+                self._by_name[name].append(index)
+        self._found: list[dict[int, records.Step]] = [{} for _ in self._strips]
         self._gathers: list[records.Step] = []
         self.counts: collections.Counter[str] = collections.Counter()
 
@@ -120,21 +119,25 @@ class _Sorter:
             self._gathers.append(step)
             return
         for key in ("device", "claim"):
-            for strip in self._by_name.get(str(step.fields.get(key)), ()):
-                self._found[strip.device][step.ts_ns * 1000 + step.seq % 1000] = step
+            for index in self._by_name.get(str(step.fields.get(key)), ()):
+                self._found[index][step.ts_ns * 1000 + step.seq % 1000] = step
 
-    def chosen(self) -> dict[str, list[records.Step]]:
-        """For each device its steps and the gathers around them."""
-        return {strip.device: self._around(strip) for strip in self._strips}
+    def chosen(self) -> list[list[records.Step]]:
+        """For each strip its steps and the gather that decided."""
+        return [
+            self._around(strip, list(found.values()))
+            for strip, found in zip(self._strips, self._found, strict=True)
+        ]
 
-    def _around(self, strip: Device) -> list[records.Step]:
-        mine = list(self._found[strip.device].values())
+    def _around(self, strip: Strip, mine: list[records.Step]) -> list[records.Step]:
         planned = [
             step.ts_ns
             for step in mine
-            if step.name == "in-flight.added" and step.fields.get("claim") == strip.second
+            if step.name == "in-flight.added"
+            and step.fields.get("claim") == strip.second
+            and step.fields.get("device") == strip.device
         ]
-        gather = self._last_gather(planned[0]) if planned else []
+        gather = self._last_gather(max(planned)) if planned else []
         return sorted([*mine, *gather], key=lambda step: (step.ts_ns, step.seq))
 
     def _last_gather(self, before_ns: int) -> list[records.Step]:

@@ -1,7 +1,7 @@
 """Says in words which read was stale when a device was given away twice, as far as the subject's own steps show it."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from harness.checks import verdicts
 from harness.history import records
@@ -65,8 +65,11 @@ def find(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) ->
     before = [step for step in steps if planned is None or step.seq < planned.seq]
     cloned = _last(before, "gather.devices.cloned")
     listed = _last(before, "gather.in-flight.listed")
-    inserted = _last(steps, "allocated-devices.inserted", claim=first, device=violation.device)
-    removed = _last(steps, "in-flight.removed", claim=first)
+    # Of the first claim what followed its own planning: it is inserted and removed again in other parts of its life.
+    began = _last(before, "in-flight.added", claim=first, device=violation.device)
+    after = [step for step in steps if began is not None and step.seq > began.seq]
+    inserted = _first(after, "allocated-devices.inserted", claim=first, device=violation.device)
+    removed = _first(after, "in-flight.removed", claim=first)
     return Moments(
         cloned=cloned.seq if cloned else None,
         listed=listed.seq if listed else None,
@@ -96,7 +99,11 @@ def _freed_by(
 
 
 def _last(steps: Sequence[records.Step], name: str, **fields: str) -> records.Step | None:
-    for step in reversed(steps):
+    return _first(reversed(steps), name, **fields)
+
+
+def _first(steps: Iterable[records.Step], name: str, **fields: str) -> records.Step | None:
+    for step in steps:
         if step.name == name and all(
             step.fields.get(key) == value for key, value in fields.items()
         ):

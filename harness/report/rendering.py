@@ -21,8 +21,8 @@ SYMBOLS = {
 def render(directory: directories.RunDirectory) -> None:
     """Write the three files; HistoryError when the verdict is missing or a file is damaged."""
     source = evidence.collect(directory)
-    directory.report.write_text(page(source))
-    directory.junit.write_text(junit.render(source.judgement))
+    directory.report.write_text(page(source), encoding="utf-8")
+    directory.junit.write_text(junit.render(source.judgement), encoding="utf-8")
     directory.trace.write_bytes(traces.render(source))
 
 
@@ -31,8 +31,10 @@ def page(source: evidence.Evidence) -> str:
     judgement = source.judgement
     violations = source.violations
     drawn = [
-        strips.strip(number, violation, source.steps.get(violation.device, ()))
-        for number, violation in enumerate(violations[:STRIPS_MAX], start=1)
+        strips.strip(number, violation, steps)
+        for number, (violation, steps) in enumerate(
+            zip(violations[:STRIPS_MAX], source.steps, strict=False), start=1
+        )
     ]
     return (
         templates()

@@ -1,7 +1,7 @@
 """One strip for each double allocation: both claims and the device over time, the threads' steps, and what they mean."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from harness.checks import verdicts
 from harness.history import records
@@ -11,8 +11,8 @@ _LANE = 34.0
 _LEFT = 190.0
 _MARGIN_NS = 500_000
 STEPS_MAX = 60
-_CROWDED = 14.0
-"""Numbers closer than this are written above and below their line in turn."""
+_CROWDED = 18.0
+"""Steps closer than this share one label."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -128,11 +128,6 @@ def _holds(violation: verdicts.DoubleAllocation, scale: drawing.Scale, origin: i
         body.append(
             drawing.rect(start, y, end - start, _LANE - 14, kind=f"hold{index}", title=what)
         )
-        body.append(
-            drawing.label(
-                min(start + 6, end - 60), y + 13, f"rv {holder.held_from_rv}", kind="onbar"
-            )
-        )
     overlap = scale((violation.holders[1].allocated_ts_ns - origin) / 1e6)
     end = min(_end(holder, scale, origin) for holder in violation.holders)
     body.append(
@@ -140,6 +135,10 @@ def _holds(violation: verdicts.DoubleAllocation, scale: drawing.Scale, origin: i
             overlap, 4, end - overlap, 2 * _LANE - 8, kind="overlap", title="both hold the device"
         )
     )
+    for index, holder in enumerate(violation.holders):
+        start = scale((holder.allocated_ts_ns - origin) / 1e6)
+        text = f"rv {holder.held_from_rv}"
+        body.append(drawing.label(start - 6, 23 + index * _LANE, text, kind="tick", anchor="end"))
     return body
 
 
@@ -156,22 +155,37 @@ def _threads(
     origin: int,
     names: dict[str, str],
 ) -> list[str]:
+    """A line for each thread, a dot for each step, and numbers as in the table."""
     top = 2 * _LANE + 20
     body: list[str] = []
     for index, thread in enumerate(threads):
         y = top + index * _LANE
         body.append(drawing.label(0, y + 4, thread, kind="lane"))
         body.append(drawing.line(scale.left, y, scale.right, y, kind="grid"))
-    last: dict[str, float] = {}
-    for number, step in enumerate(steps, start=1):
-        y = top + threads.index(step.thread) * _LANE
-        x = scale((step.ts_ns - origin) / 1e6)
-        owner = names.get(str(step.fields.get("claim")), "")
-        title = f"{number}. {step.name} {_about(step, names)}"
-        body.append(drawing.dot(x, y, kind=f"step{owner}", title=title))
-        crowded = x - last.get(step.thread, -99.0) < _CROWDED
-        body.append(
-            drawing.label(x, y + 16 if crowded else y - 7, number, kind="tick", anchor="middle")
-        )
-        last[step.thread] = -99.0 if crowded else x
+        mine = [
+            (number, step) for number, step in enumerate(steps, start=1) if step.thread == thread
+        ]
+        marks = [(number, scale((step.ts_ns - origin) / 1e6)) for number, step in mine]
+        for (number, step), (_, x) in zip(mine, marks, strict=True):
+            owner = names.get(str(step.fields.get("claim")), "")
+            title = f"{number}. {step.name} {_about(step, names)}"
+            body.append(drawing.dot(x, y, kind=f"step{owner}", title=title))
+        body += [
+            drawing.label(x, y - 8, numbers, kind="tick", anchor="middle")
+            for numbers, x in _labels(marks)
+        ]
     return body
+
+
+def _labels(marks: Sequence[tuple[int, float]]) -> Iterator[tuple[str, float]]:
+    """One label for steps that are too close for one each: `12-16`."""
+    group: list[tuple[int, float]] = []
+    for mark in [*marks, (0, float("inf"))]:
+        if group and mark[1] - group[-1][1] > _CROWDED:
+            first, last = group[0][0], group[-1][0]
+            yield (
+                f"{first}" if first == last else f"{first}-{last}",
+                (group[0][1] + group[-1][1]) / 2,
+            )
+            group = []
+        group.append(mark)
