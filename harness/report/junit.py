@@ -1,8 +1,12 @@
 """junit.xml: the verdict for CI systems. INVALID is a failure, UNKNOWN an error."""
 
+import re
 import xml.etree.ElementTree as ET
 
 from harness.checks import judging, verdicts
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML cannot hold, escaped or not, such as the colours of a log that a reason quotes."""
 
 
 def render(judgement: judging.Judgement) -> str:
@@ -23,7 +27,8 @@ def render(judgement: judging.Judgement) -> str:
         _add_check(suite, name, check)
     _count(suite)
     ET.indent(suite)
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+    text = ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+    return _NOT_XML.sub("\ufffd", text)
 
 
 def _properties(suite: ET.Element) -> ET.Element:

@@ -66,10 +66,11 @@ def strip(
 
 
 def _origin(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> int:
-    """Time zero: the second claim is planned, or else seen."""
+    """Time zero: the second claim is planned on the device, or else seen."""
     second = violation.holders[1]
-    for step in steps:
-        if step.name == "in-flight.added" and step.fields.get("claim") == second.uid:
+    wanted = {"claim": second.uid, "device": violation.device}
+    for step in reversed(steps):
+        if step.name == "in-flight.added" and wanted.items() <= step.fields.items():
             return step.ts_ns
     return second.allocated_ts_ns
 

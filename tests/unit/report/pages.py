@@ -1,0 +1,59 @@
+"""Reads a page as a browser would: which tags, attributes and texts there are."""
+
+import dataclasses
+import html.parser
+
+VOID = {"meta", "link", "img", "br", "hr", "input", "base"}
+
+
+@dataclasses.dataclass(slots=True)
+class Page:
+    """What is in a page."""
+
+    tags: list[str] = dataclasses.field(default_factory=list)
+    attributes: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
+    """tag, attribute, value"""
+    texts: list[str] = dataclasses.field(default_factory=list)
+    unbalanced: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All that is to be read."""
+        return "\n".join(self.texts)
+
+
+class _Parser(html.parser.HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.page = Page()
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.page.tags.append(tag)
+        self.page.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.page.tags.append(tag)
+        self.page.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._open or self._open.pop() != tag:
+            self.page.unbalanced.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.page.texts.append(data)
+
+    def done(self) -> Page:
+        self.page.unbalanced += self._open
+        return self.page
+
+
+def read(text: str) -> Page:
+    """The page of a text."""
+    parser = _Parser()
+    parser.feed(text)
+    parser.close()
+    return parser.done()

@@ -1,0 +1,85 @@
+"""Which read was stale: told from the order of the subject's steps, and never guessed."""
+
+import pytest
+
+from harness.checks import device_exclusivity, folding, verdicts
+from harness.history import records
+from harness.report import explaining
+from tests.histories import language
+from tests.unit.report import races
+
+BETWEEN_READS = "copied the allocated devices before the device of a was put among them"
+LEFT_TOO_EARLY = "a left the claims in flight before its device was among the allocated ones"
+BRED = "taken out of the allocated devices by the release of another claim (uid-c) while a still held it"
+NEITHER = "Neither of the two known stale reads fits the order of these steps."
+NOT_ALL = "The steps around it were not all recorded, so the stale read cannot be named."
+
+
+@pytest.fixture
+def violation() -> verdicts.DoubleAllocation:
+    [found] = device_exclusivity.check(folding.fold(language.observe(races.TEXT))).violations
+    return found
+
+
+ORDERS: dict[str, tuple[list[races.Line], str]] = {
+    "gather not atomic": (races.NOT_ATOMIC, BETWEEN_READS),
+    "assume returned early": (races.EARLY_RETURN, LEFT_TOO_EARLY),
+    "never inserted": (
+        [races.added(races.A), races.removed(races.A), *races.GATHER, races.added(races.B)],
+        LEFT_TOO_EARLY,
+    ),
+    "bred by an earlier one": (races.BRED, BRED),
+    "the subject did nothing wrong": (races.SOUND, NEITHER),
+    "no gather": ([races.added(races.A), races.removed(races.A), races.added(races.B)], NOT_ALL),
+    "the first claim stayed in flight": (
+        [races.added(races.A), *races.GATHER, races.added(races.B)],
+        NOT_ALL,
+    ),
+    "the first claim was never planned": ([*races.GATHER, races.added(races.B)], NOT_ALL),
+    "the first claim's own release frees nothing for others": (
+        [*races.SOUND[:3], races.freed(races.A), *races.SOUND[3:]],
+        NEITHER,
+    ),
+    "the first claim left the flight again, much later": (
+        [*races.EARLY_RETURN, races.removed(races.A, found=False)],
+        LEFT_TOO_EARLY,
+    ),
+    "the first claim was planned before, in vain": (
+        [
+            races.added(races.A),
+            races.inserted(races.A),
+            races.freed(races.A),
+            races.removed(races.A),
+            *races.NOT_ATOMIC,
+        ],
+        BETWEEN_READS,
+    ),
+    "an earlier gather was in order": (
+        [races.added(races.A), *races.GATHER, *races.NOT_ATOMIC[1:]],
+        BETWEEN_READS,
+    ),
+}
+
+
+@pytest.mark.parametrize(("lines", "expected"), ORDERS.values(), ids=ORDERS)
+def test_orders(
+    violation: verdicts.DoubleAllocation, lines: list[races.Line], expected: str
+) -> None:
+    assert expected in explaining.explain(violation, races.steps(lines))
+
+
+def test_without_steps_nothing_is_explained(violation: verdicts.DoubleAllocation) -> None:
+    assert explaining.explain(violation, []) == explaining.NO_STEPS
+
+
+def test_the_deciding_moments(violation: verdicts.DoubleAllocation) -> None:
+    assert explaining.find(violation, races.steps(races.NOT_ATOMIC)) == explaining.Moments(
+        cloned=2, inserted=3, removed=4, listed=5, freed_by=None
+    )
+
+
+def test_other_claims_and_devices_do_not_matter(violation: verdicts.DoubleAllocation) -> None:
+    noise = [races.added(races.C, "other"), races.removed(races.C), races.inserted(races.C)]
+    lines = [line for pair in zip(races.NOT_ATOMIC, noise * 3, strict=False) for line in pair]
+    found: list[records.Step] = races.steps(lines)
+    assert BETWEEN_READS in explaining.explain(violation, found)

@@ -1,0 +1,398 @@
+"""The report of a run: right, self-contained, escaped, and the same every time."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.checks import judging, verdicts
+from harness.history import directories, plans, records
+from harness.report import rendering, traces
+from tests.histories import building, damages, language
+from tests.unit.report import pages, races
+
+VALID = "a+D1 a^p p* a~ b+D2 b^q q* c+D1"
+Line = races.Line
+
+
+def _render(
+    path: pathlib.Path,
+    text: str,
+    *damage: damages.Damage,
+    lines: Sequence[Line] = (),
+    **options: Any,
+) -> directories.RunDirectory:
+    directory = building.build(path / "run", text, steps=races.steps(lines), **options)
+    for do in damage:
+        do(directory)
+    judging.write(directory, judging.judge(directory))
+    rendering.render(directory)
+    return directory
+
+
+def _page(directory: directories.RunDirectory) -> pages.Page:
+    return pages.read(directory.report.read_text(encoding="utf-8"))
+
+
+def _suite(directory: directories.RunDirectory) -> ET.Element:
+    return ET.fromstring(directory.junit.read_bytes())
+
+
+def _counts(suite: ET.Element) -> tuple[str | None, ...]:
+    return tuple(suite.get(name) for name in ("tests", "failures", "errors"))
+
+
+# --------------------------------------------------------------------------------- the verdicts
+
+
+def test_a_valid_run(tmp_path: pathlib.Path) -> None:
+    directory = _render(tmp_path, VALID)
+    page = _page(directory)
+    assert "✓ VALID" in page.texts
+    assert "no device was given to two claims, in 3 allocations of 2 devices" in page.text
+    assert page.text.count("✓ yes") == 11
+    assert "✗ no" not in page.text
+    assert "Double allocations" not in page.texts
+    assert _counts(_suite(directory)) == ("2", "0", "0")
+
+
+RACES = {
+    "gather not atomic": (
+        races.NOT_ATOMIC,
+        "The gather of the second claim copied the allocated devices before the device of a was put among them",
+    ),
+    "assume returned early": (
+        races.EARLY_RETURN,
+        "a left the claims in flight before its device was among the allocated ones.",
+    ),
+    "no steps": ([], "The subject left no steps of its own"),
+}
+
+
+@pytest.mark.parametrize(("lines", "expected"), RACES.values(), ids=RACES)
+def test_a_double_allocation_is_explained(
+    tmp_path: pathlib.Path, lines: list[Line], expected: str
+) -> None:
+    directory = _render(tmp_path, races.TEXT, lines=lines)
+    page = _page(directory)
+    assert "✗ INVALID" in page.texts
+    assert "1 device was given to two claims at once" in page.text
+    assert expected in page.text
+    assert "Double allocations" in page.texts
+    shown = [name for _, name, _ in lines]
+    assert [text for text in page.texts if text in set(shown)][: len(shown)] == shown
+    suite = _suite(directory)
+    assert _counts(suite) == ("2", "1", "0")
+    assert "allocated to claim tests/a (uid uid-a)" in (suite.findtext("testcase/failure") or "")
+
+
+def test_each_double_allocation_of_a_device_is_explained_by_its_own_steps(
+    tmp_path: pathlib.Path,
+) -> None:
+    text = "a+D1 a^p b+D1 b^q a~ b~ c+D1 d+D1"
+    later = {"uid-a": "uid-c", "uid-b": "uid-d"}
+    second = [
+        (
+            thread,
+            name,
+            {**fields, "claim": later[str(fields["claim"])]} if "claim" in fields else fields,
+        )
+        for thread, name, fields in races.EARLY_RETURN
+    ]
+    page = _page(_render(tmp_path, text, lines=[*races.NOT_ATOMIC, *second]))
+    assert "copied the allocated devices before the device of a was put" in page.text
+    assert "c left the claims in flight before its device was among" in page.text
+    assert "not all recorded" not in page.text
+
+
+def test_the_gather_of_the_plan_that_counted_is_shown(tmp_path: pathlib.Path) -> None:
+    in_vain = [*races.GATHER, races.added(races.B, "another device"), races.removed(races.B)]
+    page = _page(_render(tmp_path, races.TEXT, lines=[*in_vain, *races.NOT_ATOMIC]))
+    assert "copied the allocated devices before the device of a was put" in page.text
+
+
+UNKNOWN: dict[str, damages.Damage] = {
+    "no observations": damages.missing(damages.observations),
+    "torn observations": damages.torn(damages.observations),
+    "no steps": damages.missing(damages.steps),
+    "no operations": damages.missing(damages.operations),
+    "no processes": damages.missing(damages.processes),
+    "process died": damages.process_died(),
+    "timed out": damages.timed_out(),
+}
+
+
+@pytest.mark.parametrize("damage", UNKNOWN.values(), ids=UNKNOWN)
+def test_a_damaged_run_is_unknown(tmp_path: pathlib.Path, damage: damages.Damage) -> None:
+    directory = _render(tmp_path, VALID, damage)
+    page = _page(directory)
+    assert "? UNKNOWN" in page.texts
+    assert "it cannot be told whether a device was given to two claims" in page.text
+    assert "✗ no" in page.text
+    failed = sum(not item.ok for item in judging.read(directory).certificate)
+    suite = _suite(directory)
+    assert len(suite.findall("testcase[@name='certificate']/error")) == failed > 0
+    assert suite.get("failures") == "0"
+    assert int(suite.get("errors") or 0) > 0
+    json.loads(directory.trace.read_bytes())
+
+
+def test_an_empty_run_renders(tmp_path: pathlib.Path) -> None:
+    page = _page(_render(tmp_path, ""))
+    assert "? UNKNOWN" in page.texts
+    assert "Nothing was measured." in page.text
+
+
+def test_a_violation_in_a_damaged_run_stays_one(tmp_path: pathlib.Path) -> None:
+    directory = _render(tmp_path, races.TEXT, damages.missing(damages.steps))
+    page = _page(directory)
+    assert "✗ INVALID" in page.texts
+    assert "scheduler left no record of its steps" in page.text
+    assert _counts(_suite(directory)) == ("2", "1", "1")
+
+
+def test_many_doubles_are_cut_and_counted(tmp_path: pathlib.Path) -> None:
+    text = " ".join(f"a{i}+D{i} b{i}+D{i}" for i in range(30))
+    directory = _render(tmp_path, text)
+    page = _page(directory)
+    assert "at least 21 devices were given to two claims at once" in page.text
+    assert "The 20 most telling ones of 30 are shown." in page.text
+    assert (
+        len([1 for _, name, value in page.attributes if name == "id" and "double-" in value]) == 20
+    )
+
+
+def test_a_run_can_be_repeated_by_copy_and_paste(tmp_path: pathlib.Path) -> None:
+    page = _page(_render(tmp_path, VALID, scenario="it's mine"))
+    assert "flake-hunt run 'it'\"'\"'s mine' --seed 7" in page.text
+
+
+def test_what_was_not_judged_is_not_rendered(tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", VALID)
+    with pytest.raises(errors.HistoryError, match="Judge it: flake-hunt check "):
+        rendering.render(directory)
+    assert not directory.report.exists()
+
+
+def test_a_damaged_middle_is_named(tmp_path: pathlib.Path) -> None:
+    directory = _render(tmp_path, VALID)
+    damages.garbled(damages.observations, line=4)(directory)
+    with pytest.raises(errors.HistoryError, match=r"observations\.jsonl, line 4: "):
+        rendering.render(directory)
+
+
+# ------------------------------------------------------------------------ the page as a document
+
+
+def _every_page(tmp_path: pathlib.Path) -> list[str]:
+    made = [
+        _render(tmp_path / "valid", VALID),
+        _render(tmp_path / "invalid", races.TEXT, lines=races.BRED),
+        _render(tmp_path / "unknown", VALID, damages.missing(damages.observations)),
+    ]
+    return [directory.report.read_text(encoding="utf-8") for directory in made]
+
+
+def test_pages_are_balanced(tmp_path: pathlib.Path) -> None:
+    for text in _every_page(tmp_path):
+        assert pages.read(text).unbalanced == []
+        assert text.lstrip().startswith("<!doctype html>")
+
+
+def test_nothing_is_loaded_from_anywhere(tmp_path: pathlib.Path) -> None:
+    for text in _every_page(tmp_path):
+        page = pages.read(text)
+        assert not {"script", "link", "img", "iframe", "object", "embed", "base"} & set(page.tags)
+        loading = ("src", "srcset", "href", "xlink:href", "data", "action", "poster", "background")
+        assert [item for item in page.attributes if item[1] in loading] == []
+        assert "@import" not in text
+        assert set(re.findall(r"url\(([^)]*)\)", text)) <= {"#hatch"}
+
+
+def test_every_picture_has_a_name(tmp_path: pathlib.Path) -> None:
+    for text in _every_page(tmp_path):
+        for attributes in re.findall(r"<svg ([^>]*)>", text):
+            assert "aria-hidden" in attributes or 'aria-label="' in attributes
+
+
+HOSTILE = {
+    "a": "<script>alert('a')</script>",
+    "b": '"><img src=x onerror=alert("b")>',
+    "D1": '</svg></title><script src="http://evil.example/x.js"></script>',
+    "p": "' onmouseover='alert(1)",
+    "q": "]]>&amp;<!--",
+}
+
+
+def _hostile(tmp_path: pathlib.Path) -> directories.RunDirectory:
+    device = language.device_id("D1", HOSTILE)
+    lines: list[Line] = [
+        (
+            HOSTILE["a"] if thread == "scheduling" else HOSTILE["b"],
+            name,
+            {**fields, **({"device": device} if "device" in fields else {}), "more": HOSTILE["q"]},
+        )
+        for thread, name, fields in races.NOT_ATOMIC
+    ]
+    return _render(
+        tmp_path,
+        races.TEXT,
+        damages.appended(
+            damages.processes, records.Phase(name=HOSTILE["a"], ts_ns=0, detail=HOSTILE["b"])
+        ),
+        damages.process_died("</td><script>alert(2)</script>"),
+        damages.appended(
+            damages.operations,
+            building.invocation(70, "<b>pods", "x"),
+            records.Completion(op=70, outcome="fail", ts_ns=0, status=422, reason=HOSTILE["p"]),
+        ),
+        lines=lines,
+        names=HOSTILE,
+        scenario="</title><script>alert(3)</script>",
+    )
+
+
+def test_hostile_names_are_escaped(tmp_path: pathlib.Path) -> None:
+    text = _hostile(tmp_path).report.read_text(encoding="utf-8")
+    page = pages.read(text)
+    assert not {"script", "img", "b>pods"} & set(page.tags)
+    assert page.tags.count("b") == 6  # the facts in the banner
+    assert page.unbalanced == []
+    assert [item for item in page.attributes if item[1].startswith("on") or item[1] == "src"] == []
+    for name in HOSTILE.values():
+        assert name in page.text
+
+
+def test_hostile_names_do_not_break_junit_and_trace(tmp_path: pathlib.Path) -> None:
+    directory = _hostile(tmp_path)
+    failure = _suite(directory).findtext("testcase/failure") or ""
+    assert HOSTILE["a"] in failure
+    assert HOSTILE["D1"] in failure
+    events = json.loads(directory.trace.read_bytes())["traceEvents"]
+    assert HOSTILE["a"] in {event["name"] for event in events}
+
+
+def test_control_characters_do_not_break_junit(tmp_path: pathlib.Path) -> None:
+    detail = "scheduler died:\n\x1b[31mTraceback\x1b[0m \x00 ä 🦊"
+    phase = records.Phase(name="ended early", ts_ns=0, detail=detail)
+    directory = _render(tmp_path, VALID, damages.appended(damages.processes, phase))
+    message = _suite(directory).find("testcase/error")
+    assert message is not None
+    assert "Traceback" in (message.get("message") or "")
+    assert "ä 🦊" in (message.get("message") or "")
+
+
+# ------------------------------------------------------------------------------- sameness
+
+
+def test_rendering_twice_gives_the_same_bytes(tmp_path: pathlib.Path) -> None:
+    directory = _render(tmp_path, races.TEXT, lines=races.BRED)
+    files = (directory.report, directory.junit, directory.trace)
+    before = [file.read_bytes() for file in files]
+    rendering.render(directory)
+    assert [file.read_bytes() for file in files] == before
+
+
+def test_so_does_another_process_with_other_hashes_and_another_locale(
+    tmp_path: pathlib.Path,
+) -> None:
+    directory = _render(tmp_path, races.TEXT, lines=races.BRED)
+    files = (directory.report, directory.junit, directory.trace)
+    before = [file.read_bytes() for file in files]
+    code = (
+        "import pathlib, sys\n"
+        "from harness.history import directories\n"
+        "from harness.report import rendering\n"
+        "rendering.render(directories.existing(pathlib.Path(sys.argv[1])))\n"
+    )
+    plain = {"PYTHONHASHSEED": "5", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    environment = {**os.environ, **plain}
+    subprocess.run([sys.executable, "-c", code, str(directory.path)], env=environment, check=True)
+    assert [file.read_bytes() for file in files] == before
+
+
+def test_rendering_changes_no_evidence(tmp_path: pathlib.Path) -> None:
+    directory = _render(tmp_path, VALID)
+    kept = [*directory.path.glob("*.jsonl"), directory.plan, directory.verdict]
+    before = [file.read_bytes() for file in kept]
+    rendering.render(directory)
+    assert [file.read_bytes() for file in kept] == before
+
+
+# ------------------------------------------------------------------------- junit and trace
+
+
+def test_junit_says_which_run_it_was(tmp_path: pathlib.Path) -> None:
+    suite = _suite(_render(tmp_path, VALID))
+    assert {item.get("name"): item.get("value") for item in suite.iter("property")} == {
+        "seed": "7",
+        "run": "f00dfeed",
+        "verdict": "VALID",
+    }
+    assert [case.get("name") for case in suite.findall("testcase")] == [
+        "certificate",
+        "device_exclusivity",
+    ]
+    assert suite.get("name") == "written-by-hand (correct subject)"
+
+
+def test_junit_counts_a_check_that_could_not_tell_as_an_error(tmp_path: pathlib.Path) -> None:
+    suite = _suite(_render(tmp_path, "p*"))
+    assert _counts(suite) == ("2", "0", "1")
+    error = suite.find("testcase[@name='device_exclusivity']/error")
+    assert error is not None
+    assert "nothing was examined" in (error.get("message") or "")
+
+
+def test_junit_counts_too_little_load_as_an_error(tmp_path: pathlib.Path) -> None:
+    wanted = plans.Requirements(allocations_min=100, pods_running_min=0)
+    suite = _suite(_render(tmp_path, VALID, requirements=wanted))
+    assert _counts(suite) == ("2", "0", "1")
+
+
+def _events(directory: directories.RunDirectory, phase: str) -> list[dict[str, Any]]:
+    document = json.loads(directory.trace.read_bytes())
+    assert document["otherData"] == {"steps_cut": False, "run": "f00dfeed"}
+    return [event for event in document["traceEvents"] if event["ph"] == phase]
+
+
+def test_the_trace_shows_holds_and_steps(tmp_path: pathlib.Path) -> None:
+    directory = _render(tmp_path, races.TEXT, lines=races.NOT_ATOMIC)
+    holds, steps = _events(directory, "X"), _events(directory, "i")
+    assert [(event["name"], event["ts"], event["dur"]) for event in holds] == [
+        ("a", 1_000.0, 6_000.0),
+        ("b", 4_000.0, 4_000.0),
+    ]
+    assert [event["name"] for event in steps] == [name for _, name, _ in races.NOT_ATOMIC]
+    assert all(event["ts"] >= 0 and event["s"] == "t" for event in steps)
+
+
+def test_every_lane_of_the_trace_has_one_name(tmp_path: pathlib.Path) -> None:
+    directory = _render(tmp_path, "a+D1 b+D2 c=D1,D3", lines=races.NOT_ATOMIC)
+    named = [
+        (event["pid"], event.get("tid")) for event in _events(directory, "M") if "tid" in event
+    ]
+    assert len(named) == len(set(named)) == 5
+    used = {(event["pid"], event["tid"]) for kind in "Xi" for event in _events(directory, kind)}
+    assert used == set(named)
+
+
+def test_a_huge_trace_is_cut_and_says_so(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traces, "STEPS_MAX", 4)
+    directory = _render(tmp_path, races.TEXT, lines=races.NOT_ATOMIC)
+    assert json.loads(directory.trace.read_bytes())["otherData"]["steps_cut"] is True
+
+
+def test_symbols_say_the_verdict_without_colour() -> None:
+    assert set(rendering.SYMBOLS) == set(verdicts.Verdict)
+    assert len(set(rendering.SYMBOLS.values())) == 3
