@@ -103,8 +103,9 @@ class HttpTransport:
                 body=request.body,
                 headers=self._headers_for(request),
             )
-            response = connection.getresponse()
-            return Response(response.status, response.read())
+            with connection.getresponse() as response:
+                _require_length(response)
+                return Response(response.status, response.read())
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise TransportError(
@@ -166,6 +167,12 @@ class HttpTransport:
                 f"expected an API server at {where}, but: {error}", sent=False
             ) from error
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _require_length(response: http.client.HTTPResponse) -> None:
+    """Where no length is given, an answer that was cut off (also within its headers) would pass for a whole one."""
+    if response.length is None and not response.chunked:
+        raise http.client.IncompleteRead(b"")
 
 
 class _HttpWatch:

@@ -1,0 +1,209 @@
+"""Kubeconfigs: what is read, and what is said about one that cannot be used."""
+
+import base64
+import json
+import pathlib
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.apiserver import certificates
+from harness.client import kubeconfigs
+
+Document = dict[str, Any]
+
+
+def document(cluster: Document | None = None, user: Document | None = None) -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {"name": "c", "cluster": {"server": "https://10.0.0.1:6443"} | (cluster or {})}
+        ],
+        "users": [{"name": "u", "user": user or {}}],
+        "contexts": [
+            {"name": "one", "context": {"cluster": "c", "user": "u"}},
+            {"name": "two", "context": {"cluster": "c2", "user": "u"}},
+        ],
+        "current-context": "one",
+    }
+
+
+@pytest.fixture
+def write(tmp_path: pathlib.Path) -> Callable[[Any], pathlib.Path]:
+    def write_one(content: Any) -> pathlib.Path:
+        path = tmp_path / "kubeconfig"
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    return write_one
+
+
+@pytest.fixture(scope="module")
+def identity() -> certificates.Identity:
+    return certificates.make("127.0.0.1")
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port", "tls", "prefix"),
+    [
+        ("https://10.0.0.1:6443", "10.0.0.1", 6443, True, ""),
+        ("https://example.com", "example.com", 443, True, ""),
+        ("http://example.com", "example.com", 80, False, ""),
+        ("https://example.com/k8s/clusters/a/", "example.com", 443, True, "/k8s/clusters/a"),
+        ("http://[::1]:8080", "::1", 8080, False, ""),
+    ],
+)
+def test_servers(write: Any, url: str, host: str, port: int, tls: bool, prefix: str) -> None:
+    found = kubeconfigs.load(write(document({"server": url})))
+    assert (found.host, found.port, found.tls, found.prefix) == (host, port, tls, prefix)
+    assert (found.context() is not None) is tls
+
+
+def test_yaml_is_read_too(write: Any) -> None:
+    text = """
+    kind: Config
+    current-context: a
+    contexts: [{name: a, context: {cluster: b, user: c}}]
+    clusters: [{name: b, cluster: {server: "http://localhost:1"}}]
+    users: [{name: c, user: {token: t}}]
+    """
+    found = kubeconfigs.load(write(text))
+    assert (found.host, found.port, found.token) == ("localhost", 1, "t")
+
+
+def test_another_context(write: Any) -> None:
+    content = document()
+    content["clusters"].append({"name": "c2", "cluster": {"server": "http://other:1"}})
+    assert kubeconfigs.load(write(content), context="two").host == "other"
+
+
+def test_tokens_come_from_the_file_or_from_a_file_beside_it(
+    write: Any, tmp_path: pathlib.Path
+) -> None:
+    assert kubeconfigs.load(write(document(user={"token": "secret"}))).token == "secret"
+    (tmp_path / "token").write_text("from-file\n")
+    assert kubeconfigs.load(write(document(user={"tokenFile": "token"}))).token == "from-file"
+    assert kubeconfigs.load(write(document())).token == ""
+
+
+def test_secrets_are_not_in_the_repr(write: Any, identity: certificates.Identity) -> None:
+    user = {
+        "token": "secret",
+        "client-certificate-data": encoded(identity.certificate),
+        "client-key-data": encoded(identity.key),
+    }
+    shown = repr(kubeconfigs.load(write(document(user=user))))
+    assert "secret" not in shown
+    assert "PRIVATE" not in shown
+
+
+@pytest.mark.parametrize("where", ["data", "file"])
+def test_authorities_and_client_certificates(
+    write: Any, tmp_path: pathlib.Path, identity: certificates.Identity, where: str
+) -> None:
+    def given(key: str, data: bytes) -> Document:
+        if where == "data":
+            return {f"{key}-data": encoded(data)}
+        (tmp_path / f"{key}.pem").write_bytes(data)
+        return {key: f"{key}.pem"}
+
+    user = given("client-certificate", identity.certificate) | given("client-key", identity.key)
+    cluster = given("certificate-authority", identity.authority)
+    found = kubeconfigs.load(write(document(cluster, user)))
+    assert (found.authority, found.certificate, found.key) == (
+        identity.authority,
+        identity.certificate,
+        identity.key,
+    )
+    context = found.context()
+    assert context is not None
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert len(context.get_ca_certs()) == 1
+
+
+def test_verification_can_be_switched_off(write: Any) -> None:
+    found = kubeconfigs.load(write(document({"insecure-skip-tls-verify": True})))
+    context = found.context()
+    assert context is not None
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_NONE, False)
+
+
+NO_PEM = encoded(b"no certificate")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("{]", "expected YAML or JSON"),
+        ("just text", "expected a kubeconfig (kind Config)"),
+        ('{"kind": "Pod"}', "expected a kubeconfig (kind Config)"),
+        ("[]", "expected a kubeconfig (kind Config)"),
+        ("{}", "expected '' among its contexts, which are: none"),
+        (
+            document() | {"current-context": "x"},
+            "expected 'x' among its contexts, which are: one, two",
+        ),
+        (document() | {"current-context": "two"}, "expected 'c2' among its clusters, which are: c"),
+        (document() | {"users": []}, "expected 'u' among its users, which are: none"),
+        (
+            document({"server": ""}),
+            "expected the server of context 'one' as an http(s) URL, got ''",
+        ),
+        (document({"server": None}), "as an http(s) URL, got None"),
+        (document({"server": "ftp://x"}), "as an http(s) URL, got 'ftp://x'"),
+        (document({"server": "https://x:99999"}), "as an http(s) URL, got 'https://x:99999'"),
+        (document({"server": "https://[x"}), "as an http(s) URL, got 'https://[x'"),
+        (
+            document({"certificate-authority-data": "%%"}),
+            "certificate-authority-data is not base64",
+        ),
+        (document({"certificate-authority": "no.pem"}), "no.pem: No such file or directory"),
+        (document(user={"tokenFile": "no-token"}), "no-token: No such file or directory"),
+        (
+            document(user={"exec": {"command": "login"}}),
+            "got an exec plugin, which is not supported",
+        ),
+    ],
+)
+def test_what_cannot_be_used(write: Any, content: Any, text: str) -> None:
+    path = write(content)
+    with pytest.raises(errors.KubeconfigError) as caught:
+        kubeconfigs.load(path)
+    assert text in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        document({"certificate-authority-data": NO_PEM}),
+        document({"certificate-authority-data": encoded(b"\xff\xfe")}),
+        document(user={"client-certificate-data": NO_PEM, "client-key-data": NO_PEM}),
+    ],
+)
+def test_what_is_no_certificate(write: Any, endpoint: Document) -> None:
+    found = kubeconfigs.load(write(endpoint))
+    with pytest.raises(errors.KubeconfigError, match="certificates and keys in PEM"):
+        found.context()
+
+
+def test_a_file_that_is_not_there_or_no_text(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.KubeconfigError, match="Name another one with --kubeconfig"):
+        kubeconfigs.load(tmp_path / "nowhere")
+    with pytest.raises(errors.KubeconfigError, match="Is a directory"):
+        kubeconfigs.load(tmp_path)
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(errors.KubeconfigError, match="readable kubeconfig"):
+        kubeconfigs.load(tmp_path / "binary")
+
+
+def test_an_unusable_kubeconfig_is_a_usage_error() -> None:
+    assert errors.KubeconfigError.exit_code == 2

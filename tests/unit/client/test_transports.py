@@ -1,0 +1,299 @@
+"""Transports: what is known when no whole answer comes, and that nothing is ever sent twice."""
+
+import contextlib
+import socket
+import threading
+from typing import Any
+
+import pytest
+
+from harness.client import kubeconfigs, transports
+
+POST = transports.Request(method="POST", path="/api/v1/pods", body=b'{"a":1}')
+GET = transports.Request(method="GET", path="/api/v1/pods")
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+STREAM = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def read_request(connection: socket.socket) -> bytes:
+    """One whole request; empty when the client has ended."""
+    text = b""
+    while b"\r\n\r\n" not in text:
+        data = connection.recv(65536)
+        if not data:
+            return text
+        text += data
+    head, _, body = text.partition(b"\r\n\r\n")
+    lines = [line.partition(b":") for line in head.split(b"\r\n")]
+    length = next((int(value) for key, _, value in lines if key.lower() == b"content-length"), 0)
+    while len(body) < length:
+        body += connection.recv(65536)
+    return head + b"\r\n\r\n" + body
+
+
+def answering(answer: bytes, seen: list[bytes] | None = None, times: int = 1) -> Any:
+    def talk(connection: socket.socket) -> None:
+        for _ in range(times):
+            request = read_request(connection)
+            if seen is not None:
+                seen.append(request)
+            connection.sendall(answer)
+
+    return talk
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+# ---------------------------------------------------------------- requests
+
+
+def test_a_request_as_it_is_sent(scripted: Any, transport_to: Any) -> None:
+    seen: list[bytes] = []
+    server = scripted(answering(OK, seen))
+    endpoint = kubeconfigs.Endpoint(
+        host="127.0.0.1", port=server.port, tls=False, prefix="/k8s", token="secret"
+    )
+    response = transport_to(endpoint).send(POST)
+    assert (response.status, response.body) == (200, b"{}")
+    head, _, body = seen[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /k8s/api/v1/pods HTTP/1.1\r\n")
+    for line in (
+        b"Authorization: Bearer secret",
+        b"Content-Type: application/json",
+        b"Accept: application/json",
+        b"User-Agent: flake-hunt",
+    ):
+        assert line in head.split(b"\r\n")
+    assert body == b'{"a":1}'
+
+
+def test_one_connection_is_kept_for_a_thread(scripted: Any, transport_to: Any) -> None:
+    seen: list[bytes] = []
+    server = scripted(answering(OK, seen, times=3))
+    transport = transport_to(server.endpoint)
+    for _ in range(3):
+        transport.send(GET)
+    assert len(seen) == 3
+
+
+def test_each_thread_has_a_connection_of_its_own(scripted: Any) -> None:
+    here, there = threading.Event(), threading.Event()
+
+    def first(connection: socket.socket) -> None:
+        read_request(connection)
+        connection.sendall(OK)
+
+    server = scripted(first, first)
+    transport = transports.HttpTransport(server.endpoint)
+
+    def call() -> None:
+        transport.send(GET)
+        here.set()
+        there.wait(20)
+        transport.close()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    assert here.wait(20)
+    transport.send(GET)  # the first connection is not free
+    transport.close()
+    there.set()
+    thread.join(20)
+
+
+# ---------------------------------------------------------------- no whole answer
+
+
+def hang_up(connection: socket.socket) -> None:
+    read_request(connection)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Len",
+        b"HTTP/1.1 200 OK\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
+        STREAM + b"5\r\nab",
+        b"\x16\x03\x01 this is not HTTP\r\n\r\n",
+    ],
+)
+@pytest.mark.parametrize("request_", [POST, GET], ids=["POST", "GET"])
+def test_a_lost_answer_leaves_the_outcome_open_and_nothing_is_sent_again(
+    scripted: Any, transport_to: Any, answer: bytes, request_: transports.Request
+) -> None:
+    seen: list[bytes] = []
+    again: list[bytes] = []
+    server = scripted(answering(answer, seen), answering(OK, again))
+    transport = transport_to(server.endpoint)
+    with pytest.raises(transports.TransportError, match="sent, but no whole answer came") as caught:
+        transport.send(request_)
+    assert caught.value.sent
+    assert len(seen) == 1
+    assert again == [], "a request was sent again"
+    assert transport.send(GET).status == 200  # and the next one is on a new connection
+    assert len(again) == 1
+
+
+def test_a_kept_connection_that_the_server_has_ended_is_no_reason_to_send_twice(
+    scripted: Any, transport_to: Any
+) -> None:
+    again: list[bytes] = []
+    ended = threading.Event()
+
+    def answer_and_end(connection: socket.socket) -> None:
+        answering(OK)(connection)
+        connection.shutdown(socket.SHUT_RDWR)
+        ended.set()
+
+    server = scripted(answer_and_end, answering(OK, again))
+    transport = transport_to(server.endpoint)
+    transport.send(GET)
+    assert ended.wait(20)
+    with pytest.raises(transports.TransportError) as caught:
+        transport.send(POST)
+    assert caught.value.sent
+    assert again == []
+    transport.send(GET)
+
+
+def test_silence_is_a_lost_answer(scripted: Any, transport_to: Any) -> None:
+    over = threading.Event()
+
+    def be_silent(connection: socket.socket) -> None:
+        read_request(connection)
+        over.wait(20)
+
+    server = scripted(be_silent)
+    request = transports.Request(method="GET", path="/", timeout_s=0.1)
+    with pytest.raises(transports.TransportError) as caught:
+        transport_to(server.endpoint).send(request)
+    over.set()
+    assert caught.value.sent
+
+
+def free_port() -> int:
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        return int(taken.getsockname()[1])
+
+
+@pytest.mark.parametrize("call", ["send", "watch"])
+def test_a_refused_connection_certainly_sent_nothing(transport_to: Any, call: str) -> None:
+    port = free_port()
+    transport = transport_to(kubeconfigs.Endpoint(host="127.0.0.1", port=port, tls=False))
+    with pytest.raises(transports.TransportError) as caught:
+        getattr(transport, call)(POST)
+    assert not caught.value.sent
+    assert f"expected an API server at 127.0.0.1:{port}" in str(caught.value)
+
+
+def test_a_failed_handshake_certainly_sent_nothing(scripted: Any, transport_to: Any) -> None:
+    def speak_plainly(connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    server = scripted(speak_plainly)
+    endpoint = kubeconfigs.Endpoint(host="127.0.0.1", port=server.port, tls=True, insecure=True)
+    with pytest.raises(transports.TransportError) as caught:
+        transport_to(endpoint).send(POST)
+    assert not caught.value.sent
+
+
+# ---------------------------------------------------------------- watches
+
+
+def streaming(*chunks: bytes, end: bytes = b"0\r\n\r\n") -> Any:
+    def talk(connection: socket.socket) -> None:
+        read_request(connection)
+        connection.sendall(STREAM)
+        for data in chunks:
+            connection.sendall(chunk(data))
+        connection.sendall(end)
+
+    return talk
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        (b"one\ntwo\nthree\n",),
+        (b"one\n", b"two\n", b"three\n"),
+        (b"on", b"e\ntw", b"o\nthree\n"),
+        (b"one\ntwo\nthree",),
+    ],
+)
+def test_lines_are_whole_however_they_come(
+    scripted: Any, transport_to: Any, chunks: tuple[bytes, ...]
+) -> None:
+    server = scripted(streaming(*chunks))
+    watch = transport_to(server.endpoint).watch(GET)
+    assert watch.status == 200
+    assert list(watch) == [b"one", b"two", b"three"]
+
+
+@pytest.mark.parametrize("end", [b"", b"ff\r\ntorn"])
+def test_a_watch_that_breaks_says_so_and_hands_out_no_torn_line(
+    scripted: Any, transport_to: Any, end: bytes
+) -> None:
+    server = scripted(streaming(b"one\ntw", end=end))
+    lines = iter(transport_to(server.endpoint).watch(GET))
+    assert next(lines) == b"one"
+    with pytest.raises(transports.TransportError, match="the watch broke off"):
+        next(lines)
+
+
+def test_a_watch_is_closed_from_another_thread(scripted: Any, transport_to: Any) -> None:
+    read = threading.Event()
+
+    def stream(connection: socket.socket) -> None:
+        read_request(connection)
+        connection.sendall(STREAM + chunk(b"one\n"))
+        assert connection.recv(1) == b""  # until the client has ended
+
+    server = scripted(stream)
+    watch = transport_to(server.endpoint).watch(GET)
+    lines = []
+
+    def follow() -> None:
+        for line in watch:
+            lines.append(line)
+            read.set()
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    assert read.wait(20)
+    watch.close()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert lines == [b"one"]
+    watch.close()  # again is no harm
+
+
+def test_a_watch_that_gets_no_answer(scripted: Any, transport_to: Any) -> None:
+    server = scripted(hang_up)
+    with pytest.raises(transports.TransportError, match="no answer came") as caught:
+        transport_to(server.endpoint).watch(GET)
+    assert caught.value.sent
+
+
+def test_watches_do_not_keep_requests_waiting(scripted: Any, transport_to: Any) -> None:
+    """A watch has a connection of its own."""
+
+    def watch_then_answer(connection: socket.socket) -> None:
+        read_request(connection)
+        connection.sendall(STREAM)
+        other, _ = server._socket.accept()
+        with other:
+            read_request(other)
+            other.sendall(OK)
+        connection.sendall(chunk(b"late\n") + b"0\r\n\r\n")
+
+    server = scripted(watch_then_answer)
+    transport = transport_to(server.endpoint)
+    watch = transport.watch(GET)
+    assert transport.send(GET).status == 200
+    assert list(watch) == [b"late"]
