@@ -68,10 +68,16 @@ class JournalingTransport:
         self._journal.write(self._invocation(op, request))
         try:
             response = self._inner.send(request)
-        except transports.TransportError as error:
-            self._abandon(op, outcomes.of_error(error))
+        except (
+            BaseException
+        ) as error:  # whatever it is, the call has ended and the journal says how
+            self._complete(
+                records.Completion(
+                    op=op, outcome=outcomes.of_error(error), ts_ns=clocks.monotonic_ns()
+                )
+            )
             raise
-        self._journal.write(_completion(op, response))
+        self._complete(_completion(op, response))
         return response
 
     def watch(self, request: transports.Request) -> transports.Watch:
@@ -88,9 +94,9 @@ class JournalingTransport:
         name = self._user or concurrency.current_thread_name()
         return f"{name}.{self._retired}" if self._retired else name
 
-    def _abandon(self, op: int, outcome: records.Outcome) -> None:
-        self._journal.write(records.Completion(op=op, outcome=outcome, ts_ns=clocks.monotonic_ns()))
-        if outcome == "unknown":
+    def _complete(self, completion: records.Completion) -> None:
+        self._journal.write(completion)
+        if completion.outcome == "unknown":
             self._retired += 1
 
     def _invocation(self, op: int, request: transports.Request) -> records.Invocation:

@@ -1,0 +1,251 @@
+"""Every changing call is a pair of records; nobody goes on under a name whose last call nobody knows the end of."""
+
+import pathlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from harness.client import apis, journaling, kubeconfigs, transports
+from harness.history import records
+
+POST = transports.Request(method="POST", path="/api/v1/namespaces/n/pods", body=b"{}")
+LEASE: dict[str, Any] = {"metadata": {"name": "l"}, "spec": {}}
+
+
+class Journaled:
+    """A journal in a file."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self._path = path
+        self.journal = journaling.Journal(records.Writer(path, process="p", run_id="r"))
+        self._inner: list[transports.Transport] = []
+
+    def over(self, endpoint: Any, *, user: str | None = "user-1") -> journaling.JournalingTransport:
+        if isinstance(endpoint, pathlib.Path):
+            endpoint = kubeconfigs.load(endpoint)
+        inner = transports.HttpTransport(endpoint)
+        self._inner.append(inner)
+        return journaling.JournalingTransport(inner, self.journal, user=user)
+
+    def read(self) -> list[Any]:
+        return list(records.read(self._path).records)
+
+    def pairs(self) -> list[tuple[records.Invocation, records.Completion]]:
+        """Each invocation with its only completion, which comes after it."""
+        found = self.read()
+        begun = {r.op: (i, r) for i, r in enumerate(found) if isinstance(r, records.Invocation)}
+        ended = {r.op: (i, r) for i, r in enumerate(found) if isinstance(r, records.Completion)}
+        assert len(begun) + len(ended) == len(found)
+        assert begun.keys() == ended.keys()
+        assert all(begun[op][0] < ended[op][0] for op in begun)
+        return [(begun[op][1], ended[op][1]) for op in sorted(begun)]
+
+    def close(self) -> None:
+        for inner in self._inner:
+            inner.close()
+        self.journal.close()
+
+
+@pytest.fixture
+def journaled(tmp_path: pathlib.Path) -> Iterator[Journaled]:
+    made = Journaled(tmp_path / "operations-p.jsonl")
+    yield made
+    made.close()
+
+
+def test_every_changing_call_is_a_pair(server: Any, journaled: Journaled) -> None:
+    api = apis.Api(journaled.over(server.kubeconfig))
+    made = api.create(apis.LEASES, LEASE, namespace="default")
+    with pytest.raises(apis.ApiError):
+        api.create(apis.LEASES, LEASE, namespace="default")
+    updated = api.update(apis.LEASES, made | {"spec": {"holderIdentity": "me"}})
+    patched = api.patch(apis.LEASES, "l", {"spec": {"holderIdentity": "x"}}, namespace="default")
+    api.delete(apis.LEASES, "l", namespace="default")
+    with pytest.raises(apis.ApiError):
+        api.delete(apis.LEASES, "l", namespace="default")
+    pairs = journaled.pairs()
+    assert [(i.verb, c.outcome, c.status, c.reason) for i, c in pairs] == [
+        ("create", "ok", 201, ""),
+        ("create", "fail", 409, "AlreadyExists"),
+        ("update", "ok", 200, ""),
+        ("patch", "ok", 200, ""),
+        ("delete", "ok", 200, ""),
+        ("delete", "fail", 404, "NotFound"),
+    ]
+    assert {(i.user, i.resource, i.namespace, i.name) for i, _ in pairs} == {
+        ("user-1", "leases", "default", "l")
+    }
+    assert pairs[0][1].uid == made["metadata"]["uid"]
+    versions = [obj["metadata"]["resourceVersion"] for obj in (made, updated, patched)]
+    assert [pairs[n][1].resource_version for n in (0, 2, 3)] == versions
+    assert all(i.ts_ns <= c.ts_ns for i, c in pairs)
+
+
+def test_reading_is_not_journaled(server: Any, journaled: Journaled) -> None:
+    api = apis.Api(journaled.over(server.kubeconfig))
+    version = api.list(apis.NAMESPACES).resource_version
+    api.get(apis.NAMESPACES, "default")
+    watch = api.watch(apis.NAMESPACES, resource_version=version)
+    watch.close()
+    assert list(watch) == []
+    assert journaled.read() == []
+
+
+def test_bindings_and_statuses_have_names_of_their_own(server: Any, journaled: Journaled) -> None:
+    api = apis.Api(journaled.over(server.kubeconfig))
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    pod = api.create(apis.PODS, {"metadata": {"name": "p"}, "spec": spec}, namespace="default")
+    api.bind(pod, "node")
+    api.patch(apis.PODS, "p", {"status": {}}, namespace="default", subresource="status")
+    made = [(i.verb, i.resource, i.name) for i, _ in journaled.pairs()]
+    assert made == [
+        ("create", "pods", "p"),
+        ("bind", "pods/binding", "p"),
+        ("patch", "pods/status", "p"),
+    ]
+
+
+def test_the_invocation_is_written_before_the_call(scripted: Any, journaled: Journaled) -> None:
+    seen: list[Any] = []
+
+    def look(connection: Any) -> None:
+        connection.recv(65536)
+        seen.extend(journaled.read())
+        connection.sendall(b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}")
+
+    journaled.over(scripted(look).endpoint).send(POST)
+    (invocation,) = seen
+    assert isinstance(invocation, records.Invocation)
+    journaled.pairs()
+
+
+def hang_up(connection: Any) -> None:
+    connection.recv(65536)
+
+
+def answer(text: bytes) -> Callable[[Any], None]:
+    def talk(connection: Any) -> None:
+        connection.recv(65536)
+        connection.sendall(text)
+
+    return talk
+
+
+OK = answer(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
+BROKEN = answer(b"HTTP/1.1 500 Oops\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
+
+
+def test_an_unknown_outcome_retires_the_user(scripted: Any, journaled: Journaled) -> None:
+    transport = journaled.over(scripted(OK, hang_up, OK, hang_up, OK).endpoint)
+    for lost in (False, True, False, True, False):
+        if lost:
+            with pytest.raises(transports.TransportError):
+                transport.send(POST)
+        else:
+            transport.send(POST)
+    pairs = journaled.pairs()
+    outcomes = ["ok", "unknown", "ok", "unknown", "ok"]
+    assert [completion.outcome for _, completion in pairs] == outcomes
+    users = ["user-1", "user-1", "user-1.1", "user-1.1", "user-1.2"]
+    assert [invocation.user for invocation, _ in pairs] == users
+    assert pairs[1][1].status is None
+
+
+def test_an_answer_that_says_nothing_retires_the_user_too(
+    scripted: Any, journaled: Journaled
+) -> None:
+    transport = journaled.over(scripted(BROKEN, OK).endpoint)
+    assert transport.send(POST).status == 500
+    transport.send(POST)
+    pairs = journaled.pairs()
+    assert [completion.outcome for _, completion in pairs] == ["unknown", "ok"]
+    assert [invocation.user for invocation, _ in pairs] == ["user-1", "user-1.1"]
+
+
+class Interrupted:
+    """A transport in which whoever calls is cut off, as a user of the traffic may be."""
+
+    def send(self, request: transports.Request) -> transports.Response:
+        raise KeyboardInterrupt
+
+    def watch(self, request: transports.Request) -> transports.Watch:
+        raise KeyboardInterrupt
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_call_that_is_cut_off_is_a_pair_too(journaled: Journaled) -> None:
+    transport = journaling.JournalingTransport(Interrupted(), journaled.journal, user="user-1")
+    with pytest.raises(KeyboardInterrupt):
+        transport.send(POST)
+    ((_, completion),) = journaled.pairs()
+    assert completion.outcome == "unknown"
+    assert transport.user == "user-1.1"
+
+
+def test_a_refused_connection_is_a_definite_failure(journaled: Journaled, scripted: Any) -> None:
+    server = scripted()
+    server.finish()  # nobody listens any more
+    transport = journaled.over(server.endpoint)
+    for _ in range(2):
+        with pytest.raises(transports.TransportError):
+            transport.send(POST)
+    pairs = journaled.pairs()
+    assert [(i.user, c.outcome) for i, c in pairs] == [("user-1", "fail")] * 2
+
+
+def test_without_a_name_the_thread_is_the_user(server: Any, journaled: Journaled) -> None:
+    transport = journaled.over(server.kubeconfig, user=None)
+
+    def create() -> None:
+        transport.send(POST)
+        transport.close()
+
+    thread = threading.Thread(target=create, name="binder-7")
+    thread.start()
+    thread.join(20)
+    assert [invocation.user for invocation, _ in journaled.pairs()] == ["binder-7"]
+
+
+def test_threads_share_a_journal(server: Any, journaled: Journaled) -> None:
+    transport = journaled.over(server.kubeconfig, user=None)
+
+    def create(number: int) -> None:
+        api = apis.Api(transport)
+        for turn in range(10):
+            lease = {"metadata": {"name": f"l-{number}-{turn}"}, "spec": {}}
+            api.create(apis.LEASES, lease, namespace="default")
+        transport.close()
+
+    threads = [threading.Thread(target=create, args=(n,), name=f"t{n}") for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    pairs = journaled.pairs()
+    assert [invocation.op for invocation, _ in pairs] == list(range(1, 41))
+    assert all(completion.outcome == "ok" for _, completion in pairs)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/api/v1/pods", ("", "pods", "")),
+        ("/api/v1/namespaces", ("", "namespaces", "")),
+        ("/api/v1/namespaces/n", ("", "namespaces", "n")),
+        ("/api/v1/namespaces/n/pods", ("n", "pods", "")),
+        ("/api/v1/namespaces/n/pods/p", ("n", "pods", "p")),
+        ("/api/v1/namespaces/n/pods/p/binding?x=y", ("n", "pods/binding", "p")),
+        ("/api/v1/nodes/n", ("", "nodes", "n")),
+        ("/apis/resource.k8s.io/v1/resourceslices/s", ("", "resourceslices", "s")),
+        (
+            "/apis/resource.k8s.io/v1/namespaces/n/resourceclaims/c/status?fieldManager=m",
+            ("n", "resourceclaims/status", "c"),
+        ),
+    ],
+)
+def test_paths_are_described(path: str, expected: tuple[str, str, str]) -> None:
+    assert journaling.describe_path(path) == expected
