@@ -152,17 +152,27 @@ class _Stream:
 
         When it never does, the final list is written all the same: that it differs is evidence.
         """
-        listed = self._get_list()
         deadline = clocks.monotonic_ns() + int(CATCH_UP_TIMEOUT_S * 1e9)
+        listed = self._get_list_until(deadline)
         while self._live != _versions(listed) and clocks.monotonic_ns() < deadline:
             clocks.sleep(_RETRY_S)
-            listed = self._get_list()
+            listed = self._get_list_until(deadline)
         self._stopping.set()
         if self._watch is not None:
             self._watch.close()
         if self._thread is not None:
             self._thread.join(CATCH_UP_TIMEOUT_S)
         self._write_list(listed, "final")
+
+    def _get_list_until(self, deadline_ns: int) -> _List:
+        """A list; asked for again when the answer was lost, as on a connection that was idle for too long."""
+        while True:
+            try:
+                return self._get_list()
+            except transports.TransportError as error:
+                if not error.sent or clocks.monotonic_ns() >= deadline_ns:
+                    raise
+            clocks.sleep(_RETRY_S)
 
     def _get_list(self) -> _List:
         path = self._resource.path(self._namespace)
@@ -230,6 +240,8 @@ class _Stream:
                 )
             ]
         )
+        if self._stopping.is_set():
+            watch.close()
         for line in watch:
             self._receive(line)
 

@@ -82,10 +82,11 @@ class Relay:
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
         self._writers |= {writer, far_writer}
         pumps = (self._pump(reader, far_writer), self._pump(far_reader, writer))
-        await asyncio.gather(*pumps)
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(*pumps)
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, asyncio.CancelledError):
             while data := await reader.read(65536):
                 writer.write(data)
         writer.close()

@@ -1,0 +1,284 @@
+"""The recorder: lists, every commit, gaps written down, a final list, and a trailer when it ended in order."""
+
+import pathlib
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness import clocks, processes
+from harness.client import apis, recorders, transports
+from harness.history import directories, plans, records
+
+TIMEOUT_S = 30
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+
+def make_plan(*resources: str) -> plans.Plan:
+    return plans.Plan(
+        run_id="run-1",
+        scenario="none",
+        seed=1,
+        subject="python",
+        defects=[],
+        cluster="embedded",
+        namespace="default",
+        boot_id=clocks.boot_id(),
+        created_wall_ns=0,
+        until_found=False,
+        requirements=plans.Requirements(allocations_min=1, pods_running_min=0),
+        expected_operations=[],
+        expected_steps=[],
+        resources=list(resources),
+        settings={},
+        versions={},
+    )
+
+
+@pytest.fixture
+def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
+    made = directories.create(tmp_path / "run")
+    plans.write(made.plan, make_plan("leases"))
+    return made
+
+
+@pytest.fixture
+def recorder(
+    directory: directories.RunDirectory, relayed_kubeconfig: pathlib.Path
+) -> Iterator[recorders.Recorder]:
+    """A recorder in this process, behind the relay, started."""
+    transport = transports.connect(relayed_kubeconfig)
+    writer = records.Writer(directory.observations, process="recorder", run_id="run-1")
+    made = recorders.Recorder(apis.Api(transport), writer, plan=make_plan("leases"))
+    made.start()
+    yield made
+    made.finish()
+    writer.close()
+    transport.close()
+
+
+@pytest.fixture
+def started(
+    directory: directories.RunDirectory, server: Any, tmp_path: pathlib.Path
+) -> Iterator[processes.Process]:
+    """A recorder in a process of its own, ready."""
+    argv = processes.command(
+        "record",
+        "--kubeconfig",
+        str(server.kubeconfig),
+        "--run-directory",
+        str(directory.path),
+    )
+    process = processes.start_ready(
+        "recorder",
+        argv,
+        log=tmp_path / "recorder.log",
+        ready=tmp_path / "recorder.ready",
+        timeout_s=TIMEOUT_S,
+    )
+    yield process
+    process.kill()
+
+
+def lease(name: str) -> Any:
+    return {"metadata": {"name": name, "namespace": "default"}, "spec": {"holderIdentity": "x"}}
+
+
+def create(server: Any, *names: str) -> list[str]:
+    return [
+        server.api.create(apis.LEASES, lease(name), namespace="default")["metadata"][
+            "resourceVersion"
+        ]
+        for name in names
+    ]
+
+
+def read(directory: directories.RunDirectory) -> list[Any]:
+    return list(records.read(directory.observations).records)
+
+
+def seen(found: list[Any]) -> list[tuple[str, str]]:
+    """(type, name) of every observation."""
+    names = [
+        (record.type, msgspec.json.decode(record.object)["metadata"]["name"])
+        for record in found
+        if isinstance(record, records.Observation)
+    ]
+    return [(kind, name) for kind, name in names if not name.startswith("worker")]
+
+
+def wait_for(directory: directories.RunDirectory, condition: Callable[[list[Any]], object]) -> None:
+    clocks.wait_until(lambda: condition(read(directory)), timeout_s=TIMEOUT_S, why="records")
+
+
+def test_a_recording_from_first_to_final_list(
+    server: Any, started: processes.Process, directory: directories.RunDirectory
+) -> None:
+    versions = create(server, "a", "b")
+    server.api.delete(apis.LEASES, "a", namespace="default")
+    assert started.stop(timeout_s=TIMEOUT_S) == 0
+    journal = records.read(directory.observations)
+    assert journal.header is not None
+    assert (journal.header.process, journal.header.run_id) == ("recorder", "run-1")
+    assert journal.trailer is not None
+    assert not journal.torn
+    assert seen(journal.records) == [
+        ("ADDED", "a"),
+        ("ADDED", "b"),
+        ("DELETED", "a"),
+        ("FINAL", "b"),
+    ]
+    lists = [r for r in journal.records if isinstance(r, records.Listed)]
+    assert [(r.purpose, r.count) for r in lists] == [("first", 0), ("final", 1)]
+    observed = [r for r in journal.records if isinstance(r, records.Observation)]
+    assert [str(r.resource_version) for r in observed[:2]] == versions
+    assert not any(isinstance(r, records.Gap) for r in journal.records)
+
+
+def test_what_came_right_before_the_end_is_recorded(
+    server: Any, started: processes.Process, directory: directories.RunDirectory
+) -> None:
+    names = [f"l{number}" for number in range(30)]
+    create(server, *names)
+    assert started.stop(timeout_s=TIMEOUT_S) == 0
+    added = [name for kind, name in seen(read(directory)) if kind == "ADDED"]
+    assert added == names
+
+
+def test_observations_are_the_servers_own_bytes(
+    server: Any, recorder: recorders.Recorder, directory: directories.RunDirectory
+) -> None:
+    create(server, "a")
+    wait_for(directory, seen)
+    (observation,) = (r for r in read(directory) if isinstance(r, records.Observation))
+    stored = server.api.get(apis.LEASES, "a", namespace="default")
+    assert msgspec.json.decode(observation.object) == stored
+
+
+def test_what_is_there_at_the_start_is_listed(
+    server: Any, directory: directories.RunDirectory, request: pytest.FixtureRequest
+) -> None:
+    create(server, "early")
+    request.getfixturevalue("recorder")
+    assert seen(read(directory)) == [("LISTED", "early")]
+
+
+def test_a_broken_connection_is_no_gap(
+    server: Any, relay: Any, recorder: recorders.Recorder, directory: directories.RunDirectory
+) -> None:
+    create(server, "a")
+    wait_for(directory, seen)
+    relay.cut()
+    create(server, "b")
+    relay.mend()
+    wait_for(directory, lambda found: len(seen(found)) == 2)
+    found = read(directory)
+    assert seen(found) == [("ADDED", "a"), ("ADDED", "b")]
+    assert not any(isinstance(r, records.Gap) for r in found)
+    assert len([r for r in found if isinstance(r, records.Resumed)]) >= 2
+    recorder.raise_failure()
+
+
+def test_a_gap_is_written_down_before_the_list_that_closes_it(
+    server: Any, relay: Any, recorder: recorders.Recorder, directory: directories.RunDirectory
+) -> None:
+    (version,) = create(server, "a")
+    wait_for(directory, seen)
+    relay.cut()
+    create(server, *(f"missed-{number}" for number in range(8)))
+    server.api.delete(apis.LEASES, "missed-0", namespace="default")
+    relay.mend()
+    wait_for(directory, lambda found: len(seen(found)) >= 9)
+    create(server, "after")
+    wait_for(directory, lambda found: ("ADDED", "after") in seen(found))
+    found = [r for r in read(directory) if not isinstance(r, records.Resumed)]
+    (place,) = [index for index, r in enumerate(found) if isinstance(r, records.Gap)]
+    gap, listed = found[place], found[place + 1]
+    assert (gap.resource, gap.after_resource_version) == ("leases", int(version))
+    assert "410" in gap.reason
+    assert (listed.purpose, listed.count) == ("relist", 8)
+    assert len([item for item in seen(found) if item[0] == "LISTED"]) == 8
+    recorder.raise_failure()
+
+
+def test_a_list_after_a_gap_is_tried_until_it_comes(
+    server: Any,
+    relay: Any,
+    recorder: recorders.Recorder,
+    directory: directories.RunDirectory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The server is gone again just when the list is to be taken."""
+    create(server, "a")
+    wait_for(directory, seen)
+    (stream,) = recorder._streams
+    take_list, failed = stream.take_list, []
+
+    def fail_once(purpose: Any) -> None:
+        if not failed:
+            failed.append(purpose)
+            raise transports.TransportError("the server is gone again", sent=False)
+        take_list(purpose)
+
+    monkeypatch.setattr(stream, "take_list", fail_once)
+    relay.cut()
+    create(server, *(f"missed-{number}" for number in range(8)))
+    relay.mend()
+    wait_for(directory, lambda found: ("LISTED", "missed-7") in seen(found))
+    assert failed == ["relist"]
+    assert len([r for r in read(directory) if isinstance(r, records.Gap)]) == 1
+    create(server, "after")
+    wait_for(directory, lambda found: ("ADDED", "after") in seen(found))
+
+
+def test_a_killed_recorder_leaves_what_it_had_written_and_no_trailer(
+    server: Any, started: processes.Process, directory: directories.RunDirectory
+) -> None:
+    create(server, "a", "b")
+    wait_for(directory, lambda found: len(seen(found)) == 2)
+    assert started.kill() == -signal.SIGKILL
+    journal = records.read(directory.observations)
+    assert journal.trailer is None
+    assert seen(journal.records) == [("ADDED", "a"), ("ADDED", "b")]
+
+
+def test_a_killed_server_leaves_a_recording_without_an_end(
+    server: Any, started: processes.Process, directory: directories.RunDirectory
+) -> None:
+    create(server, "a")
+    wait_for(directory, seen)
+    server.process.kill()
+    assert started.stop(timeout_s=TIMEOUT_S) == 1
+    journal = records.read(directory.observations)
+    assert journal.trailer is None
+    assert seen(journal.records) == [("ADDED", "a")]
+    assert "Traceback" not in started.log.read_text()
+    assert "expected an API server at" in started.log.read_text()
+
+
+def test_what_cannot_be_written_fails_the_recorder(
+    server: Any, directory: directories.RunDirectory, tmp_path: pathlib.Path
+) -> None:
+    class Full:
+        """A writer on a full disk, once it was told so."""
+
+        full = False
+
+        def write_many(self, body: list[Any]) -> None:
+            if self.full:
+                raise OSError(28, "No space left on device")
+
+    writer = Full()
+    transport = transports.connect(server.kubeconfig)
+    made = recorders.Recorder(apis.Api(transport), writer, plan=make_plan("leases"))  # type: ignore[arg-type]
+    made.start()
+    made.raise_failure()
+    writer.full = True
+    create(server, "a")
+    (stream,) = made._streams
+    clocks.wait_until(lambda: stream.failure, timeout_s=TIMEOUT_S, why="the failure")
+    with pytest.raises(Exception, match=r"recording failed: leases: .*No space left"):
+        made.raise_failure()
+    transport.close()
