@@ -41,15 +41,36 @@ class Server:
         )
         self.api = apis.Api(transports.connect(self.kubeconfig))
 
+    def clean(self) -> None:
+        """Remove what a test has made."""
+        for resource in (apis.LEASES, apis.PODS):
+            for item in self.api.list(resource, namespace="default").items:
+                name = item["metadata"]["name"]
+                self.api.delete(resource, name, namespace="default", grace_period_s=0)
+
     def stop(self) -> None:
         self.api.transport.close()
         self.process.kill()
 
 
-@pytest.fixture
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Each resource remembers its newest five commits."""
+@pytest.fixture(scope="module")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     made = Server(tmp_path_factory.mktemp("server"), watch_history=5)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def server(shared_server: Server) -> Iterator[Server]:
+    """Each resource remembers its newest five commits; there are no leases and no pods."""
+    yield shared_server
+    shared_server.clean()
+
+
+@pytest.fixture
+def mortal_server(tmp_path: pathlib.Path) -> Iterator[Server]:
+    """One to be killed."""
+    made = Server(tmp_path, watch_history=5)
     yield made
     made.stop()
 

@@ -56,6 +56,7 @@ def recorder(
     yield made
     made.finish()
     writer.close()
+    assert not any(stream._thread.is_alive() for stream in made._streams if stream._thread)
     transport.close()
 
 
@@ -64,6 +65,14 @@ def started(
     directory: directories.RunDirectory, server: Any, tmp_path: pathlib.Path
 ) -> Iterator[processes.Process]:
     """A recorder in a process of its own, ready."""
+    process = start(directory, server, tmp_path)
+    yield process
+    process.kill()
+
+
+def start(
+    directory: directories.RunDirectory, server: Any, tmp_path: pathlib.Path
+) -> processes.Process:
     argv = processes.command(
         "record",
         "--kubeconfig",
@@ -71,15 +80,13 @@ def started(
         "--run-directory",
         str(directory.path),
     )
-    process = processes.start_ready(
+    return processes.start_ready(
         "recorder",
         argv,
         log=tmp_path / "recorder.log",
         ready=tmp_path / "recorder.ready",
         timeout_s=TIMEOUT_S,
     )
-    yield process
-    process.kill()
 
 
 def lease(name: str) -> Any:
@@ -245,11 +252,12 @@ def test_a_killed_recorder_leaves_what_it_had_written_and_no_trailer(
 
 
 def test_a_killed_server_leaves_a_recording_without_an_end(
-    server: Any, started: processes.Process, directory: directories.RunDirectory
+    mortal_server: Any, tmp_path: pathlib.Path, directory: directories.RunDirectory
 ) -> None:
-    create(server, "a")
+    started = start(directory, mortal_server, tmp_path)
+    create(mortal_server, "a")
     wait_for(directory, seen)
-    server.process.kill()
+    mortal_server.process.kill()
     assert started.stop(timeout_s=TIMEOUT_S) == 1
     journal = records.read(directory.observations)
     assert journal.trailer is None

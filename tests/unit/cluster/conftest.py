@@ -1,0 +1,29 @@
+"""One embedded cluster for a module, and the state directory of a newcomer."""
+
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+
+from harness.client import apis, transports
+from harness.cluster import embedded
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[embedded.EmbeddedCluster]:
+    made = embedded.up("tests", tmp_path_factory.mktemp("cluster"))
+    yield made
+    made.down()
+
+
+@pytest.fixture
+def api(cluster: embedded.EmbeddedCluster) -> Iterator[apis.Api]:
+    made = apis.Api(transports.connect(cluster.kubeconfig))
+    yield made
+    made.transport.close()
+
+
+@pytest.fixture
+def state_home(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path

@@ -1,0 +1,148 @@
+"""The fake world of a run: published whole, removed without a trace."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.client import apis
+from harness.cluster import pools
+from harness.scenario import specs
+
+SPEC = specs.PoolsSpec(nodes=3, devices_per_node=2)
+EVERYTHING = (
+    apis.NAMESPACES,
+    apis.NODES,
+    apis.PODS,
+    apis.CLAIMS,
+    apis.CLAIM_TEMPLATES,
+    apis.SLICES,
+    apis.DEVICE_CLASSES,
+)
+
+
+def names(api: apis.Api) -> dict[str, list[str]]:
+    return {
+        resource.plural: [item["metadata"]["name"] for item in api.list(resource).items]
+        for resource in EVERYTHING
+    }
+
+
+@pytest.fixture
+def world(api: apis.Api) -> Iterator[pools.World]:
+    made = pools.publish(api, SPEC, namespace="run-1", run_id="r1")
+    yield made
+    pools.remove(api, made)
+
+
+def test_what_is_published(api: apis.Api, world: pools.World) -> None:
+    assert world.nodes == ("worker-0", "worker-1", "worker-2")
+    assert len(world.slices) == 3
+    for resource, name in [
+        (apis.NAMESPACES, world.namespace),
+        (apis.DEVICE_CLASSES, world.device_class),
+        *((apis.NODES, node) for node in world.nodes),
+        *((apis.SLICES, item) for item in world.slices),
+    ]:
+        meta = api.get(resource, name)["metadata"]
+        assert meta["labels"][pools.RUN_LABEL] == "r1"
+
+
+def test_nodes_are_ready_and_say_that_they_are_fake(api: apis.Api, world: pools.World) -> None:
+    node = api.get(apis.NODES, "worker-0")
+    assert node["metadata"]["annotations"] == {"kwok.x-k8s.io/node": "fake"}
+    assert {c["type"]: c["status"] for c in node["status"]["conditions"]}["Ready"] == "True"
+
+
+def test_the_class_selects_the_driver() -> None:
+    selectors = ['device.attributes["x"].model == "fake"']
+    spec = specs.PoolsSpec(device_class=specs.DeviceClassSpec(selectors=selectors))
+    found = pools.device_class(spec, labels={})["spec"]["selectors"]
+    assert [item["cel"]["expression"] for item in found] == [
+        f'device.driver == "{spec.driver}"',
+        *selectors,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("devices", "sizes"),
+    [(1, [1]), (128, [128]), (129, [128, 1]), (300, [128, 128, 44]), (1280, [128] * 10)],
+)
+def test_a_pool_is_cut_into_slices(devices: int, sizes: list[int]) -> None:
+    spec = specs.PoolsSpec(nodes=1, devices_per_node=devices)
+    found = list(pools.slice_objects(spec, "worker-0", labels={}))
+    assert [len(item["spec"]["devices"]) for item in found] == sizes
+    assert {item["spec"]["pool"]["resourceSliceCount"] for item in found} == {len(sizes)}
+    assert {item["spec"]["pool"]["generation"] for item in found} == {1}
+    device_names = [device["name"] for item in found for device in item["spec"]["devices"]]
+    assert len(set(device_names)) == devices
+    assert len({item["metadata"]["name"] for item in found}) == len(sizes)
+
+
+def test_a_large_pool_is_accepted(api: apis.Api) -> None:
+    spec = specs.PoolsSpec(nodes=1, devices_per_node=129, capacity={"memory": "8Gi"})
+    made = pools.publish(api, spec, namespace="large", run_id="r")
+    stored = [api.get(apis.SLICES, name) for name in made.slices]
+    pools.remove(api, made)
+    assert [len(item["spec"]["devices"]) for item in stored] == [128, 1]
+    assert stored[0]["spec"]["devices"][0]["capacity"] == {"memory": {"value": "8Gi"}}
+
+
+def test_attributes_have_the_type_of_their_value() -> None:
+    spec = specs.PoolsSpec(attributes={"model": "a", "fast": True, "cores": 4}, nodes=1)
+    first = next(pools.slice_objects(spec, "worker-0", labels={}))["spec"]["devices"][0]
+    assert first["attributes"] == {
+        "model": {"string": "a"},
+        "fast": {"bool": True},
+        "cores": {"int": 4},
+        "index": {"int": 0},
+    }
+
+
+def test_removing_leaves_nothing(api: apis.Api) -> None:
+    before = names(api)
+    made = pools.publish(api, SPEC, namespace="run-2", run_id="r2", admin=True)
+    fill(api, made)
+    pools.remove(api, made)
+    assert names(api) == before
+
+
+def fill(api: apis.Api, world: pools.World) -> None:
+    """A claim that a finalizer holds, a template, a pod that runs, and a slice that is gone already."""
+    request = {
+        "name": "gpu",
+        "exactly": {"deviceClassName": world.device_class, "adminAccess": True},
+    }
+    spec = {"devices": {"requests": [request]}}
+    meta: dict[str, Any] = {
+        "name": "held",
+        "finalizers": ["resource.kubernetes.io/delete-protection"],
+    }
+    api.create(apis.CLAIMS, {"metadata": meta, "spec": spec}, namespace=world.namespace)
+    template = {"metadata": {"name": "t"}, "spec": {"spec": spec}}
+    api.create(apis.CLAIM_TEMPLATES, template, namespace=world.namespace)
+    containers = [{"name": "c", "image": "i"}]
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": containers}}
+    api.bind(api.create(apis.PODS, pod, namespace=world.namespace), world.nodes[0])
+    api.delete(apis.SLICES, world.slices[0])
+
+
+def test_the_namespace_of_admins_is_marked(api: apis.Api) -> None:
+    made = pools.publish(api, SPEC, namespace="admins", run_id="r", admin=True)
+    labels = api.get(apis.NAMESPACES, "admins")["metadata"]["labels"]
+    pools.remove(api, made)
+    assert labels["resource.kubernetes.io/admin-access"] == "true"
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize(
+    ("namespace", "what"), [("run-1", "Namespace 'run-1'"), ("other", "DeviceClass 'flake-hunt'")]
+)
+def test_a_second_run_on_the_same_cluster_is_refused(
+    api: apis.Api, namespace: str, what: str
+) -> None:
+    with pytest.raises(errors.ClusterError, match=f"expected no {what} on the cluster"):
+        pools.publish(api, SPEC, namespace=namespace, run_id="r")
+    if namespace != "run-1":
+        api.delete(apis.NAMESPACES, namespace)

@@ -1,0 +1,40 @@
+"""Providers: starting, answering, and leaving nothing."""
+
+import pathlib
+import socket
+
+import pytest
+
+from harness import errors
+from harness.client import apis, transports
+from harness.cluster import embedded, providers
+
+
+def test_an_embedded_cluster_comes_answers_and_goes(tmp_path: pathlib.Path) -> None:
+    cluster = providers.up("embedded", name="one", directory=tmp_path / "new")
+    assert cluster.name == "one"
+    assert cluster.is_alive()
+    for path in (cluster.kubeconfig, cluster.user_kubeconfig):
+        api = apis.Api(transports.connect(path))
+        assert api.get(apis.NAMESPACES, "default")["kind"] == "Namespace"
+        api.transport.close()
+    cluster.down()
+    assert not cluster.is_alive()
+    assert not cluster.kubeconfig.exists()
+    assert not cluster.user_kubeconfig.exists()
+    cluster.down()  # again is no harm
+
+
+def test_a_cluster_that_cannot_start_says_why(tmp_path: pathlib.Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(errors.ProcessError, match="ended with exit code 1") as caught:
+            embedded.start("one", tmp_path, with_parent=True, port=port)
+    assert f"expected to listen on 127.0.0.1:{port}" in str(caught.value)
+
+
+def test_unknown_providers(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.UsageError, match=r"got 'cloud'. Known: .*embedded"):
+        providers.up("cloud", name="one", directory=tmp_path / "new")
+    assert "embedded" in providers.names()
+    assert not (tmp_path / "new").exists()

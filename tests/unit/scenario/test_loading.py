@@ -1,0 +1,203 @@
+"""Scenario files: found, overridden, validated; every mistake is named with its path."""
+
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import pydantic
+import pytest
+
+from harness import errors
+from harness.scenario import loading, specs
+
+TEXT = """
+schema_version = 1
+name = "mine"
+title = "a title"
+description = "a description"
+controls = []
+
+[traffic]
+profile = "churn"
+users = 4
+
+[load]
+allocations_min = 1
+pods_running_min = 0
+"""
+SHIPPED = loading.shipped_names()
+
+
+@pytest.fixture
+def write(tmp_path: pathlib.Path) -> Callable[[str], str]:
+    def write_one(text: str) -> str:
+        path = tmp_path / "mine.toml"
+        path.write_text(text)
+        return str(path)
+
+    return write_one
+
+
+# ---------------------------------------------------------------- what is shipped
+
+
+def test_there_are_shipped_scenarios() -> None:
+    assert len(SHIPPED) >= 3
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_scenario_loads_and_is_named_as_its_file(name: str) -> None:
+    loaded = loading.load(name)
+    assert loaded.scenario.name == name == loaded.path.stem
+    assert loaded.text == loaded.path.read_text()
+    assert loaded.scenario.title
+    assert loaded.scenario.description.strip()
+
+
+def every_spec() -> list[type[specs.Spec]]:
+    found: list[type[specs.Spec]] = []
+    waiting: list[type[specs.Spec]] = [specs.Spec]
+    while waiting:
+        spec = waiting.pop()
+        waiting += spec.__subclasses__()
+        found.append(spec)
+    return found
+
+
+@pytest.mark.parametrize("spec", every_spec(), ids=lambda spec: spec.__name__)
+def test_every_field_says_what_it_means(spec: type[specs.Spec]) -> None:
+    assert spec.__doc__
+    silent = [
+        name
+        for name, field in spec.model_fields.items()
+        if not field.description and name != "profile"
+    ]
+    assert silent == []
+
+
+# ---------------------------------------------------------------- finding
+
+
+def test_a_path_is_a_scenario_and_its_text_is_kept(write: Callable[[str], str]) -> None:
+    loaded = loading.load(write(TEXT))
+    assert loaded.text == TEXT
+    assert loaded.scenario.traffic.profile == "churn"
+    assert loaded.scenario.traffic.users == 4
+
+
+@pytest.mark.parametrize(
+    "name", ["no-such-scenario", "/no/such/file.toml", "../scenarios/pod-churn", ""]
+)
+def test_unknown_names_come_with_the_known_ones(name: str) -> None:
+    with pytest.raises(errors.ScenarioError) as caught:
+        loading.load(name)
+    message = str(caught.value)
+    assert f"got {name!r}" in message
+    assert all(shipped in message for shipped in SHIPPED)
+
+
+def test_what_is_no_toml(write: Callable[[str], str], tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.ScenarioError, match=r"mine\.toml: expected TOML"):
+        loading.load(write("a = ["))
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(errors.ScenarioError, match=r"binary\.toml: expected a readable TOML file"):
+        loading.load(str(tmp_path / "binary.toml"))
+
+
+# ---------------------------------------------------------------- validating
+
+
+@pytest.mark.parametrize(
+    ("change", "mistake"),
+    [
+        (("users = 4", "usres = 4"), "traffic.usres: unknown key (value 4)"),
+        (("[load]", "[load]\nextra = true"), "load.extra: unknown key (value True)"),
+        (("controls = []", "control = []"), "control: unknown key (value [])"),
+        (("users = 4", 'users = "many"'), "traffic.users: "),
+        (("users = 4", "users = 0"), "traffic.users: "),
+        (("users = 4", "users = 1.5"), "got 1.5 (type float)"),
+        (("users = 4", "duration_s = -1"), "traffic.duration_s: "),
+        (("allocations_min = 1", ""), "load.allocations_min: expected a value, got none"),
+        (('name = "mine"', ""), "name: expected a value, got none"),
+        (('name = "mine"', 'name = "Not A Name"'), "name: "),
+        (("schema_version = 1", "schema_version = 2"), "schema_version: "),
+        (("schema_version = 1", ""), "schema_version: expected a value"),
+        (('profile = "churn"', 'profile = "storm"'), "traffic"),
+        (('profile = "churn"', ""), "traffic"),
+        (("[load]", "[pools]\nnodes = 0\n[load]"), "pools.nodes: "),
+        (("[load]", "[pools]\ndevices_per_node = 1281\n[load]"), "pools.devices_per_node: "),
+        (("[load]", "[claim]\ndevices = 33\n[load]"), "claim.devices: "),
+        (("[load]", "[subject]\npauses = {probability = 1.1}\n[load]"), "subject.pauses.probability: "),
+        (("[load]", "[limits]\ntimeout_s = 0\n[load]"), "limits.timeout_s: "),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(
+    write: Callable[[str], str], change: tuple[str, str], mistake: str
+) -> None:
+    assert change[0] in TEXT
+    with pytest.raises(errors.ScenarioError) as caught:
+        loading.load(write(TEXT.replace(*change)))
+    message = str(caught.value)
+    assert "mine.toml: 1 mistake in the scenario\n" in message
+    assert f"  {mistake}" in message or mistake in message.splitlines()[1]
+    assert caught.value.exit_code == 2
+
+
+def test_all_mistakes_are_told_at_once(write: Callable[[str], str]) -> None:
+    text = TEXT.replace("users = 4", "usres = 4").replace("allocations_min = 1", "")
+    with pytest.raises(errors.ScenarioError, match="2 mistakes in the scenario"):
+        loading.load(write(text))
+
+
+def test_scenarios_cannot_be_changed(write: Callable[[str], str]) -> None:
+    scenario = loading.load(write(TEXT)).scenario
+    with pytest.raises(pydantic.ValidationError, match="frozen"):
+        scenario.name = "other"  # type: ignore[misc]
+
+
+# ---------------------------------------------------------------- overriding
+
+
+@pytest.mark.parametrize(
+    ("override", "value"),
+    [
+        ("traffic.users=8", lambda s: s.traffic.users == 8),
+        ("traffic.users = 8", lambda s: s.traffic.users == 8),
+        ("traffic.hold_s=0.5", lambda s: s.traffic.hold_s == 0.5),
+        ("pools.nodes=2", lambda s: s.pools.nodes == 2),
+        ("subject.start=after-traffic", lambda s: s.subject.start == "after-traffic"),
+        ('subject.start="after-traffic"', lambda s: s.subject.start == "after-traffic"),
+        ("subject.pauses.probability=0.5", lambda s: s.subject.pauses.probability == 0.5),
+        ('title="a=b"', lambda s: s.title == "a=b"),
+        ("claim.admin_access=true", lambda s: s.claim.admin_access is True),
+        ('controls=["one"]', lambda s: s.controls == ["one"]),
+    ],
+)
+def test_overrides(
+    write: Callable[[str], str], override: str, value: Callable[[Any], bool]
+) -> None:
+    loaded = loading.load(write(TEXT), overrides=[override])
+    assert value(loaded.scenario)
+    assert loaded.text == TEXT, "the file's text stays as it is"
+
+
+def test_the_last_override_counts(write: Callable[[str], str]) -> None:
+    overrides = ["traffic.users=8", "traffic.users=9"]
+    assert loading.load(write(TEXT), overrides=overrides).scenario.traffic.users == 9
+
+
+@pytest.mark.parametrize("override", ["traffic.users", "=8", ""])
+def test_what_is_no_override(write: Callable[[str], str], override: str) -> None:
+    with pytest.raises(errors.UsageError, match="expected --set key=value"):
+        loading.load(write(TEXT), overrides=[override])
+
+
+def test_a_value_is_no_table(write: Callable[[str], str]) -> None:
+    with pytest.raises(errors.UsageError, match="'name' is a value, not a table"):
+        loading.load(write(TEXT), overrides=["name.first=x"])
+
+
+@pytest.mark.parametrize("override", ["traffic.usres=8", "nothing=1", "traffic.users=many"])
+def test_overrides_are_validated_too(write: Callable[[str], str], override: str) -> None:
+    with pytest.raises(errors.ScenarioError, match="1 mistake in the scenario"):
+        loading.load(write(TEXT), overrides=[override])
