@@ -7,7 +7,7 @@ import pytest
 
 from harness import errors
 from harness.checks import certificate, folding, judging, verdicts
-from harness.history import histories, plans, records
+from harness.history import directories, histories, plans, records
 from tests.histories import building, damages, language
 
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
@@ -160,6 +160,26 @@ def test_a_sound_directory_has_a_yes_for_every_item(tmp_path: pathlib.Path) -> N
         "in-time": "no phase timed out",
         "load": "3 allocations (at least 0); 2 pods seen Running (at least 0); 1 devices used again (at least 0)",
     }
+
+
+def _recorder_says(tmp_path: pathlib.Path, damage: damages.Damage) -> str:
+    [item] = [item for item in _judge(tmp_path, TEXT, damage).certificate if not item.ok]
+    return item.reason
+
+
+def test_a_torn_line_is_told_from_a_missing_trailer(tmp_path: pathlib.Path) -> None:
+    torn = _recorder_says(tmp_path / "torn", damages.torn(damages.observations))
+    assert torn == "the last line of the observations is torn: their writer was killed"
+    missing = _recorder_says(tmp_path / "missing", damages.no_trailer(damages.observations))
+    assert missing == "the observations have no trailer: their writer did not end in order"
+
+
+def test_something_after_the_trailer_is_not_in_order_either(tmp_path: pathlib.Path) -> None:
+    def append(directory: directories.RunDirectory) -> None:
+        content = directory.observations.read_bytes()
+        directory.observations.write_bytes(content + b"{")
+
+    assert "is torn" in _recorder_says(tmp_path, append)
 
 
 def test_every_item_is_failed_by_some_test() -> None:

@@ -152,6 +152,17 @@ def test_reasons_count(text: str, reason: str) -> None:
     assert _check(text).reason == reason
 
 
+def test_a_claim_is_never_in_conflict_with_itself() -> None:
+    twice = [
+        folding.Hold(
+            device="d", exclusive=True, uid=uid, namespace="n", name=uid, from_rv=rv, from_ts_ns=0
+        )
+        for rv, uid in enumerate(["a", "a", "b"], start=1)
+    ]
+    found = device_exclusivity.conflicts(device_exclusivity.frame(twice, end_rv=9))
+    assert list(zip(found["first"], found["second"], strict=True)) == [(0, 2), (1, 2)]
+
+
 def _many(pairs: int) -> str:
     """As many transient double allocations, one after the other; the middle one is the longest."""
     words = []

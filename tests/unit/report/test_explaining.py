@@ -44,6 +44,10 @@ ORDERS: dict[str, tuple[list[races.Line], str]] = {
         [*races.EARLY_RETURN, races.removed(races.A, found=False)],
         LEFT_TOO_EARLY,
     ),
+    "the first claim's device was inserted again, much later": (
+        [*races.NOT_ATOMIC, races.freed(races.A), races.inserted(races.A, "informer")],
+        BETWEEN_READS,
+    ),
     "the first claim was planned before, in vain": (
         [
             races.added(races.A),

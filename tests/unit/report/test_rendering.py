@@ -113,10 +113,25 @@ def test_each_double_allocation_of_a_device_is_explained_by_its_own_steps(
     assert "not all recorded" not in page.text
 
 
-def test_the_gather_of_the_plan_that_counted_is_shown(tmp_path: pathlib.Path) -> None:
-    in_vain = [*races.GATHER, races.added(races.B, "another device"), races.removed(races.B)]
-    page = _page(_render(tmp_path, races.TEXT, lines=[*in_vain, *races.NOT_ATOMIC]))
+IN_VAIN = [*races.GATHER, races.added(races.B), races.removed(races.B)]
+ELSEWHERE = [*races.GATHER, races.added(races.B, "another device"), races.removed(races.B)]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [*IN_VAIN, *races.NOT_ATOMIC],
+        [*ELSEWHERE, *races.NOT_ATOMIC],
+        [*races.NOT_ATOMIC, *ELSEWHERE],
+    ],
+    ids=["planned in vain before", "planned elsewhere before", "planned elsewhere afterwards"],
+)
+def test_the_gather_of_the_plan_that_counted_is_shown(
+    tmp_path: pathlib.Path, lines: list[Line]
+) -> None:
+    page = _page(_render(tmp_path, races.TEXT, lines=lines))
     assert "copied the allocated devices before the device of a was put" in page.text
+    assert page.texts.index("+0.00") > page.texts.index("gather.finished"), "time zero is the plan"
 
 
 UNKNOWN: dict[str, damages.Damage] = {
