@@ -26,7 +26,7 @@ class Disturbance:
     part: str
     """Of the path."""
     times: int
-    before: Callable[[], None] | None = None
+    before: Callable[[], object] | None = None
     refusal: int | None = None
     """The status to answer with, instead of doing it."""
     loses_answer: bool = False
@@ -59,7 +59,9 @@ class LocalServer:
         """Answer the next such requests with a failure, and do nothing."""
         self._disturbances.append(Disturbance(method, part, times, refusal=status))
 
-    def before(self, method: str, part: str, action: Callable[[], None], *, times: int = 1) -> None:
+    def before(
+        self, method: str, part: str, action: Callable[[], object], *, times: int = 1
+    ) -> None:
         """Have something happen just before the next such requests are handled."""
         self._disturbances.append(Disturbance(method, part, times, before=action))
 

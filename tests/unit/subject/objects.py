@@ -1,6 +1,6 @@
 """Small API objects to test with."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harness.subject import claims
@@ -147,7 +147,7 @@ def device(name: str, **attributes: str | int | bool) -> Object:
 
 
 def slice_of(
-    *devices: Object | str,
+    *devices: Mapping[str, Any] | str,
     pool: str = "worker-0",
     name: str | None = None,
     generation: int = 1,

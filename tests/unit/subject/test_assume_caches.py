@@ -32,7 +32,8 @@ class Witness:
 
 def version(obj: Object) -> str:
     """The version, and a star when it is allocated."""
-    return obj["metadata"]["resourceVersion"] + ("*" if "status" in obj else "")
+    number: str = obj["metadata"]["resourceVersion"]
+    return f"{number}*" if "status" in obj else number
 
 
 def claim(number: int, *, allocated: bool = False, name: str = "c") -> Object:
@@ -161,8 +162,7 @@ def test_deletion_tells_the_last_known_state_not_the_servers(
 
 def test_all_handlers_hear_an_event_before_any_hears_the_next() -> None:
     first, second = Witness(), Witness()
-    order: list[str] = []
-    first.told = second.told = order  # type: ignore[assignment]
+    order = first.told = second.told
     cache = assume_caches.AssumeCache([first, second])
     cache.on_add(claim(1), initial=False)
     cache.on_update({}, claim(2))

@@ -65,7 +65,7 @@ def test_a_slice_is_for_the_nodes_that_it_names(place: Object, seen: bool) -> No
 
 
 def test_devices_may_name_their_nodes_themselves() -> None:
-    devices = [
+    devices: list[Object] = [
         {"name": "mine", "nodeName": "worker-0"},
         {"name": "yours", "nodeName": "worker-1"},
         {"name": "ours", "allNodes": True},

@@ -1,5 +1,6 @@
 """The plugin's way of a pod, against the real store: from pre-filter to what is left when binding fails."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ def fail_to_bind(world: World, attempt: plugins.Attempt) -> Exception:
     return caught.value
 
 
-def disturb(world: World, name: str = "c") -> Any:
+def disturb(world: World, name: str = "c") -> Callable[[], object]:
     """Somebody else changes the claim."""
     return lambda: world.api.patch(
         apis.CLAIMS,

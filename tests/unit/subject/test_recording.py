@@ -50,13 +50,12 @@ def test_a_recorder_that_did_not_end_leaves_every_step_but_no_trailer(
 def test_many_threads_lose_no_step_and_share_no_number(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "scheduler.jsonl"
     recorder = recorder_at(path)
-    threads = [
-        concurrency.spawn(
-            f"t{index}",
-            lambda: [recorder("gather.started", {}) for _ in range(300)],  # type: ignore[arg-type,return-value]
-        )
-        for index in range(4)
-    ]
+
+    def take_steps() -> None:
+        for _ in range(300):
+            recorder("gather.started", {})
+
+    threads = [concurrency.spawn(f"t{index}", take_steps) for index in range(4)]
     for thread in threads:
         thread.join(TIMEOUT_S)
     recorder.close()

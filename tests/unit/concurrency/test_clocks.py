@@ -1,0 +1,59 @@
+"""The clock and waiting for conditions."""
+
+import datetime
+import pathlib
+
+import pytest
+
+from harness import clocks, errors
+
+
+def test_the_monotonic_clock_does_not_go_back() -> None:
+    moments = [clocks.monotonic_ns() for _ in range(100)]
+    assert moments == sorted(moments)
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [(0, "1970-01-01T00:00:00Z"), (1_769_903_999_900_000_000, "2026-01-31T23:59:59Z")],
+)
+def test_wall_time_in_words(nanoseconds: int, text: str) -> None:
+    assert clocks.wall_text(nanoseconds) == text
+
+
+def test_wall_time_now() -> None:
+    now = datetime.datetime.fromisoformat(clocks.wall_text())
+    assert now.tzinfo == datetime.UTC
+    assert now.timestamp() * 1e9 <= clocks.wall_ns()
+
+
+def test_a_boot_has_one_name() -> None:
+    assert clocks.boot_id() == clocks.boot_id() != ""
+
+
+def test_a_host_without_boot_ids(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.setattr(clocks, "_BOOT_ID", tmp_path / "none")
+    assert clocks.boot_id() == "unknown"
+
+
+def test_a_condition_is_asked_until_it_is_true() -> None:
+    answers = iter([0, None, "yes"])
+    clocks.wait_until(lambda: next(answers), timeout_s=30, why="a yes", interval_s=0)
+    assert next(answers, "asked no more") == "asked no more"
+
+
+def test_a_condition_that_is_true_needs_no_time() -> None:
+    clocks.wait_until(lambda: True, timeout_s=0, why="nothing")
+
+
+def test_a_timeout_says_what_was_waited_for() -> None:
+    with pytest.raises(errors.WaitTimeoutError, match=r"waited 0\.01 s for the sun to rise"):
+        clocks.wait_until(lambda: False, timeout_s=0.01, why="the sun to rise", interval_s=0.001)
+
+
+def test_what_the_condition_raises_comes_through() -> None:
+    def fail() -> bool:
+        raise LookupError("gone")
+
+    with pytest.raises(LookupError, match="gone"):
+        clocks.wait_until(fail, timeout_s=30, why="nothing")

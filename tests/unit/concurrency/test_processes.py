@@ -1,0 +1,239 @@
+"""Processes that are started, stopped, and outlived by nobody: real ones."""
+
+import os
+import pathlib
+import signal
+import sys
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+
+from harness import clocks, errors, processes
+
+TIMEOUT_S = 60.0
+READY = "import pathlib, sys; pathlib.Path(sys.argv[-1]).touch()"
+FOREVER = "import signal\nwhile True:\n    signal.pause()\n"
+Start = Callable[..., processes.Process]
+
+
+def python(*lines: str, given: object = "") -> list[str]:
+    """The command line of a small program, with one argument."""
+    return [sys.executable, "-c", "\n".join(lines), str(given)]
+
+
+def is_gone(pid: int) -> bool:
+    """Whether it has ended; nobody may have collected its exit code yet."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def wait_for(condition: Callable[[], object], why: str) -> None:
+    clocks.wait_until(condition, timeout_s=TIMEOUT_S, why=why)
+
+
+def read_pid(path: pathlib.Path) -> int:
+    """The process id that a program writes into a file, with a line's end."""
+    wait_for(lambda: path.exists() and path.read_text().endswith("\n"), f"{path.name}")
+    return int(path.read_text())
+
+
+@pytest.fixture
+def start(tmp_path: pathlib.Path) -> Iterator[Start]:
+    """Starts processes that do not outlive the test, even when it fails."""
+    started: list[processes.Process] = []
+
+    def start(argv: list[str], **more: object) -> processes.Process:
+        process = processes.start("part", argv, log=tmp_path / "part.log", **more)  # type: ignore[arg-type]
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+
+
+def test_output_and_exit_code_are_kept(start: Start, tmp_path: pathlib.Path) -> None:
+    process = start(
+        python("import os", "print('out', os.environ['COLOUR'], os.getcwd())"),
+        env={"COLOUR": "blue"},
+        folder=tmp_path,
+    )
+    assert process.wait(timeout_s=TIMEOUT_S) == 0
+    assert process.poll() == 0
+    assert process.last_words() == f"out blue {tmp_path.resolve()}"
+    assert process.stop(timeout_s=0) == 0
+
+
+def test_a_log_is_appended_to(start: Start) -> None:
+    for word in ("first", "second"):
+        process = start(python(f"print({word!r})"))
+        process.wait(timeout_s=TIMEOUT_S)
+    assert process.last_words() == "first\nsecond"
+
+
+def test_the_last_words_are_few(start: Start) -> None:
+    process = start(python("import sys", "for i in range(100): print(i, file=sys.stderr)"))
+    process.wait(timeout_s=TIMEOUT_S)
+    lines = process.last_words().splitlines()
+    assert lines == [str(index) for index in range(100 - processes.LOG_LINES_SHOWN, 100)]
+
+
+def test_a_process_that_said_nothing(start: Start) -> None:
+    process = start(python("pass"))
+    process.wait(timeout_s=TIMEOUT_S)
+    assert process.last_words() == "(it printed nothing)"
+    process.log.unlink()
+    assert process.last_words() == "(no log)"
+
+
+def test_waiting_may_end_before_the_process_does(start: Start) -> None:
+    process = start(python(FOREVER))
+    assert process.wait(timeout_s=0.01) is None
+    assert process.poll() is None
+    assert process.kill() == -signal.SIGKILL
+
+
+def test_what_cannot_be_started_is_named(start: Start) -> None:
+    with pytest.raises(errors.ProcessError, match=r"expected to start part .*no-such-program"):
+        start(["/no-such-program"])
+
+
+def test_stop_lets_a_process_end_in_order(start: Start, tmp_path: pathlib.Path) -> None:
+    ready = tmp_path / "ready"
+    process = start(
+        python(
+            "import pathlib, sys",
+            "from harness import processes",
+            "stopped = processes.stop_event()",
+            "processes.touch_ready(pathlib.Path(sys.argv[-1]))",
+            "stopped.wait()",
+            "print('in order')",
+            "sys.exit(7)",
+            given=ready,
+        )
+    )
+    wait_for(ready.exists, "the process to be ready")
+    assert process.stop(timeout_s=TIMEOUT_S) == 7
+    assert process.last_words() == "in order"
+
+
+def test_stop_kills_the_whole_group_of_a_process_that_does_not_listen(
+    start: Start, tmp_path: pathlib.Path
+) -> None:
+    pid_file = tmp_path / "pid"
+    process = start(
+        python(
+            "import os, pathlib, signal, sys",
+            "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
+            "child = os.fork()",
+            "if child: pathlib.Path(sys.argv[-1]).write_text(f'{child}\\n')",
+            FOREVER,
+            given=pid_file,
+        )
+    )
+    child = read_pid(pid_file)
+    assert process.stop(timeout_s=0.01) == -signal.SIGKILL
+    wait_for(lambda: is_gone(child), "the child to be gone")
+
+
+def test_stop_also_kills_what_an_orderly_process_leaves_behind(
+    start: Start, tmp_path: pathlib.Path
+) -> None:
+    pid_file = tmp_path / "pid"
+    process = start(
+        python(
+            "import os, pathlib, sys",
+            "child = os.fork()",
+            "if child:",
+            "    pathlib.Path(sys.argv[-1]).write_text(f'{child}\\n')",
+            "    sys.exit(0)",
+            FOREVER,
+            given=pid_file,
+        )
+    )
+    child = read_pid(pid_file)
+    assert process.wait(timeout_s=TIMEOUT_S) == 0
+    assert not is_gone(child)
+    assert process.stop(timeout_s=TIMEOUT_S) == 0
+    wait_for(lambda: is_gone(child), "the child to be gone")
+
+
+def test_a_process_leads_a_group_of_its_own(start: Start) -> None:
+    process = start(python(FOREVER))
+    assert os.getpgid(process.pid) == process.pid != os.getpgid(0)
+
+
+@pytest.mark.parametrize("with_parent", [True, False])
+def test_a_child_dies_with_its_parent_even_when_that_is_killed_unless_it_was_told_not_to(
+    start: Start, tmp_path: pathlib.Path, with_parent: bool
+) -> None:
+    pid_file, ready = tmp_path / "pid", tmp_path / "ready"
+    child_code = f"import pathlib\npathlib.Path({str(ready)!r}).touch()\n{FOREVER}"
+    parent = start(
+        python(
+            "import pathlib, sys",
+            "from harness import processes",
+            f"argv = [sys.executable, '-c', {child_code!r}]",
+            f"log = pathlib.Path({str(tmp_path / 'child.log')!r})",
+            f"child = processes.start('child', argv, log=log, with_parent={with_parent})",
+            f"pathlib.Path({str(pid_file)!r}).write_text(f'{{child.pid}}\\n')",
+            FOREVER,
+        )
+    )
+    child = read_pid(pid_file)
+    try:
+        wait_for(ready.exists, "the child to run")
+        os.kill(parent.pid, signal.SIGKILL)
+        assert parent.wait(timeout_s=TIMEOUT_S) == -signal.SIGKILL
+        if with_parent:
+            wait_for(lambda: is_gone(child), "the child to be gone")
+        else:
+            assert not is_gone(child)
+    finally:
+        if not is_gone(child):
+            os.kill(child, signal.SIGKILL)
+
+
+# ------------------------------------------------------------------- parts that get ready
+
+
+def start_ready(tmp_path: pathlib.Path, *lines: str, timeout_s: float = TIMEOUT_S) -> object:
+    return processes.start_ready(
+        "part",
+        python(*lines),
+        log=tmp_path / "part.log",
+        ready=tmp_path / "part.ready",
+        timeout_s=timeout_s,
+    )
+
+
+def test_a_part_is_there_when_it_says_so(tmp_path: pathlib.Path) -> None:
+    process = start_ready(tmp_path, READY, FOREVER)
+    assert isinstance(process, processes.Process)
+    assert process.poll() is None
+    assert process.stop(timeout_s=TIMEOUT_S) == -signal.SIGTERM
+
+
+def test_a_part_that_ends_first_is_reported_with_its_last_words(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.ProcessError) as caught:
+        start_ready(tmp_path, "print('the port is taken')", "raise SystemExit(3)")
+    assert "expected part to start, but it ended with exit code 3" in str(caught.value)
+    assert "the port is taken" in str(caught.value)
+    assert str(tmp_path / "part.log") in str(caught.value)
+
+
+def test_a_part_that_is_never_ready_is_killed(tmp_path: pathlib.Path) -> None:
+    pid_file = tmp_path / "pid"
+    write_pid = f"open({str(pid_file)!r}, 'w').write(f'{{os.getpid()}}\\n')"
+    with pytest.raises(errors.WaitTimeoutError, match="part to be ready"):
+        start_ready(tmp_path, "import os", write_pid, FOREVER, timeout_s=1.0)
+    if pid_file.exists() and (text := pid_file.read_text()):  # else it was killed before it could
+        assert is_gone(int(text))
+
+
+def test_the_command_line_of_a_part() -> None:
+    argv = processes.command("apiserver", "--port", "0")
+    assert argv == [sys.executable, "-m", "harness.cli.main", "apiserver", "--port", "0"]

@@ -1,0 +1,328 @@
+"""The claim controller with its own threads, against the real store."""
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.client import apis
+from harness.subject import claim_controllers, claims
+from tests.unit.subject import local_servers, objects
+
+Object = dict[str, Any]
+TIMEOUT_S = 30.0
+STATUS = "/status"
+
+
+class World:
+    """A server, and a controller that is started when the test has prepared it."""
+
+    def __init__(self, server: local_servers.LocalServer) -> None:
+        self.server, self.api = server, apis.Api(server)
+        self.controller = claim_controllers.ClaimController(
+            self.api, claim_controllers.Options(workers=2)
+        )
+        self.is_started = False
+
+    def start(self) -> None:
+        self.controller.start()
+        self.is_started = True
+
+    def stop(self) -> None:
+        if self.is_started:
+            self.controller.stop()
+
+    def put(self, resource: apis.Resource, obj: Object) -> Object:
+        return local_servers.put(self.server, resource, obj)
+
+    def pod(self, name: str = "p") -> Object:
+        return self.api.get(apis.PODS, name, namespace="default")
+
+    def claims(self) -> list[Object]:
+        return self.api.list(apis.CLAIMS, namespace="default").items
+
+    def claim(self, name: str = "c") -> Object | None:
+        return next((item for item in self.claims() if item["metadata"]["name"] == name), None)
+
+    def wait(self, condition: Callable[[], object], why: str) -> None:
+        clocks.wait_until(condition, timeout_s=TIMEOUT_S, why=why, interval_s=0.002)
+
+    def wait_recorded(self, name: str = "p") -> dict[str, str | None]:
+        """The claims of the pod, once they are recorded in its status."""
+        entries = claims.entries_of(self.pod(name))
+        wanted = [item["name"] for item in entries if "resourceClaimTemplateName" in item]
+        self.wait(lambda: list(claims.recorded_names(self.pod(name))) == wanted, "recorded claims")
+        return claims.recorded_names(self.pod(name))
+
+    def allocated(self, name: str, *users: Object, **more: Any) -> Object:
+        """A claim as the scheduler leaves it."""
+        made = objects.claim(name, allocated=objects.allocation("a"), **more)
+        return self.put(apis.CLAIMS, objects.protected(made, reserved_for=users))
+
+    def reserved_for(self, name: str = "c") -> list[str]:
+        claim = self.claim(name)
+        return [item["name"] for item in claims.reservations_of(claim)] if claim else []
+
+    def settle(self) -> None:
+        """Wait until the controller has worked on everything that came before this call."""
+        name = f"settled-{self.server.store.resource_version}"
+        self.put(apis.PODS, objects.pod(name, templates=["settling"]))
+        if not any(
+            item["metadata"]["name"] == "settling"
+            for item in self.api.list(apis.CLAIM_TEMPLATES, namespace="default").items
+        ):
+            self.put(apis.CLAIM_TEMPLATES, objects.template("settling"))
+        self.wait_recorded(name)
+
+
+@pytest.fixture
+def world(server: local_servers.LocalServer) -> Iterator[World]:
+    world = World(server)
+    yield world
+    world.stop()
+
+
+# -------------------------------------------------------------------- claims of templates
+
+
+def test_a_claim_is_made_for_each_template_and_recorded_in_one_write(world: World) -> None:
+    wanted = {"labels": {"l": "1"}, "annotations": {"a": "2"}}
+    for name in ("x", "y"):
+        world.put(apis.CLAIM_TEMPLATES, objects.template(name, metadata=wanted))
+    pod = world.put(apis.PODS, objects.pod("p", templates=["x", "y"]))
+    world.start()
+    recorded = world.wait_recorded()
+    assert {item["metadata"]["name"] for item in world.claims()} == set(recorded.values())
+    assert world.server.count("PATCH") == 1
+    claim = world.claim(str(recorded["x"]))
+    assert claim is not None
+    meta = claim["metadata"]
+    assert meta["name"].startswith("p-x-")
+    assert meta["labels"] == {"l": "1"}
+    assert meta["annotations"] == {"a": "2", claims.POD_CLAIM_NAME: "x"}
+    assert claims.is_for(claim, pod)
+    assert meta["ownerReferences"][0]["blockOwnerDeletion"] is True
+    assert claim["spec"]["devices"]["requests"][0]["name"] == "r"
+
+
+def test_a_template_that_comes_later_is_waited_for(world: World) -> None:
+    world.start()
+    world.put(apis.PODS, objects.pod("p", templates=["x"]))
+    world.wait(lambda: world.server.count("GET /api/v1/pods"), "the pods to be listed")
+    assert world.claims() == []
+    world.put(apis.CLAIM_TEMPLATES, objects.template("x"))
+    world.wait_recorded()
+
+
+@pytest.mark.parametrize("disturb", ["refuse", "lose"])
+def test_a_claim_that_could_not_be_recorded_is_found_again_though_the_watch_is_behind(
+    world: World, disturb: str
+) -> None:
+    world.put(apis.CLAIM_TEMPLATES, objects.template("x"))
+    world.put(apis.PODS, objects.pod("p", templates=["x"]))
+    world.server.hold_watches("resourceclaims")
+    if disturb == "refuse":
+        world.server.refuse("PATCH", "/pods/p/status", status=500, times=3)
+    else:
+        world.server.lose_answer("PATCH", "/pods/p/status", times=3)
+    world.start()
+    recorded = world.wait_recorded()
+    assert [item["metadata"]["name"] for item in world.claims()] == list(recorded.values())
+    world.server.release_watches("resourceclaims")
+    world.settle()
+    assert len(world.claims()) == 2  # the other one is of settle()
+
+
+def test_a_recorded_claim_that_is_gone_is_made_again(world: World) -> None:
+    world.put(apis.CLAIM_TEMPLATES, objects.template("x"))
+    world.put(apis.PODS, objects.pod("p", templates=["x"]))
+    world.start()
+    first = world.wait_recorded()["x"]
+    world.api.delete(apis.CLAIMS, str(first), namespace="default")
+    world.wait(lambda: claims.recorded_names(world.pod())["x"] != first, "another claim")
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_pod_that_is_done_gets_no_claim(world: World, phase: str) -> None:
+    world.put(apis.CLAIM_TEMPLATES, objects.template("x"))
+    world.put(apis.PODS, objects.pod("p", templates=["x"], phase=phase))
+    world.start()
+    world.settle()
+    assert claims.recorded_names(world.pod()) == {}
+    assert len(world.claims()) == 1
+
+
+# --------------------------------------------------------------------------- reservations
+
+
+def test_a_pod_that_is_gone_frees_its_claim(world: World) -> None:
+    pod = world.put(apis.PODS, objects.pod("p", use=["c"]))
+    world.allocated("c", pod)
+    world.start()
+    world.settle()
+    assert world.reserved_for() == ["p"]
+    world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+    world.wait(lambda: not claims.has_finalizer(world.claim() or {"metadata": {}}), "its freedom")
+    claim = world.claim()
+    assert claim is not None
+    assert claims.allocation_of(claim) is None
+    assert claims.reservations_of(claim) == []
+
+
+def test_a_generated_claim_goes_with_its_pod(world: World) -> None:
+    world.put(apis.CLAIM_TEMPLATES, objects.template("x"))
+    pod = world.put(apis.PODS, objects.pod("p", templates=["x"]))
+    world.start()
+    name = str(world.wait_recorded()["x"])
+    claim = world.claim(name)
+    assert claim is not None
+    claim = world.api.update(apis.CLAIMS, objects.protected(claim))
+    allocated = claims.with_status(claim, allocation=objects.allocation("a"))
+    world.api.update_status(apis.CLAIMS, claims.with_reservation(allocated, pod))
+    world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+    world.wait(lambda: world.claim(name) is None, "the claim to be gone")
+
+
+def test_a_pod_that_succeeded_frees_its_claims_and_a_generated_one_is_deleted(
+    world: World,
+) -> None:
+    world.put(apis.CLAIM_TEMPLATES, objects.template("x"))
+    world.put(apis.PODS, objects.pod("p", use=["c"], templates=["x"], node="worker-0"))
+    world.allocated("c", world.pod())
+    world.start()
+    name = str(world.wait_recorded()["x"])
+    done = {**world.pod()}
+    done["status"] = {**done["status"], "phase": "Succeeded"}
+    world.api.update_status(apis.PODS, done)
+    world.wait(lambda: world.claim(name) is None, "the generated claim to be gone")
+    world.wait(lambda: not claims.has_finalizer(world.claim() or {"metadata": {}}), "freedom")
+    assert world.reserved_for() == []
+
+
+def test_others_keep_the_claim_that_they_share_with_a_gone_pod(world: World) -> None:
+    users = [world.put(apis.PODS, objects.pod(name, use=["c"])) for name in ("p", "q")]
+    world.allocated("c", *users)
+    world.start()
+    world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+    world.wait(lambda: world.reserved_for() == ["q"], "one reservation")
+    claim = world.claim()
+    assert claim is not None
+    assert claims.allocation_of(claim) is not None
+    assert claims.has_finalizer(claim)
+
+
+def test_a_pod_that_was_replaced_loses_its_reservation(world: World) -> None:
+    old = world.put(apis.PODS, objects.pod("p", use=["c"]))
+    world.allocated("c", old)
+    world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+    world.put(apis.PODS, objects.pod("p", use=["c"]))
+    world.start()
+    world.wait(lambda: world.reserved_for() == [], "the reservation to be gone")
+
+
+def test_a_pod_that_the_informer_does_not_know_yet_keeps_its_reservation(world: World) -> None:
+    """The claim's event is quicker than the pod's: only the server can say that a pod is gone."""
+    world.start()
+    world.server.hold_watches("pods")
+    pod = world.put(apis.PODS, objects.pod("p", use=["c"]))
+    world.allocated("c", pod)
+    world.wait(lambda: world.server.count("GET /api/v1/namespaces/default/pods/p"), "a live look")
+    world.server.release_watches("pods")
+    world.settle()
+    assert world.reserved_for() == ["p"]
+
+
+def test_a_reservation_of_something_else_is_not_ours(world: World) -> None:
+    made = objects.claim("c", allocated=objects.allocation("a"))
+    entry = {"apiGroup": "x.com", "resource": "things", "name": "t", "uid": "uid-t"}
+    made = objects.protected(made)
+    world.put(apis.CLAIMS, claims.with_status(made, reservedFor=[entry]))
+    world.start()
+    world.settle()
+    assert world.reserved_for() == ["t"]
+
+
+def test_a_conflict_is_tried_again(world: World) -> None:
+    pod = world.put(apis.PODS, objects.pod("p", use=["c"]))
+    world.allocated("c", pod)
+    world.start()
+    world.server.refuse("PUT", "resourceclaims/c/status", status=409, times=2)
+    world.server.refuse("PUT", "resourceclaims/c", status=500)
+    world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+    world.wait(lambda: world.reserved_for() == [], "the reservation to be gone")
+    claim = world.claim()
+    assert claim is not None
+    assert claims.allocation_of(claim) is None
+
+
+def test_a_lost_answer_may_leave_the_finalizer_until_the_claim_is_deleted(world: World) -> None:
+    """As upstream: only the sync that frees the device removes the finalizer, or one of a deleted claim."""
+    pod = world.put(apis.PODS, objects.pod("p", use=["c"]))
+    world.allocated("c", pod)
+    world.start()
+    world.server.lose_answer("PUT", "resourceclaims/c/status")
+    world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+    world.wait(lambda: world.reserved_for() == [], "the reservation to be gone")
+    world.api.delete(apis.CLAIMS, "c", namespace="default")
+    world.wait(lambda: world.claim() is None, "the claim to be gone")
+
+
+def test_an_allocated_claim_that_was_never_reserved_stays(world: World) -> None:
+    world.allocated("c")
+    world.start()
+    world.settle()
+    claim = world.claim()
+    assert claim is not None
+    assert claims.allocation_of(claim) is not None
+
+
+def test_a_deleted_claim_that_nobody_uses_is_let_go(world: World) -> None:
+    world.allocated("c")
+    world.api.delete(apis.CLAIMS, "c", namespace="default")
+    assert world.claim() is not None
+    world.start()
+    world.wait(lambda: world.claim() is None, "the claim to be gone")
+
+
+def test_a_deleted_claim_that_is_used_stays(world: World) -> None:
+    pod = world.put(apis.PODS, objects.pod("p", use=["c"]))
+    world.allocated("c", pod)
+    world.api.delete(apis.CLAIMS, "c", namespace="default")
+    world.start()
+    world.settle()
+    assert world.reserved_for() == ["p"]
+
+
+def test_a_pod_that_was_bound_by_hand_gets_its_reservation(world: World) -> None:
+    world.allocated("c")
+    world.start()
+    world.put(apis.PODS, objects.pod("p", use=["c"], node="worker-0"))
+    world.wait(lambda: world.reserved_for() == ["p"], "the reservation")
+
+
+# ----------------------------------------------------------------------------- the names
+
+
+@pytest.mark.parametrize(
+    ("pod", "entry", "base"),
+    [
+        ("p", "x", "p-x-"),
+        ("p" * 30, "x" * 25, f"{'p' * 30}-{'x' * 25}-"),
+        ("p" * 31, "x" * 25, f"{'p' * 30}-{'x' * 25}-"),
+        ("p" * 200, "x", f"{'p' * 54}-x-"),
+        ("p" * 100, "x" * 50, f"{'p' * 36}-{'x' * 19}-"),
+    ],
+)
+def test_the_name_of_a_generated_claim_is_short_enough(pod: str, entry: str, base: str) -> None:
+    made = claim_controllers.generated_claim(objects.known_pod(pod), entry, objects.template("x"))
+    assert made["metadata"]["generateName"] == base
+    assert len(base) <= 57
+
+
+def test_the_template_is_left_alone() -> None:
+    template = objects.template("x", metadata={"annotations": {"a": "1"}})
+    before = copy.deepcopy(template)
+    claim_controllers.generated_claim(objects.known_pod("p"), "x", template)
+    assert template == before
