@@ -4,6 +4,7 @@ Each has a folder in the user's state directory with its kubeconfig and the iden
 start time, so a reused pid is never killed.
 """
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -177,7 +178,13 @@ def _stop(identity: ProcessIdentity) -> None:
     process = identity.find()
     if process is None:
         return
-    process.send_signal(signal.SIGTERM)
-    _, alive = psutil.wait_procs([process], timeout=STOP_TIMEOUT_S)
-    for left in alive:
-        left.kill()
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.send_signal(signal.SIGTERM)
+        try:  # a zombie has ended: when it is reaped is up to an init that may take its time
+            clocks.wait_until(
+                lambda: identity.find() is None,
+                timeout_s=STOP_TIMEOUT_S,
+                why=f"{identity.name} to end",
+            )
+        except errors.WaitTimeoutError:
+            process.kill()
