@@ -86,7 +86,10 @@ class Scheduler:
         )
         self._bindings: concurrency.Queue[_Binding] = concurrency.Queue("bindings")
         self._threads: list[concurrency.Thread] = []
-        self._node_order: list[Object] | None = None
+        self._world = object()
+        """Another one after each change of nodes, classes or slices."""
+        self._node_order: tuple[object, list[Object]] = (None, [])
+        """The world that it was read in, and the nodes."""
         self._make_informers()
 
     # ------------------------------------------------------------------- life cycle
@@ -166,7 +169,7 @@ class Scheduler:
 
     def on_world(self) -> None:
         """Nodes, classes or slices were changed."""
-        self._node_order = None
+        self._world = object()
         self._queue.move_all()
 
     # --------------------------------------------------------------- scheduling thread
@@ -214,14 +217,14 @@ class Scheduler:
 
     def _nodes(self) -> list[Object]:
         """In natural order: worker-2 before worker-10."""
-        order = self._node_order
-        if order is None:
+        world = self._world  # first: a change while the nodes are read has them read again
+        if self._node_order[0] is not world:
             found = self._informers[0].objects()
             order = sorted(
                 found, key=lambda node: (len(node["metadata"]["name"]), node["metadata"]["name"])
             )
-            self._node_order = order
-        return order
+            self._node_order = world, order
+        return self._node_order[1]
 
     def _device_classes(self) -> dict[str, Object]:
         return {item["metadata"]["name"]: item for item in self._informers[1].objects()}
