@@ -119,22 +119,42 @@ def test_a_pod_waits_for_a_device_to_be_freed(seen: Steps, world: World) -> None
     assert world.device_of("r") == freed
 
 
-@pytest.mark.parametrize("what", ["slice", "uncordoned"])
-def test_a_pod_waits_for_the_world_to_change(seen: Steps, world: World, what: str) -> None:
+def test_a_pod_waits_for_more_devices(seen: Steps, world: World) -> None:
+    world.pod_with_claim("p", requests=[objects.exactly(count=3)])
+    world.wait(lambda: "scheduling.unschedulable" in seen.taken, "the pod to be unschedulable")
+    world.put(apis.SLICES, objects.slice_of("c", "d", "e", pool="worker-10"))
+    world.wait_bound("p")
+    assert world.node_of("p") == "worker-10"
+
+
+def test_a_pod_waits_for_its_node(seen: Steps, server: local_servers.LocalServer) -> None:
+    world = World(server)
     node = world.api.get(apis.NODES, "worker-9")
-    if what == "uncordoned":
-        node = world.api.update(apis.NODES, {**node, "spec": {"unschedulable": True}})
-    world.pod_with_claim("p", requests=[objects.exactly(count=2 if what != "slice" else 1)])
-    if what == "slice":
-        world.pod_with_claim("q", requests=[objects.exactly(count=3)])
-    world.wait(lambda: "scheduling.unschedulable" in seen.taken, "a pod to be unschedulable")
-    if what == "slice":
-        world.put(apis.SLICES, objects.slice_of("c", "d", "e", pool="worker-10"))
-        world.wait_bound("p", "q")
-        assert world.node_of("q") == "worker-10"
-    else:
-        world.api.update(apis.NODES, {**node, "spec": {}})
-        world.wait_bound("p")
+    node = world.api.update(apis.NODES, {**node, "spec": {"unschedulable": True}})
+    world.scheduler.start()
+    world.pod_with_claim("p")
+    world.wait(lambda: "scheduling.unschedulable" in seen.taken, "the pod to be unschedulable")
+    world.api.update(apis.NODES, {**node, "spec": {}})
+    world.wait_bound("p")
+    world.scheduler.stop()
+
+
+def test_nodes_that_change_while_they_are_read_are_read_again(
+    server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduler = World(server).scheduler
+    known = [objects.node("old")]
+
+    def objects_just_before_a_change() -> list[Object]:
+        read = list(known)
+        known[:] = [objects.node("new")]
+        scheduler.on_world()
+        return read
+
+    informer = scheduler._informers[0]
+    monkeypatch.setattr(informer, "objects", objects_just_before_a_change)
+    assert [item["metadata"]["name"] for item in scheduler._nodes()] == ["old"]
+    assert [item["metadata"]["name"] for item in scheduler._nodes()] == ["new"]
 
 
 def test_a_pod_waits_for_its_claim(world: World) -> None:
