@@ -102,7 +102,7 @@ class ClaimController:
         """A claim is new, was changed or is gone; its pods may need work too."""
         self._queue.add(f"claim:{key}")
         with self._guard:
-            users = list(self._users.get(key, ()))
+            users = sorted(self._users.get(key, ()))
         for pod_key in users:
             pod = self._pods.get(pod_key)
             if pod is not None and self._needs_work(pod):

@@ -94,7 +94,11 @@ class SchedulingQueue:
     def move_users(self, claim_key: str) -> None:
         """Something happened to a claim: the pods that use it are looked at again."""
         with self._changed:
-            users = [self._pods[uid] for uid in self._users.get(claim_key, ()) if uid in self._pods]
+            users = [
+                self._pods[uid]
+                for uid in sorted(self._users.get(claim_key, ()))
+                if uid in self._pods
+            ]
         for queued in users:
             self._open_gate(queued)
             with self._changed:

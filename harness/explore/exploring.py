@@ -1,0 +1,85 @@
+"""One run of a world under a strategy, and what it came to."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from harness import concurrency
+from harness.explore import runtimes, strategies, worlds
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Moment:
+    """A step of a run, for its story."""
+
+    task: str
+    name: str
+    fields: dict[str, object]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What a run came to."""
+
+    finding: str | None
+    """The violation, deadlock or livelock in words; None when all was well."""
+    decisions: list[int]
+    options: list[int]
+    preempts: list[bool]
+    moments: list[Moment]
+    """Empty unless asked for."""
+    names: dict[str, str]
+    """uid -> name, for the moments."""
+
+
+def explore_once(
+    spec: worlds.Spec,
+    strategy: runtimes.Strategy,
+    *,
+    defects: Sequence[str] = (),
+    record: bool = False,
+) -> Run:
+    """Make a world and run it under the strategy to its end, or to the first finding."""
+    tape = strategies.Tape(strategy)
+    moments: list[Moment] = []
+
+    def on_step(task: str, name: str, fields: concurrency.StepFields) -> None:
+        moments.append(Moment(task, name, dict(fields)))
+
+    runtime = runtimes.ControlledRuntime(tape, record=on_step if record else None)
+    with concurrency.install(runtime):
+        world = worlds.World(spec, runtime, chosen_defects=defects)
+        try:
+            world.start()
+            moments.clear()
+            finding = _run(world, runtime)
+            names = world.names() if record else {}
+        finally:
+            runtime.kill_all()
+    return Run(
+        finding=finding,
+        decisions=tape.decisions,
+        options=tape.options,
+        preempts=tape.preempts,
+        moments=moments,
+        names=names,
+    )
+
+
+def _run(world: worlds.World, runtime: runtimes.ControlledRuntime) -> str | None:
+    runtime.finished = lambda: world.oracle.finding is not None
+    world.begin()
+    try:
+        waiting = runtime.run(explore=True)
+    except runtimes.TooLong as error:
+        return f"livelock, or too large: {error}"
+    return world.oracle.finding or _deadlock(waiting) or world.unfinished()
+
+
+def _deadlock(waiting: Sequence[runtimes.Task]) -> str | None:
+    """Tasks may wait for work for good, but not for a lock, nor for the end of an emitter."""
+    stuck = [
+        f"{task.name} waits for {task.waits_for}"
+        for task in waiting
+        if task.waits_for.startswith("lock ") or task.waits_for == "condition assume-cache"
+    ]
+    return f"deadlock: {'; '.join(stuck)}" if stuck else None

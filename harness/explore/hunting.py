@@ -1,0 +1,159 @@
+"""Many runs of one world: under random strategies over several processes, or every one within a bound."""
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import itertools
+import multiprocessing
+import random
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+
+from harness import seeds
+from harness.explore import exploring, runtimes, searching, shrinking, strategies, tokens, worlds
+
+CHUNK = 50
+DISTINCT_MAX = 1_000_000
+"""So many different interleavings are told apart; memory stays flat beyond."""
+FINDINGS_KEPT = 100
+
+Make = Callable[[random.Random], runtimes.Strategy]
+STRATEGIES: dict[str, Make] = {
+    "random": lambda stream: strategies.RandomWalk(
+        stream, stay=stream.choice((0.3, 0.5, 0.7, 0.9))
+    ),
+    "pct": lambda stream: strategies.Pct(stream, depth=stream.randint(3, 6), length=80),
+}
+EXHAUSTIVE = "exhaustive"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Hunt:
+    """What to explore."""
+
+    scenario: str
+    defects: tuple[str, ...]
+    strategy: str
+    seed: int
+    schedules: int | None
+    """None: until time_s is over."""
+    time_s: float | None
+    jobs: int = 1
+    deviations_max: int = 3
+    """Of the exhaustive search."""
+    until_found: bool = True
+
+    @property
+    def spec(self) -> worlds.Spec:
+        """The world."""
+        return worlds.SPECS[self.scenario]
+
+
+@dataclasses.dataclass(slots=True)
+class Progress:
+    """What has been explored so far."""
+
+    schedules: int = 0
+    distinct: set[int] = dataclasses.field(default_factory=set)
+    findings: list[tuple[str, list[int]]] = dataclasses.field(default_factory=list)
+    """The violation and the decisions that lead to it."""
+    finding_count: int = 0
+    is_complete: bool = False
+    """Whether every run within the bound was made."""
+
+    def add(self, decisions: Sequence[int], finding: str | None) -> None:
+        """One more run."""
+        self.schedules += 1
+        if len(self.distinct) < DISTINCT_MAX:
+            self.distinct.add(hash(tuple(decisions)))
+        if finding is not None:
+            self.finding_count += 1
+            if len(self.findings) < FINDINGS_KEPT:
+                self.findings.append((finding, list(decisions)))
+
+
+Outcome = tuple[list[int], str | None]
+Outcomes = Generator[list[Outcome], None, None]
+
+
+def explore(hunt: Hunt) -> Iterator[Progress]:
+    """Explore, and yield the same growing progress again and again; close the iterator to stop early."""
+    progress, started = Progress(), time.monotonic()
+    with contextlib.closing(_outcomes(hunt)) as outcomes:
+        for batch in outcomes:
+            for decisions, finding in batch:
+                progress.add(decisions, finding)
+            yield progress
+            if _is_over(hunt, progress, started):
+                return
+    progress.is_complete = hunt.strategy == EXHAUSTIVE
+    yield progress
+
+
+def _is_over(hunt: Hunt, progress: Progress, started: float) -> bool:
+    if hunt.until_found and progress.findings:
+        return True
+    if hunt.schedules is not None and progress.schedules >= hunt.schedules:
+        return True
+    return hunt.time_s is not None and time.monotonic() - started >= hunt.time_s
+
+
+def _outcomes(hunt: Hunt) -> Outcomes:
+    return _exhaust(hunt) if hunt.strategy == EXHAUSTIVE else _sample(hunt)
+
+
+def _exhaust(hunt: Hunt) -> Outcomes:
+    runs = searching.runs(hunt.spec, deviations_max=hunt.deviations_max, defects=hunt.defects)
+    for run in runs:
+        yield [(run.decisions, run.finding)]
+
+
+def _sample(hunt: Hunt) -> Outcomes:
+    """Chunks of runs; run number n always draws the same numbers, whoever makes it."""
+    firsts = itertools.count(0, CHUNK)
+    if hunt.jobs == 1:
+        for first in firsts:
+            yield from ([outcome] for outcome in _chunk(hunt, first))
+        return
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(hunt.jobs, mp_context=context) as pool:
+        waiting = [pool.submit(_whole_chunk, hunt, next(firsts)) for _ in range(2 * hunt.jobs)]
+        try:
+            while True:
+                yield waiting.pop(0).result()
+                waiting.append(pool.submit(_whole_chunk, hunt, next(firsts)))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _whole_chunk(hunt: Hunt, first: int) -> list[Outcome]:
+    return list(_chunk(hunt, first))
+
+
+def _chunk(hunt: Hunt, first: int) -> Iterator[Outcome]:
+    make = STRATEGIES[hunt.strategy]
+    for number in range(first, first + CHUNK):
+        stream = seeds.Seeds(hunt.seed).stream("explore", number)
+        run = exploring.explore_once(hunt.spec, make(stream), defects=hunt.defects)
+        yield run.decisions, run.finding
+
+
+def smallest(hunt: Hunt, decisions: Sequence[int]) -> tokens.Token:
+    """The shrunk run as a token."""
+    kept = replay(hunt.scenario, hunt.defects, decisions).finding
+    kind = (kept or "").partition(" ")[0]
+
+    def fails(candidate: Sequence[int]) -> bool:
+        found = replay(hunt.scenario, hunt.defects, candidate).finding
+        return found is not None and found.startswith(kind)
+
+    small = shrinking.shrink(decisions, fails)
+    return tokens.Token(scenario=hunt.scenario, defects=hunt.defects, decisions=tuple(small))
+
+
+def replay(
+    scenario: str, defects: Sequence[str], decisions: Sequence[int], *, record: bool = False
+) -> exploring.Run:
+    """Make a run again."""
+    strategy = strategies.Replay(decisions)
+    return exploring.explore_once(worlds.SPECS[scenario], strategy, defects=defects, record=record)

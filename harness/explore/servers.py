@@ -1,0 +1,113 @@
+"""The API server inside the process: the real store and the real request handling, with every request and every event a choice point."""
+
+import collections
+from collections.abc import Callable, Iterator
+
+from harness import concurrency
+from harness.apiserver import handling, requesting, statuses, storing, watching
+from harness.apiserver import store as stores
+from harness.client import transports
+from harness.explore import runtimes
+
+NOW = "2026-01-01T00:00:00Z"
+
+
+class LocalServer:
+    """A transport with the store at its other end."""
+
+    def __init__(
+        self, store: stores.Store, runtime: runtimes.ControlledRuntime, *, losses_max: int = 0
+    ) -> None:
+        """`losses_max`: so many answers of writes may be lost after their commit, when the strategy says so."""
+        self._store, self._runtime = store, runtime
+        self._handler = handling.Handler(store, now=lambda: NOW)
+        self._watches: dict[object, list[LocalWatch]] = collections.defaultdict(list)
+        self._losses_left = losses_max
+        store.listen(self._on_commit)
+
+    def send(self, request: transports.Request) -> transports.Response:
+        """Sent, committed, answered: between any two of these others may run."""
+        self._runtime.point()
+        answer = self._answer(request)
+        while self._store.collect_garbage_step():
+            pass
+        if request.method != "GET" and self._losses_left and self._runtime.decide(2):
+            self._losses_left -= 1
+            concurrency.step("api.answer.lost", method=request.method, path=request.path)
+            raise transports.TransportError(f"{request.path}: the answer was lost", sent=True)
+        self._runtime.point()
+        return transports.Response(answer.status, answer.body)
+
+    def watch(self, request: transports.Request) -> transports.Watch:
+        """A watch whose events wait until they are taken."""
+        asked = _understood(request)
+        selection = handling.selection_of(asked)
+        if selection is None:
+            raise ValueError(f"expected a watch request, got {request.path}")
+        watch = LocalWatch(selection)
+        version = asked.integer("resourceVersion") or 0
+        for commit in self._store.commits_after(selection.resource, version):
+            watch.offer(commit)
+        self._watches[stores.table_of(selection.resource)].append(watch)
+        return watch
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _answer(self, request: transports.Request) -> handling.Answer:
+        try:
+            return self._handler.answer(_understood(request))
+        except statuses.StatusError as error:
+            return handling.failure(error)
+
+    def _on_commit(self, commit: watching.Commit) -> None:
+        for watch in self._watches.get(commit.resource, ()):
+            watch.offer(commit)
+
+
+class LocalWatch:
+    """A watch; taking the next event is a choice point."""
+
+    status = 200
+
+    def __init__(self, selection: watching.Selection) -> None:
+        self._selection = selection
+        self._lines: concurrency.Queue[bytes] = concurrency.Queue(
+            f"watch {selection.resource.plural}"
+        )
+
+    def offer(self, commit: watching.Commit) -> None:
+        """A commit has happened; it is delivered when the watcher is chosen."""
+        seen = self._selection.sees(commit)
+        if seen is not None:
+            kind, stored = seen
+            self._lines.put(_line(kind, stored))
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            try:
+                yield self._lines.get()
+            except concurrency.Closed:
+                return
+
+    def close(self) -> None:
+        """End it."""
+        self._lines.close()
+
+
+def _line(kind: str, stored: storing.Stored) -> bytes:
+    return b'{"type":"%b","object":%b}' % (kind.encode(), stored.data)
+
+
+def _understood(request: transports.Request) -> requesting.Request:
+    path, _, query = request.path.partition("?")
+    return requesting.Request(
+        method=request.method,
+        path=path,
+        query=requesting.parse_query(query),
+        headers={"content-type": request.content_type},
+        body=request.body or b"",
+    )
+
+
+CommitListener = Callable[[watching.Commit], None]

@@ -1,0 +1,100 @@
+"""Tokens: everything that is needed to make a run again, as one printable word.
+
+A token carries its own version, the scenario with what it looked like when the token was made, the defects, and the decisions as the
+few of them that are not 0. A token of another version, or of a scenario that has changed, says so.
+"""
+
+import base64
+import binascii
+import dataclasses
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+
+from harness import errors
+from harness.explore import worlds
+from harness.subject import defects as known_defects
+
+VERSION = 1
+PREFIX = f"fh{VERSION}-"
+_FINGERPRINT_BYTES = 4
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A run that can be made again."""
+
+    scenario: str
+    defects: tuple[str, ...]
+    decisions: tuple[int, ...]
+
+    @property
+    def deviations(self) -> int:
+        """Decisions other than what happens when nobody interferes."""
+        return sum(decision != 0 for decision in self.decisions)
+
+    def __str__(self) -> str:
+        sparse = [[index, value] for index, value in enumerate(self.decisions) if value]
+        document = [self.scenario, fingerprint(self.scenario), list(self.defects), sparse]
+        packed = zlib.compress(json.dumps(document, separators=(",", ":")).encode(), 9)
+        checked = packed + zlib.crc32(packed).to_bytes(4, "big")
+        return PREFIX + base64.urlsafe_b64encode(checked).decode().rstrip("=")
+
+
+def parse(text: str) -> Token:
+    """The token written so; UsageError says what is wrong with it."""
+    text = text.strip()
+    if not text.startswith(PREFIX):
+        version = text[:4]
+        raise errors.UsageError(
+            f"expected a token of this version, which begins with {PREFIX!r}, got one that begins with {version!r}: "
+            "replay it with the version that made it"
+        )
+    scenario, made_from, chosen, sparse = _unpack(text)
+    if scenario not in worlds.SPECS:
+        known = ", ".join(worlds.SPECS)
+        raise errors.UsageError(
+            f"the token is of scenario {scenario!r}, which there is none of. Known: {known}"
+        )
+    if made_from != fingerprint(scenario):
+        raise errors.UsageError(
+            f"scenario {scenario!r} has changed since the token was made: replay it with the version that made it"
+        )
+    known_defects.parts(chosen)  # UsageError for one that is not known any more
+    return Token(scenario=scenario, defects=tuple(chosen), decisions=_dense(sparse))
+
+
+def fingerprint(scenario: str) -> str:
+    """Of what the scenario looks like now."""
+    described = repr(worlds.SPECS[scenario]).encode()
+    return hashlib.sha256(described).hexdigest()[: 2 * _FINGERPRINT_BYTES]
+
+
+def _unpack(text: str) -> tuple[str, str, list[str], list[tuple[int, int]]]:
+    body = text.removeprefix(PREFIX)
+    try:
+        checked = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
+        scenario, made_from, chosen, sparse = json.loads(zlib.decompress(_checked(checked)))
+        return (
+            str(scenario),
+            str(made_from),
+            [str(name) for name in chosen],
+            [(int(i), int(v)) for i, v in sparse],
+        )
+    except (ValueError, TypeError, binascii.Error, zlib.error) as error:
+        raise errors.UsageError(f"the token is damaged ({error}): copy all of it") from error
+
+
+def _checked(checked: bytes) -> bytes:
+    packed, checksum = checked[:-4], checked[-4:]
+    if zlib.crc32(packed).to_bytes(4, "big") != checksum:
+        raise ValueError("its checksum is wrong")
+    return packed
+
+
+def _dense(sparse: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    decisions = [0] * (max((index for index, _ in sparse), default=-1) + 1)
+    for index, value in sparse:
+        decisions[index] = value
+    return tuple(decisions)

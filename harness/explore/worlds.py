@@ -1,0 +1,149 @@
+"""Small worlds to explore: nodes, devices, claims and pods in a fresh store, and the scheduler that is to be tested in it."""
+
+import dataclasses
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from harness import concurrency
+from harness.apiserver import resources, watching
+from harness.apiserver import store as stores
+from harness.client import apis
+from harness.explore import oracles, runtimes, servers
+from harness.subject import defects, schedulers
+
+Object = dict[str, Any]
+NAMESPACE = "default"
+SCHEDULER = "flake-hunt"
+DRIVER = "gpu.example"
+DEVICE_CLASS = "gpu"
+SYNC_MAX_NS = 1_000_000_000
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """A world; small, because every interleaving of it counts."""
+
+    claims: int
+    """Each with a pod of its own."""
+    devices: int
+    """On one node."""
+    binders: int = 2
+    losses_max: int = 0
+    """Answers that may be lost after their commit."""
+
+
+SPECS = {
+    "two-claims-one-device": Spec(claims=2, devices=1),
+    "four-claims-two-devices": Spec(claims=4, devices=2, binders=3),
+    "four-claims-four-devices": Spec(claims=4, devices=4, binders=3),
+}
+"""By name; part of every token."""
+
+
+class World:
+    """One world, made anew for every run."""
+
+    def __init__(
+        self, spec: Spec, runtime: runtimes.ControlledRuntime, *, chosen_defects: Sequence[str]
+    ) -> None:
+        self._spec, self._runtime = spec, runtime
+        self._store = stores.Store(now=lambda: servers.NOW, stream=random.Random(1))
+        self.oracle = oracles.Oracle()
+        self._store.listen(self.oracle.on_commit)
+        server = servers.LocalServer(self._store, runtime, losses_max=spec.losses_max)
+        self._fill()
+        self.scheduler = schedulers.Scheduler(
+            apis.Api(server),
+            schedulers.Options(
+                scheduler_name=SCHEDULER,
+                binders=spec.binders,
+                backoff_initial_s=0.1,
+                backoff_max_s=0.1,
+            ),
+            defects.parts(chosen_defects),
+        )
+
+    def start(self) -> None:
+        """Start the scheduler and let it come to rest; nothing is chosen yet."""
+        concurrency.spawn("start", self.scheduler.start)
+        self._runtime.run(explore=False)
+
+    def begin(self) -> None:
+        """Create the pods: from now on everything is chosen."""
+        for index in range(self._spec.claims):
+            self._store.create(resources.PODS, NAMESPACE, _pod(index))
+
+    def unfinished(self) -> str | None:
+        """Nothing moves any more: every device must have its pod, unless answers were lost."""
+        pods = watching.Selection(resource=resources.PODS, namespace=NAMESPACE)
+        bound = sum("nodeName" in pod.document()["spec"] for pod in self._store.select(pods))
+        expected = min(self._spec.claims, self._spec.devices)
+        if bound >= expected or self._spec.losses_max:
+            return None
+        return f"stuck: {bound} pods are bound, expected {expected}"
+
+    def names(self) -> dict[str, str]:
+        """uid -> name of every claim and pod."""
+        found: dict[str, str] = {}
+        for resource in (resources.CLAIMS, resources.PODS):
+            selection = watching.Selection(resource=resource, namespace=NAMESPACE)
+            found |= {stored.uid: stored.name for stored in self._store.select(selection)}
+        return found
+
+    def _fill(self) -> None:
+        self._store.create(resources.NODES, "", _node())
+        self._store.create(resources.DEVICE_CLASSES, "", _device_class())
+        self._store.create(resources.SLICES, "", _slice(self._spec.devices))
+        for index in range(self._spec.claims):
+            self._store.create(resources.CLAIMS, NAMESPACE, _claim(index))
+
+
+def _node() -> Object:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker-0"}}
+
+
+def _device_class() -> Object:
+    return {
+        "apiVersion": apis.DEVICE_CLASSES.api_version,
+        "kind": "DeviceClass",
+        "metadata": {"name": DEVICE_CLASS},
+        "spec": {},
+    }
+
+
+def _slice(devices: int) -> Object:
+    return {
+        "apiVersion": apis.SLICES.api_version,
+        "kind": "ResourceSlice",
+        "metadata": {"name": "worker-0"},
+        "spec": {
+            "driver": DRIVER,
+            "nodeName": "worker-0",
+            "pool": {"name": "worker-0", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": f"device-{index}"} for index in range(devices)],
+        },
+    }
+
+
+def _claim(index: int) -> Object:
+    request = {"name": "device", "exactly": {"deviceClassName": DEVICE_CLASS}}
+    return {
+        "apiVersion": apis.CLAIMS.api_version,
+        "kind": "ResourceClaim",
+        "metadata": {"name": f"claim-{index + 1}"},
+        "spec": {"devices": {"requests": [request]}},
+    }
+
+
+def _pod(index: int) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"pod-{index + 1}"},
+        "spec": {
+            "schedulerName": SCHEDULER,
+            "containers": [{"name": "work", "image": "none"}],
+            "resourceClaims": [{"name": "device", "resourceClaimName": f"claim-{index + 1}"}],
+        },
+    }
