@@ -57,7 +57,7 @@ def claims(draw: st.DrawFn, counts: int) -> Object:
     return objects.claim("c", requests=made, constraints=constraints)
 
 
-@hypothesis.settings(deadline=None, max_examples=150, derandomize=True)
+@hypothesis.settings(deadline=None, max_examples=300, derandomize=True)
 @hypothesis.given(
     known=devices,
     wanted=st.sampled_from([(1,), (2,), (3,), (1, 1), (2, 1), (1, 2), (1, 1, 1)]).flatmap(

@@ -237,6 +237,16 @@ def test_unreserve_after_a_failed_bind_frees_the_reservation(world: World) -> No
     assert [item["name"] for item in claims.reservations_of(world.stored())] == ["q"]
 
 
+def test_unreserve_forgets_what_was_assumed_of_a_claim_in_flight(world: World) -> None:
+    claim = world.claim("c")
+    attempt = world.reserved(world.pod())
+    world.cache.assume(claims.with_status(claim, allocation=attempt.planned[0]))
+    assert world.allocated.get()[0] == {A}
+    world.plugin.unreserve(attempt)
+    assert world.cache.get("default/c") == claim
+    assert world.gatherer.gather() == set()
+
+
 def test_unreserve_does_not_touch_a_claim_that_was_born_again(
     world: World, steps: list[tuple[str, dict[str, object]]]
 ) -> None:

@@ -206,7 +206,9 @@ def test_a_lost_answer_to_the_binding_costs_a_bound_pod_its_reservation(
     assert world.device_of("p") is not None
 
 
-def test_pods_of_other_schedulers_and_pods_that_are_gated_are_left_alone(world: World) -> None:
+def test_pods_of_other_schedulers_and_pods_that_are_gated_are_left_alone(
+    seen: Steps, world: World
+) -> None:
     other = objects.pod("other")
     other["spec"]["schedulerName"] = "default-scheduler"
     gated = objects.pod("gated")
@@ -216,6 +218,7 @@ def test_pods_of_other_schedulers_and_pods_that_are_gated_are_left_alone(world: 
     world.put(apis.PODS, objects.pod("mine"))
     world.wait_bound("mine")
     assert (world.node_of("other"), world.node_of("gated")) == (None, None)
+    assert seen.taken.count("scheduling.started") == 1
 
 
 def test_a_claim_on_the_wrong_node_is_given_up(world: World) -> None:

@@ -195,6 +195,12 @@ def test_an_event_during_an_attempt_is_not_lost(
     assert time.now_s >= queues.FLUSH_S
 
 
+def assert_forgotten(world: World) -> None:
+    """No pod is left anywhere but in timers that will run out: a queue lives as long as its scheduler."""
+    queue = world.queue
+    assert (queue._pods, dict(queue._users), queue._unschedulable) == ({}, {}, {})
+
+
 def fail_after_error(world: World) -> None:
     world.queue.failed(world.take(), unschedulable=False)
 
@@ -212,6 +218,7 @@ def test_a_removed_pod_is_never_taken(world: World, fate: Any) -> None:
     world.queue.move_all()
     world.queue.move_users("default/c")
     assert len(world.queue) == 0
+    assert_forgotten(world)
     assert world.is_idle()
 
 
@@ -223,6 +230,7 @@ def test_a_pod_that_was_removed_in_flight_does_not_come_back(
     queued = world.take()
     world.queue.remove(pod("a"))
     world.queue.failed(queued, unschedulable=unschedulable)
+    assert_forgotten(world)
     world.queue.move_all()
     assert world.is_idle()
 
