@@ -175,7 +175,7 @@ class ControlledRuntime:
     def kill_all(self) -> None:
         """End every task."""
         for task in self._tasks:
-            if not task.glet.dead:
+            if task.glet:  # begun, and not at its end
                 self._current = task
                 task.glet.throw(Stop)
         self._current = None

@@ -29,12 +29,16 @@ class Spec:
     devices: int
     """On one node."""
     binders: int = 2
+    late_pods: int = 0
+    """Of the pods, so many are created when the first claim is allocated, and not at the beginning."""
     losses_max: int = 0
     """Answers that may be lost after their commit."""
 
 
 SPECS = {
     "two-claims-one-device": Spec(claims=2, devices=1),
+    "pod-arrives-during-binding": Spec(claims=2, devices=1, late_pods=1),
+    "answer-lost": Spec(claims=2, devices=1, losses_max=1),
     "four-claims-two-devices": Spec(claims=4, devices=2, binders=3),
     "four-claims-four-devices": Spec(claims=4, devices=4, binders=3),
 }
@@ -48,6 +52,7 @@ class World:
         self, spec: Spec, runtime: runtimes.ControlledRuntime, *, chosen_defects: Sequence[str]
     ) -> None:
         self._spec, self._runtime = spec, runtime
+        self._late: list[int] = []
         self._store = stores.Store(now=lambda: servers.NOW, stream=random.Random(1))
         self.oracle = oracles.Oracle()
         self._store.listen(self.oracle.on_commit)
@@ -71,8 +76,25 @@ class World:
 
     def begin(self) -> None:
         """Create the pods: from now on everything is chosen."""
-        for index in range(self._spec.claims):
-            self._store.create(resources.PODS, NAMESPACE, _pod(index))
+        early = self._spec.claims - self._spec.late_pods
+        for index in range(early):
+            self._create_pod(index)
+        if self._spec.late_pods:
+            self._late = list(range(early, self._spec.claims))
+            self._store.listen(self._on_commit)
+
+    def _create_pod(self, index: int) -> None:
+        self._store.create(resources.PODS, NAMESPACE, _pod(index))
+
+    def _on_commit(self, commit: watching.Commit) -> None:
+        if (
+            self._late
+            and commit.resource is resources.CLAIMS
+            and b'"allocation"' in commit.object.data
+        ):
+            late, self._late = self._late, []
+            for index in late:
+                self._create_pod(index)
 
     def unfinished(self) -> str | None:
         """Nothing moves any more: every device must have its pod, unless answers were lost."""

@@ -1,0 +1,100 @@
+"""Exploring the scheduler: every known defect is found, and the correct code is left alone."""
+
+import subprocess
+import sys
+
+import pytest
+
+from harness.explore import hunting, searching, stories, tokens, worlds
+from harness.subject import defects
+
+SMALLEST = "two-claims-one-device"
+pytestmark = pytest.mark.detection
+
+
+def hunt(*chosen: str, schedules: int, scenario: str = SMALLEST, **changes: object) -> hunting.Hunt:
+    arguments = {"strategy": "random", "seed": 3, "time_s": None, **changes}
+    return hunting.Hunt(scenario=scenario, defects=chosen, schedules=schedules, **arguments)  # type: ignore[arg-type]
+
+
+def explored(wanted: hunting.Hunt) -> hunting.Progress:
+    *_, progress = hunting.explore(wanted)
+    return progress
+
+
+@pytest.mark.parametrize("name", defects.names())
+def test_a_defect_is_found_shrunk_and_replayed(name: str) -> None:
+    wanted = hunt(name, schedules=20_000, scenario="four-claims-four-devices")
+    progress = explored(wanted)
+    assert progress.findings, f"not in {progress.schedules} schedules"
+    finding, decisions = progress.findings[0]
+    assert "is allocated to claim-" in finding
+    token = hunting.smallest(wanted, decisions)
+    assert token.deviations <= sum(decision != 0 for decision in decisions)
+    again = tokens.parse(str(token))
+    for _ in range(20):
+        run = hunting.replay(again.scenario, again.defects, again.decisions)
+        assert run.finding is not None
+
+
+@pytest.mark.parametrize("scenario", worlds.SPECS)
+@pytest.mark.parametrize("strategy", ["random", "pct"])
+def test_the_correct_subject_is_left_alone(scenario: str, strategy: str) -> None:
+    progress = explored(hunt(schedules=300, scenario=scenario, strategy=strategy))
+    assert progress.findings == []
+    assert progress.schedules >= 300
+    assert len(progress.distinct) > 200
+
+
+def test_the_bounded_search_is_exhaustive_and_makes_no_run_twice() -> None:
+    runs = list(searching.runs(worlds.SPECS[SMALLEST], deviations_max=1))
+    assert len({tuple(run.decisions) for run in runs}) == len(runs)
+    first = runs[0]
+    assert len(runs) == 1 + sum(options - 1 for options in first.options)
+    assert [run.finding for run in runs if run.finding] == []
+
+
+@pytest.mark.parametrize("name", ["gather-not-atomic", "revision-bumped-late"])
+def test_the_bounded_search_finds(name: str) -> None:
+    found = [
+        run.finding
+        for run in searching.runs(worlds.SPECS[SMALLEST], deviations_max=1, defects=(name,))
+    ]
+    assert any(found)
+
+
+def test_a_token_fails_alike_in_another_process_with_other_hashes() -> None:
+    wanted = hunt("gather-not-atomic", schedules=5000)
+    token = hunting.smallest(wanted, explored(wanted).findings[0][1])
+    for seed in ("1", "2"):
+        ended = subprocess.run(
+            [sys.executable, "-m", "harness.cli.main", "replay", str(token), "--times", "5"],
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (ended.returncode, ended.stdout.splitlines()[0]) == (10, "found in 5 of 5"), (
+            ended.stderr
+        )
+
+
+def test_the_story_tells_the_stale_read() -> None:
+    wanted = hunt("gather-not-atomic", schedules=5000)
+    token = hunting.smallest(wanted, explored(wanted).findings[0][1])
+    run = hunting.replay(token.scenario, token.defects, token.decisions, record=True)
+    told = stories.tell(run.moments, run.names, run.finding or "")
+    inserted = told.index(next(line for line in told if "among the allocated devices" in line))
+    listed = max(index for index, line in enumerate(told) if "lists the claims in flight" in line)
+    cloned = max(
+        index for index, line in enumerate(told[:listed]) if "copies the allocated devices" in line
+    )
+    assert cloned < inserted < listed
+    assert told[-1].startswith("therefore device")
+
+
+def test_several_processes_make_the_same_runs() -> None:
+    one = explored(hunt("gather-not-atomic", schedules=150, until_found=False))
+    two = explored(hunt("gather-not-atomic", schedules=150, until_found=False, jobs=2))
+    assert one.schedules == two.schedules == 150
+    assert one.findings == two.findings

@@ -1,0 +1,144 @@
+"""The controlled runtime, on tasks that are simpler than a scheduler."""
+
+import random
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from harness import concurrency
+from harness.explore import runtimes, strategies
+
+
+def run(
+    *tasks: Callable[[], None],
+    decisions: Sequence[int] = (),
+    stream: random.Random | None = None,
+    choices_max: int = 1000,
+) -> tuple[runtimes.ControlledRuntime, list[runtimes.Task]]:
+    strategy: runtimes.Strategy = strategies.Replay(decisions)
+    if stream is not None:
+        strategy = strategies.RandomWalk(stream, stay=0.5)
+    runtime = runtimes.ControlledRuntime(strategy, choices_max=choices_max)
+    with concurrency.install(runtime):
+        for number, task in enumerate(tasks):
+            concurrency.spawn(f"task-{number}", task)
+        try:
+            return runtime, runtime.run(explore=True)
+        finally:
+            runtime.kill_all()
+
+
+class Counter:
+    """Loses an increment when two tasks read before either writes."""
+
+    def __init__(self) -> None:
+        self.value = 0
+
+    def increment(self) -> None:
+        lock = concurrency.lock("counter")
+        with lock:
+            read = self.value
+        with lock:
+            self.value = read + 1
+
+
+def outcomes(make: Callable[[], Counter]) -> set[int]:
+    found = set()
+    for seed in range(60):
+        counter = make()
+        run(counter.increment, counter.increment, stream=random.Random(seed))
+        found.add(counter.value)
+    return found
+
+
+def test_a_lost_update_is_among_the_interleavings_and_so_is_none() -> None:
+    assert outcomes(Counter) == {1, 2}
+
+
+def test_undisturbed_tasks_run_one_after_the_other() -> None:
+    counter = Counter()
+    run(counter.increment, counter.increment)
+    assert counter.value == 2
+
+
+def test_a_lock_excludes_whatever_is_decided() -> None:
+    class Locked(Counter):
+        lock: concurrency.Lock
+
+        def increment(self) -> None:
+            with self.lock:
+                read = self.value
+                concurrency.sleep(0.001)
+                self.value = read + 1
+
+    def make() -> Counter:
+        counter = Locked()
+        runtime = runtimes.ControlledRuntime(strategies.Replay(()))
+        counter.lock = runtime.lock("counter")
+        return counter
+
+    for seed in range(30):
+        counter = make()
+        runtime = runtimes.ControlledRuntime(strategies.RandomWalk(random.Random(seed), stay=0.5))
+        counter.lock = runtime.lock("counter")  # type: ignore[attr-defined]
+        with concurrency.install(runtime):
+            for number in range(3):
+                concurrency.spawn(f"task-{number}", counter.increment)
+            runtime.run(explore=True)
+        assert counter.value == 3
+
+
+def test_time_passes_only_when_nobody_can_run() -> None:
+    seen: list[tuple[str, int]] = []
+
+    def sleeper() -> None:
+        concurrency.sleep(2.5)
+        seen.append(("sleeper", concurrency.monotonic_ns()))
+
+    def worker() -> None:
+        seen.append(("worker", concurrency.monotonic_ns()))
+
+    run(sleeper, worker)
+    assert seen == [("worker", 0), ("sleeper", 2_500_000_000)]
+
+
+def test_a_wait_ends_by_a_notification_or_by_its_timeout() -> None:
+    answers: list[bool] = []
+
+    def body() -> None:
+        event = concurrency.Event("event")
+        answers.append(event.wait(1.0))
+        concurrency.spawn("setter", event.set)
+        answers.append(event.wait(1.0))
+
+    run(body)
+    assert answers == [False, True]
+
+
+def test_who_waits_for_good_is_named() -> None:
+    def take_and_die() -> None:
+        lock = concurrency.lock("the-lock")
+        lock.acquire()
+        lock.acquire()
+
+    _, waiting = run(take_and_die)
+    assert [task.waits_for for task in waiting] == ["lock the-lock"]
+
+
+def test_a_livelock_ends() -> None:
+    def spin() -> None:
+        lock = concurrency.lock("lock")
+        while True:
+            with lock:
+                pass
+
+    with pytest.raises(runtimes.TooLong, match="more than 100 choices"):
+        run(spin, spin, choices_max=100)
+
+
+def test_what_a_task_raises_is_raised() -> None:
+    def fail() -> None:
+        raise ValueError("its own mistake")
+
+    with pytest.raises(ValueError, match="its own mistake"):
+        run(fail)

@@ -1,0 +1,69 @@
+"""Tokens, and what can be wrong with them."""
+
+import dataclasses
+
+import pytest
+
+from harness import errors
+from harness.explore import reproducing, tokens, worlds
+
+TOKEN = tokens.Token(
+    scenario="two-claims-one-device",
+    defects=("gather-not-atomic",),
+    decisions=(0, 0, 2, 0, 1),
+)
+
+
+def test_it_survives_being_printed() -> None:
+    assert tokens.parse(f" {TOKEN}\n") == TOKEN
+    assert TOKEN.deviations == 2
+
+
+def test_it_is_one_word() -> None:
+    assert set(str(TOKEN)) <= set(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+    )
+
+
+@pytest.mark.parametrize("place", range(4, len(str(TOKEN)), 7))
+def test_any_damage_is_noticed(place: int) -> None:
+    text = str(TOKEN)
+    other = "A" if text[place] != "A" else "B"
+    with pytest.raises(errors.UsageError, match="damaged"):
+        tokens.parse(text[:place] + other + text[place + 1 :])
+
+
+@pytest.mark.parametrize("text", ["", "fh0-abc", "nonsense"])
+def test_another_version_is_named(text: str) -> None:
+    with pytest.raises(errors.UsageError, match="expected a token of this version"):
+        tokens.parse(text)
+
+
+def test_half_a_token_is_damaged() -> None:
+    with pytest.raises(errors.UsageError, match="copy all of it"):
+        tokens.parse(str(TOKEN)[:-9])
+
+
+def test_a_scenario_that_changed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = str(TOKEN)
+    changed = dataclasses.replace(worlds.SPECS[TOKEN.scenario], devices=7)
+    monkeypatch.setitem(worlds.SPECS, TOKEN.scenario, changed)
+    with pytest.raises(errors.UsageError, match="has changed since"):
+        tokens.parse(text)
+
+
+def test_a_scenario_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = str(TOKEN)
+    monkeypatch.delitem(worlds.SPECS, TOKEN.scenario)
+    with pytest.raises(errors.UsageError, match="there is none of"):
+        tokens.parse(text)
+
+
+def test_the_reproduction_is_python(tmp_path: object) -> None:
+    del tmp_path
+    text = reproducing.pytest_file(TOKEN, "a device in two claims", ["it happened"])
+    compile(text, "test_it.py", "exec")
+    assert str(TOKEN) in text
+    assert "test_without_the_defects" in text
+    correct = dataclasses.replace(TOKEN, defects=())
+    assert "test_without" not in reproducing.pytest_file(correct, "a finding", ["it happened"])
