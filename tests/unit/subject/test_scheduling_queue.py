@@ -215,10 +215,10 @@ def test_a_removed_pod_is_never_taken(world: World, fate: Any) -> None:
     if fate is not None:
         fate(world)
     world.queue.remove(pod("a"))
-    world.queue.move_all()
-    world.queue.move_users("default/c")
     assert len(world.queue) == 0
     assert_forgotten(world)
+    world.queue.move_all()
+    world.queue.move_users("default/c")
     assert world.is_idle()
 
 
