@@ -275,6 +275,12 @@ def test_a_namespace_goes_after_all_that_is_in_it(store: Any, refuses: Any) -> N
     ]
 
 
+def test_the_spec_of_a_namespace_is_the_servers(store: Any) -> None:
+    before = store.create(R.NAMESPACES, "", {"metadata": {"name": "n"}, "spec": {"x": 1}})
+    assert before.document()["spec"] == {"finalizers": ["kubernetes"]}
+    assert store.patch(R.NAMESPACES, "", "n", lambda document: document | {"spec": {}}) == before
+
+
 @pytest.mark.usefixtures("crowded")
 def test_a_terminating_namespace_survives_updates(store: Any) -> None:
     store.delete(R.NAMESPACES, "", "n")

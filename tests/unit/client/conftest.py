@@ -101,6 +101,10 @@ class Relay:
             writer.transport.abort()
             return
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
+        if self._cut:  # while we were connecting
+            writer.transport.abort()
+            far_writer.transport.abort()
+            return
         self._writers |= {writer, far_writer}
         pumps = (self._pump(reader, far_writer), self._pump(far_reader, writer))
         with contextlib.suppress(asyncio.CancelledError):

@@ -153,6 +153,21 @@ def test_after_a_broken_connection_it_goes_on_where_it_was(world: World, relay: 
     wait_seen(events, [("initial", "a", "x"), ("update", "a", "y"), ("add", "b", "x")])
 
 
+def test_what_was_told_before_a_broken_connection_is_not_told_again(
+    world: World, relay: Any
+) -> None:
+    events = Events()
+    world.follow(events)
+    world.create("a")
+    world.change("a", "y")
+    expected = [("add", "a", "x"), ("update", "a", "y")]
+    wait_seen(events, expected)
+    relay.cut()
+    relay.mend()
+    world.create("b")
+    wait_seen(events, [*expected, ("add", "b", "x")])
+
+
 def test_after_a_gap_a_new_list_tells_what_was_missed(world: World, relay: Any) -> None:
     for name in ("gone", "changed", "same"):
         world.create(name)

@@ -2,6 +2,7 @@
 
 import pathlib
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -238,6 +239,40 @@ def test_a_list_after_a_gap_is_tried_until_it_comes(
     assert len([r for r in read(directory) if isinstance(r, records.Gap)]) == 1
     create(server, "after")
     wait_for(directory, lambda found: ("ADDED", "after") in seen(found))
+
+
+def test_the_final_list_waits_for_a_watch_that_is_behind(
+    server: Any,
+    relay: Any,
+    recorder: recorders.Recorder,
+    directory: directories.RunDirectory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (stream,) = recorder._streams
+    follow, get_list = stream._follow, stream._get_list
+    may_follow, listed = threading.Event(), threading.Event()
+
+    def follow_late() -> None:
+        assert may_follow.wait(TIMEOUT_S)
+        follow()
+
+    def list_and_tell() -> Any:
+        found = get_list()
+        listed.set()
+        return found
+
+    wait_for(directory, lambda found: any(isinstance(r, records.Resumed) for r in found))
+    monkeypatch.setattr(stream, "_follow", follow_late)
+    monkeypatch.setattr(stream, "_get_list", list_and_tell)
+    relay.cut()
+    relay.mend()
+    create(server, "late")
+    finishing = threading.Thread(target=recorder.finish)
+    finishing.start()
+    assert listed.wait(TIMEOUT_S)
+    may_follow.set()
+    finishing.join(TIMEOUT_S)
+    assert seen(read(directory)) == [("ADDED", "late"), ("FINAL", "late")]
 
 
 def test_a_killed_recorder_leaves_what_it_had_written_and_no_trailer(
