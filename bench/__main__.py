@@ -1,13 +1,14 @@
-"""`python -m bench [NAME…]`: apiserver, judging, scheduling; all of them without a name."""
+"""`python -m bench [NAME…]`: apiserver, judging, scheduling, exploring; all of them without a name."""
 
 import sys
 
-from bench import apiserver, judging, scheduling
+from bench import apiserver, exploring, judging, scheduling
 
 PARTS = {
     "apiserver": apiserver.measure,
     "judging": judging.measure,
     "scheduling": scheduling.measure,
+    "exploring": exploring.measure,
 }
 
 
