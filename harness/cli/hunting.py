@@ -19,7 +19,7 @@ def hunt(
         list[str] | None,
         typer.Argument(help="Scenario files, or names of shipped ones (default: all of these)."),
     ] = None,
-    repeat: Annotated[int, typer.Option(min=0, help="Runs of each scenario, correct subject.")] = 3,
+    repeat: Annotated[int, typer.Option(min=0, help="Runs of each scenario, correct subject.")] = 2,
     repeat_controls: Annotated[
         int, typer.Option(min=0, help="Runs of each scenario with each of its known defects.")
     ] = 1,
