@@ -32,7 +32,7 @@ class Spec:
     late_pods: int = 0
     """Of the pods, so many are created when the first claim is allocated, and not at the beginning."""
     losses_max: int = 0
-    """Answers that may be lost after their commit."""
+    """Answers that may be lost after their commit. The correct subject is not up to it, as upstream (hypothesis H1): a finding, not a control."""
 
 
 SPECS = {

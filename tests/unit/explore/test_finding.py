@@ -37,13 +37,26 @@ def test_a_defect_is_found_shrunk_and_replayed(name: str) -> None:
         assert run.finding is not None
 
 
-@pytest.mark.parametrize("scenario", worlds.SPECS)
+WITHOUT_FAULTS = [name for name, spec in worlds.SPECS.items() if not spec.losses_max]
+
+
+@pytest.mark.parametrize("scenario", WITHOUT_FAULTS)
 @pytest.mark.parametrize("strategy", ["random", "pct"])
 def test_the_correct_subject_is_left_alone(scenario: str, strategy: str) -> None:
     progress = explored(hunt(schedules=300, scenario=scenario, strategy=strategy))
     assert progress.findings == []
     assert progress.schedules >= 300
     assert len(progress.distinct) > 200
+
+
+def test_a_lost_answer_is_too_much_for_the_subject_as_it_is_upstream() -> None:
+    """Hypothesis H1: unreserve forgets the plan although the write was done, and the device is seen in neither place."""
+    progress = explored(hunt(schedules=5000, scenario="answer-lost"))
+    token = hunting.smallest(hunt(schedules=1, scenario="answer-lost"), progress.findings[0][1])
+    run = hunting.replay(token.scenario, (), token.decisions, record=True)
+    names = [moment.name for moment in run.moments]
+    assert "api.answer.lost" in names
+    assert names.index("api.answer.lost") < names.index("in-flight.removed")
 
 
 def test_the_bounded_search_is_exhaustive_and_makes_no_run_twice() -> None:
