@@ -4,6 +4,7 @@ Every process that the harness starts leads a group of its own, writes to a log 
 (also after SIGKILL of that one), so that nothing is left behind whatever happens.
 """
 
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -11,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from harness import clocks, errors
 
@@ -89,7 +90,7 @@ def start(
 ) -> Process:
     """Start a process in a folder (None: here); its output goes to the log. ProcessError when it cannot be started."""
     try:
-        with log.open("ab") as output:
+        with log.open("ab") as output, _holding_interrupts() as interrupts:
             child = subprocess.Popen(
                 list(argv),
                 stdin=subprocess.DEVNULL,
@@ -102,7 +103,25 @@ def start(
             )
     except OSError as error:
         raise errors.ProcessError(f"expected to start {name} ({argv[0]}): {error}") from error
-    return Process(name, child, log)
+    process = Process(name, child, log)
+    if interrupts:
+        process.kill()  # nobody else knows of it yet
+        raise KeyboardInterrupt
+    return process
+
+
+@contextlib.contextmanager
+def _holding_interrupts() -> Iterator[list[int]]:
+    """Collect Ctrl-C instead of raising it: raised in a hook that Python runs around a fork, it would be printed and lost."""
+    held: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield held
+        return
+    previous = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    try:
+        yield held
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def start_ready(

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
@@ -237,3 +238,20 @@ def test_a_part_that_is_never_ready_is_killed(tmp_path: pathlib.Path) -> None:
 def test_the_command_line_of_a_part() -> None:
     argv = processes.command("apiserver", "--port", "0")
     assert argv == [sys.executable, "-m", "harness.cli.main", "apiserver", "--port", "0"]
+
+
+def test_an_interruption_while_a_process_is_started_is_not_lost(tmp_path: pathlib.Path) -> None:
+    """Python runs hooks around the fork, and drops what is raised in them."""
+    code = (
+        "import os, pathlib, signal, sys\n"
+        "from harness import processes\n"
+        "os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "try:\n"
+        "    processes.start('x', ['sleep', '60'], log=pathlib.Path(sys.argv[1]))\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.exit(42)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "log")], timeout=30, check=False
+    )
+    assert ended.returncode == 42
