@@ -9,7 +9,7 @@ import msgspec
 
 from harness import errors
 from harness.checks import certificate, device_exclusivity, figures, folding, verdicts
-from harness.history import directories, histories
+from harness.history import directories, histories, records
 
 SCHEMA_VERSION = 1
 Check = Callable[[folding.Folded], verdicts.CheckResult]
@@ -41,7 +41,7 @@ def judge(directory: directories.RunDirectory) -> Judgement:
     """The judgement of a directory; HistoryError when a file is damaged, RunDirectoryError when it is none."""
     history = histories.load(directory.path)
     recorder = history.observations()
-    folded = folding.fold(recorder or ())
+    folded = _fold(recorder)
     items, operations = certificate.certify(history, folded, recorder)
     results = [_run(name, check, folded) for name, check in CHECKS.items()]
     verdict, reason = _conclude(items, results)
@@ -58,6 +58,19 @@ def judge(directory: directories.RunDirectory) -> Judgement:
         checks=results,
         figures=figures.measure(history, folded, operations, results),
     )
+
+
+def _fold(recorder: records.Reader | None) -> folding.Folded:
+    try:
+        return folding.fold(recorder or ())
+    except (
+        msgspec.DecodeError
+    ) as error:  # the record is whole, but the object in it is none of the API's
+        assert recorder is not None  # noqa: S101 - nothing was decoded otherwise
+        raise errors.HistoryError(
+            f"{recorder.path}, line {recorder.line}: expected an object as the API server sends it ({error}). "
+            "The journal is damaged; restore the file or run again"
+        ) from error
 
 
 def write(directory: directories.RunDirectory, judgement: Judgement) -> None:

@@ -5,8 +5,9 @@ A named step is none: it touches nothing that is shared, so replacing the task t
 stands still while any task can run, and then jumps to the next timer.
 """
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -138,6 +139,15 @@ class ControlledRuntime:
             if choice:
                 self._switch_to(others[choice - 1])
 
+    @contextlib.contextmanager
+    def atomically(self) -> Iterator[None]:
+        """Nobody is replaced inside, as nobody can look into a server's commit."""
+        exploring, self._exploring = self._exploring, False
+        try:
+            yield
+        finally:
+            self._exploring = exploring
+
     def decide(self, options: int) -> int:
         """A choice of another kind, of a fault for example; 0 is that nothing special happens."""
         return self._decide(options, preempts=False) if self._exploring else 0
@@ -236,7 +246,9 @@ class ControlledRuntime:
         task = self.current
         task.ready, task.waits_for, task.timed_out = False, what, False
         if timeout is not None:
-            task.deadline_ns = self._now_ns + max(int(timeout * 1e9), 0)
+            task.deadline_ns = self._now_ns + max(
+                round(timeout * 1e9), 1
+            )  # or time would stand still
         self._hub.switch()
         self._current = task
         return not task.timed_out

@@ -16,21 +16,30 @@ class LocalServer:
     """A transport with the store at its other end."""
 
     def __init__(
-        self, store: stores.Store, runtime: runtimes.ControlledRuntime, *, losses_max: int = 0
+        self,
+        store: stores.Store,
+        runtime: runtimes.ControlledRuntime,
+        *,
+        losses_max: int = 0,
+        breaks_max: int = 0,
     ) -> None:
-        """`losses_max`: so many answers of writes may be lost after their commit, when the strategy says so."""
+        """When the strategy says so, so many answers of writes are lost after their commit, and so many watches break.
+
+        A watch that breaks is resumed, or finds its history compacted: then it is told 410, and lists again.
+        """
         self._store, self._runtime = store, runtime
         self._handler = handling.Handler(store, now=lambda: NOW)
         self._watches: dict[object, list[LocalWatch]] = collections.defaultdict(list)
-        self._losses_left = losses_max
+        self._losses_left, self._breaks_left = losses_max, breaks_max
         store.listen(self._on_commit)
 
     def send(self, request: transports.Request) -> transports.Response:
         """Sent, committed, answered: between any two of these others may run."""
         self._runtime.point()
-        answer = self._answer(request)
-        while self._store.collect_garbage_step():
-            pass
+        with self._runtime.atomically():
+            answer = self._answer(request)
+            while self._store.collect_garbage_step():
+                pass
         if request.method != "GET" and self._losses_left and self._runtime.decide(2):
             self._losses_left -= 1
             concurrency.step("api.answer.lost", method=request.method, path=request.path)
@@ -44,12 +53,30 @@ class LocalServer:
         selection = handling.selection_of(asked)
         if selection is None:
             raise ValueError(f"expected a watch request, got {request.path}")
-        watch = LocalWatch(selection)
+        watch = LocalWatch(selection, self._breaks)
         version = asked.integer("resourceVersion") or 0
-        for commit in self._store.commits_after(selection.resource, version):
-            watch.offer(commit)
-        self._watches[stores.table_of(selection.resource)].append(watch)
+        try:
+            for commit in self._store.commits_after(selection.resource, version):
+                watch.offer(commit)
+        except statuses.StatusError as error:
+            watch.end_with(error)
+        else:
+            self._watches[stores.table_of(selection.resource)].append(watch)
         return watch
+
+    def _breaks(self, watch: "LocalWatch") -> bool:
+        """Whether the watch breaks now."""
+        if not self._breaks_left:
+            return False
+        choice = self._runtime.decide(3)
+        if choice:
+            self._breaks_left -= 1
+            resource = watch.selection.resource
+            self._watches[stores.table_of(resource)].remove(watch)
+            concurrency.step("api.watch.broken", resource=resource.plural, compacted=choice == 2)
+            if choice == 2:
+                self._store.compact(resource)
+        return bool(choice)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -70,25 +97,37 @@ class LocalWatch:
 
     status = 200
 
-    def __init__(self, selection: watching.Selection) -> None:
-        self._selection = selection
+    def __init__(
+        self, selection: watching.Selection, breaks: Callable[["LocalWatch"], bool]
+    ) -> None:
+        self.selection, self._breaks = selection, breaks
         self._lines: concurrency.Queue[bytes] = concurrency.Queue(
             f"watch {selection.resource.plural}"
         )
 
     def offer(self, commit: watching.Commit) -> None:
         """A commit has happened; it is delivered when the watcher is chosen."""
-        seen = self._selection.sees(commit)
+        seen = self.selection.sees(commit)
         if seen is not None:
             kind, stored = seen
             self._lines.put(_line(kind, stored))
 
+    def end_with(self, error: statuses.StatusError) -> None:
+        """Say why there is nothing to be seen, and end."""
+        status = storing.encode(error.to_status())
+        self._lines.put(b'{"type":"ERROR","object":%b}' % status)
+        self._lines.close()
+        self._breaks = lambda _: False
+
     def __iter__(self) -> Iterator[bytes]:
         while True:
             try:
-                yield self._lines.get()
+                line = self._lines.get()
             except concurrency.Closed:
                 return
+            if self._breaks(self):
+                raise transports.TransportError("the watch broke off", sent=True)
+            yield line
 
     def close(self) -> None:
         """End it."""

@@ -9,7 +9,7 @@ from harness import concurrency
 from harness.apiserver import resources, watching
 from harness.apiserver import store as stores
 from harness.client import apis
-from harness.explore import oracles, runtimes, servers
+from harness.explore import oracles, runtimes, servers, users
 from harness.subject import defects, schedulers
 
 Object = dict[str, Any]
@@ -31,6 +31,13 @@ class Spec:
     binders: int = 2
     late_pods: int = 0
     """Of the pods, so many are created when the first claim is allocated, and not at the beginning."""
+    users: int = 0
+    """Users who each create a pod with a claim template, wait until it runs, delete it, and wait until it is gone; with
+    claim controller and kubelet in the world."""
+    rounds: int = 1
+    """How often each user does so."""
+    breaks_max: int = 0
+    """Watches that may break, and be resumed or told 410."""
     losses_max: int = 0
     """Answers that may be lost after their commit. The correct subject is not up to it, as upstream (hypothesis H1): a finding, not a control."""
 
@@ -39,6 +46,8 @@ SPECS = {
     "two-claims-one-device": Spec(claims=2, devices=1),
     "pod-arrives-during-binding": Spec(claims=2, devices=1, late_pods=1),
     "answer-lost": Spec(claims=2, devices=1, losses_max=1),
+    "watch-breaks": Spec(claims=2, devices=1, late_pods=1, breaks_max=1),
+    "two-users-one-device": Spec(claims=0, devices=1, users=2, rounds=2),
     "four-claims-two-devices": Spec(claims=4, devices=2, binders=3),
     "four-claims-four-devices": Spec(claims=4, devices=4, binders=3),
 }
@@ -56,8 +65,11 @@ class World:
         self._store = stores.Store(now=lambda: servers.NOW, stream=random.Random(1))
         self.oracle = oracles.Oracle()
         self._store.listen(self.oracle.on_commit)
-        server = servers.LocalServer(self._store, runtime, losses_max=spec.losses_max)
+        server = servers.LocalServer(
+            self._store, runtime, losses_max=spec.losses_max, breaks_max=spec.breaks_max
+        )
         self._fill()
+        self._users = users.Users(server, self._store, rounds=spec.rounds)
         self.scheduler = schedulers.Scheduler(
             apis.Api(server),
             schedulers.Options(
@@ -70,15 +82,20 @@ class World:
         )
 
     def start(self) -> None:
-        """Start the scheduler and let it come to rest; nothing is chosen yet."""
+        """Start everything and let it come to rest; nothing is chosen yet."""
         concurrency.spawn("start", self.scheduler.start)
         self._runtime.run(explore=False)
+        if self._spec.users:
+            concurrency.spawn("start", self._users.start_others)
+            self._runtime.run(explore=False)
 
     def begin(self) -> None:
         """Create the pods: from now on everything is chosen."""
         early = self._spec.claims - self._spec.late_pods
         for index in range(early):
             self._create_pod(index)
+        for number in range(self._spec.users):
+            self._users.spawn(number + 1)
         if self._spec.late_pods:
             self._late = list(range(early, self._spec.claims))
             self._store.listen(self._on_commit)
@@ -97,7 +114,9 @@ class World:
                 self._create_pod(index)
 
     def unfinished(self) -> str | None:
-        """Nothing moves any more: every device must have its pod, unless answers were lost."""
+        """Nothing moves any more: every device must have its pod, and every user be done, unless answers were lost."""
+        if self._users.done < self._spec.users:
+            return f"stuck: {self._users.done} users are done, expected {self._spec.users}"
         pods = watching.Selection(resource=resources.PODS, namespace=NAMESPACE)
         bound = sum("nodeName" in pod.document()["spec"] for pod in self._store.select(pods))
         expected = min(self._spec.claims, self._spec.devices)

@@ -283,11 +283,14 @@ class Reader:
         self.header: Header | None = None
         self.trailer: Trailer | None = None
         self.torn = False
+        self.line = 0
+        """The number of the line that was read last."""
 
     def __iter__(self) -> Iterator[Body]:
         count = 0
         with self.path.open("rb") as file:
             for number, line in enumerate(file, start=1):
+                self.line = number
                 if not line.endswith(b"\n"):
                     self.torn = True
                     return

@@ -6,6 +6,7 @@ Nothing here is a verdict: a run that is ended because something was seen is jud
 from typing import Any
 
 from harness import concurrency
+from harness.checks import spotting
 from harness.client import apis, informers
 
 
@@ -67,13 +68,15 @@ class DoubleSpotter:
     """Looks, live, for a device in two claims at once, so that a positive control need not go on when it was caught."""
 
     def __init__(self, api: apis.Api, *, namespace: str) -> None:
-        self._holders: dict[str, str] = {}
-        self._held: dict[str, set[str]] = {}
-        self.found: str | None = None
-        """The first device that was seen in two claims."""
+        self._spotter = spotting.Spotter()
         self._informer = informers.Informer(
             api, apis.CLAIMS, namespace=namespace, name="double-spotter", handlers=[self]
         )
+
+    @property
+    def found(self) -> str | None:
+        """The first device that was seen in two claims."""
+        return self._spotter.found[0] if self._spotter.found else None
 
     def start(self) -> None:
         """Begin to look."""
@@ -86,33 +89,13 @@ class DoubleSpotter:
     def on_add(self, obj: dict[str, Any], *, initial: bool) -> None:
         """A claim was created."""
         del initial
-        self._note(obj["metadata"]["uid"], _devices_of(obj))
+        self._spotter.note(obj["metadata"]["uid"], obj)
 
     def on_update(self, old: dict[str, Any], new: dict[str, Any]) -> None:
         """A claim was changed."""
         del old
-        self._note(new["metadata"]["uid"], _devices_of(new))
+        self._spotter.note(new["metadata"]["uid"], new)
 
     def on_delete(self, last: dict[str, Any]) -> None:
         """A claim is gone."""
-        self._note(last["metadata"]["uid"], set())
-
-    def _note(self, uid: str, held: set[str]) -> None:
-        for device in self._held.pop(uid, set()) - held:
-            if self._holders.get(device) == uid:
-                del self._holders[device]
-        if held:
-            self._held[uid] = held
-        for device in held:
-            if self._holders.setdefault(device, uid) != uid:
-                self.found = self.found or device
-
-
-def _devices_of(claim: dict[str, Any]) -> set[str]:
-    allocation = claim.get("status", {}).get("allocation") or {}
-    results = allocation.get("devices", {}).get("results") or ()
-    return {
-        f"{item['driver']}/{item['pool']}/{item['device']}"
-        for item in results
-        if not item.get("adminAccess") and not item.get("shareID")
-    }
+        self._spotter.note(last["metadata"]["uid"], None)

@@ -235,6 +235,16 @@ def test_a_damaged_middle_is_no_verdict_at_all(tmp_path: pathlib.Path, file: dam
     assert "restore the file or run again" in str(caught.value)
 
 
+def test_an_object_that_is_none_is_damage_too(tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", "a+D1 b+D2")
+    lines = directory.observations.read_bytes().splitlines(keepends=True)
+    number = next(i for i, line in enumerate(lines) if b'"metadata"' in line)
+    lines[number] = lines[number].replace(b'"metadata"', b'"metadatum"')
+    directory.observations.write_bytes(b"".join(lines))
+    with pytest.raises(errors.HistoryError, match=rf"line {number + 1}: expected an object"):
+        judging.judge(directory)
+
+
 @pytest.mark.parametrize(
     ("text", "reused"), [("a+D1 b+D2", 0), ("a+D1 a~ b+D1 b~ c+D1", 2), ("a+D1 a-D1 a+D1", 0)]
 )

@@ -1,0 +1,87 @@
+"""Users of a world, and what must run beside the scheduler for them: the claim controller and the kubelets, both as they are."""
+
+from typing import Any
+
+from harness import concurrency
+from harness.apiserver import resources, watching
+from harness.apiserver import store as stores
+from harness.client import apis, transports
+from harness.cluster import kubelets
+from harness.subject import claim_controllers
+
+Object = dict[str, Any]
+NAMESPACE = "default"
+SCHEDULER = "flake-hunt"
+TEMPLATE = "template"
+RUNNING = b'"phase":"Running"'
+
+
+class Users:
+    """Each creates a pod, waits until it runs, deletes it, waits until it is gone, and begins again."""
+
+    def __init__(
+        self, transport: transports.Transport, store: stores.Store, *, rounds: int
+    ) -> None:
+        self._transport, self._store, self._rounds = transport, store, rounds
+        self._waiting: dict[tuple[str, str], concurrency.Event] = {}
+        self.done = 0
+        """Users who have done all their rounds."""
+
+    def start_others(self) -> None:
+        """Start the claim controller and the kubelets."""
+        self._store.create(resources.CLAIM_TEMPLATES, NAMESPACE, _template())
+        self._store.listen(self._on_commit)
+        chosen = claim_controllers.Options(workers=2)
+        claim_controllers.ClaimController(apis.Api(self._transport), chosen).start()
+        kubelets.Kubelets(apis.Api(self._transport), namespace=None).start()
+
+    def spawn(self, number: int) -> None:
+        """A user begins."""
+        concurrency.spawn(f"user-{number}", lambda: self._use(number))
+
+    def _use(self, number: int) -> None:
+        api = apis.Api(self._transport)
+        for turn in range(self._rounds):
+            name = f"pod-{number}-{turn + 1}"
+            running, gone = self._event(name, "Running"), self._event(name, "gone")
+            api.create(apis.PODS, _pod(name), namespace=NAMESPACE)
+            running.wait()
+            api.delete(apis.PODS, name, namespace=NAMESPACE)
+            gone.wait()
+        self.done += 1
+
+    def _event(self, name: str, goal: str) -> concurrency.Event:
+        event = self._waiting[name, goal] = concurrency.Event(f"user.{goal}")
+        return event
+
+    def _on_commit(self, commit: watching.Commit) -> None:
+        if commit.resource is not resources.PODS:
+            return
+        goal = "gone" if commit.type == "DELETED" else "Running"
+        if goal == "gone" or RUNNING in commit.object.data:
+            event = self._waiting.pop((commit.object.name, goal), None)
+            if event is not None:
+                event.set()
+
+
+def _template() -> Object:
+    request = {"name": "device", "exactly": {"deviceClassName": "gpu"}}
+    return {
+        "apiVersion": apis.CLAIM_TEMPLATES.api_version,
+        "kind": apis.CLAIM_TEMPLATES.kind,
+        "metadata": {"name": TEMPLATE},
+        "spec": {"spec": {"devices": {"requests": [request]}}},
+    }
+
+
+def _pod(name: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {
+            "schedulerName": SCHEDULER,
+            "containers": [{"name": "work", "image": "none"}],
+            "resourceClaims": [{"name": "device", "resourceClaimTemplateName": TEMPLATE}],
+        },
+    }
