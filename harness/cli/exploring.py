@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from harness.explore import hunting, tokens
+    from harness.explore import causality, hunting, tokens
 
 _PANEL = "Hunting"
 _PROGRESS_S = 0.2
@@ -127,9 +127,16 @@ def replay(
         pathlib.Path | None,
         typer.Option("--pytest", help="Write a test file that makes the run again."),
     ] = None,
+    curve: Annotated[int, typer.Option(min=0, help="Futures to try from each choice on.")] = 0,
+    html: Annotated[
+        pathlib.Path | None, typer.Option("--html", help="Write the story as a page.")
+    ] = None,
 ) -> int:
-    """Make an explored run again, exactly; exit code 10 when it has its finding again."""
-    from harness.explore import hunting, tokens
+    """Make an explored run again, exactly; exit code 10 when it has its finding again.
+
+    With --curve, from every choice of the run on so many random futures are tried: where the share of failing ones jumps, the race was lost.
+    """
+    from harness.explore import hunting, pages, tokens
 
     parsed = tokens.parse(token)
     found = [
@@ -140,7 +147,26 @@ def replay(
     print(f"found in {count} of {times}")
     if not count:
         return 0
-    return _tell(parsed, pytest_file)
+    code = _tell(parsed, pytest_file)
+    points = _show_curve(parsed, curve) if curve else []
+    if html is not None:
+        run = hunting.replay(parsed.scenario, parsed.defects, parsed.decisions, record=True)
+        html.write_text(pages.render(parsed, run, points), encoding="utf-8")
+        print(f"Written: {html}")
+    return code
+
+
+def _show_curve(token: "tokens.Token", futures: int) -> "list[causality.Point]":
+    from harness.explore import causality
+
+    points = []
+    for point in causality.curve(token, futures=futures, seed=1):
+        points.append(point)
+        print(
+            f"{point.choice:5} {point.failing:6.0%} {'#' * round(40 * point.failing)}", flush=True
+        )
+    print(f"the race was lost at choice {causality.steepest(points).choice}")
+    return points
 
 
 def _tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:

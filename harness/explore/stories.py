@@ -19,6 +19,11 @@ def tell(moments: Sequence[exploring.Moment], names: Names, finding: str) -> lis
     return [*sentences, f"therefore {finding}"]
 
 
+def is_told(moment: exploring.Moment) -> bool:
+    """Whether the story has a sentence for it."""
+    return moment.name in _PHRASES
+
+
 def _named(fields: Fields, names: Names) -> dict[str, str]:
     found = {key: names.get(str(value), str(value)) for key, value in fields.items()}
     found["device"] = found.get("device", "").rpartition("/")[2]
@@ -62,6 +67,7 @@ _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
     "pre-bind.conflict": lambda f: f"meets a conflict when it writes {f['claim']}",
     "api.answer.lost": lambda f: f"gets no answer to {f['method']} {f['path']}, though it was done",
     "bind.failed": lambda f: f"gives up {f['pod']}: {f['reason']}",
+    "api.watch.broken": lambda f: f"loses its watch of {f['resource']}",
     "unreserve.started": lambda f: f"undoes what was planned for {f['claim']}",
     "bind.done": lambda f: f"has bound {f['pod']}",
 }

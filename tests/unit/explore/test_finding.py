@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness.explore import hunting, searching, stories, tokens, worlds
+from harness.explore import causality, hunting, pages, searching, stories, tokens, worlds
 from harness.subject import defects
 
 SMALLEST = "two-claims-one-device"
@@ -134,3 +134,18 @@ def test_a_broken_watch_is_resumed_or_listed_again(choice: int) -> None:
         )
         assert again.finding is None
     assert broken > 3
+
+
+def test_the_causality_curve_rises_from_little_to_certainty() -> None:
+    wanted = hunt("gather-not-atomic", schedules=5000)
+    token = hunting.smallest(wanted, explored(wanted).findings[0][1])
+    points = list(causality.curve(token, futures=5, seed=1))
+    assert points[0].failing < 0.5
+    assert points[-1].failing == 1.0
+    jump = causality.steepest(points)
+    assert 0 < jump.choice <= points[-1].choice
+    run = hunting.replay(token.scenario, token.defects, token.decisions, record=True)
+    page = pages.render(token, run, points)
+    assert str(token) in page
+    assert "Where it was lost" in page
+    assert "http" not in page

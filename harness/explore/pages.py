@@ -1,0 +1,72 @@
+"""A found run as a page: its story, a lane for each task, and the causality curve. Self-contained, like every report."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from harness.explore import causality, exploring, stories, tokens
+from harness.report import drawing, rendering
+
+_LEFT = 190.0
+_LANE = 30.0
+_CURVE_HEIGHT = 110.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sentence:
+    """A line of the story."""
+
+    number: int
+    text: str
+
+
+def render(token: tokens.Token, run: exploring.Run, points: Sequence[causality.Point] = ()) -> str:
+    """The page."""
+    story = stories.tell(run.moments, run.names, run.finding or "nothing was found")
+    return (
+        rendering.templates()
+        .get_template("explored.html.j2")
+        .render(
+            token=str(token),
+            scenario=token.scenario,
+            defects=token.defects,
+            deviations=token.deviations,
+            finding=run.finding,
+            story=[Sentence(number, text) for number, text in enumerate(story, start=1)],
+            lanes=_lanes(run),
+            points=points,
+            curve=_curve(points) if points else "",
+            jump=causality.steepest(points) if len(points) > 1 else None,
+        )
+    )
+
+
+def _lanes(run: exploring.Run) -> str:
+    """Who did what when: the order is all there is, for time is virtual."""
+    told = [moment for moment in run.moments if stories.is_told(moment)]
+    tasks = list(dict.fromkeys(moment.task for moment in told))
+    across = drawing.Scale(0, len(told) + 1, _LEFT, drawing.WIDTH - 12.0)
+    body = []
+    for index, task in enumerate(tasks):
+        y = 16 + index * _LANE
+        body.append(drawing.label(0, y + 4, task, kind="lane"))
+        body.append(drawing.line(across.left, y, across.right, y, kind="grid"))
+    for number, moment in enumerate(told, start=1):
+        y = 16 + tasks.index(moment.task) * _LANE
+        body.append(drawing.dot(across(number), y, kind="stepA", title=f"{number}. {moment.name}"))
+        body.append(drawing.label(across(number), y - 7, number, kind="tick", anchor="middle"))
+    return drawing.svg(body, height=16 + len(tasks) * _LANE, title="The run, task by task")
+
+
+def _curve(points: Sequence[causality.Point]) -> str:
+    across = drawing.Scale(0, len(points) - 1, _LEFT, drawing.WIDTH - 12.0)
+    up = drawing.Scale(0, 1, _CURVE_HEIGHT, 8)
+    line = [(across(point.choice), up(point.failing)) for point in points]
+    body = [
+        drawing.area(line, floor=_CURVE_HEIGHT, kind="area"),
+        drawing.label(0, 18, "all futures fail", kind="lane"),
+        drawing.label(0, _CURVE_HEIGHT, "none does", kind="lane"),
+        *drawing.time_axis(across, y=_CURVE_HEIGHT + 2, unit=""),
+    ]
+    return drawing.svg(
+        body, height=_CURVE_HEIGHT + 26, title="How likely the failure is from each choice on"
+    )
