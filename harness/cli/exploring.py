@@ -27,7 +27,7 @@ def explore(
         list[str] | None,
         typer.Option("--defect", help="Switch a known defect on (may be repeated)."),
     ] = None,
-    strategy: Annotated[str, typer.Option(help="random, pct or exhaustive.")] = "random",
+    strategy: Annotated[str, typer.Option(help="pct, random or exhaustive.")] = "pct",
     schedules: Annotated[int | None, typer.Option(min=1, help="So many runs.")] = None,
     time_s: Annotated[
         float | None,

@@ -30,12 +30,12 @@ class _Branch:
     def __init__(self, prefix: Sequence[int], future: runtimes.Strategy) -> None:
         self._replay, self._left, self._future = strategies.Replay(prefix), len(prefix), future
 
-    def choose(self, options: int, *, preempts: bool) -> int:
+    def choose(self, options: int, *, preempts: bool, tasks: Sequence[int] = ()) -> int:
         """First the past, then the future."""
         if self._left:
             self._left -= 1
             return self._replay.choose(options, preempts=preempts)
-        return self._future.choose(options, preempts=preempts)
+        return self._future.choose(options, preempts=preempts, tasks=tasks)
 
 
 def curve(token: tokens.Token, *, futures: int, seed: int) -> Iterator[Point]:

@@ -70,6 +70,8 @@ def _run(world: worlds.World, runtime: runtimes.ControlledRuntime) -> str | None
     world.begin()
     try:
         waiting = runtime.run(explore=True)
+        if world.oracle.finding is None and world.go_on():
+            waiting = runtime.run(explore=True)
     except runtimes.TooLong as error:
         return f"livelock, or too large: {error}"
     return world.oracle.finding or _deadlock(waiting) or world.unfinished()

@@ -7,7 +7,7 @@ stands still while any task can run, and then jumps to the next timer.
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -31,10 +31,11 @@ class TooLong(Exception):  # noqa: N818 - an outcome of a run
 class Strategy(Protocol):
     """Decides."""
 
-    def choose(self, options: int, *, preempts: bool) -> int:
+    def choose(self, options: int, *, preempts: bool, tasks: Sequence[int] = ()) -> int:
         """A number below `options`; 0 is what happens when nobody interferes.
 
-        `preempts`: 0 lets the running task go on, any other number takes its turn away.
+        `preempts`: 0 lets the running task go on, any other number takes its turn away. `tasks`: the numbers of the tasks
+        to choose from, in the order of the options; empty when something else is to be decided.
         """
 
 
@@ -135,7 +136,8 @@ class ControlledRuntime:
             self._hub.switch()
         others = [task for task in self._tasks if task.ready and task is not self._current]
         if others:
-            choice = self._decide(len(others) + 1, preempts=True)
+            numbers = [self._current.number, *(task.number for task in others)]
+            choice = self._decide(len(numbers), preempts=True, tasks=numbers)
             if choice:
                 self._switch_to(others[choice - 1])
 
@@ -152,11 +154,11 @@ class ControlledRuntime:
         """A choice of another kind, of a fault for example; 0 is that nothing special happens."""
         return self._decide(options, preempts=False) if self._exploring else 0
 
-    def _decide(self, options: int, *, preempts: bool) -> int:
+    def _decide(self, options: int, *, preempts: bool, tasks: Sequence[int] = ()) -> int:
         self.choices += 1
         if self.choices > self._choices_max:
             self._fail(TooLong(f"more than {self._choices_max} choices"))
-        return self._strategy.choose(options, preempts=preempts)
+        return self._strategy.choose(options, preempts=preempts, tasks=tasks)
 
     def _fail(self, error: BaseException) -> None:
         """End the run with an error, from inside a task."""
@@ -209,7 +211,8 @@ class ControlledRuntime:
         self.choices += 1
         if self.choices > self._choices_max:
             raise TooLong(f"more than {self._choices_max} choices")
-        return ready[self._strategy.choose(len(ready), preempts=False)]
+        numbers = [task.number for task in ready]
+        return ready[self._strategy.choose(len(ready), preempts=False, tasks=numbers)]
 
     def _let_time_pass(self) -> bool:
         timers = [task.deadline_ns for task in self._tasks if task.deadline_ns is not None]

@@ -15,9 +15,9 @@ class Tape:
         self.options: list[int] = []
         self.preempts: list[bool] = []
 
-    def choose(self, options: int, *, preempts: bool) -> int:
+    def choose(self, options: int, *, preempts: bool, tasks: Sequence[int] = ()) -> int:
         """What the other one says."""
-        choice = self._inner.choose(options, preempts=preempts)
+        choice = self._inner.choose(options, preempts=preempts, tasks=tasks)
         self.decisions.append(choice)
         self.options.append(options)
         self.preempts.append(preempts)
@@ -30,31 +30,38 @@ class RandomWalk:
     def __init__(self, stream: random.Random, *, stay: float) -> None:
         self._stream, self._stay = stream, stay
 
-    def choose(self, options: int, *, preempts: bool) -> int:
+    def choose(self, options: int, *, preempts: bool, tasks: Sequence[int] = ()) -> int:
         """A random number."""
+        del tasks
         if preempts and self._stream.random() < self._stay:
             return 0
         return self._stream.randrange(options)
 
 
 class Pct:
-    """A few preemptions at random places, everything else as it comes (probabilistic concurrency testing).
+    """Random priorities, and a few places where the running task drops to the lowest one (probabilistic concurrency testing).
 
-    After Burckhardt et al., ASPLOS 2010, with preemptions instead of priorities: of a run with `length` choices, `depth - 1` are
-    interfered with. A bug that needs d ordering constraints is hit with probability of at least 1/(n·k^(d-1)) for n tasks and k choices.
+    After Burckhardt et al., ASPLOS 2010: a bug that needs d ordering constraints is hit with a probability of at least
+    1/(n·k^(d-1)) for n tasks and k choices, of which `length` is a guess. A task of low priority waits for as long as any other can run,
+    which a random walk hardly ever achieves.
     """
 
     def __init__(self, stream: random.Random, *, depth: int, length: int) -> None:
         self._stream = stream
         self._places = {stream.randrange(max(length, 1)) for _ in range(depth - 1)}
+        self._priorities: dict[int, float] = {}
         self._count = 0
 
-    def choose(self, options: int, *, preempts: bool) -> int:
-        """0, but at the chosen places; the order of tasks that nobody preempted is random too."""
-        self._count += 1
-        if not preempts:
+    def choose(self, options: int, *, preempts: bool, tasks: Sequence[int] = ()) -> int:
+        """The option of the highest priority."""
+        if not tasks:
             return self._stream.randrange(options)
-        return self._stream.randrange(1, options) if self._count - 1 in self._places else 0
+        self._count += 1
+        for task in tasks:
+            self._priorities.setdefault(task, self._stream.random())
+        if preempts and self._count in self._places:
+            self._priorities[tasks[0]] = -float(self._count)
+        return max(range(options), key=lambda option: self._priorities[tasks[option]])
 
 
 class Replay:
@@ -66,9 +73,9 @@ class Replay:
         self.diverged = False
         """Whether a decision did not fit: the token is of another scenario or version."""
 
-    def choose(self, options: int, *, preempts: bool) -> int:
+    def choose(self, options: int, *, preempts: bool, tasks: Sequence[int] = ()) -> int:
         """The next decision."""
-        del preempts
+        del preempts, tasks
         index, self._count = self._count, self._count + 1
         choice = self._decisions[index] if index < len(self._decisions) else 0
         if choice >= options:

@@ -31,6 +31,10 @@ class Spec:
     binders: int = 2
     late_pods: int = 0
     """Of the pods, so many are created when the first claim is allocated, and not at the beginning."""
+    reallocates: bool = False
+    """Another writer takes the first claim's device away and gives it the last one, in two writes; the late pods come when all is at rest."""
+    fails_over: bool = False
+    """After the first write of a binding the scheduler is told to stop, the late pods come, and another scheduler takes over."""
     users: int = 0
     """Users who each create a pod with a claim template, wait until it runs, delete it, and wait until it is gone; with
     claim controller and kubelet in the world."""
@@ -39,15 +43,21 @@ class Spec:
     breaks_max: int = 0
     """Watches that may break, and be resumed or told 410."""
     losses_max: int = 0
-    """Answers that may be lost after their commit. The correct subject is not up to it, as upstream (hypothesis H1): a finding, not a control."""
+    """Answers that may be lost after their commit."""
+    is_known_to_fail: bool = False
+    """The correct subject is not up to this world, as upstream (hypotheses H1 to H3): what is found there is a finding, not a mistake of the explorer."""
 
 
 SPECS = {
     "two-claims-one-device": Spec(claims=2, devices=1),
     "pod-arrives-during-binding": Spec(claims=2, devices=1, late_pods=1),
-    "answer-lost": Spec(claims=2, devices=1, losses_max=1),
+    "answer-lost": Spec(claims=2, devices=1, losses_max=1, is_known_to_fail=True),
     "watch-breaks": Spec(claims=2, devices=1, late_pods=1, breaks_max=1),
     "two-users-one-device": Spec(claims=0, devices=1, users=2, rounds=2),
+    "reallocated-unseen": Spec(
+        claims=2, devices=2, late_pods=1, breaks_max=1, reallocates=True, is_known_to_fail=True
+    ),
+    "failover": Spec(claims=2, devices=1, late_pods=1, fails_over=True, is_known_to_fail=True),
     "four-claims-two-devices": Spec(claims=4, devices=2, binders=3),
     "four-claims-four-devices": Spec(claims=4, devices=4, binders=3),
 }
@@ -70,16 +80,18 @@ class World:
         )
         self._fill()
         self._users = users.Users(server, self._store, rounds=spec.rounds)
-        self.scheduler = schedulers.Scheduler(
-            apis.Api(server),
-            schedulers.Options(
-                scheduler_name=SCHEDULER,
-                binders=spec.binders,
-                backoff_initial_s=0.1,
-                backoff_max_s=0.1,
-            ),
-            defects.parts(chosen_defects),
+        self._api = apis.Api(server)
+        self._parts = defects.parts(chosen_defects)
+        self.scheduler = self._new_scheduler()
+
+    def _new_scheduler(self) -> schedulers.Scheduler:
+        options = schedulers.Options(
+            scheduler_name=SCHEDULER,
+            binders=self._spec.binders,
+            backoff_initial_s=0.1,
+            backoff_max_s=0.1,
         )
+        return schedulers.Scheduler(self._api, options, self._parts)
 
     def start(self) -> None:
         """Start everything and let it come to rest; nothing is chosen yet."""
@@ -96,22 +108,52 @@ class World:
             self._create_pod(index)
         for number in range(self._spec.users):
             self._users.spawn(number + 1)
-        if self._spec.late_pods:
-            self._late = list(range(early, self._spec.claims))
-            self._store.listen(self._on_commit)
+        self._late = list(range(early, self._spec.claims))
+        self._written, self._allocated = (
+            concurrency.Event("written"),
+            concurrency.Event("allocated"),
+        )
+        if self._spec.fails_over:
+            concurrency.spawn("failover", self._fail_over)
+        if self._spec.reallocates:
+            concurrency.spawn("other-writer", self._reallocate)
+        self._store.listen(self._on_commit)
 
-    def _create_pod(self, index: int) -> None:
-        self._store.create(resources.PODS, NAMESPACE, _pod(index))
+    def go_on(self) -> bool:
+        """All is at rest: create the pods that are still to come; False when there are none."""
+        late, self._late = self._late, []
+        for index in late:
+            self._create_pod(index, prefix="late-")  # first in every list: it is tried first
+        return bool(late)
+
+    def _fail_over(self) -> None:
+        """As when a leader loses its lease: it takes no new pod, what it has begun goes on, and the next one starts from a list."""
+        self._written.wait()
+        self.scheduler.stop()
+        self.go_on()
+        self._new_scheduler().start()
+
+    def _reallocate(self) -> None:
+        """Take the device of the first claim away and give it the last one, as another scheduler might."""
+        self._allocated.wait()
+        claim = self._api.get(apis.CLAIMS, "claim-1", namespace=NAMESPACE)
+        results = claim["status"]["allocation"]["devices"]["results"]
+        freed = self._api.update_status(apis.CLAIMS, {**claim, "status": {}})
+        last = [{**results[0], "device": f"device-{self._spec.devices - 1}"}]
+        status = {"allocation": {"devices": {"results": last}}}
+        self._api.update_status(apis.CLAIMS, {**freed, "status": status})
+
+    def _create_pod(self, index: int, *, prefix: str = "") -> None:
+        self._store.create(resources.PODS, NAMESPACE, _pod(index, prefix))
 
     def _on_commit(self, commit: watching.Commit) -> None:
-        if (
-            self._late
-            and commit.resource is resources.CLAIMS
-            and b'"allocation"' in commit.object.data
-        ):
-            late, self._late = self._late, []
-            for index in late:
-                self._create_pod(index)
+        if commit.resource is not resources.CLAIMS or commit.type == "ADDED":
+            return
+        self._written.set()
+        if b'"allocation"' in commit.object.data:
+            self._allocated.set()
+            if not (self._spec.reallocates or self._spec.fails_over):
+                self.go_on()
 
     def unfinished(self) -> str | None:
         """Nothing moves any more: every device must have its pod, and every user be done, unless answers were lost."""
@@ -120,7 +162,7 @@ class World:
         pods = watching.Selection(resource=resources.PODS, namespace=NAMESPACE)
         bound = sum("nodeName" in pod.document()["spec"] for pod in self._store.select(pods))
         expected = min(self._spec.claims, self._spec.devices)
-        if bound >= expected or self._spec.losses_max:
+        if bound >= expected or self._spec.is_known_to_fail:
             return None
         return f"stuck: {bound} pods are bound, expected {expected}"
 
@@ -177,11 +219,11 @@ def _claim(index: int) -> Object:
     }
 
 
-def _pod(index: int) -> Object:
+def _pod(index: int, prefix: str) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": f"pod-{index + 1}"},
+        "metadata": {"name": f"{prefix}pod-{index + 1}"},
         "spec": {
             "schedulerName": SCHEDULER,
             "containers": [{"name": "work", "image": "none"}],
