@@ -56,7 +56,12 @@ def explore(
 
     if list_scenarios:
         for name, spec in worlds.SPECS.items():
-            print(f"{name}\t{spec}")
+            note = (
+                " (the correct subject is known not to be up to it)"
+                if spec.is_known_to_fail
+                else ""
+            )
+            print(f"{name:<28}{spec.title}{note}")
         return 0
     if scenario not in worlds.SPECS:
         raise errors.ScenarioError(

@@ -67,7 +67,7 @@ def parse(text: str) -> Token:
 
 def fingerprint(scenario: str) -> str:
     """Of what the scenario looks like now."""
-    described = repr(worlds.SPECS[scenario]).encode()
+    described = repr(dataclasses.replace(worlds.SPECS[scenario], title="")).encode()
     return hashlib.sha256(described).hexdigest()[: 2 * _FINGERPRINT_BYTES]
 
 

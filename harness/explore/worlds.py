@@ -24,6 +24,8 @@ SYNC_MAX_NS = 1_000_000_000
 class Spec:
     """A world; small, because every interleaving of it counts."""
 
+    title: str
+    """One line for people."""
     claims: int
     """Each with a pod of its own."""
     devices: int
@@ -49,17 +51,61 @@ class Spec:
 
 
 SPECS = {
-    "two-claims-one-device": Spec(claims=2, devices=1),
-    "pod-arrives-during-binding": Spec(claims=2, devices=1, late_pods=1),
-    "answer-lost": Spec(claims=2, devices=1, losses_max=1, is_known_to_fail=True),
-    "watch-breaks": Spec(claims=2, devices=1, late_pods=1, breaks_max=1),
-    "two-users-one-device": Spec(claims=0, devices=1, users=2, rounds=2),
-    "reallocated-unseen": Spec(
-        claims=2, devices=2, late_pods=1, breaks_max=1, reallocates=True, is_known_to_fail=True
+    "two-claims-one-device": Spec(
+        title="two pods at once, one of them must wait",
+        claims=2,
+        devices=1,
     ),
-    "failover": Spec(claims=2, devices=1, late_pods=1, fails_over=True, is_known_to_fail=True),
-    "four-claims-two-devices": Spec(claims=4, devices=2, binders=3),
-    "four-claims-four-devices": Spec(claims=4, devices=4, binders=3),
+    "pod-arrives-during-binding": Spec(
+        title="a second pod comes when the first claim is written",
+        claims=2,
+        devices=1,
+        late_pods=1,
+    ),
+    "four-claims-two-devices": Spec(
+        title="four pods at once, two of them must wait", claims=4, devices=2, binders=3
+    ),
+    "four-claims-four-devices": Spec(
+        title="four pods at once, a device for each", claims=4, devices=4, binders=3
+    ),
+    "two-users-one-device": Spec(
+        title="two users create, run and delete pods in turn, with claim controller and kubelet",
+        claims=0,
+        devices=1,
+        users=2,
+        rounds=2,
+    ),
+    "watch-breaks": Spec(
+        title="a watch breaks, and is resumed or told 410",
+        claims=2,
+        devices=1,
+        late_pods=1,
+        breaks_max=1,
+    ),
+    "answer-lost": Spec(
+        title="H1: the answer to a write is lost after its commit",
+        claims=2,
+        devices=1,
+        losses_max=1,
+        is_known_to_fail=True,
+    ),
+    "reallocated-unseen": Spec(
+        title="H2: another writer changes an allocation while the watch is broken",
+        claims=2,
+        devices=2,
+        late_pods=1,
+        breaks_max=1,
+        reallocates=True,
+        is_known_to_fail=True,
+    ),
+    "failover": Spec(
+        title="H3: another scheduler takes over while a binding of the first is under way",
+        claims=2,
+        devices=1,
+        late_pods=1,
+        fails_over=True,
+        is_known_to_fail=True,
+    ),
 }
 """By name; part of every token."""
 
