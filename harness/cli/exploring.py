@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from harness.explore import causality, hunting, tokens
+    from harness.explore import causality, exploring, hunting, tokens
 
 _PANEL = "Hunting"
 _PROGRESS_S = 0.2
@@ -115,7 +115,7 @@ def _show(hunt: "hunting.Hunt", progress: "hunting.Progress") -> int:
         covered = (
             f"; every run of at most {hunt.deviations_max} deviations was made"
             if progress.is_complete
-            else ""
+            else "; the bound was not exhausted" * (hunt.strategy == hunting.EXHAUSTIVE)
         )
         print(f"nothing found: {what}{covered}")
         return 0
@@ -133,6 +133,12 @@ def replay(
         typer.Option("--pytest", help="Write a test file that makes the run again."),
     ] = None,
     curve: Annotated[int, typer.Option(min=0, help="Futures to try from each choice on.")] = 0,
+    save: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "--save", help="Write it as a run directory, to be judged and reported like any run."
+        ),
+    ] = None,
     html: Annotated[
         pathlib.Path | None, typer.Option("--html", help="Write the story as a page.")
     ] = None,
@@ -154,11 +160,26 @@ def replay(
         return 0
     code = _tell(parsed, pytest_file)
     points = _show_curve(parsed, curve) if curve else []
+    run = hunting.replay(parsed.scenario, parsed.defects, parsed.decisions, record=True)
+    if save is not None:
+        _save(save, parsed, run)
     if html is not None:
-        run = hunting.replay(parsed.scenario, parsed.defects, parsed.decisions, record=True)
         html.write_text(pages.render(parsed, run, points), encoding="utf-8")
         print(f"Written: {html}")
     return code
+
+
+def _save(path: pathlib.Path, token: "tokens.Token", run: "exploring.Run") -> None:
+    from harness.checks import judging
+    from harness.cli import displaying
+    from harness.explore import saving
+    from harness.report import rendering
+
+    directory = saving.save(path, token, run)
+    judgement = judging.judge(directory)
+    judging.write(directory, judgement)
+    rendering.render(directory)
+    displaying.show(judgement, directory)
 
 
 def _show_curve(token: "tokens.Token", futures: int) -> "list[causality.Point]":

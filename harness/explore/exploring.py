@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from harness import concurrency
+from harness.apiserver import watching
 from harness.explore import runtimes, strategies, worlds
 
 
@@ -29,6 +30,8 @@ class Run:
     """Empty unless asked for."""
     names: dict[str, str]
     """uid -> name, for the moments."""
+    commits: list[tuple[int, watching.Commit]]
+    """Every commit with the number of moments before it; empty unless asked for."""
 
 
 def explore_once(
@@ -41,6 +44,7 @@ def explore_once(
     """Make a world and run it under the strategy to its end, or to the first finding."""
     tape = strategies.Tape(strategy)
     moments: list[Moment] = []
+    commits: list[tuple[int, watching.Commit]] = []
 
     def on_step(task: str, name: str, fields: concurrency.StepFields) -> None:
         moments.append(Moment(task, name, dict(fields)))
@@ -49,8 +53,11 @@ def explore_once(
     with concurrency.install(runtime):
         world = worlds.World(spec, runtime, chosen_defects=defects)
         try:
+            if record:
+                world.listen(lambda commit: commits.append((len(moments), commit)))
             world.start()
             moments.clear()
+            commits[:] = [(0, commit) for _, commit in commits]
             finding = _run(world, runtime)
             names = world.names() if record else {}
         finally:
@@ -62,6 +69,7 @@ def explore_once(
         preempts=tape.preempts,
         moments=moments,
         names=names,
+        commits=commits,
     )
 
 

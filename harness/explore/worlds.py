@@ -2,7 +2,7 @@
 
 import dataclasses
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness import concurrency
@@ -124,6 +124,8 @@ class World:
         server = servers.LocalServer(
             self._store, runtime, losses_max=spec.losses_max, breaks_max=spec.breaks_max
         )
+        self._filled: list[watching.Commit] = []
+        self._store.listen(self._filled.append)
         self._fill()
         self._users = users.Users(server, self._store, rounds=spec.rounds)
         self._api = apis.Api(server)
@@ -164,6 +166,12 @@ class World:
         if self._spec.reallocates:
             concurrency.spawn("other-writer", self._reallocate)
         self._store.listen(self._on_commit)
+
+    def listen(self, listener: Callable[[watching.Commit], None]) -> None:
+        """Be told of every commit, also of those that made the world."""
+        for commit in self._filled:
+            listener(commit)
+        self._store.listen(listener)
 
     def go_on(self) -> bool:
         """All is at rest: create the pods that are still to come; False when there are none."""

@@ -110,6 +110,9 @@ def _phases(source: evidence.Evidence) -> list[tuple[str, str, str]]:
 def _commands(source: evidence.Evidence) -> list[str]:
     """Copy and paste: the run again, its judgement again."""
     plan = source.history.plan
+    token = plan.settings.get("token")
+    if token:  # an explored run
+        return [shlex.join(["flake-hunt", "replay", token]), "flake-hunt check RUN_DIR"]
     run = ["flake-hunt", "run", plan.scenario, "--seed", str(plan.seed)]
     for defect in plan.defects:
         run += ["--defect", defect]

@@ -1,5 +1,6 @@
 """Exploring the scheduler: every known defect is found, and the correct code is left alone."""
 
+import pathlib
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -7,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from harness.checks import judging, verdicts
 from harness.client import informers
-from harness.explore import causality, hunting, pages, searching, stories, tokens, worlds
+from harness.explore import causality, hunting, pages, saving, searching, stories, tokens, worlds
+from harness.report import rendering
 from harness.subject import assume_caches, defects, schedulers
 
 SMALLEST = "two-claims-one-device"
@@ -182,3 +185,27 @@ def test_a_handler_that_assumes_is_a_deadlock_and_named(monkeypatch: pytest.Monk
     assert run.finding is not None
     assert run.finding.startswith("deadlock: ")
     assert "waits for condition assume-cache" in run.finding
+
+
+def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:
+    wanted = hunt("gather-not-atomic", schedules=5000)
+    token = hunting.smallest(wanted, explored(wanted).findings[0][1])
+    run = hunting.replay(token.scenario, token.defects, token.decisions, record=True)
+    directory = saving.save(tmp_path / "run", token, run)
+    judgement = judging.judge(directory)
+    assert judgement.verdict is verdicts.Verdict.INVALID
+    assert [item.name for item in judgement.certificate if not item.ok] == []
+    (violation,) = judgement.checks[0].violations
+    assert {holder.name for holder in violation.holders} == {"claim-1", "claim-2"}
+    judging.write(directory, judgement)
+    rendering.render(directory)
+    page = directory.report.read_text()
+    assert f"flake-hunt replay {token}" in page
+    assert "it saw the device in neither" in page
+
+
+def test_a_saved_run_without_a_finding_is_valid(tmp_path: pathlib.Path) -> None:
+    token = tokens.Token(scenario=SMALLEST, defects=(), decisions=())
+    run = hunting.replay(SMALLEST, (), (), record=True)
+    directory = saving.save(tmp_path / "run", token, run)
+    assert judging.judge(directory).verdict is verdicts.Verdict.VALID

@@ -1,0 +1,124 @@
+"""Writes an explored run as a run directory, so that the same judges and the same report serve it.
+
+The observations are the store's commits themselves, so nothing can have been missed. Virtual time hardly passes; the moments are numbered
+through instead, a millisecond each, so that pictures have room.
+"""
+
+import pathlib
+import secrets
+from collections.abc import Sequence
+
+import msgspec
+
+from harness import clocks
+from harness.apiserver import watching
+from harness.explore import exploring, tokens, worlds
+from harness.history import directories, plans, records
+
+RESOURCES = ["resourceclaims", "pods", "resourceslices"]
+_STEP_NS = 1_000_000
+
+
+def save(path: pathlib.Path, token: tokens.Token, run: exploring.Run) -> directories.RunDirectory:
+    """A new run directory of a recorded run; RunDirectoryError when there is one already."""
+    directory = directories.create(path)
+    run_id = secrets.token_hex(4)
+    directory.scenario.write_text(f"# explored: {token}\n")
+    plans.write(directory.plan, _plan(token, run_id))
+    _write_processes(directory, run_id, run)
+    _write_observations(directory, run_id, run)
+    _write_steps(directory, run_id, run)
+    return directory
+
+
+def _plan(token: tokens.Token, run_id: str) -> plans.Plan:
+    return plans.Plan(
+        run_id=run_id,
+        scenario=token.scenario,
+        seed=0,
+        subject="python, explored",
+        defects=list(token.defects),
+        cluster="none: the store itself",
+        namespace="default",
+        boot_id=clocks.boot_id(),
+        created_wall_ns=clocks.wall_ns(),
+        until_found=True,
+        requirements=plans.Requirements(allocations_min=1, pods_running_min=0),
+        expected_operations=[],
+        expected_steps=["scheduler"],
+        resources=RESOURCES,
+        settings={"token": str(token), "world": repr(worlds.SPECS[token.scenario])},
+        versions={},
+    )
+
+
+def _write_processes(directory: directories.RunDirectory, run_id: str, run: exploring.Run) -> None:
+    writer = records.Writer(directory.processes, process="explore", run_id=run_id)
+    writer.write(records.Phase(name="explored", ts_ns=0, detail=run.finding or "nothing found"))
+    writer.write(records.Phase(name="ended", ts_ns=len(run.moments) * _STEP_NS))
+    writer.close()
+
+
+def _write_observations(
+    directory: directories.RunDirectory, run_id: str, run: exploring.Run
+) -> None:
+    writer = records.Writer(directory.observations, process="recorder", run_id=run_id)
+    for resource in RESOURCES:
+        writer.write(_listed(resource, "first", 0, 0))
+    for moment, commit in run.commits:
+        if commit.resource.plural in RESOURCES:
+            writer.write(_observation(commit, commit.type, moment * _STEP_NS))
+    for resource in RESOURCES:
+        _write_final_list(writer, resource, run.commits)
+    writer.close()
+
+
+def _write_final_list(
+    writer: records.Writer, resource: str, commits: Sequence[tuple[int, watching.Commit]]
+) -> None:
+    last: dict[str, watching.Commit] = {}
+    for _, commit in commits:
+        if commit.resource.plural == resource:
+            last[commit.object.uid] = commit
+    live = [commit for commit in last.values() if commit.type != "DELETED"]
+    version = commits[-1][1].object.resource_version if commits else 0
+    writer.write(_listed(resource, "final", version, len(live)))
+    for commit in live:
+        writer.write(_observation(commit, "FINAL", 0))
+
+
+def _listed(resource: str, purpose: str, version: int, count: int) -> records.Listed:
+    document = {
+        "resource": resource,
+        "purpose": purpose,
+        "resource_version": version,
+        "count": count,
+        "ts_ns": 0,
+        "record": "listed",
+    }
+    return msgspec.convert(document, records.Listed)
+
+
+def _observation(commit: watching.Commit, kind: str, ts_ns: int) -> records.Observation:
+    return records.Observation(
+        resource=commit.resource.plural,
+        type=kind,  # type: ignore[arg-type]
+        resource_version=commit.object.resource_version,
+        ts_ns=ts_ns,
+        object=msgspec.Raw(commit.object.data),
+    )
+
+
+def _write_steps(directory: directories.RunDirectory, run_id: str, run: exploring.Run) -> None:
+    writer = records.Writer(directory.steps("scheduler"), process="scheduler", run_id=run_id)
+    for number, moment in enumerate(run.moments):
+        writer.write(
+            records.Step(
+                seq=number,
+                ts_ns=number * _STEP_NS,
+                thread=moment.task,
+                name=moment.name,
+                fields=moment.fields,
+            )
+        )
+    writer.close()
