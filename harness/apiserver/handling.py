@@ -1,4 +1,4 @@
-"""From a request to an answer: every verb but watch, which never ends and is served by `serving`."""
+"""From a request to an answer: every verb but watch, which never ends and is served by `streaming`."""
 
 import base64
 import binascii

@@ -17,7 +17,7 @@ import signal
 import tempfile
 
 from harness import clocks, errors, processes
-from harness.apiserver import certificates, serving
+from harness.apiserver import certificates, connections, serving
 from harness.apiserver import store as stores
 
 BACKLOG = 1024
@@ -71,7 +71,7 @@ async def _serve(options: Options) -> None:
     await stopped.wait()
     plain.close()
     tls.close()
-    serving.abort_all(server.connections)
+    connections.abort_all(server.connections)
 
 
 async def _listen(
@@ -85,7 +85,7 @@ async def _listen(
     context = identity.context() if identity else None
     try:
         return await loop.create_server(
-            lambda: serving.Connection(server), host, port, ssl=context, backlog=BACKLOG
+            lambda: connections.Connection(server), host, port, ssl=context, backlog=BACKLOG
         )
     except OSError as error:
         raise errors.ClusterError(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import serving, statuses
+from harness.apiserver import connections, serving, statuses
 from harness.apiserver import store as stores
 
 TOKEN = "secret-of-the-tests"
@@ -77,13 +77,13 @@ class LiveServer:
         self.store = stores.Store(now=ticking(), stream=random.Random(1))
         self.server = serving.Server(self.store, token=TOKEN, now=ticking(), coin=self._coin)
         listener = await self._loop.create_server(
-            lambda: serving.Connection(self.server), "127.0.0.1", 0
+            lambda: connections.Connection(self.server), "127.0.0.1", 0
         )
         self.port = listener.sockets[0].getsockname()[1]
         self._ready.set()
         await self._stopped.wait()
         listener.close()
-        serving.abort_all(self.server.connections)
+        connections.abort_all(self.server.connections)
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stopped.set)

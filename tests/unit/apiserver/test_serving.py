@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver import resources, serving
+from harness.apiserver import connections, resources, serving, streaming
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -134,7 +134,7 @@ def test_refusals(
 
 
 def test_a_body_that_is_too_large_ends_the_connection(live: Any) -> None:
-    size = serving.BODY_BYTES_MAX + 1
+    size = connections.BODY_BYTES_MAX + 1
     head = b"POST %b HTTP/1.1\r\n%bContent-Length: %d\r\n\r\n" % (
         CONFIGMAPS.encode(),
         HEADERS,
@@ -151,7 +151,7 @@ def test_headers_that_are_too_large_end_the_connection(live: Any) -> None:
     with live.connect() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n")
         name, value = b"X-Filler", b"x" * 1000
-        count = serving.HEADER_BYTES_MAX // len(name + value) + 1
+        count = connections.HEADER_BYTES_MAX // len(name + value) + 1
         connection.sendall(b"%b: %b\r\n" % (name, value) * count)
         connection.sendall(b"X")  # a header counts when the next one begins
         assert read_all(connection).startswith(b"HTTP/1.1 431 ")
@@ -430,7 +430,7 @@ def test_a_watch_that_cannot_be_resumed_says_410(live: Any) -> None:
 
 
 def test_bookmarks_bring_the_version_forward(live: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "BOOKMARK_INTERVAL_S", 0.05)
+    monkeypatch.setattr(streaming, "BOOKMARK_INTERVAL_S", 0.05)
     query = "watch=true&allowWatchBookmarks=true&resourceVersion=1"
     with live.watching(f"{CONFIGMAPS}?{query}") as events:
         live.call("POST", "/api/v1/namespaces/default/secrets", config("noise"))
@@ -475,7 +475,7 @@ def test_a_watch_of_tables(live: Any) -> None:
 def test_a_watcher_that_does_not_read_is_dropped(
     live: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "UNREAD_BYTES_MAX", 256 * 1024)
+    monkeypatch.setattr(connections, "UNREAD_BYTES_MAX", 256 * 1024)
     with live.connect() as slow, live.watching(f"{CONFIGMAPS}?watch=true") as events:
         slow.sendall(raw("GET", f"{CONFIGMAPS}?watch=true"))
         clocks.wait_until(
