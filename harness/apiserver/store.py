@@ -39,21 +39,54 @@ class Store:
         now: Callable[[], str],
         stream: random.Random,
         watch_history: int = WATCH_HISTORY_DEFAULT,
+        past: watching.Past | None = None,
+        listeners: Iterable[Listener] = (),
     ) -> None:
+        """A store that goes on from a past; without one, a fresh one whose first commits the listeners see as well."""
         self._now = now
         self._stream = stream
         self._tables: dict[resources.ResourceType, dict[Key, storing.Stored]] = {
             table_of(item): {} for item in resources.ALL
         }
-        self._history = watching.History(watch_history)
-        self._listeners: list[Listener] = []
+        self._history = watching.History(watch_history, floor=past.version if past else 0)
+        self._listeners: list[Listener] = list(listeners)
         self._garbage: collections.deque[tuple[resources.ResourceType, Key]] = collections.deque()
         self._dependents: dict[str, set[tuple[resources.ResourceType, Key]]] = {}
         self._uids: set[str] = set()
         self.resource_version = 0
         """The version of the newest commit."""
+        if past is not None:
+            self._restore(past)
+        else:
+            self._create_initial_objects()
+
+    def _create_initial_objects(self) -> None:
         for name in _INITIAL_NAMESPACES:
             self.create(resources.NAMESPACES, "", {"metadata": {"name": name}})
+
+    def _restore(self, past: watching.Past) -> None:
+        """Take over a past, without telling anybody; what it left undone is garbage to collect."""
+        self.resource_version = past.version
+        for resource, stored in past.objects:
+            self._keep(
+                watching.Commit(resource=resource, type="ADDED", object=stored, previous=None)
+            )
+        for change in past.changes:
+            previous = self._tables[change.resource].get(
+                (change.object.namespace, change.object.name)
+            )
+            commit = watching.Commit(
+                resource=change.resource,
+                type=change.type,
+                object=change.object,
+                previous=previous,
+            )
+            self.resource_version = change.object.resource_version
+            self._keep(commit)
+            self._history.append(commit)
+        for key, namespace in self._tables[resources.NAMESPACES].items():
+            if namespace.deleting:
+                self._garbage.append((resources.NAMESPACES, key))
 
     # -------------------------------------------------------------- reading
 
@@ -457,16 +490,22 @@ class Store:
     ) -> None:
         resource = table_of(resource)
         self.resource_version = stored.resource_version
-        key = (stored.namespace, stored.name)
-        if kind == "DELETED":
-            del self._tables[resource][key]
-        else:
-            self._tables[resource][key] = stored
-        self._track_owners(resource, key, stored, old, gone=kind == "DELETED")
         commit = watching.Commit(resource=resource, type=kind, object=stored, previous=old)
+        self._keep(commit)
         self._history.append(commit)
         for listener in self._listeners:
             listener(commit)
+
+    def _keep(self, commit: watching.Commit) -> None:
+        """Have the tables say what the commit says."""
+        resource, stored = commit.resource, commit.object
+        key = (stored.namespace, stored.name)
+        gone = commit.type == "DELETED"
+        if gone:
+            del self._tables[resource][key]
+        else:
+            self._tables[resource][key] = stored
+        self._track_owners(resource, key, stored, commit.previous, gone=gone)
 
     def _track_owners(
         self,

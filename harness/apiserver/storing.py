@@ -42,6 +42,42 @@ def decode(data: bytes) -> Any:
     return _decoder.decode(data)
 
 
+class _Owner(msgspec.Struct):
+    uid: str
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    name: str
+    uid: str
+    resource_version: str
+    namespace: str = ""
+    labels: dict[str, str] | None = None
+    owner_references: list[_Owner] | None = None
+    deletion_timestamp: str | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta
+
+
+_object_decoder = msgspec.json.Decoder(_Object)
+
+
+def revive(data: bytes) -> Stored:
+    """What `store` made of a document, from its bytes alone; msgspec.DecodeError when they are no object's."""
+    meta = _object_decoder.decode(data).metadata
+    return Stored(
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        resource_version=int(meta.resource_version),
+        labels=tuple((meta.labels or {}).items()),
+        owners=tuple([owner.uid for owner in meta.owner_references or ()]),
+        deleting=meta.deletion_timestamp is not None,
+        data=data,
+    )
+
+
 def store(document: Document, resource_version: int) -> Stored:
     """A document as an object of the store at this version; metadata.resourceVersion is set."""
     meta = document["metadata"]

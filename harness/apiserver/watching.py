@@ -2,7 +2,7 @@
 
 import collections
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import msgspec
@@ -12,7 +12,7 @@ from harness.apiserver import resources, selectors, statuses, storing
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
-class Commit(msgspec.Struct, frozen=True, kw_only=True):
+class Commit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One commit: what became of one object."""
 
     resource: resources.ResourceType
@@ -22,11 +22,30 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     previous: storing.Stored | None
 
 
+class Change(msgspec.Struct, frozen=True, gc=False):
+    """A commit as it is kept on disk: what the object was before follows from the commits before."""
+
+    resource: resources.ResourceType
+    type: EventType
+    object: storing.Stored
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What a store was, from which it goes on: its objects at one version, and the commits since."""
+
+    version: int
+    objects: Iterable[tuple[resources.ResourceType, storing.Stored]]
+    changes: Iterable[Change]
+
+
 class History:
     """The newest commits of each resource, at most `limit` of each."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, floor: int = 0) -> None:
+        """Nothing is known of the commits up to the version `floor`."""
         self._limit = limit
+        self._floor = floor
         self._commits: dict[resources.ResourceType, collections.deque[Commit]] = {}
         self._dropped: dict[resources.ResourceType, int] = {}
 
@@ -46,7 +65,7 @@ class History:
 
     def after(self, resource: resources.ResourceType, version: int) -> list[Commit]:
         """The commits after a version, oldest first; 410 when some of them are forgotten."""
-        dropped = self._dropped.get(resource, 0)
+        dropped = self._dropped.get(resource, self._floor)
         if version < dropped:
             raise statuses.expired(version, dropped)
         found: list[Commit] = []
