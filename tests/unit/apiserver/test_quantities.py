@@ -1,0 +1,104 @@
+"""Quantities: what is read, what it is worth, and how it is printed."""
+
+import decimal
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from harness.apiserver import quantities
+
+PRINTED = {
+    "0": "0",
+    "00": "0",
+    "-": "0",
+    "1": "1",
+    "+1": "+1",
+    "1Gi": "1Gi",
+    "8Gi": "8Gi",
+    "1024Mi": "1Gi",
+    "1025Mi": "1025Mi",
+    "512Ki": "512Ki",
+    "0.5Gi": "512Mi",
+    "0.5Ki": "512",
+    "0.3Ki": "307200m",
+    "1.5": "1500m",
+    "1.500": "1.500",
+    "0.5": "500m",
+    "1000": "1k",
+    "1000m": "1",
+    "100m": "100m",
+    "1e3": "1e3",
+    "1e4": "10e3",
+    "10e3": "10e3",
+    "1E": "1E",
+    "1000k": "1M",
+    "1500": "1500",
+    "0.1n": "1n",
+    "-0.1n": "-1n",
+    "16Ei": "9223372036854775807",
+}
+
+
+@pytest.mark.parametrize(("text", "printed"), PRINTED.items())
+def test_canonical_form(text: str, printed: str) -> None:
+    assert quantities.canonical(text) == printed
+
+
+def test_numbers_of_json_are_quantities() -> None:
+    assert [quantities.canonical(value) for value in (2, 0.5, 2000)] == ["2", "500m", "2k"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "must match the regular expression"),
+        ("lots", "must match the regular expression"),
+        ("1 Gi", "must match the regular expression"),
+        ("1.2.3", "must match the regular expression"),
+        ("k", "unable to parse numeric part"),
+        (".", "unable to parse numeric part"),
+        ("1KK", "unable to parse quantity's suffix"),
+        ("1e", "unable to parse quantity's suffix"),
+        ("1ki", "unable to parse quantity's suffix"),
+    ],
+)
+def test_what_is_no_quantity(text: str, why: str) -> None:
+    with pytest.raises(quantities.QuantityError, match=why):
+        quantities.parse(text)
+
+
+def test_order_ignores_how_a_quantity_is_written() -> None:
+    texts = ["1Ki", "1000", "1024", "1.1k", "900000m"]
+    ordered = sorted(texts, key=lambda text: quantities.parse(text).amount)
+    assert ordered == ["900000m", "1000", "1Ki", "1024", "1.1k"]
+
+
+def test_sums_are_written_as_the_first_is() -> None:
+    total = quantities.parse("1Gi").plus(quantities.parse("512Mi"))
+    assert total.text == "1536Mi"
+    assert quantities.parse("0").plus(quantities.parse("1Gi")).text == "1Gi"
+
+
+@pytest.mark.parametrize(("text", "whole"), [("1", 1), ("1m", 1), ("1500m", 2), ("-1500m", -2)])
+def test_integers_are_rounded_away_from_zero(text: str, whole: int) -> None:
+    assert quantities.parse(text).integer() == whole
+
+
+def test_resources_of_pods_are_rounded_up_to_thousandths() -> None:
+    assert quantities.canonical_resource("100u") == "1m"
+    assert quantities.canonical_resource("1Gi") == "1Gi"
+
+
+@hypothesis.given(
+    st.integers(-(10**15), 10**15),
+    st.sampled_from(["", "n", "u", "m", "k", "M", "Ki", "Mi", "Gi", "e3", "e-2"]),
+)
+def test_the_printed_form_is_worth_the_same_and_stays(number: int, suffix: str) -> None:
+    quantity = quantities.parse(f"{number}{suffix}")
+    again = quantities.parse(quantity.text)
+    capped = suffix.endswith("i") and quantity.amount == quantities.INT64_MAX
+    if suffix not in ("n", "u") and not capped:
+        assert again.amount == quantity.amount
+    assert again.text == quantity.text
+    assert isinstance(again.amount, decimal.Decimal)
