@@ -2,12 +2,14 @@
 
 import pathlib
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
 from harness import errors, seeds
+from harness.cluster import providers
 from harness.run import planning
-from harness.scenario import loading
+from harness.scenario import loading, profiles
 
 SCHEMA_VERSION = 1
 CONTROL_ATTEMPTS = 3
@@ -48,7 +50,8 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     reports: str
     """Where the run directories go."""
-    cluster: str
+    cluster: dict[str, Any]
+    """The cluster profile after overrides, as a plain document; each worker has a cluster of its own."""
     runs: list[PlannedRun]
 
 
@@ -59,14 +62,16 @@ def plan(
     repeat: int,
     repeat_controls: int,
     reports: pathlib.Path,
-    cluster: str = "embedded",
+    cluster: profiles.Profile | None = None,
     defects: Sequence[str] | None = None,
 ) -> CampaignPlan:
     """The runs of a campaign; ScenarioError or UsageError for what cannot be run.
 
-    `defects` None: those that the scenarios name as their controls.
+    `defects` None: those that the scenarios name as their controls. `cluster` None: embedded ones.
     """
     planning.check_defects(defects or ())
+    profile = cluster or profiles.load("embedded")
+    providers.of(profile).check()
     random = seeds.Seeds(seed)
     runs = [
         run
@@ -79,7 +84,10 @@ def plan(
         raise errors.UsageError("expected at least one run: raise --repeat or --repeat-controls")
     longest_first = sorted(runs, key=lambda run: (run.is_control, run.repetition))
     return CampaignPlan(
-        seed=seed, reports=str(reports.resolve()), cluster=cluster, runs=longest_first
+        seed=seed,
+        reports=str(reports.resolve()),
+        cluster=profile.model_dump(mode="json"),
+        runs=longest_first,
     )
 
 

@@ -15,11 +15,11 @@ import pytest
 from harness import errors
 from harness.campaign import planning, results
 from harness.checks import judging, verdicts
-from harness.cluster import providers
+from harness.cluster import contracts, providers
 from harness.history import directories
 from harness.run import planning as run_planning
 from harness.run import runs
-from harness.scenario import loading
+from harness.scenario import loading, profiles
 from harness.seeds import Seeds
 
 RESULT = "flake-hunt-result"
@@ -90,16 +90,17 @@ class RunItem(pytest.Item):
 
     def _make(self, attempt: int) -> tuple[directories.RunDirectory, judging.Judgement]:
         loaded = loading.load(self._run.scenario)
+        profile = profiles.restore(self._plan.cluster)
         seed = Seeds(self._run.seed).derive(attempt) if attempt else self._run.seed
         plan = run_planning.plan(
             loaded,
             seed=seed,
             defects=self._run.defects,
-            cluster=self._plan.cluster,
+            cluster=profile,
             until_found=self._run.is_control,
         )
         directory = runs.new_directory(plan, pathlib.Path(self._plan.reports))
-        cluster = _cluster_of(self.config, self._plan.cluster)
+        cluster = _cluster_of(self.config, profile, first_run=plan.run_id)
         return directory, runs.run(loaded, plan, directory, cluster=cluster)
 
     def _result(self, started: float, **fields: object) -> results.RunResult:
@@ -121,15 +122,23 @@ _CLUSTER = pytest.StashKey[providers.Cluster]()
 _FOLDER = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
 
 
-def _cluster_of(config: pytest.Config, provider: str) -> providers.Cluster:
-    """The cluster of this worker; a new one when it has none, or it has died."""
+def _cluster_of(
+    config: pytest.Config, profile: profiles.Profile, *, first_run: str
+) -> providers.Cluster:
+    """The cluster of this worker; a new one, which carries the run's id, when it has none, or it has died."""
     cluster = config.stash.get(_CLUSTER, None)
     if cluster is None or not cluster.is_alive():
         folder = config.stash[_FOLDER] = tempfile.TemporaryDirectory(prefix="flake-hunt-")
-        cluster = config.stash[_CLUSTER] = providers.up(
-            provider, name="campaign", directory=pathlib.Path(folder.name)
+        request = contracts.Request(
+            name=f"flake-hunt-{first_run}-{_worker(config)}", directory=pathlib.Path(folder.name)
         )
+        cluster = config.stash[_CLUSTER] = providers.up(profile, request)
     return cluster
+
+
+def _worker(config: pytest.Config) -> str:
+    """`gw0`, …"""
+    return str(getattr(config, "workerinput", {}).get("workerid", "main"))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from harness.cli import choosing
+
 _PANEL = "Hunting"
 
 
@@ -29,6 +31,11 @@ def hunt(
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once (default: cores).")] = None,
     seed: Annotated[int | None, typer.Option(help="All random numbers come from it.")] = None,
+    cluster: choosing.Cluster = "embedded",
+    cluster_set: choosing.ClusterSet = None,
+    binaries: choosing.Binaries = None,
+    context: choosing.Context = None,
+    i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     reports: Annotated[
         pathlib.Path, typer.Option("--reports", help="Run directories go below this folder.")
     ] = pathlib.Path("reports"),
@@ -44,6 +51,13 @@ def hunt(
     from harness.scenario import loading
 
     chosen = seeds.fresh() if seed is None else seed
+    profile = choosing.profile(
+        cluster,
+        overrides=cluster_set,
+        binaries=binaries,
+        context=context,
+        i_know_this_cluster=i_know_this_cluster,
+    )
     print(f"seed {chosen}", flush=True)
     plan = planning.plan(
         scenario or loading.shipped_names(),
@@ -51,6 +65,7 @@ def hunt(
         repeat=repeat,
         repeat_controls=repeat_controls,
         reports=reports,
+        cluster=profile,
         defects=defect or None,
     )
     folder = hunting.new_folder(reports, chosen)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from harness.cli import choosing
+
 _PANEL = "Hunting"
 Reports = Annotated[
     pathlib.Path, typer.Option("--reports", help="Run directories go below this folder.")
@@ -33,7 +35,11 @@ def run(
     until_found: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool, typer.Option("--until-found", help="End as soon as a double allocation shows.")
     ] = False,
-    cluster: Annotated[str, typer.Option(help="The provider of the cluster.")] = "embedded",
+    cluster: choosing.Cluster = "embedded",
+    cluster_set: choosing.ClusterSet = None,
+    binaries: choosing.Binaries = None,
+    context: choosing.Context = None,
+    i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     reports: Reports = pathlib.Path("reports"),
 ) -> int:
     """One run of a scenario on a cluster of its own, judged. Exit code 0 valid, 10 invalid, 20 unknown."""
@@ -44,8 +50,15 @@ def run(
 
     loaded = loading.load(scenario, overrides=override or ())
     chosen = seeds.fresh() if seed is None else seed
+    profile = choosing.profile(
+        cluster,
+        overrides=cluster_set,
+        binaries=binaries,
+        context=context,
+        i_know_this_cluster=i_know_this_cluster,
+    )
     plan = planning.plan(
-        loaded, seed=chosen, defects=defect or (), cluster=cluster, until_found=until_found
+        loaded, seed=chosen, defects=defect or (), cluster=profile, until_found=until_found
     )
     print(f"seed {chosen}", flush=True)
     directory = runs.new_directory(plan, reports)

@@ -1,9 +1,12 @@
 """The embedded cluster: Flake Hunt's own API server as a process on loopback."""
 
 import dataclasses
+import importlib.metadata
 import pathlib
 
 from harness import processes
+from harness.cluster import contracts
+from harness.scenario import profiles
 
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
@@ -19,15 +22,44 @@ class EmbeddedCluster:
     user_kubeconfig: pathlib.Path
     process: processes.Process
 
+    @property
+    def versions(self) -> dict[str, str]:
+        """The server comes with Flake Hunt and has its version."""
+        return {"flake-hunt apiserver": importlib.metadata.version("flake-hunt")}
+
+    @property
+    def pids(self) -> list[int]:
+        """Only the API server's."""
+        return [self.process.pid]
+
     def is_alive(self) -> bool:
         """Whether the process runs."""
         return self.process.poll() is None
+
+    def collect_logs(self, into: pathlib.Path) -> None:
+        """Its log lies in the cluster's folder from the beginning."""
 
     def down(self) -> None:
         """Stop the process."""
         self.process.stop(timeout_s=STOP_TIMEOUT_S)
         self.kubeconfig.unlink(missing_ok=True)
         self.user_kubeconfig.unlink(missing_ok=True)
+
+
+class Provider:
+    """Starts embedded clusters."""
+
+    capabilities = contracts.Capabilities(protobuf=False)
+
+    def __init__(self, profile: profiles.EmbeddedProfile) -> None:
+        self._profile = profile
+
+    def check(self) -> None:
+        """Everything that it needs is installed with Flake Hunt."""
+
+    def up(self, request: contracts.Request) -> EmbeddedCluster:
+        """Start the server and wait until it answers."""
+        return start(request.name, request.directory, with_parent=not request.stays)
 
 
 def up(name: str, directory: pathlib.Path) -> EmbeddedCluster:

@@ -31,7 +31,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """`python` (ours), later others."""
     defects: list[str]
     cluster: str
-    """The provider: `embedded`, later others."""
+    """The provider: `embedded`, `local`, `kind` or `kubeconfig`."""
     namespace: str
     boot_id: str
     created_wall_ns: int
@@ -46,6 +46,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Resources whose every commit must have been observed."""
     settings: dict[str, Any]
     """The scenario after overrides, as a plain document."""
+    cluster_profile: dict[str, Any] = {}
+    """The cluster profile after overrides, as a plain document; empty where no cluster was started."""
     versions: dict[str, str]
     """python, platform, flake-hunt, commit and the libraries that matter."""
 

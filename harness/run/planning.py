@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from harness import clocks, errors
 from harness.cluster import providers
 from harness.history import plans
-from harness.scenario import loading, specs
+from harness.scenario import loading, profiles, specs
 from harness.subject import defects as known_defects
 from harness.traffic import launching
 
@@ -34,12 +34,13 @@ def plan(
     *,
     seed: int,
     defects: Sequence[str] = (),
-    cluster: str = "embedded",
+    cluster: profiles.Profile | None = None,
     until_found: bool = False,
 ) -> plans.Plan:
-    """Everything decided before the run begins; UsageError for what cannot be run."""
+    """Everything decided before the run begins; UsageError for what cannot be run. `cluster` None: an embedded one."""
     check_defects(defects)
-    providers.check(cluster)
+    profile = cluster or profiles.load("embedded")
+    providers.of(profile).check()
     scenario = _with_control_duration(loaded.scenario) if until_found else loaded.scenario
     run_id = secrets.token_hex(4)
     return plans.Plan(
@@ -48,7 +49,8 @@ def plan(
         seed=seed,
         subject="python",
         defects=list(defects),
-        cluster=cluster,
+        cluster=profile.provider,
+        cluster_profile=profile.model_dump(mode="json"),
         namespace=f"flake-hunt-{run_id}",
         boot_id=clocks.boot_id(),
         created_wall_ns=clocks.wall_ns(),

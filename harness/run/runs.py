@@ -13,11 +13,11 @@ import msgspec
 from harness import errors, processes
 from harness.checks import judging
 from harness.client import apis, transports
-from harness.cluster import pools, providers
+from harness.cluster import contracts, pools, providers
 from harness.history import directories, plans
 from harness.report import rendering
 from harness.run import goals, planning, progressing, supervising
-from harness.scenario import loading, specs
+from harness.scenario import loading, profiles, specs
 from harness.traffic import launching
 
 RECORDER, KUBELET, TRAFFIC = "recorder", "kubelet", "traffic"
@@ -60,11 +60,14 @@ def _cluster(
     if given is not None:
         yield given
         return
-    name = f"run-{plan.run_id}"
-    own = providers.up(plan.cluster, name=name, directory=directory.logs / "cluster")
+    request = contracts.Request(
+        name=f"flake-hunt-{plan.run_id}", directory=directory.logs / "cluster"
+    )
+    own = providers.up(profiles.restore(plan.cluster_profile), request)
     try:
         yield own
     finally:
+        own.collect_logs(directory.logs / "cluster")
         own.down()
 
 

@@ -44,7 +44,7 @@ def flake_hunt(*arguments: str, folder: pathlib.Path) -> subprocess.CompletedPro
         (["run", "pod-churn", "--defect", "nope"], 2, "Known defects: assume-cache-early-return"),
         (["run", "pod-churn", "--set", "nope"], 2, "expected --set key=value"),
         (["run", "pod-churn", "--set", "traffic.users=0"], 2, "traffic.users"),
-        (["run", "pod-churn", "--cluster", "nope"], 2, "Known: embedded"),
+        (["run", "pod-churn", "--cluster", "nope"], 2, "Shipped cluster profiles: embedded"),
         (["run", "pod-churn", "--nope"], 2, "flake-hunt run --help"),
         (["hunt", "nope"], 2, "expected a scenario file"),
         (["hunt", "--repeat", "0", "--repeat-controls", "0"], 2, "expected at least one run"),

@@ -7,11 +7,13 @@ import pytest
 
 from harness import errors
 from harness.client import apis, transports
-from harness.cluster import embedded, providers
+from harness.cluster import contracts, embedded, providers
+from harness.scenario import profiles
 
 
 def test_an_embedded_cluster_comes_answers_and_goes(tmp_path: pathlib.Path) -> None:
-    cluster = providers.up("embedded", name="one", directory=tmp_path / "new")
+    request = contracts.Request(name="one", directory=tmp_path / "new")
+    cluster = providers.up(profiles.load("embedded"), request)
     assert cluster.name == "one"
     assert cluster.is_alive()
     for path in (cluster.kubeconfig, cluster.user_kubeconfig):
@@ -31,10 +33,3 @@ def test_a_cluster_that_cannot_start_says_why(tmp_path: pathlib.Path) -> None:
         with pytest.raises(errors.ProcessError, match="ended with exit code 1") as caught:
             embedded.start("one", tmp_path, with_parent=True, port=port)
     assert f"expected to listen on 127.0.0.1:{port}" in str(caught.value)
-
-
-def test_unknown_providers(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(errors.UsageError, match=r"got 'cloud'. Known: .*embedded"):
-        providers.up("cloud", name="one", directory=tmp_path / "new")
-    assert "embedded" in providers.names()
-    assert not (tmp_path / "new").exists()

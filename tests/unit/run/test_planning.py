@@ -34,7 +34,6 @@ def test_a_control_may_take_longer() -> None:
     ("changes", "message"),
     [
         ({"defects": ["nope"]}, "expected a known defect, got 'nope'. Known defects: assume-cache"),
-        ({"cluster": "nope"}, "expected a cluster provider, got 'nope'. Known: embedded"),
     ],
 )
 def test_what_cannot_be_run(changes: dict[str, object], message: str) -> None:

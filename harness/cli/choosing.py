@@ -1,0 +1,71 @@
+"""Options that choose a cluster, for every command that has them."""
+
+import pathlib
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from harness.scenario import profiles
+
+_PANEL = "Cluster"
+Cluster = Annotated[
+    str,
+    typer.Option(
+        "--cluster",
+        metavar="PROFILE",
+        help="embedded, local, kind, kubeconfig, another shipped cluster profile, or a file of one.",
+        rich_help_panel=_PANEL,
+    ),
+]
+ClusterSet = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cluster-set",
+        metavar="KEY=VALUE",
+        help="Change the profile: --cluster-set storage=disk (may be repeated).",
+        rich_help_panel=_PANEL,
+    ),
+]
+Binaries = Annotated[
+    pathlib.Path | None,
+    typer.Option(
+        help="local: the folder of etcd and kube-apiserver (default: KUBEBUILDER_ASSETS, PATH).",
+        rich_help_panel=_PANEL,
+    ),
+]
+Context = Annotated[
+    str | None,
+    typer.Option(help="kubeconfig: which context (default: current).", rich_help_panel=_PANEL),
+]
+IKnow = Annotated[
+    bool,
+    typer.Option(
+        "--i-know-this-cluster",
+        help="kubeconfig: run on it although it is not marked as a test cluster.",
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+def profile(
+    name: str,
+    *,
+    overrides: list[str] | None = None,
+    binaries: pathlib.Path | None = None,
+    context: str | None = None,
+    i_know_this_cluster: bool = False,
+) -> "profiles.Profile":
+    """The profile that the options mean; ScenarioError for what there is not."""
+    import json
+
+    from harness.scenario import profiles
+
+    chosen = list(overrides or ())
+    if binaries is not None:
+        chosen.append(f"binaries={json.dumps(str(binaries.resolve()))}")
+    if context is not None:
+        chosen.append(f"context={json.dumps(context)}")
+    if i_know_this_cluster:
+        chosen.append("i_know_this_cluster=true")
+    return profiles.load(name, overrides=chosen)

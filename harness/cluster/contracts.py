@@ -1,0 +1,81 @@
+"""What a provider of clusters must be able to do, and what the rest of the harness may ask of a cluster."""
+
+import dataclasses
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a cluster can do; told by its profile alone, so that what cannot work is refused before anything is started."""
+
+    exclusive: bool = True
+    """The cluster is ours alone. False: others use it, so every name of a run carries the run's id and it is not to be harmed."""
+    protobuf: bool = True
+    """It speaks Kubernetes' protobuf, the content type that kube-scheduler takes unless told otherwise."""
+    scheduler: bool = False
+    """It runs a kube-scheduler of its own, as `default-scheduler`."""
+    claim_controller: bool = False
+    """It runs a ResourceClaim controller of its own; ours must then not run."""
+    namespace_controller: bool = True
+    """Somebody empties and removes a namespace that is deleted."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A cluster that is wanted."""
+
+    name: str
+    """Lower-case letters, digits and dashes; unique on this machine, because it carries the run or the worker."""
+    directory: pathlib.Path
+    """For kubeconfigs, logs and data; it exists, and is the cluster's alone."""
+    stays: bool = False
+    """Whether it outlives the process that starts it (`flake-hunt cluster up`)."""
+
+
+class Cluster(Protocol):
+    """A cluster that runs."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def kubeconfig(self) -> pathlib.Path:
+        """What the harness's processes connect with."""
+
+    @property
+    def user_kubeconfig(self) -> pathlib.Path:
+        """What kubectl and other programs connect with."""
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Component -> version as detected, for the run directory."""
+
+    @property
+    def pids(self) -> Sequence[int]:
+        """Its processes on this machine, in the order in which they are to be stopped; for the registry."""
+
+    def is_alive(self) -> bool:
+        """Whether it still answers."""
+
+    def collect_logs(self, into: pathlib.Path) -> None:
+        """Bring the logs that do not lie in the run directory anyway; called before `down`."""
+
+    def down(self) -> None:
+        """Remove it and everything that it left but its logs; twice is no harm."""
+
+
+class Provider(Protocol):
+    """Starts clusters of one profile."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What its clusters can do."""
+
+    def check(self) -> None:
+        """UsageError or ClusterError, with the remedy, for what is missing on this machine; starts nothing."""
+
+    def up(self, request: Request) -> Cluster:
+        """A cluster that answers; when it cannot be had, nothing is left of it."""

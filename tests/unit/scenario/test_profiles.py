@@ -1,0 +1,63 @@
+"""Cluster profiles: found, overridden, validated like scenarios."""
+
+import pathlib
+
+import pytest
+
+from harness import errors
+from harness.scenario import profiles
+
+
+@pytest.mark.parametrize("name", profiles.shipped_names())
+def test_every_shipped_profile_loads_and_is_named_as_its_file(name: str) -> None:
+    profile = profiles.load(name)
+    assert profile.name == name
+    assert profile.title
+    assert profiles.restore(profile.model_dump(mode="json")) == profile
+
+
+def test_every_provider_has_a_profile_of_its_name() -> None:
+    assert {profiles.load(name).provider for name in profiles.shipped_names()} <= set(
+        profiles.shipped_names()
+    )
+
+
+def local(tmp_path: pathlib.Path, text: str = "") -> str:
+    path = tmp_path / "mine.toml"
+    path.write_text(f'schema_version = 1\nprovider = "local"\nname = "mine"\ntitle = "t"\n{text}')
+    return str(path)
+
+
+def test_overrides_and_nested_keys(tmp_path: pathlib.Path) -> None:
+    overrides = ["storage=disk", "feature_gates.DRAPartitionableDevices=true"]
+    profile = profiles.load(local(tmp_path), overrides=overrides)
+    assert isinstance(profile, profiles.LocalProfile)
+    assert profile.storage == "disk"
+    assert profile.feature_gates == {"DRAPartitionableDevices": True}
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ("auht = 'token'", "  auht: unknown key (value 'token')"),
+        ("auth = 'none'", "  auth: "),
+        ("context = 'x'", "  context: unknown key"),
+        ("feature_gates = {A = 'maybe'}", "  feature_gates.A: "),
+    ],
+)
+def test_mistakes_are_named(tmp_path: pathlib.Path, text: str, mistake: str) -> None:
+    with pytest.raises(errors.ScenarioError) as caught:
+        profiles.load(local(tmp_path, text))
+    first, second = str(caught.value).splitlines()
+    assert first.endswith("mine.toml: 1 mistake in the cluster profile")
+    assert second.startswith(mistake)
+
+
+def test_unknown_names_come_with_the_known_ones() -> None:
+    with pytest.raises(errors.ScenarioError, match=r"got 'cloud', which is neither.*embedded"):
+        profiles.load("cloud")
+
+
+def test_a_wrong_override_says_how_it_is_spelt() -> None:
+    with pytest.raises(errors.UsageError, match="expected --cluster-set key=value"):
+        profiles.load("embedded", overrides=["storage"])
