@@ -79,7 +79,8 @@ class Handler:
             ("object", "DELETE"): self._delete,
             ("binding", "POST"): self._bind,
         }
-        if key not in verbs or (target.subresource and method == "DELETE"):
+        refused = target.subresource and method == "DELETE"
+        if key not in verbs or refused or not target.resource.is_stored:
             raise statuses.method_not_allowed()
         return verbs[key]
 

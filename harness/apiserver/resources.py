@@ -1,11 +1,30 @@
 """The resource table: what the server serves, and how each resource is called."""
 
+import base64
 import dataclasses
+import functools
+import hashlib
+from collections.abc import Iterator
+
+from harness.apiserver import catalogue
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Subresource:
+    """A part of an object, or something done to it, with a path of its own."""
+
+    name: str
+    kind: str
+    """What its requests carry; the resource's own kind unless it says otherwise."""
+    verbs: tuple[str, ...]
+    group: str = ""
+    version: str = ""
+    """Group and version of the kind when they are not the resource's own."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class ResourceType:
     """One served resource; compared and hashed by identity, since it is a key of every look-up."""
 
@@ -17,149 +36,67 @@ class ResourceType:
     short_names: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
     requires_version_on_update: bool = False
     """Whether a PUT without metadata.resourceVersion is refused (leases, …)."""
+    creates_on_update: bool = False
+    """Whether a PUT of a name that does not exist creates it (leases, events, …)."""
     deletion_returns_object: bool = False
     """Whether DELETE answers with the object even when it is gone at once (pods, claims, …)."""
     tracks_generation: bool = False
     """Whether metadata.generation counts changes of the spec."""
+    is_stored: bool = True
+    """Whether it has objects; reviews and bindings have none."""
 
-    @property
+    @functools.cached_property
     def singular(self) -> str:
         """The lower-case kind."""
         return self.kind.lower()
 
-    @property
+    @functools.cached_property
     def api_version(self) -> str:
         """`v1`, `resource.k8s.io/v1`."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
-    @property
+    @functools.cached_property
     def qualified(self) -> str:
         """`pods`, `resourceclaims.resource.k8s.io`: how errors name it."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
-    @property
+    @functools.cached_property
     def qualified_kind(self) -> str:
         """`Pod`, `ResourceClaim.resource.k8s.io`: how validation errors name it."""
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
+    @functools.cached_property
+    def has_status(self) -> bool:
+        """Whether its status is written through a subresource of its own."""
+        return "status" in self.subresources
 
-_DRA = "resource.k8s.io"
+    @functools.cached_property
+    def storage_version_hash(self) -> str:
+        """What discovery says so that clients notice when objects have to be stored anew."""
+        storage = table_of(self)
+        name = f"{storage.group}/{storage.version}/{storage.kind}"
+        return base64.b64encode(hashlib.sha256(name.encode()).digest()[:8]).decode()
 
-NAMESPACES = ResourceType(
-    group="",
-    version="v1",
-    kind="Namespace",
-    plural="namespaces",
-    namespaced=False,
-    short_names=("ns",),
-    subresources=("status", "finalize"),
-    deletion_returns_object=True,
-)
-NODES = ResourceType(
-    group="",
-    version="v1",
-    kind="Node",
-    plural="nodes",
-    namespaced=False,
-    short_names=("no",),
-    subresources=("status",),
-)
-PODS = ResourceType(
-    group="",
-    version="v1",
-    kind="Pod",
-    plural="pods",
-    namespaced=True,
-    short_names=("po",),
-    subresources=("status", "binding"),
-    categories=("all",),
-    deletion_returns_object=True,
-    tracks_generation=True,
-)
-EVENTS = ResourceType(
-    group="", version="v1", kind="Event", plural="events", namespaced=True, short_names=("ev",)
-)
-CONFIGMAPS = ResourceType(
-    group="",
-    version="v1",
-    kind="ConfigMap",
-    plural="configmaps",
-    namespaced=True,
-    short_names=("cm",),
-)
-SECRETS = ResourceType(group="", version="v1", kind="Secret", plural="secrets", namespaced=True)
-SERVICEACCOUNTS = ResourceType(
-    group="",
-    version="v1",
-    kind="ServiceAccount",
-    plural="serviceaccounts",
-    namespaced=True,
-    short_names=("sa",),
-)
-LEASES = ResourceType(
-    group="coordination.k8s.io",
-    version="v1",
-    kind="Lease",
-    plural="leases",
-    namespaced=True,
-    requires_version_on_update=True,
-)
-DEVICE_CLASSES = ResourceType(
-    group=_DRA,
-    version="v1",
-    kind="DeviceClass",
-    plural="deviceclasses",
-    namespaced=False,
-    deletion_returns_object=True,
-    tracks_generation=True,
-)
-CLAIMS = ResourceType(
-    group=_DRA,
-    version="v1",
-    kind="ResourceClaim",
-    plural="resourceclaims",
-    namespaced=True,
-    subresources=("status",),
-    deletion_returns_object=True,
-)
-CLAIM_TEMPLATES = ResourceType(
-    group=_DRA,
-    version="v1",
-    kind="ResourceClaimTemplate",
-    plural="resourceclaimtemplates",
-    namespaced=True,
-    deletion_returns_object=True,
-)
-SLICES = ResourceType(
-    group=_DRA,
-    version="v1",
-    kind="ResourceSlice",
-    plural="resourceslices",
-    namespaced=False,
-    deletion_returns_object=True,
-    tracks_generation=True,
-)
-NEW_EVENTS = dataclasses.replace(EVENTS, group="events.k8s.io")
-"""The same objects as core events, under their newer name."""
-
-ALL: tuple[ResourceType, ...] = (
-    NAMESPACES,
-    NODES,
-    PODS,
-    EVENTS,
-    CONFIGMAPS,
-    SECRETS,
-    SERVICEACCOUNTS,
-    LEASES,
-    DEVICE_CLASSES,
-    CLAIMS,
-    CLAIM_TEMPLATES,
-    SLICES,
-    NEW_EVENTS,
-)
-_BY_PATH = {(item.group, item.version, item.plural): item for item in ALL}
+    def subresource(self, name: str) -> Subresource:
+        """The subresource of that name; KeyError when there is none."""
+        if name not in self.subresources:
+            raise KeyError(name)
+        if name == "proxy":
+            return Subresource(
+                name=name, kind=f"{self.kind}ProxyOptions", verbs=catalogue.PROXY_VERBS
+            )
+        kind, home, verbs = _subresources()[name]
+        group, _, version = home.rpartition("/")
+        return Subresource(
+            name=name,
+            kind=kind or self.kind,
+            verbs=verbs,
+            group=group,
+            version=version,
+        )
 
 
 def find(group: str, version: str, plural: str) -> ResourceType | None:
@@ -170,3 +107,72 @@ def find(group: str, version: str, plural: str) -> ResourceType | None:
 def group_versions() -> list[tuple[str, str]]:
     """Every (group, version), the core one first."""
     return list(dict.fromkeys((item.group, item.version) for item in ALL))
+
+
+def table_of(resource: ResourceType) -> ResourceType:
+    """The resource under which objects are kept: some have two names."""
+    return _STORED_AS.get(resource, resource)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return () if text == "-" else tuple(text.split(","))
+
+
+def _parse(table: str) -> Iterator[ResourceType]:
+    group = version = ""
+    for line in filter(None, map(str.split, table.splitlines())):
+        if line[0] == "=":
+            group, _, version = line[1].rpartition("/")
+        else:
+            yield _resource(group, version, line)
+
+
+def _resource(group: str, version: str, line: list[str]) -> ResourceType:
+    kind, plural, scope, short_names, subresources, categories, marks = line
+    verbs = _WITHOUT_OBJECTS.get(marks, ALL_VERBS)
+    if kind == "Namespace":
+        verbs = tuple([verb for verb in verbs if verb != "deletecollection"])
+    return ResourceType(
+        group=group,
+        version=version,
+        kind=kind,
+        plural=plural,
+        namespaced=scope == "N",
+        short_names=_words(short_names),
+        subresources=_words(subresources),
+        categories=_words(categories),
+        verbs=verbs,
+        requires_version_on_update="versioned" in marks,
+        creates_on_update="created" in marks,
+        deletion_returns_object="returned" in marks,
+        tracks_generation="generation" in marks,
+        is_stored="stored" in marks,
+    )
+
+
+@functools.cache
+def _subresources() -> dict[str, tuple[str, str, tuple[str, ...]]]:
+    lines = filter(None, map(str.split, catalogue.SUBRESOURCES.splitlines()))
+    return {name: (kind.strip("-"), home.strip("-"), _words(v)) for name, kind, home, v in lines}
+
+
+_WITHOUT_OBJECTS: dict[str, tuple[str, ...]] = {"-": ("create",), "read": ("get", "list")}
+ALL: tuple[ResourceType, ...] = tuple(_parse(catalogue.RESOURCES))
+_BY_PATH = {(item.group, item.version, item.plural): item for item in ALL}
+
+_DRA = "resource.k8s.io"
+NAMESPACES = _BY_PATH["", "v1", "namespaces"]
+NODES = _BY_PATH["", "v1", "nodes"]
+PODS = _BY_PATH["", "v1", "pods"]
+EVENTS = _BY_PATH["", "v1", "events"]
+CONFIGMAPS = _BY_PATH["", "v1", "configmaps"]
+SECRETS = _BY_PATH["", "v1", "secrets"]
+SERVICEACCOUNTS = _BY_PATH["", "v1", "serviceaccounts"]
+LEASES = _BY_PATH["coordination.k8s.io", "v1", "leases"]
+DEVICE_CLASSES = _BY_PATH[_DRA, "v1", "deviceclasses"]
+CLAIMS = _BY_PATH[_DRA, "v1", "resourceclaims"]
+CLAIM_TEMPLATES = _BY_PATH[_DRA, "v1", "resourceclaimtemplates"]
+SLICES = _BY_PATH[_DRA, "v1", "resourceslices"]
+NEW_EVENTS = _BY_PATH["events.k8s.io", "v1", "events"]
+"""The same objects as core events, under their newer name."""
+_STORED_AS = {NEW_EVENTS: EVENTS}

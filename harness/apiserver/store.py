@@ -27,6 +27,7 @@ Key = tuple[str, str]
 Listener = Callable[[watching.Commit], None]
 WATCH_HISTORY_DEFAULT = 100_000
 GENERATE_TRIES_MAX = 8
+table_of = resources.table_of
 _INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
@@ -46,7 +47,7 @@ class Store:
         self._now = now
         self._stream = stream
         self._tables: dict[resources.ResourceType, dict[Key, storing.Stored]] = {
-            table_of(item): {} for item in resources.ALL
+            table_of(item): {} for item in resources.ALL if item.is_stored
         }
         self._history = watching.History(watch_history, floor=past.version if past else 0)
         self._listeners: list[Listener] = list(listeners)
@@ -531,11 +532,6 @@ class Store:
     def _is_terminating(self, namespace: str) -> bool:
         stored = self._tables[resources.NAMESPACES].get(("", namespace))
         return stored is not None and stored.deleting
-
-
-def table_of(resource: resources.ResourceType) -> resources.ResourceType:
-    """The resource under which objects are kept: events have two names."""
-    return resources.EVENTS if resource is resources.NEW_EVENTS else resource
 
 
 def _is_done(resource: resources.ResourceType, document: Document) -> bool:

@@ -13,7 +13,6 @@ _SERVER_SET = (
     "generation",
 )
 _STATUS_KEEPS = ("labels", "annotations", "finalizers", "ownerReferences")
-_WITH_STATUS = (resources.PODS, resources.NODES, resources.NAMESPACES, resources.CLAIMS)
 DEFAULT_GRACE_S = 30
 
 
@@ -22,7 +21,7 @@ def prepare_create(resource: resources.ResourceType, document: Document) -> None
     meta = document["metadata"]
     for key in (*_SERVER_SET, "resourceVersion", "selfLink"):
         meta.pop(key, None)
-    if resource in _WITH_STATUS and resource is not resources.NODES:
+    if resource.has_status and resource is not resources.NODES:
         document.pop("status", None)
     default(resource, document)
     if resource.tracks_generation:
@@ -46,7 +45,7 @@ def prepare_update(
         _take(meta, before, key)
     if subresource == "status":
         _keep_all_but_status(document, old)
-    elif resource in _WITH_STATUS:
+    elif resource.has_status:
         _take(document, old, "status")
         if resource is resources.NAMESPACES:
             _take(document, old, "spec")

@@ -1,0 +1,141 @@
+"""What Kubernetes 1.36 serves by default, as a table.
+
+A line is a resource: kind, plural, scope (N namespaced, - for the cluster), short names, subresources, categories, marks; "-" is none.
+A heading names group and version; the order is that of discovery. Marks:
+
+    stored          it has objects (all but reviews and bindings)
+    returned        DELETE answers with the object, even when it is gone at once
+    generation      metadata.generation counts the changes of its spec
+    versioned       a PUT without metadata.resourceVersion is refused
+    created         a PUT of a name that does not exist creates it
+"""
+
+RESOURCES = """
+= v1
+Binding                bindings                N -      -                                              -    -
+ComponentStatus        componentstatuses       - cs     -                                              -    read
+ConfigMap              configmaps              N cm     -                                              -    stored
+Endpoints              endpoints               N ep     -                                              -    stored,created
+Event                  events                  N ev     -                                              -    stored,created
+LimitRange             limitranges             N limits -                                              -    stored,created
+Namespace              namespaces              - ns     finalize,status                                -    stored,returned
+Node                   nodes                   - no     proxy,status                                   -    stored
+PersistentVolumeClaim  persistentvolumeclaims  N pvc    status                                         -    stored,returned
+PersistentVolume       persistentvolumes       - pv     status                                         -    stored,returned
+Pod                    pods                    N po     attach,binding,ephemeralcontainers,eviction,exec,log,portforward,proxy,resize,status all stored,returned,generation
+PodTemplate            podtemplates            N -      -                                              -    stored,returned,generation
+ReplicationController  replicationcontrollers  N rc     scale,status                                   all  stored,generation
+ResourceQuota          resourcequotas          N quota  status                                         -    stored,returned
+Secret                 secrets                 N -      -                                              -    stored
+ServiceAccount         serviceaccounts         N sa     token                                          -    stored,returned
+Service                services                N svc    proxy,status                                   all  stored,returned,created
+
+= apiregistration.k8s.io/v1
+APIService             apiservices             - -      status                                         api-extensions stored,versioned
+
+= apps/v1
+ControllerRevision     controllerrevisions     N -      -                                              -    stored
+DaemonSet              daemonsets              N ds     status                                         all  stored,generation
+Deployment             deployments             N deploy scale,status                                   all  stored,generation
+ReplicaSet             replicasets             N rs     scale,status                                   all  stored,generation
+StatefulSet            statefulsets            N sts    scale,status                                   all  stored,generation
+
+= events.k8s.io/v1
+Event                  events                  N ev     -                                              -    stored,created
+
+= authentication.k8s.io/v1
+SelfSubjectReview      selfsubjectreviews      - -      -                                              -    -
+TokenReview            tokenreviews            - -      -                                              -    -
+
+= authorization.k8s.io/v1
+LocalSubjectAccessReview localsubjectaccessreviews N -  -                                              -    -
+SelfSubjectAccessReview selfsubjectaccessreviews - -    -                                              -    -
+SelfSubjectRulesReview selfsubjectrulesreviews - -      -                                              -    -
+SubjectAccessReview    subjectaccessreviews    - -      -                                              -    -
+
+= autoscaling/v2
+HorizontalPodAutoscaler horizontalpodautoscalers N hpa  status                                         all  stored
+
+= batch/v1
+CronJob                cronjobs                N cj     status                                         all  stored,generation
+Job                    jobs                    N -      status                                         all  stored,generation
+
+= certificates.k8s.io/v1
+CertificateSigningRequest certificatesigningrequests - csr approval,status                             -    stored
+
+= networking.k8s.io/v1
+IngressClass           ingressclasses          - -      -                                              -    stored,generation
+Ingress                ingresses               N ing    status                                         -    stored,generation
+IPAddress              ipaddresses             - ip     -                                              -    stored
+NetworkPolicy          networkpolicies         N netpol -                                              -    stored,generation
+ServiceCIDR            servicecidrs            - -      status                                         -    stored
+
+= policy/v1
+PodDisruptionBudget    poddisruptionbudgets    N pdb    status                                         -    stored,generation,versioned
+
+= rbac.authorization.k8s.io/v1
+ClusterRoleBinding     clusterrolebindings     - -      -                                              -    stored,created
+ClusterRole            clusterroles            - -      -                                              -    stored,created
+RoleBinding            rolebindings            N -      -                                              -    stored,created
+Role                   roles                   N -      -                                              -    stored,created
+
+= storage.k8s.io/v1
+CSIDriver              csidrivers              - -      -                                              -    stored,returned
+CSINode                csinodes                - -      -                                              -    stored,returned,versioned
+CSIStorageCapacity     csistoragecapacities    N -      -                                              -    stored,versioned
+StorageClass           storageclasses          - sc     -                                              -    stored,returned
+VolumeAttachment       volumeattachments       - -      status                                         -    stored,returned,versioned
+VolumeAttributesClass  volumeattributesclasses - vac    -                                              -    stored,returned
+
+= admissionregistration.k8s.io/v1
+MutatingAdmissionPolicy mutatingadmissionpolicies - -   -                                              api-extensions stored,generation,versioned
+MutatingAdmissionPolicyBinding mutatingadmissionpolicybindings - - -                                   api-extensions stored,generation,versioned
+MutatingWebhookConfiguration mutatingwebhookconfigurations - - -                                       api-extensions stored,generation,versioned
+ValidatingAdmissionPolicy validatingadmissionpolicies - - status                                       api-extensions stored,generation,versioned
+ValidatingAdmissionPolicyBinding validatingadmissionpolicybindings - - -                               api-extensions stored,generation,versioned
+ValidatingWebhookConfiguration validatingwebhookconfigurations - - -                                   api-extensions stored,generation,versioned
+
+= apiextensions.k8s.io/v1
+CustomResourceDefinition customresourcedefinitions - crd,crds status                                   api-extensions stored,generation,versioned
+
+= scheduling.k8s.io/v1
+PriorityClass          priorityclasses         - pc     -                                              -    stored,generation
+
+= coordination.k8s.io/v1
+Lease                  leases                  N -      -                                              -    stored,versioned,created
+
+= node.k8s.io/v1
+RuntimeClass           runtimeclasses          - -      -                                              -    stored,versioned
+
+= discovery.k8s.io/v1
+EndpointSlice          endpointslices          N -      -                                              -    stored,generation
+
+= resource.k8s.io/v1
+DeviceClass            deviceclasses           - -      -                                              -    stored,returned,generation
+ResourceClaim          resourceclaims          N -      status                                         -    stored,returned
+ResourceClaimTemplate  resourceclaimtemplates  N -      -                                              -    stored,returned
+ResourceSlice          resourceslices          - -      -                                              -    stored,returned,generation
+
+= flowcontrol.apiserver.k8s.io/v1
+FlowSchema             flowschemas             - -      status                                         -    stored,generation
+PriorityLevelConfiguration prioritylevelconfigurations - - status                                      -    stored,generation
+"""
+
+SUBRESOURCES = """
+approval             -                              -         get,patch,update
+attach               PodAttachOptions               -         create,get
+binding              Binding                        -         create
+ephemeralcontainers  -                              -         get,patch,update
+eviction             Eviction                       policy/v1 create
+exec                 PodExecOptions                 -         create,get
+finalize             -                              -         update
+log                  -                              -         get
+portforward          PodPortForwardOptions          -         create,get
+resize               -                              -         get,patch,update
+scale                Scale                          autoscaling/v1 get,patch,update
+status               -                              -         get,patch,update
+token                TokenRequest                   authentication.k8s.io/v1 create
+"""
+"""Subresources: name, kind and group version when they are not the resource's own, verbs."""
+
+PROXY_VERBS = ("create", "delete", "get", "patch", "update")
