@@ -32,6 +32,12 @@ def wall_text(nanoseconds: int | None = None) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def wall_text_us() -> str:
+    """`2026-01-31T23:59:59.123456Z`, now."""
+    moment = datetime.datetime.fromtimestamp(wall_ns() / 1e9, tz=datetime.UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
 def boot_id() -> str:
     """Names the boot of this host; times of two boots cannot be compared."""
     try:

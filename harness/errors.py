@@ -7,6 +7,7 @@ HarnessError                     something kept the harness from doing its work 
 │   └── RunDirectoryError        a run directory that is missing or is not one
 ├── HistoryError                 a journal that is damaged (file and line are named)
 ├── ClusterError                 a cluster that did not start, stop or answer
+├── DataDirectoryError           an API server's data that is damaged (file and byte are named), in use, or cannot be written
 ├── ProcessError                 a process of a run that did not start or died
 └── WaitTimeoutError             a condition that did not come true in its time
 
@@ -47,6 +48,10 @@ class HistoryError(HarnessError):
 
 class ClusterError(HarnessError):
     """A cluster that did not start, stop or answer."""
+
+
+class DataDirectoryError(HarnessError):
+    """An API server's data that is damaged (file and byte are named), in use, or cannot be written."""
 
 
 class ProcessError(HarnessError):

@@ -1,9 +1,10 @@
-"""A certificate authority for one server and one run, made in memory; its keys are never written to disk in the clear for long."""
+"""A certificate authority for one server and one run, made in memory; its keys are on disk in a data directory only."""
 
 import dataclasses
 import datetime
 import ipaddress
 import pathlib
+import socket
 import ssl
 import tempfile
 
@@ -45,7 +46,7 @@ def make(host: str) -> Identity:
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(authority_key, hashes.SHA256())
     )
-    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), _address(host)])
+    names = x509.SubjectAlternativeName([_address(name) for name in _names(host)])
     certificate = (
         _builder(_name("flake-hunt-apiserver"), name, key.public_key())
         .add_extension(names, critical=False)
@@ -57,6 +58,13 @@ def make(host: str) -> Identity:
         certificate=certificate.public_bytes(pem),
         key=key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
     )
+
+
+def _names(host: str) -> list[str]:
+    """What the server may be called; at an address that stands for all, also the machine's own name."""
+    every = ipaddress.ip_address(host).is_unspecified
+    own = [socket.gethostname(), socket.getfqdn()] if every else [host]
+    return list(dict.fromkeys(["localhost", "127.0.0.1", "::1", *own]))
 
 
 def _key() -> ec.EllipticCurvePrivateKey:

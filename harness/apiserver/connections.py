@@ -1,198 +1,219 @@
-"""Connections: requests are read, answered in order, each in one step.
-
-The answer to a write and the events it causes are two separate things: which a client sees first is not promised, exactly as in
-Kubernetes, and here a coin decides, so that both orders happen often (one of the upstream races needs the event first).
-"""
+"""Connections: bytes in, bytes out, in order, with limits on how much and how slowly."""
 
 import asyncio
 import collections
-from collections.abc import Iterable
 
-import httptools
+from harness.apiserver import exchanges, framing, handling, parsing, serving, statuses, streaming
 
-from harness.apiserver import framing, handling, requesting, serving, statuses, streaming
-
-BODY_BYTES_MAX = 3 * 1024 * 1024
-HEADER_BYTES_MAX = 64 * 1024
-UNREAD_BYTES_MAX = 32 * 1024 * 1024
-"""A watcher that leaves so much unread is dropped; it resumes, or is told 410."""
+_OUT_BYTES_MAX = 1024 * 1024
+"""With more than so much to be sent, the next request waits."""
+_LINGER_S = 1.0
+"""A refused client is listened to so much longer: closing at once could take the answer away from it."""
 
 
 class Connection(asyncio.Protocol):
-    """One connection, kept alive; requests on it are answered in order."""
+    """One connection, kept alive; requests on it are answered in order, one at a time."""
 
     def __init__(self, server: serving.Server) -> None:
         self._server = server
-        self._parser = httptools.HttpRequestParser(self)
+        self._parser = parsing.RequestParser(self._on_request, self._on_continue)
         self._transport: asyncio.Transport | None = None
+        self._waiting: collections.deque[parsing.Incoming] = collections.deque()
+        self._is_blocked = False
+        """Whether an exchange is under way that goes on later, so that the next one waits."""
+        self._is_full = False
+        """Whether the client does not read as fast as it is written to."""
+        self._is_ending = False
+        """Whether nothing more is read."""
         self._watch: streaming.Watch | None = None
-        self._owed: collections.deque[bytes | None] = collections.deque()
-        """Answers that wait for events to be sent first; None closes the connection."""
-        self._reset()
-
-    def _reset(self) -> None:
-        self._url = b""
-        self._headers: dict[str, str] = {}
-        self._header_bytes = 0
-        self._authorization = b""
-        self._body: list[bytes] = []
-        self._body_bytes = 0
+        self.source = ""
+        self._out: list[bytes] = []
+        self._out_bytes = 0
+        self._closes_after_out = False
+        self._reading_since_s: float | None = None
+        self._progress_s, self._unread_bytes = 0.0, 0
 
     # -------------------------------------------------------------- asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Begin, unless there are too many."""
         self._transport = transport  # type: ignore[assignment]
-        self._server.connections.add(self)
+        self.source = str((transport.get_extra_info("peername") or ("",))[0])
+        refusal = self._server.admit(self)
+        if refusal is not None:
+            self._refuse(refusal)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """End: whatever was going on has nobody to go to."""
-        self._server.connections.discard(self)
+        self._transport = None
+        self._waiting.clear()
+        self._server.leave(self)
         if self._watch is not None:
             self._watch.close()
-        self._transport = None
 
     def data_received(self, data: bytes) -> None:
-        """Parse; what is no HTTP ends the connection."""
+        """Read requests; what is none ends the connection."""
+        if self._is_ending:
+            return
         try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._refuse(statuses.bad_request("upgrades are not served"))
-        except httptools.HttpParserError as error:
-            cause = error.__context__
-            if isinstance(cause, statuses.StatusError):
-                self._refuse(cause)
-            else:
-                self._refuse(statuses.bad_request("the request is not HTTP/1.1"))
-
-    # -------------------------------------------------------------- httptools
-
-    def on_url(self, url: bytes) -> None:
-        """The request's target."""
-        self._url += url
-        self._count_header(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """One header; the token is kept apart, so that it is in no log."""
-        self._count_header(name + value)
-        key = name.decode("latin-1").lower()
-        if key == "authorization":
-            self._authorization = value
-        else:
-            self._headers[key] = value.decode("latin-1")
-
-    def on_headers_complete(self) -> None:
-        """All headers are there."""
-        if self._headers.get("expect", "").lower() == "100-continue" and self._transport:
-            self._transport.write(framing.CONTINUE)
-
-    def on_body(self, data: bytes) -> None:
-        """A part of the body."""
-        self._body_bytes += len(data)
-        if self._body_bytes > BODY_BYTES_MAX:
-            raise statuses.too_large(BODY_BYTES_MAX)
-        self._body.append(data)
-
-    def on_message_complete(self) -> None:
-        """The request is whole: answer it."""
-        if self._transport is None or self._watch is not None:
-            return  # a watch never ends, so nothing after it can be answered
-        keep_alive = self._parser.should_keep_alive()
-        try:
-            self._serve()
+            self._parser.feed(data)
         except statuses.StatusError as error:
-            self._write(handling.failure(error))
-        except Exception as error:  # noqa: BLE001 - the outermost edge: answer 500, serve on
-            self._write(handling.failure(_internal(error)))
-        self._reset()
-        if not keep_alive and self._watch is None:
-            self._send(None)
+            self._go_on()
+            self._refuse(error)
+            return
+        if not self._parser.is_reading:
+            self._reading_since_s = None
+        elif self._reading_since_s is None:
+            self._reading_since_s = self._server.time_s()
+        self._go_on()
 
-    # -------------------------------------------------------------- answering
+    def pause_writing(self) -> None:
+        """The client does not read as fast as it is written to."""
+        self._is_full = True
+        self._progress_s, self._unread_bytes = self._server.time_s(), self._unread()
 
-    def _serve(self) -> None:
-        if not self._server.allows(self._authorization):
-            raise statuses.unauthorized()
-        url = httptools.parse_url(self._url)
-        request = requesting.Request(
-            method=self._parser.get_method().decode(),
-            path=(url.path or b"/").decode("latin-1"),
-            query=requesting.parse_query((url.query or b"").decode("latin-1")),
-            headers=self._headers,
-            body=b"".join(self._body),
-        )
-        selection = handling.selection_of(request)
-        if selection is None:
-            self._write(
-                self._server.handler.answer(request),
-                head=request.method == "HEAD",
-                later=request.method not in ("GET", "HEAD") and self._server.events_first(),
-            )
-        else:
-            self._watch = streaming.Watch(self._server, self, request, selection)
-            self._watch.start()
+    def resume_writing(self) -> None:
+        """It has caught up."""
+        self._is_full = False
+        self._note_unread()
+        self._go_on()
 
-    def _write(self, answer: handling.Answer, *, head: bool = False, later: bool = False) -> None:
-        start = framing.head(answer.status, answer.content_type, len(answer.body))
-        self._send(start if head else start + answer.body, later=later)
+    # -------------------------------------------------------------- requests
 
-    def _send(self, data: bytes | None, *, later: bool = False) -> None:
-        """Send now, or after the watches of this turn; never before what is owed already."""
-        if later or self._owed:
-            if not self._owed:
-                asyncio.get_running_loop().call_soon(self._send_owed)
-            self._owed.append(data)
-        elif self._transport is not None:
-            if data is None:
-                self._transport.close()
+    def _on_request(self, incoming: parsing.Incoming) -> None:
+        self._waiting.append(incoming)
+
+    def _on_continue(self) -> None:
+        self.write(framing.CONTINUE)
+
+    def _go_on(self) -> None:
+        """Begin what waits, as long as nothing is in its way; read on only when nothing waits."""
+        while self._waiting and not self._must_wait():
+            exchanges.Exchange(self._server, self, self._waiting.popleft()).begin()
+        if self._transport is not None and not self._transport.is_closing():
+            if self._waiting:
+                self._transport.pause_reading()
             else:
-                self._transport.write(data)
+                self._transport.resume_reading()
 
-    def _send_owed(self) -> None:
-        owed = list(self._owed)
-        self._owed.clear()
-        for data in owed:
-            self._send(data)
+    def _must_wait(self) -> bool:
+        return (
+            self._is_blocked
+            or self._is_full
+            or self._closes_after_out
+            or self._watch is not None  # it never ends, so nothing after it can be answered
+            or self._out_bytes > _OUT_BYTES_MAX
+        )
 
-    def _refuse(self, error: statuses.StatusError) -> None:
-        self._write(handling.failure(error))
-        self._send(None)
+    def block(self) -> None:
+        """An exchange goes on later."""
+        self._is_blocked = True
 
-    def _count_header(self, data: bytes) -> None:
-        self._header_bytes += len(data)
-        if self._header_bytes > HEADER_BYTES_MAX:
-            raise statuses.StatusError(431, "", "the request's headers are too large")
+    def unblock(self) -> None:
+        """It is at its end."""
+        self._is_blocked = False
+        self._go_on()
+
+    def follow(self, watch: streaming.Watch) -> None:
+        """The connection belongs to a watch from now on."""
+        self._watch = watch
+
+    # -------------------------------------------------------------- answers
+
+    def write(self, data: bytes, *, after_events: bool = False) -> None:
+        """Send when the turn is settled; never before what was to be sent already."""
+        if not self._out:
+            self._server.turn.show_answer(self.flush, after_events=after_events)
+        self._out.append(data)
+        self._out_bytes += len(data)
+
+    def end(self) -> None:
+        """Close when everything is sent."""
+        self._closes_after_out = True
+        if not self._out:
+            self._server.turn.show_answer(self.flush, after_events=True)
+
+    def flush(self) -> None:
+        """Hand over to the operating system what is to be sent."""
+        out, self._out, self._out_bytes = self._out, [], 0
+        if self._transport is None:
+            return
+        if out:
+            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+            self._note_unread()
+        if self._closes_after_out:
+            self._close()
+        elif self._waiting:
+            self._go_on()
+
+    # -------------------------------------------------------------- watches
 
     def write_head(self, status: int, content_type: str) -> None:
         """Begin a chunked answer."""
-        self._send(framing.chunked_head(status, content_type))
+        self.write(framing.chunked_head(status, content_type))
 
     def write_chunk(self, data: bytes) -> None:
-        """Go on with a chunked answer; a client that does not read is dropped."""
-        if self._transport is None:
-            return
-        if self._transport.get_write_buffer_size() > UNREAD_BYTES_MAX:
-            self._transport.abort()
-            return
-        self._send(framing.chunk(data))
+        """Go on with a chunked answer: at once when the turn is settled."""
+        if self._out or not self._server.turn.is_settled:
+            self.write(framing.chunk(data), after_events=True)
+        elif self._transport is not None:
+            self._transport.write(framing.chunk(data))
+            self._note_unread()
 
     def end_stream(self) -> None:
         """End a chunked answer, and the connection with it."""
-        self._send(framing.LAST_CHUNK)
-        self._send(None)
+        self.write(framing.LAST_CHUNK, after_events=True)
+        self.end()
+
+    # -------------------------------------------------------------- ends
+
+    def check(self, now_s: float) -> None:
+        """Time has passed: drop who is too slow. A watcher may be, within the limits on what is unread."""
+        limits = self._server.limits
+        since_s = self._reading_since_s
+        if since_s is not None and now_s - since_s > limits.request_timeout_s:
+            self._reading_since_s = None
+            self._refuse(statuses.StatusError(408, "Timeout", "the request did not come in time"))
+        elif self._is_full and self._watch is None and self._has_stalled(now_s):
+            self.abort()
+
+    def _has_stalled(self, now_s: float) -> bool:
+        unread = self._unread()
+        if unread < self._unread_bytes:
+            self._progress_s, self._unread_bytes = now_s, unread
+        return now_s - self._progress_s > self._server.limits.stall_timeout_s
+
+    def finish(self) -> None:
+        """The server stops: what is under way is answered, then the connection ends."""
+        self._is_ending = True
+        if self._watch is not None:
+            self._watch.end()
+        else:
+            self.end()
 
     def abort(self) -> None:
-        """The server stops."""
+        """End now."""
         if self._transport is not None:
             self._transport.abort()
 
+    def _refuse(self, error: statuses.StatusError) -> None:
+        """Answer once more, and stop reading requests."""
+        self._is_ending = True
+        self.write(exchanges.encode(handling.failure(error), b"Connection: close\r\n"))
+        self.end()
 
-def _internal(error: Exception) -> statuses.StatusError:
-    message = f"Internal error occurred: {type(error).__name__}: {error}"
-    return statuses.StatusError(500, "InternalError", message)
+    def _close(self) -> None:
+        if self._transport is None or self._transport.is_closing():
+            return
+        if self._is_ending and self._transport.can_write_eof():
+            self._transport.write_eof()
+            self._transport.resume_reading()  # and nobody listens
+            asyncio.get_running_loop().call_later(_LINGER_S, self._transport.close)
+        else:
+            self._transport.close()
 
+    def _note_unread(self) -> None:
+        self._server.unread.note(self, self._unread(), watches=self._watch is not None)
 
-def abort_all(connections: Iterable[serving.Abortable]) -> None:
-    """End every connection at once."""
-    for connection in list(connections):
-        connection.abort()
+    def _unread(self) -> int:
+        return self._transport.get_write_buffer_size() if self._transport is not None else 0

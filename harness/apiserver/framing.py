@@ -8,33 +8,40 @@ _REASONS = {
     403: b"Forbidden",
     404: b"Not Found",
     405: b"Method Not Allowed",
+    408: b"Request Timeout",
     409: b"Conflict",
     410: b"Gone",
     413: b"Request Entity Too Large",
     415: b"Unsupported Media Type",
     422: b"Unprocessable Entity",
+    429: b"Too Many Requests",
+    431: b"Request Header Fields Too Large",
     500: b"Internal Server Error",
+    503: b"Service Unavailable",
+    504: b"Gateway Timeout",
 }
 
 LAST_CHUNK = b"0\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-def head(status: int, content_type: str, length: int) -> bytes:
-    """The head of an answer of this length."""
-    return b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n" % (
+def head(status: int, content_type: str, length: int, more: bytes = b"") -> bytes:
+    """The head of an answer of this length; `more` are whole header lines."""
+    return b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n%b\r\n" % (
         status,
         _REASONS.get(status, b"Status"),
         content_type.encode(),
         length,
+        more,
     )
 
 
-def chunked_head(status: int, content_type: str) -> bytes:
+def chunked_head(status: int, content_type: str, more: bytes = b"") -> bytes:
     """The head of an answer that goes on."""
-    return b"HTTP/1.1 %d OK\r\nContent-Type: %b\r\nTransfer-Encoding: chunked\r\n\r\n" % (
+    return b"HTTP/1.1 %d OK\r\nContent-Type: %b\r\nTransfer-Encoding: chunked\r\n%b\r\n" % (
         status,
         content_type.encode(),
+        more,
     )
 
 

@@ -40,11 +40,14 @@ class Answer:
     status: int
     body: bytes
     content_type: str = JSON
+    retry_after_s: int = 0
+    """When to try again; 0 for what need not be said."""
 
 
 def failure(error: statuses.StatusError) -> Answer:
     """The answer of a request that failed."""
-    return Answer(error.code, storing.encode(error.to_status()))
+    retry_after_s = (error.details or {}).get("retryAfterSeconds", 0)
+    return Answer(error.code, storing.encode(error.to_status()), retry_after_s=retry_after_s)
 
 
 class Handler:

@@ -1,26 +1,34 @@
-"""The embedded API server as a process: two listeners on loopback, kubeconfigs, and an orderly end.
-
-kubectl drops a token on http:// addresses, so there is a TLS listener for it; the harness's own processes use the plain one,
-which costs less. Both want the token.
-"""
+"""The embedded API server as a process: store, journal, listeners, kubeconfigs, and an orderly end."""
 
 import asyncio
-import base64
 import dataclasses
-import ipaddress
-import json
-import os
+import functools
+import gc
 import pathlib
 import random
 import secrets
 import signal
-import tempfile
+from collections.abc import Callable
 
-from harness import clocks, errors, processes
-from harness.apiserver import certificates, connections, serving
+import msgspec
+
+from harness import clocks, processes
+from harness.apiserver import (
+    auditing,
+    certificates,
+    faulting,
+    kubeconfigs,
+    limiting,
+    listening,
+    serving,
+    watching,
+)
 from harness.apiserver import store as stores
+from harness.apiserver.persistence import directories, identities, journals
 
-BACKLOG = 1024
+STOP_TIMEOUT_S = 3.0
+_GC_THRESHOLDS = (50_000, 20, 100)
+"""Decoded documents have no cycles: looking for some often only makes pauses."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,104 +39,178 @@ class Options:
     """Written for people and kubectl: TLS, mode 0600."""
     plain_kubeconfig: pathlib.Path | None = None
     """Written for the harness's own processes: plain HTTP, mode 0600."""
-    host: str = "127.0.0.1"
+    read_only_kubeconfig: pathlib.Path | None = None
+    """Written for those who may look but not touch: TLS, mode 0600."""
+    host: str = listening.LOOPBACK
+    is_open: bool = False
+    """Whether others than this machine may reach it; by TLS only."""
     port: int = 0
     tls_port: int = 0
     ready_file: pathlib.Path | None = None
     watch_history: int = stores.WATCH_HISTORY_DEFAULT
     """Commits of each resource that a watch can resume from."""
+    data_dir: pathlib.Path | None = None
+    """Where commits are kept; None keeps them in memory only."""
+    journal: journals.Options = dataclasses.field(default_factory=journals.Options)
+    audit_log: pathlib.Path | None = None
+    serves_faults: bool = False
+    """Whether the fault API is served."""
+    limits: limiting.Limits = dataclasses.field(default_factory=limiting.Limits)
 
 
-def serve(options: Options) -> int:
-    """Serve until SIGTERM or SIGINT; 0 then. ClusterError when it cannot listen."""
-    if not ipaddress.ip_address(options.host).is_loopback:
-        raise errors.UsageError(
-            f"expected a loopback address, got {options.host}: the server guards its objects with one token only"
-        )
-    asyncio.run(_serve(options))
+def serve(options: Options, *, note: Callable[[str], None]) -> int:
+    """Serve until SIGTERM or SIGINT; 0 then. HarnessError when it cannot, or cannot go on; `note` is told what is worth a line."""
+    listening.check_host(options.host, is_open=options.is_open)
+    listening.allow_files(options.limits.connections_max)
+    asyncio.run(_Process(options, note).run())
     return 0
 
 
-async def _serve(options: Options) -> None:
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
-    token, identity = secrets.token_urlsafe(32), certificates.make(options.host)
-    store = stores.Store(
-        now=clocks.wall_text,
-        stream=random.Random(secrets.randbits(64)),
-        watch_history=options.watch_history,
-    )
-    server = serving.Server(
-        store, token=token, now=clocks.wall_text, coin=random.Random(secrets.randbits(64))
-    )
-    plain = await _listen(server, options.host, options.port)
-    tls = await _listen(server, options.host, options.tls_port, identity=identity)
-    _write_kubeconfigs(options, token=token, identity=identity, plain=plain, tls=tls)
-    if options.ready_file is not None:
-        processes.touch_ready(options.ready_file)
-    await stopped.wait()
-    plain.close()
-    tls.close()
-    connections.abort_all(server.connections)
+class _Process:
+    """One server process from start to end."""
 
+    def __init__(self, options: Options, note: Callable[[str], None]) -> None:
+        self._options, self._note = options, note
+        self._stopped = asyncio.Event()
+        self._failure: OSError | None = None
+        self._journal: journals.Journal | None = None
+        self._audit: auditing.AuditLog | None = None
 
-async def _listen(
-    server: serving.Server,
-    host: str,
-    port: int,
-    *,
-    identity: certificates.Identity | None = None,
-) -> asyncio.Server:
-    loop = asyncio.get_running_loop()
-    context = identity.context() if identity else None
-    try:
-        return await loop.create_server(
-            lambda: connections.Connection(server), host, port, ssl=context, backlog=BACKLOG
+    async def run(self) -> None:
+        """Open what is kept, listen, serve until told to stop, and close everything in order."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stopped.set)
+        identity, store = self._identity(), self._open_store()
+        if self._options.audit_log is not None:
+            self._audit = auditing.AuditLog(self._options.audit_log, now=clocks.wall_text_us)
+        server = self._make_server(store, identity)
+        listeners = await self._listen(server, identity)
+        _tame_garbage_collection()
+        if self._options.ready_file is not None:
+            processes.touch_ready(self._options.ready_file)
+        await self._stopped.wait()
+        for listener in listeners:
+            listener.close()
+        await server.stop(timeout_s=STOP_TIMEOUT_S)
+        await self._close()
+
+    # -------------------------------------------------------------- storage
+
+    def _identity(self) -> identities.Identity:
+        """That of last time, or a new one."""
+        options = self._options
+        if options.data_dir is not None:
+            self._directory = directories.claim(options.data_dir)
+            known = identities.load(options.data_dir)
+            if known is not None and known.host == options.host:
+                return known
+        made = certificates.make(options.host)
+        return identities.Identity(
+            host=options.host,
+            token=secrets.token_urlsafe(32),
+            read_only_token=secrets.token_urlsafe(32),
+            authority=made.authority,
+            certificate=made.certificate,
+            key=made.key,
         )
-    except OSError as error:
-        raise errors.ClusterError(
-            f"expected to listen on {host}:{port}, but {os.strerror(error.errno or 0).lower()}: "
-            "name another port, or 0 for a free one"
-        ) from error
+
+    def _open_store(self) -> stores.Store:
+        if self._options.data_dir is None:
+            return self._make_store(None)
+        opened = journals.open_journal(self._directory, self._make_store, self._options.journal)
+        self._journal = opened.journal
+        if opened.cut_bytes:
+            self._note(
+                f"{self._options.data_dir}: the last record was cut off in the middle and is gone "
+                f"({opened.cut_bytes} bytes); nobody had been told of it"
+            )
+        return opened.store
+
+    def _make_store(self, past: watching.Past | None, *listeners: stores.Listener) -> stores.Store:
+        return stores.Store(
+            now=clocks.wall_text,
+            stream=random.Random(secrets.randbits(64)),
+            watch_history=self._options.watch_history,
+            past=past,
+            listeners=listeners,
+        )
+
+    async def _close(self) -> None:
+        if self._failure is not None:
+            raise journals.unwritable(self._failure)
+        if self._audit is not None:
+            self._audit.close()
+        if self._journal is not None:
+            await self._journal.close()
+
+    # -------------------------------------------------------------- serving
+
+    def _make_server(self, store: stores.Store, identity: identities.Identity) -> serving.Server:
+        options = self._options
+        server = serving.Server(
+            store,
+            token=identity.token,
+            read_only_token=identity.read_only_token if options.read_only_kubeconfig else "",
+            now=clocks.wall_text,
+            coin=random.Random(secrets.randbits(64)),
+            parts=serving.Parts(
+                journal=self._journal,
+                audit=self._audit,
+                faults=_make_faults() if options.serves_faults else None,
+                limits=options.limits,
+                on_failure=self._on_failure,
+            ),
+        )
+        if self._journal is not None:
+            self._journal.start(store, on_failure=server.fail)
+        return server
+
+    def _on_failure(self, error: OSError) -> None:
+        self._failure = error
+        self._stopped.set()
+
+    async def _listen(
+        self, server: serving.Server, identity: identities.Identity
+    ) -> tuple[asyncio.Server, asyncio.Server]:
+        options = self._options
+        listen = functools.partial(listening.listen_again, server, note=self._note)
+        plain_host = listening.LOOPBACK if options.is_open else options.host
+        plain = await listen(plain_host, options.port, last_port=identity.port)
+        tls = await listen(
+            options.host,
+            options.tls_port,
+            last_port=identity.tls_port,
+            identity=identity.certificates,
+        )
+        if options.data_dir is not None:
+            ports = {"port": listening.port_of(plain), "tls_port": listening.port_of(tls)}
+            identities.save(options.data_dir, msgspec.structs.replace(identity, **ports))
+        self._write_kubeconfigs(
+            identity, plain=listening.address_of(plain), tls=listening.address_of(tls)
+        )
+        return plain, tls
+
+    def _write_kubeconfigs(self, identity: identities.Identity, *, plain: str, tls: str) -> None:
+        options = self._options
+        secure = kubeconfigs.secure_cluster(tls, identity.authority)
+        kubeconfigs.write(options.kubeconfig, secure, identity.token)
+        if options.plain_kubeconfig is not None:
+            cluster = kubeconfigs.plain_cluster(plain)
+            kubeconfigs.write(options.plain_kubeconfig, cluster, identity.token)
+        if options.read_only_kubeconfig is not None:
+            kubeconfigs.write(options.read_only_kubeconfig, secure, identity.read_only_token)
 
 
-def _write_kubeconfigs(
-    options: Options,
-    *,
-    token: str,
-    identity: certificates.Identity,
-    plain: asyncio.Server,
-    tls: asyncio.Server,
-) -> None:
-    authority = base64.b64encode(identity.authority).decode()
-    secure = {"server": f"https://{_address(tls)}", "certificate-authority-data": authority}
-    _write_kubeconfig(options.kubeconfig, secure, token)
-    if options.plain_kubeconfig is not None:
-        _write_kubeconfig(options.plain_kubeconfig, {"server": f"http://{_address(plain)}"}, token)
+def _make_faults() -> faulting.Faults:
+    def now() -> faulting.Moment:
+        return faulting.Moment(clocks.wall_text_us(), clocks.monotonic_ns())
+
+    return faulting.Faults(now=now, call_later=asyncio.get_running_loop().call_later)
 
 
-def _address(server: asyncio.Server) -> str:
-    host, port = server.sockets[0].getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _write_kubeconfig(path: pathlib.Path, cluster: dict[str, str], token: str) -> None:
-    """A kubeconfig in JSON, which is YAML too; whole or not at all, and for nobody else's eyes."""
-    document = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "flake-hunt", "cluster": cluster}],
-        "users": [{"name": "flake-hunt", "user": {"token": token}}],
-        "contexts": [
-            {"name": "flake-hunt", "context": {"cluster": "flake-hunt", "user": "flake-hunt"}}
-        ],
-        "current-context": "flake-hunt",
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".kubeconfig-")
-    with os.fdopen(descriptor, "w") as file:  # mkstemp makes it 0600
-        json.dump(document, file, indent=2)
-        file.write("\n")
-    pathlib.Path(temporary).replace(path)
+def _tame_garbage_collection() -> None:
+    """What is there now stays: never look through it again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)

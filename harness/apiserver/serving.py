@@ -1,18 +1,30 @@
-"""What the connections of one API server share: the store, the token, who follows which resource.
+"""What the connections of one API server share: its store, who may ask, who follows which resource, and what is owed.
 
-One thread, one event loop (see `connections` and `streaming`).
+One thread, one event loop. A request is read (`parsing`), answered in one step (`exchanges`, `handling`) and shown when its turn of
+the loop is settled (`turns`); watches gather lines (`streaming`).
 """
 
 import asyncio
-import hmac
+import dataclasses
 import random
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
-from harness.apiserver import handling, resources, watching
+from harness.apiserver import (
+    auditing,
+    authenticating,
+    faulting,
+    handling,
+    limiting,
+    resources,
+    statuses,
+    turns,
+    watching,
+)
 from harness.apiserver import store as stores
 
 EVENTS_FIRST_PROBABILITY = 0.5
+CHECK_INTERVAL_S = 1.0
 
 
 class Follower(Protocol):
@@ -24,58 +36,159 @@ class Follower(Protocol):
         """A commit has happened."""
 
 
-class Abortable(Protocol):
-    """A connection, as its server sees it."""
+class Journal(Protocol):
+    """Where commits are written before anybody is told of them."""
 
-    def abort(self) -> None:
-        """The server stops."""
+    def settle(self) -> None:
+        """Write what was gathered; OSError when it cannot be written."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a server may have besides its store."""
+
+    journal: Journal | None = None
+    audit: auditing.AuditLog | None = None
+    faults: faulting.Faults | None = None
+    """None: the fault API is not served."""
+    limits: limiting.Limits = dataclasses.field(default_factory=limiting.Limits)
+    on_failure: Callable[[OSError], None] | None = None
+    """Told once when the journal or the audit log cannot be written; nothing more is answered then."""
 
 
 class Server:
     """Everything that the connections of one API server share."""
 
     def __init__(
-        self, store: stores.Store, *, token: str, now: Callable[[], str], coin: random.Random
+        self,
+        store: stores.Store,
+        *,
+        token: str,
+        now: Callable[[], str],
+        coin: random.Random,
+        read_only_token: str = "",
+        parts: Parts = Parts(),
     ) -> None:
         self.store = store
-        self._coin = coin
-        self.handler = handling.Handler(store, now=now)
         self.now = now
-        self._token = f"Bearer {token}".encode()
-        self._watches: dict[Any, set[Follower]] = {}
+        self.handler = handling.Handler(store, now=now)
+        self.authenticator = authenticating.Authenticator(token, read_only_token)
+        self.turn = turns.Turn(self._settle)
+        self.limits, self.audit, self.faults = parts.limits, parts.audit, parts.faults
+        self.unread = limiting.Unread(parts.limits)
+        self._parts = parts
+        self._coin = coin
         self._loop = asyncio.get_running_loop()
-        self._collecting = False
-        self.connections: set[Abortable] = set()
+        self._watches: dict[resources.ResourceType, set[Follower]] = {}
+        self._watch_count = 0
+        self._connections: set[limiting.Client] = set()
+        self._is_collecting = False
+        self._has_failed = False
+        self._gone = asyncio.Event()
+        self._timer = self._loop.call_later(CHECK_INTERVAL_S, self._check)
         store.listen(self._on_commit)
 
-    def allows(self, authorization: bytes) -> bool:
-        """Whether the Authorization header carries the token."""
-        return hmac.compare_digest(authorization, self._token)
+    def time_s(self) -> float:
+        """The loop's clock."""
+        return self._loop.time()
 
     def events_first(self) -> bool:
         """Whether the events of a write are sent before its answer."""
         return self._coin.random() < EVENTS_FIRST_PROBABILITY
 
+    # -------------------------------------------------------------- connections
+
+    def admit(self, client: limiting.Client) -> statuses.StatusError | None:
+        """Take a new connection in; the reason why not when there are too many."""
+        self._connections.add(client)
+        if len(self._connections) > self.limits.connections_max:
+            why = f"the server serves at most {self.limits.connections_max} connections"
+            return statuses.too_busy(503, "ServiceUnavailable", why, self.limits.retry_after_s)
+        return None
+
+    def leave(self, client: limiting.Client) -> None:
+        """A connection has ended."""
+        self._connections.discard(client)
+        self.unread.note(client, 0, watches=False)
+        if not self._connections:
+            self._gone.set()
+
+    def _check(self) -> None:
+        for client in list(self._connections):
+            client.check(self.time_s())
+        self._timer = self._loop.call_later(CHECK_INTERVAL_S, self._check)
+
+    async def stop(self, *, timeout_s: float) -> None:
+        """Answer what is under way, end every watch, and close every connection; after the timeout all that are left."""
+        self._timer.cancel()
+        if self.faults is not None:
+            self.faults.clear()
+        self._gone.clear()
+        for client in list(self._connections):
+            client.finish()
+        if self._connections:
+            try:
+                await asyncio.wait_for(self._gone.wait(), timeout_s)
+            except TimeoutError:
+                self.abort_all()
+
+    def abort_all(self) -> None:
+        """End every connection at once."""
+        for client in list(self._connections):
+            client.abort()
+
+    # -------------------------------------------------------------- watches
+
     def add_watch(self, watch: Follower) -> None:
         """Tell the watch of every commit from now on."""
         self._watches.setdefault(watch.resource_key, set()).add(watch)
+        self._watch_count += 1
 
     def remove_watch(self, watch: Follower) -> None:
         """Tell the watch of nothing more."""
-        self._watches.get(watch.resource_key, set()).discard(watch)
+        followers = self._watches.get(watch.resource_key, set())
+        self._watch_count -= watch in followers
+        followers.discard(watch)
+
+    def require_room_for_watch(self) -> None:
+        """429 when there are too many watches."""
+        if self._watch_count >= self.limits.watches_max:
+            why = "Too many requests, please try again later."
+            raise statuses.too_busy(429, "TooManyRequests", why, self.limits.retry_after_s)
+
+    # -------------------------------------------------------------- commits
 
     def collect_garbage(self) -> None:
         """Collect in steps of its own, after whatever made the garbage was answered."""
-        if not self._collecting:
-            self._collecting = True
+        if not self._is_collecting:
+            self._is_collecting = True
             self._loop.call_soon(self._collect_step)
 
     def _collect_step(self) -> None:
-        self._collecting = False
+        self._is_collecting = False
         if self.store.collect_garbage_step():
             self.collect_garbage()
 
     def _on_commit(self, commit: watching.Commit) -> None:
-        for watch in self._watches.get(commit.resource, ()):
+        self.turn.end_soon()
+        for watch in tuple(self._watches.get(commit.resource, ())):  # a fault may end one
             watch.offer(commit)
         self.collect_garbage()
+
+    def _settle(self) -> bool:
+        """Write what was decided; when that fails nobody is told of it, and the server ends."""
+        try:
+            if self._parts.journal is not None:
+                self._parts.journal.settle()
+            if self.audit is not None:
+                self.audit.settle()
+        except OSError as error:
+            self.fail(error)
+        return not self._has_failed
+
+    def fail(self, error: OSError) -> None:
+        """Nothing more can be written: say so once, and end every connection."""
+        if not self._has_failed and self._parts.on_failure is not None:
+            self._parts.on_failure(error)
+        self._has_failed = True
+        self.abort_all()

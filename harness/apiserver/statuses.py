@@ -168,6 +168,11 @@ def unsupported_media_type(content_type: str, accepted: Sequence[str]) -> Status
     return StatusError(415, "UnsupportedMediaType", message)
 
 
+def too_busy(code: int, reason: str, why: str, retry_after_s: int) -> StatusError:
+    """429 or 503: try again later."""
+    return StatusError(code, reason, why, {"retryAfterSeconds": retry_after_s})
+
+
 def too_large(limit: int) -> StatusError:
     """413: the body is larger than the limit in bytes."""
     message = f"Request entity too large: limit is {limit}"

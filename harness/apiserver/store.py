@@ -105,6 +105,10 @@ class Store:
         found.sort(key=lambda stored: (stored.namespace, stored.name))
         return found
 
+    def tables(self) -> list[tuple[resources.ResourceType, list[storing.Stored]]]:
+        """Every object as it is now, by resource."""
+        return [(resource, list(table.values())) for resource, table in self._tables.items()]
+
     def commits_after(
         self, resource: resources.ResourceType, version: int
     ) -> list[watching.Commit]:

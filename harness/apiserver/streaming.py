@@ -4,9 +4,10 @@ Flushing once per turn makes five watchers nearly as cheap as one.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from harness.apiserver import handling, requesting, serving, statuses, storing, watching
+from harness.apiserver import faulting, handling, requesting, serving, statuses, storing, watching
 from harness.apiserver import store as stores
 
 BOOKMARK_INTERVAL_S = 10.0
@@ -24,6 +25,9 @@ class Stream(Protocol):
 
     def end_stream(self) -> None:
         """End the answer, and the connection with it."""
+
+    def abort(self) -> None:
+        """End the connection at once."""
 
 
 class Watch:
@@ -43,6 +47,11 @@ class Watch:
         self._timers: list[asyncio.TimerHandle] = []
         self._loop = asyncio.get_running_loop()
         self._plain = not request.wants_table()
+        self._held: list[bytes] | None = None
+        """Lines that a fault holds back; None when none does."""
+        self._held_bytes = 0
+        self.on_end: Callable[[], None] | None = None
+        """Told once that the watch is over."""
 
     def start(self) -> None:
         """Send what is owed from the past, then follow; StatusError when the request is wrong."""
@@ -52,9 +61,7 @@ class Watch:
         try:
             self._send_past(version, initial=initial)
         except statuses.StatusError as error:
-            self._put(b"ERROR", storing.encode(error.to_status()))
-            self._flush()
-            self._connection.end_stream()
+            self._fail(error)
             return
         self._server.add_watch(self)
         self._set_timers()
@@ -62,14 +69,72 @@ class Watch:
     def offer(self, commit: watching.Commit) -> None:
         """A commit has happened."""
         seen = self._selection.sees(commit)
-        if seen is not None:
+        if seen is None:
+            return
+        if self._server.faults is not None and self._held is None:
+            self._meet_fault(self._server.faults, seen)
+        else:
             self._put_seen(seen)
 
+    def end(self) -> None:
+        """End in order: everything until now is sent, then the stream ends."""
+        self._release()
+        self._flush()
+        self.close()
+        self._connection.end_stream()
+
     def close(self) -> None:
-        """The connection is gone."""
+        """The connection is gone, or will be."""
         for timer in self._timers:
             timer.cancel()
         self._server.remove_watch(self)
+        on_end, self.on_end = self.on_end, None
+        if on_end is not None:
+            on_end()
+
+    def _fail(self, error: statuses.StatusError) -> None:
+        """The last event is an error."""
+        self._put(b"ERROR", storing.encode(error.to_status()))
+        self.end()
+
+    # -------------------------------------------------------------- faults
+
+    def _meet_fault(
+        self, registry: faulting.Faults, seen: tuple[watching.EventType, storing.Stored]
+    ) -> None:
+        """Put the event, or what a fault makes of it."""
+        applied = registry.strike("event", self._facts(seen)) if registry.wants("event") else None
+        match applied.action if applied else None:
+            case faulting.Drop():
+                self._connection.abort()
+            case faulting.Gone():
+                stored = seen[1]
+                self._fail(statuses.expired(stored.resource_version - 1, stored.resource_version))
+            case faulting.Hold() | faulting.Delay() if applied is not None:
+                self._held = []
+                self._put_seen(seen)
+                registry.wait(applied, self._release)
+            case _:
+                self._put_seen(seen)
+
+    def _facts(self, seen: tuple[watching.EventType, storing.Stored]) -> faulting.Facts:
+        kind, stored = seen
+        return faulting.Facts(
+            method=self._request.method,
+            path=self._request.path,
+            user_agent=self._request.headers.get("user-agent", ""),
+            name=stored.name,
+            event_type=kind,
+            resource_version=stored.resource_version,
+        )
+
+    def _release(self) -> None:
+        """What was held is sent, and nothing is held any more."""
+        held, self._held, self._held_bytes = self._held, None, 0
+        for line in held or ():
+            self._put_line(line)
+
+    # -------------------------------------------------------------- sending
 
     def _send_past(self, version: int, *, initial: bool) -> None:
         if version == 0 or initial:
@@ -85,14 +150,9 @@ class Watch:
     def _set_timers(self) -> None:
         timeout_s = self._request.integer("timeoutSeconds")
         if timeout_s:
-            self._timers.append(self._loop.call_later(timeout_s, self._time_out))
+            self._timers.append(self._loop.call_later(timeout_s, self.end))
         if self._request.flag("allowWatchBookmarks"):
             self._timers.append(self._loop.call_later(BOOKMARK_INTERVAL_S, self._bookmark))
-
-    def _time_out(self) -> None:
-        self._flush()
-        self.close()
-        self._connection.end_stream()
 
     def _bookmark(self) -> None:
         self._put_bookmark()
@@ -117,9 +177,18 @@ class Watch:
             self._put(kind.encode(), body)
 
     def _put(self, kind: bytes, body: bytes) -> None:
+        self._put_line(b'{"type":"%b","object":%b}\n' % (kind, body))
+
+    def _put_line(self, line: bytes) -> None:
+        if self._held is not None:
+            self._held.append(line)
+            self._held_bytes += len(line)
+            if self._held_bytes > self._server.limits.watch_unread_bytes_max:
+                self._connection.abort()
+            return
         if not self._lines:
-            self._loop.call_soon(self._flush)
-        self._lines.append(b'{"type":"%b","object":%b}\n' % (kind, body))
+            self._server.turn.show_events(self._flush)
+        self._lines.append(line)
 
     def _flush(self) -> None:
         if self._lines:

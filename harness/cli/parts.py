@@ -1,7 +1,7 @@
 """The parts of a run, each stand-alone: apiserver, scheduler, claim-controller, kubelet, record."""
 
 import pathlib
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -46,28 +46,72 @@ def apiserver(
         pathlib.Path | None,
         typer.Option("--plain-kubeconfig", help="Write one for plain HTTP on loopback here."),
     ] = None,
+    read_only_kubeconfig: Annotated[
+        pathlib.Path | None,
+        typer.Option("--read-only-kubeconfig", help="Write one that may only read here (TLS)."),
+    ] = None,
+    *,
     host: Annotated[str, typer.Option(help="A loopback address.")] = "127.0.0.1",
+    i_know_it_is_open: Annotated[
+        bool,
+        typer.Option("--i-know-it-is-open", help="Let --host be reached by others (TLS only)."),
+    ] = False,
     port: Annotated[int, typer.Option(help="For plain HTTP; 0 takes a free one.")] = 0,
     tls_port: Annotated[int, typer.Option(help="For TLS; 0 takes a free one.")] = 0,
     watch_history: Annotated[
         int, typer.Option(help="Commits of each resource that a watch can resume from.")
     ] = 100_000,
+    data_dir: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            help="Keep every commit, token and certificate here (default: in memory only)."
+        ),
+    ] = None,
+    fsync: Annotated[
+        Literal["always", "interval", "never"],
+        typer.Option(
+            help="What a loss of power may take: nothing, about a second, more. Killing the server takes nothing."
+        ),
+    ] = "interval",
+    log_bytes_max: Annotated[int, typer.Option(min=1, hidden=True)] = 64 * 1024 * 1024,
+    audit_log: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="Append an audit.k8s.io/v1 event (RequestResponse) for every request."),
+    ] = None,
+    faults: Annotated[
+        bool, typer.Option("--faults", help="Serve the fault API at /flake-hunt/v1/faults.")
+    ] = False,
+    connections_max: Annotated[int, typer.Option(min=1, help="One more gets 503.")] = 4096,
+    watches_max: Annotated[int, typer.Option(min=1, help="One more gets 429.")] = 2048,
     ready_file: ReadyFile = None,
 ) -> int:
     """The embedded API server, until SIGTERM or Ctrl-C."""
-    from harness.apiserver import running
+    from harness.apiserver import limiting, running
+    from harness.apiserver.persistence import journals, writing
 
     return running.serve(
         running.Options(
             kubeconfig=kubeconfig,
             plain_kubeconfig=plain_kubeconfig,
+            read_only_kubeconfig=read_only_kubeconfig,
             host=host,
+            is_open=i_know_it_is_open,
             port=port,
             tls_port=tls_port,
             watch_history=watch_history,
+            data_dir=data_dir,
+            journal=journals.Options(sync=writing.Sync(fsync), log_bytes_max=log_bytes_max),
+            audit_log=audit_log,
+            serves_faults=faults,
+            limits=limiting.Limits(connections_max=connections_max, watches_max=watches_max),
             ready_file=ready_file,
-        )
+        ),
+        note=_note,
     )
+
+
+def _note(text: str) -> None:
+    typer.echo(f"flake-hunt: {text}", err=True)
 
 
 def scheduler(

@@ -18,6 +18,7 @@ from harness.apiserver import connections, serving, statuses
 from harness.apiserver import store as stores
 
 TOKEN = "secret-of-the-tests"
+READ_ONLY_TOKEN = "less-of-a-secret"
 TIMEOUT_S = 20
 _EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
@@ -65,8 +66,10 @@ def refuses() -> Callable[..., Any]:
 class LiveServer:
     """The real server on loopback in a thread of this process; whatever touches its store runs on its loop."""
 
-    def __init__(self, coin: random.Random) -> None:
-        self._coin = coin
+    def __init__(
+        self, coin: random.Random, make_parts: Callable[[], serving.Parts] = serving.Parts
+    ) -> None:
+        self._coin, self._make_parts = coin, make_parts
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
         self._thread.start()
@@ -75,7 +78,14 @@ class LiveServer:
     async def _serve(self) -> None:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
         self.store = stores.Store(now=ticking(), stream=random.Random(1))
-        self.server = serving.Server(self.store, token=TOKEN, now=ticking(), coin=self._coin)
+        self.server = serving.Server(
+            self.store,
+            token=TOKEN,
+            read_only_token=READ_ONLY_TOKEN,
+            now=ticking(),
+            coin=self._coin,
+            parts=self._make_parts(),
+        )
         listener = await self._loop.create_server(
             lambda: connections.Connection(self.server), "127.0.0.1", 0
         )
@@ -83,7 +93,7 @@ class LiveServer:
         self._ready.set()
         await self._stopped.wait()
         listener.close()
-        connections.abort_all(self.server.connections)
+        self.server.abort_all()
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stopped.set)
@@ -135,11 +145,14 @@ class LiveServer:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., LiveServer]]:
-    """Start servers; the coin decides whether a write's events go before its answer."""
+    """Start servers; the coin decides whether a write's events go before its answer, the parts are made on the server's loop."""
     started: list[LiveServer] = []
 
-    def start(coin: random.Random | None = None) -> LiveServer:
-        started.append(LiveServer(coin or random.Random(1)))
+    def start(
+        coin: random.Random | None = None,
+        make_parts: Callable[[], serving.Parts] = serving.Parts,
+    ) -> LiveServer:
+        started.append(LiveServer(coin or random.Random(1), make_parts))
         return started[-1]
 
     yield start

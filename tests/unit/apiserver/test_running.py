@@ -85,8 +85,7 @@ def test_a_signal_ends_it_in_order_also_under_watches(
     os.kill(process.pid, number)
     assert process.wait(timeout_s=TIMEOUT_S) == 0
     assert process.log.read_text() == ""
-    with pytest.raises(transports.TransportError):
-        list(watch)
+    assert list(watch) == []  # ended in order: an end that breaks off would raise
 
 
 @pytest.mark.parametrize("option", ["--port", "--tls-port"])

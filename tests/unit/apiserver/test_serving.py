@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver import connections, resources, serving, streaming
+from harness.apiserver import limiting, parsing, resources, serving, streaming
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -134,7 +134,7 @@ def test_refusals(
 
 
 def test_a_body_that_is_too_large_ends_the_connection(live: Any) -> None:
-    size = connections.BODY_BYTES_MAX + 1
+    size = parsing.BODY_BYTES_MAX + 1
     head = b"POST %b HTTP/1.1\r\n%bContent-Length: %d\r\n\r\n" % (
         CONFIGMAPS.encode(),
         HEADERS,
@@ -151,7 +151,7 @@ def test_headers_that_are_too_large_end_the_connection(live: Any) -> None:
     with live.connect() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n")
         name, value = b"X-Filler", b"x" * 1000
-        count = connections.HEADER_BYTES_MAX // len(name + value) + 1
+        count = parsing.HEADER_BYTES_MAX // len(name + value) + 1
         connection.sendall(b"%b: %b\r\n" % (name, value) * count)
         connection.sendall(b"X")  # a header counts when the next one begins
         assert read_all(connection).startswith(b"HTTP/1.1 431 ")
@@ -360,9 +360,10 @@ def test_the_coin_decides_whether_events_or_the_answer_come_first(
 
 
 def _spy(server: serving.Server, written: list[str]) -> None:
-    for connection in server.connections:
+    for client in server._connections:
+        connection: Any = client
         transport: Any = connection._transport
-        connection._transport = _Spy(transport, written)  # type: ignore[assignment]
+        connection._transport = _Spy(transport, written)
 
 
 class _Spy:
@@ -474,10 +475,10 @@ def test_a_watch_of_tables(live: Any) -> None:
     assert b'"kind":"Table"' in text
 
 
-def test_a_watcher_that_does_not_read_is_dropped(
-    live: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connections, "UNREAD_BYTES_MAX", 256 * 1024)
+@pytest.mark.parametrize("limit", ["watch_unread_bytes_max", "unread_bytes_max"])
+def test_a_watcher_that_does_not_read_is_dropped(serve: Callable[..., Any], limit: str) -> None:
+    limits = limiting.Limits(**{limit: 256 * 1024})
+    live = serve(make_parts=lambda: serving.Parts(limits=limits))
     with live.connect() as slow, live.watching(f"{CONFIGMAPS}?watch=true") as events:
         slow.sendall(raw("GET", f"{CONFIGMAPS}?watch=true"))
         clocks.wait_until(

@@ -1,0 +1,152 @@
+"""The audit log: one audit.k8s.io/v1 event a line, at the level RequestResponse, written before the answer leaves.
+
+The order of the lines is the order of the answers, not of the commits: sort successful writes by the resourceVersion in
+`responseObject` (it is the store's own count). Tokens are never in it: the Authorization header is not part of a request here.
+"""
+
+import os
+import pathlib
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import yaml
+
+from harness import errors
+from harness.apiserver import attributes, authenticating, handling, requesting, storing
+from harness.apiserver.persistence import writing
+
+_HEADER = "audit-id"
+_ID_LENGTH_MAX = 64
+"""Kubernetes cuts a longer Audit-ID of a client."""
+
+
+class AuditLog:
+    """Appends to one file; settled with the journal, once for each turn of the loop."""
+
+    def __init__(self, path: pathlib.Path, *, now: Callable[[], str]) -> None:
+        """`now` gives RFC 3339 with microseconds; DataDirectoryError when the file cannot be opened."""
+        try:
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise errors.DataDirectoryError(
+                f"expected to write the audit log {path}, but: {error.strerror}"
+            ) from error
+        self._path = path
+        self._lines: list[bytes] = []
+        self.now = now
+
+    def append(self, event: dict[str, Any]) -> None:
+        """Gather an event."""
+        self._lines.append(storing.encode(event) + b"\n")
+
+    def settle(self) -> None:
+        """Write what was gathered; OSError when it cannot be written."""
+        if self._lines:
+            data = b"".join(self._lines)
+            self._lines.clear()
+            writing.write_all(self._descriptor, data, path=self._path)
+
+    def close(self) -> None:
+        """Settle and end."""
+        self.settle()
+        os.close(self._descriptor)
+
+
+class Entry:
+    """What is known of one request, from its first line in the log to its last."""
+
+    def __init__(
+        self, log: AuditLog, request: requesting.Request, *, uri: str, source: str
+    ) -> None:
+        self._log, self._request = log, request
+        self.audit_id = request.headers.get(_HEADER, "")[:_ID_LENGTH_MAX] or str(uuid.uuid4())
+        self._received = log.now()
+        self._common: dict[str, Any] = {
+            "kind": "Event",
+            "apiVersion": "audit.k8s.io/v1",
+            "level": "RequestResponse",
+            "auditID": self.audit_id,
+        }
+        self._asked = attributes.of(request)
+        self._decision = "forbid"
+        self._subject: dict[str, Any] = {
+            "requestURI": uri,
+            "verb": self._asked.verb,
+            "user": {},
+            "sourceIPs": [source],
+            "userAgent": request.headers.get("user-agent", ""),
+        }
+
+    def allow(self, user: authenticating.User) -> None:
+        """Who it was is known now, and that it may."""
+        self._decision = "allow"
+        self._subject["user"] = {"username": user.name, "groups": user.groups}
+
+    def started(self, status: int) -> None:
+        """The head of a watch is about to leave."""
+        self._write(
+            "ResponseStarted",
+            self._reference(None) | {"responseStatus": {"metadata": {}, "code": status}},
+        )
+
+    def completed(self, status: int, answer: handling.Answer | None = None) -> None:
+        """The answer, or the end of a watch, is about to leave."""
+        rest: dict[str, Any] = {"responseStatus": {"metadata": {}, "code": status}}
+        sent = _decoded(self._request)
+        if sent is not None:
+            rest["requestObject"] = sent
+        if answer is not None and answer.content_type == handling.JSON and answer.body:
+            rest["responseObject"] = msgspec.Raw(answer.body)
+            if status >= 400:
+                rest["responseStatus"] = msgspec.Raw(answer.body)
+        self._write("ResponseComplete", self._reference(sent) | rest)
+
+    def _reference(self, sent: Any) -> dict[str, Any]:
+        target = self._asked.target
+        if target is None:
+            return {}
+        resource = target.resource
+        meta = sent.get("metadata") if isinstance(sent, dict) else None
+        known = meta if isinstance(meta, dict) else {}
+        reference = {
+            "resource": resource.plural,
+            "namespace": target.namespace,
+            "name": target.name or known.get("name"),
+            "uid": known.get("uid"),
+            "apiGroup": resource.group,
+            "apiVersion": resource.version,
+            "resourceVersion": known.get("resourceVersion"),
+            "subresource": target.subresource,
+        }
+        return {"objectRef": {key: value for key, value in reference.items() if value}}
+
+    def _write(self, stage: str, rest: dict[str, Any]) -> None:
+        self._log.append(
+            self._common
+            | {"stage": stage}
+            | self._subject
+            | rest
+            | {
+                "requestReceivedTimestamp": self._received,
+                "stageTimestamp": self._log.now(),
+                "annotations": {"authorization.k8s.io/decision": self._decision},
+            }
+        )
+
+
+def _decoded(request: requesting.Request) -> Any:
+    """The body, which may be JSON or YAML; None when there is none or it is neither."""
+    if not request.body:
+        return None
+    try:
+        return storing.decode(request.body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    if "yaml" not in request.headers.get("content-type", ""):
+        return None
+    try:
+        return yaml.safe_load(request.body)
+    except yaml.YAMLError:
+        return None

@@ -1,0 +1,202 @@
+"""One request on its way through the server: who asks, which fault befalls it, what is answered, what is noted of it."""
+
+import functools
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from harness import clocks
+from harness.apiserver import (
+    attributes,
+    auditing,
+    authenticating,
+    fault_admin,
+    faulting,
+    framing,
+    handling,
+    parsing,
+    requesting,
+    serving,
+    statuses,
+    streaming,
+)
+
+Step = Callable[[], None]
+
+
+class Connection(streaming.Stream, Protocol):
+    """The connection that a request came on."""
+
+    source: str
+    """The client's address."""
+
+    def write(self, data: bytes, *, after_events: bool = False) -> None:
+        """Send an answer."""
+
+    def end(self) -> None:
+        """Close when everything is sent."""
+
+    def follow(self, watch: streaming.Watch) -> None:
+        """The connection belongs to a watch from now on."""
+
+    def block(self) -> None:
+        """The next request waits."""
+
+    def unblock(self) -> None:
+        """It need not any more."""
+
+
+class Exchange:
+    """One request and its answer."""
+
+    def __init__(
+        self, server: serving.Server, connection: Connection, incoming: parsing.Incoming
+    ) -> None:
+        self._server, self._connection = server, connection
+        self._incoming, self._request = incoming, incoming.request
+        self._entry: auditing.Entry | None = None
+
+    def begin(self) -> None:
+        """Answer, now or later; whatever goes wrong is an answer too."""
+        if self._server.audit is not None:
+            self._entry = auditing.Entry(
+                self._server.audit,
+                self._request,
+                uri=self._incoming.uri,
+                source=self._connection.source,
+            )
+        self._try(self._receive)
+
+    def _try(self, step: Step) -> None:
+        try:
+            step()
+        except statuses.StatusError as error:
+            self._respond(handling.failure(error))
+        except Exception as error:  # noqa: BLE001 - the outermost edge: answer 500, serve on
+            self._respond(handling.failure(_internal(error)))
+
+    def _receive(self) -> None:
+        user = self._server.authenticator.user(self._incoming.authorization)
+        if not user.may_write:
+            authenticating.require_permission(user, attributes.of(self._request))
+        if self._entry is not None:
+            self._entry.allow(user)
+        if self._request.path.startswith(fault_admin.PREFIX):
+            self._administer(user)
+        else:
+            self._meet("request", self._serve)
+
+    def _administer(self, user: authenticating.User) -> None:
+        if not user.may_write:
+            raise statuses.unknown_path()
+        registry = self._server.faults
+        self._finish(fault_admin.answer(registry, self._request, boot_id=clocks.boot_id()))
+
+    def _serve(self) -> None:
+        selection = handling.selection_of(self._request)
+        if selection is None:
+            self._respond(self._server.handler.answer(self._request))
+            return
+        self._server.require_room_for_watch()
+        watch = streaming.Watch(self._server, self._connection, self._request, selection)
+        self._connection.follow(watch)
+        if self._entry is not None:
+            self._entry.started(200)
+            watch.on_end = functools.partial(self._entry.completed, 200)
+        watch.start()
+
+    def _respond(self, answer: handling.Answer) -> None:
+        self._meet("response", functools.partial(self._finish, answer), answer)
+
+    def _finish(self, answer: handling.Answer) -> None:
+        more = b""
+        if self._entry is not None:
+            self._entry.completed(answer.status, answer)
+            more = b"Audit-Id: %b\r\n" % self._entry.audit_id.encode("latin-1")
+        is_read = self._request.method in ("GET", "HEAD")
+        self._connection.write(
+            encode(answer, more, is_head=self._request.method == "HEAD"),
+            after_events=not is_read and self._server.events_first(),
+        )
+        if not self._incoming.keep_alive:
+            self._connection.end()
+
+    # -------------------------------------------------------------- faults
+
+    def _meet(
+        self, point: faulting.Point, go_on: Step, answer: handling.Answer | None = None
+    ) -> None:
+        """Go on, or what a fault makes of it."""
+        registry = self._server.faults
+        if registry is None or not registry.wants(point):
+            go_on()
+            return
+        applied = registry.strike(point, self._facts(answer))
+        match applied.action if applied else None:
+            case faulting.Answer() as action:
+                self._finish(_injected(action))
+            case faulting.Lose():
+                self._connection.end()
+            case faulting.Hold() | faulting.Delay() if applied is not None:
+                self._connection.block()
+                registry.wait(applied, functools.partial(self._resume, go_on))
+            case _:
+                go_on()
+
+    def _resume(self, go_on: Step) -> None:
+        self._try(go_on)
+        self._connection.unblock()
+
+    def _facts(self, answer: handling.Answer | None) -> faulting.Facts:
+        target = requesting.parse_target(self._request.path)
+        name = target.name if target else ""
+        shown = _read_meta(answer.body if answer is not None else self._request.body)
+        version = shown.resource_version if answer is not None else ""
+        return faulting.Facts(
+            method=self._request.method,
+            path=self._request.path,
+            user_agent=self._request.headers.get("user-agent", ""),
+            name=name or shown.name,
+            resource_version=int(version or self._server.store.resource_version),
+        )
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    name: str = ""
+    resource_version: str = ""
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta
+
+
+_object_decoder = msgspec.json.Decoder(_Object)
+
+
+def _read_meta(body: bytes) -> _Meta:
+    try:
+        return _object_decoder.decode(body).metadata
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _Meta()
+
+
+def encode(answer: handling.Answer, more: bytes = b"", *, is_head: bool = False) -> bytes:
+    """A whole answer; `more` are whole header lines."""
+    if answer.retry_after_s:
+        more += b"Retry-After: %d\r\n" % answer.retry_after_s
+    start = framing.head(answer.status, answer.content_type, len(answer.body), more)
+    return start if is_head else start + answer.body
+
+
+def _injected(action: faulting.Answer) -> handling.Answer:
+    details = (
+        {"retryAfterSeconds": action.retry_after_seconds} if action.retry_after_seconds else None
+    )
+    error = statuses.StatusError(action.code, action.reason, action.message, details)
+    return handling.failure(error)
+
+
+def _internal(error: Exception) -> statuses.StatusError:
+    message = f"Internal error occurred: {type(error).__name__}: {error}"
+    return statuses.StatusError(500, "InternalError", message)

@@ -1,0 +1,80 @@
+"""The API of the faults, for whoever has the token and a server that was started with it.
+
+GET    /flake-hunt/v1/faults                 all of them, with how often they were applied and how much they hold
+POST   /flake-hunt/v1/faults                 begin one (see `faulting.Spec`); 201 with its name
+GET    /flake-hunt/v1/faults/NAME            one
+DELETE /flake-hunt/v1/faults/NAME            end it; what it holds goes on
+POST   /flake-hunt/v1/faults/NAME/release    what it holds goes on; it stays
+GET    /flake-hunt/v1/applied?after=N        what befell whom, after the sequence number N, oldest first
+
+    {"point": "response", "match": {"userAgent": "scheduler", "methods": ["PATCH"], "path": "*/status", "name": "claim-*"},
+     "action": {"type": "hold"}, "count": 1}
+
+Actions: `hold`, `delay` (seconds), `answer` (code, reason, message, retryAfterSeconds), `lose` at the points `request` and
+`response`; `hold`, `delay`, `drop`, `gone` at the point `event`. A request that is held is carried out when it is released, also when its client has left.
+"""
+
+from typing import Any
+
+import msgspec
+
+from harness.apiserver import faulting, handling, requesting, statuses, storing
+
+PREFIX = "/flake-hunt/v1/"
+
+
+def answer(
+    registry: faulting.Faults | None, request: requesting.Request, *, boot_id: str
+) -> handling.Answer:
+    """The answer to a request below the prefix; StatusError when it fails."""
+    if registry is None:
+        raise statuses.unknown_path()
+    parts = request.path.removeprefix(PREFIX).strip("/").split("/")
+    try:
+        match request.method, parts:
+            case "GET", ["applied"]:
+                return _answer(_applied(registry, request, boot_id))
+            case "GET", ["faults"]:
+                return _answer({"items": [_describe(fault) for fault in registry.all()]})
+            case "POST", ["faults"]:
+                return _answer(_describe(registry.add(_spec(request))), 201)
+            case "GET", ["faults", name]:
+                return _answer(_describe(registry.get(name)))
+            case "DELETE", ["faults", name]:
+                return _answer(_describe(registry.remove(name)))
+            case "POST", ["faults", name, "release"]:
+                return _answer({"released": registry.release(registry.get(name))})
+    except KeyError as error:
+        message = f"there is no fault named {parts[1]}"
+        raise statuses.StatusError(404, "NotFound", message) from error
+    except (ValueError, msgspec.DecodeError) as error:
+        raise statuses.bad_request(f"not a fault: {error}") from error
+    raise statuses.unknown_path()
+
+
+def _spec(request: requesting.Request) -> faulting.Spec:
+    return msgspec.json.decode(request.body, type=faulting.Spec)
+
+
+def _describe(fault: faulting.Fault) -> dict[str, Any]:
+    return {
+        "name": fault.name,
+        "spec": fault.spec,
+        "appliedCount": fault.applied_count,
+        "heldCount": len(fault.held),
+        "usedUp": fault.is_used_up,
+    }
+
+
+def _applied(
+    registry: faulting.Faults, request: requesting.Request, boot_id: str
+) -> dict[str, Any]:
+    after = request.integer("after") or 0
+    return {
+        "bootID": boot_id,
+        "items": [item for item in registry.applied if item.sequence > after],
+    }
+
+
+def _answer(document: Any, status: int = 200) -> handling.Answer:
+    return handling.Answer(status, storing.encode(document))

@@ -1,0 +1,40 @@
+"""The kubeconfigs that a server writes: JSON, which is YAML too; whole or not at all, and for nobody else's eyes."""
+
+import base64
+import json
+import os
+import pathlib
+import tempfile
+
+
+def secure_cluster(address: str, authority: bytes) -> dict[str, str]:
+    """A cluster behind TLS."""
+    return {
+        "server": f"https://{address}",
+        "certificate-authority-data": base64.b64encode(authority).decode(),
+    }
+
+
+def plain_cluster(address: str) -> dict[str, str]:
+    """A cluster behind plain HTTP."""
+    return {"server": f"http://{address}"}
+
+
+def write(path: pathlib.Path, cluster: dict[str, str], token: str) -> None:
+    """A kubeconfig with one cluster and one user."""
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "flake-hunt", "cluster": cluster}],
+        "users": [{"name": "flake-hunt", "user": {"token": token}}],
+        "contexts": [
+            {"name": "flake-hunt", "context": {"cluster": "flake-hunt", "user": "flake-hunt"}}
+        ],
+        "current-context": "flake-hunt",
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".kubeconfig-")
+    with os.fdopen(descriptor, "w") as file:  # mkstemp makes it 0600
+        json.dump(document, file, indent=2)
+        file.write("\n")
+    pathlib.Path(temporary).replace(path)

@@ -1,0 +1,55 @@
+"""Commits and objects as payloads of records: a letter, the resource's name, and the object's own bytes."""
+
+import msgspec
+
+from harness.apiserver import resources, storing, watching
+from harness.apiserver import store as stores
+
+FORMAT = 1
+BEGIN, END = b"B", b"E"
+_LETTERS: dict[watching.EventType, bytes] = {"ADDED": b"A", "MODIFIED": b"M", "DELETED": b"D"}
+_TYPES = {letter: kind for kind, letter in _LETTERS.items()}
+_NAMES = {stores.table_of(item): item.qualified.encode() for item in reversed(resources.ALL)}
+_RESOURCES = {name: item for item, name in _NAMES.items()}
+
+
+class UnreadablePayloadError(Exception):
+    """A whole line that says nothing this version understands."""
+
+
+def begin(version: int) -> bytes:
+    """The first payload of a file: its format, and the version that it begins at."""
+    return b"%b %d %d" % (BEGIN, FORMAT, version)
+
+
+def read_begin(payload: bytes, version: int) -> None:
+    """Check the first payload of a file that is called after this version."""
+    if payload != begin(version):
+        wanted = begin(version).decode()
+        raise UnreadablePayloadError(f"expected it to begin with {wanted!r}, got {payload[:40]!r}")
+
+
+def end(count: int) -> bytes:
+    """The last payload of a snapshot: how many objects there are."""
+    return b"%b %d" % (END, count)
+
+
+def write(
+    resource: resources.ResourceType, kind: watching.EventType, stored: storing.Stored
+) -> bytes:
+    """The payload of a change."""
+    return b"%b %b %b" % (_LETTERS[kind], _NAMES[resource], stored.data)
+
+
+def read(payload: bytes) -> watching.Change:
+    """The change that a payload is."""
+    letter, _, rest = payload.partition(b" ")
+    name, _, data = rest.partition(b" ")
+    try:
+        return watching.Change(_RESOURCES[name], _TYPES[letter], storing.revive(data))
+    except KeyError as error:
+        raise UnreadablePayloadError(
+            f"this version does not know the kind of record {letter!r} or the resource {name!r}"
+        ) from error
+    except (msgspec.DecodeError, ValueError) as error:
+        raise UnreadablePayloadError(f"expected an object, but: {error}") from error

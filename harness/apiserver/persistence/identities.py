@@ -1,0 +1,55 @@
+"""Who a server is, kept so that kubeconfigs go on working after a restart: tokens, certificates, ports."""
+
+import os
+import pathlib
+import tempfile
+
+import msgspec
+
+from harness import errors
+from harness.apiserver import certificates
+
+_NAME = "identity.json"
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What must not change; keys and certificates are PEM."""
+
+    host: str
+    token: str
+    read_only_token: str
+    authority: bytes
+    certificate: bytes
+    key: bytes
+    port: int = 0
+    tls_port: int = 0
+    """The ports of last time; 0 before the first."""
+
+    @property
+    def certificates(self) -> certificates.Identity:
+        """The certificates in the form that listeners want."""
+        return certificates.Identity(self.authority, self.certificate, self.key)
+
+
+def load(directory: pathlib.Path) -> Identity | None:
+    """The identity that was kept, None when there is none; DataDirectoryError when it cannot be read."""
+    path = directory / _NAME
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Identity)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise errors.DataDirectoryError(
+            f"expected the tokens and certificates of the server in {path}, but: {error}. Restore the file, or "
+            "remove it and have new kubeconfigs written"
+        ) from error
+
+
+def save(directory: pathlib.Path, identity: Identity) -> None:
+    """Keep an identity: whole or not at all, and for nobody else's eyes."""
+    descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".identity-")
+    with os.fdopen(descriptor, "wb") as file:  # mkstemp makes it 0600
+        file.write(msgspec.json.encode(identity))
+        file.flush()
+        os.fsync(file.fileno())
+    pathlib.Path(temporary).replace(directory / _NAME)
