@@ -1,22 +1,31 @@
 """Reading a kubeconfig: where the API server is, and who we are to it.
 
-Tokens, token files, client certificates and authorities; exec plugins are refused with a word on what to do.
+Tokens, token files, client certificates, authorities and exec plugins; what cannot be honoured (proxies, passwords, auth providers,
+impersonation) is refused with a word on what to do, never ignored.
 """
 
 import base64
 import dataclasses
 import functools
 import json
+import os
 import pathlib
 import ssl
 import tempfile
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness import errors
+from harness.client import plugins
 
 Document = Mapping[str, Any]
+_MODE = 0o600
+_REFUSED_USER = {
+    "username": "a user name with a password, which no supported API server accepts: use a token or a client certificate",
+    "auth-provider": "an auth-provider, which client-go has removed: use an exec plugin",
+    "as": "impersonation: use credentials of the user who is meant",
+}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +44,25 @@ class Endpoint:
     key: bytes = dataclasses.field(default=b"", repr=False)
     insecure: bool = False
     """Do not verify the server's certificate."""
+    server_name: str = ""
+    """Verify the server's certificate for this name; empty: for the host."""
+    plugin: plugins.Command | None = None
+    """Gives token or certificate when asked."""
 
-    def context(self) -> ssl.SSLContext | None:
+    @property
+    def identity(self) -> plugins.Identity:
+        """What the kubeconfig itself says who we are."""
+        return plugins.Identity(self.token, self.certificate, self.key)
+
+    def context(self, identity: plugins.Identity | None = None) -> ssl.SSLContext | None:
         """The TLS context, None for plain HTTP. Make one and share it: it costs milliseconds."""
         if not self.tls:
             return None
+        who = self.identity if identity is None else identity
         try:
             context = ssl.create_default_context(cadata=self.authority.decode() or None)
-            if self.certificate:
-                _load_certificate(context, self.certificate, self.key)
+            if who.certificate:
+                _load_certificate(context, who.certificate, who.key)
         except (ssl.SSLError, ValueError) as error:
             raise errors.KubeconfigError(
                 f"expected the kubeconfig of {self.host}:{self.port} to hold certificates and keys in PEM ({error})"
@@ -57,23 +76,120 @@ class Endpoint:
 def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
     """The endpoint of a kubeconfig's context (the current one when None)."""
     document = _read(path)
-    name = context or document.get("current-context") or ""
-    chosen = _named(document, "contexts", name, path).get("context") or {}
-    cluster = _named(document, "clusters", chosen.get("cluster", ""), path).get("cluster") or {}
-    user = _named(document, "users", chosen.get("user", ""), path).get("user") or {}
+    name, cluster, user = _chosen(document, context, path)
+    _refuse(cluster, user, name, path)
     url, port = _server(cluster.get("server"), name, path)
     certificate, key = _pem(user, "client-certificate", path), _pem(user, "client-key", path)
+    token = _token(user, path)
+    command = user.get("exec") if not (token or certificate) else None
     return Endpoint(
         host=url.hostname or "",
         port=port,
         tls=url.scheme == "https",
         prefix=url.path.rstrip("/"),
-        token=_token(user, path),
+        token=token,
         authority=_pem(cluster, "certificate-authority", path),
         certificate=certificate,
         key=key,
         insecure=bool(cluster.get("insecure-skip-tls-verify", False)),
+        server_name=str(cluster.get("tls-server-name") or ""),
+        plugin=plugins.read(command, cluster, path) if command else None,
     )
+
+
+def default_paths() -> list[pathlib.Path]:
+    """Where kubectl looks: KUBECONFIG, which may name several files, or ~/.kube/config."""
+    named = [part for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    found = [pathlib.Path(part) for part in named] or [pathlib.Path.home() / ".kube" / "config"]
+    there = [path for path in found if path.exists()]
+    return there or found[:1]
+
+
+def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str = "") -> str:
+    """Write a kubeconfig of one context alone (empty: the current one) and return the context's name; mode 0600, whole or not at all.
+
+    Of several files, the first that has a name counts, as with kubectl.
+    """
+    documents = [(path, _read(path)) for path in paths]
+    name = context or next(
+        (str(item["current-context"]) for _, item in documents if item.get("current-context")), ""
+    )
+    merged = {
+        section: [
+            _absolute(entry, path) for path, item in documents for entry in item.get(section) or []
+        ]
+        for section in ("contexts", "clusters", "users")
+    }
+    where = paths[0] if len(paths) == 1 else pathlib.Path(os.pathsep.join(map(str, paths)))
+    chosen = _named(merged, "contexts", name, where)
+    inner = chosen.get("context") or {}
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "contexts": [chosen],
+        "clusters": [_named(merged, "clusters", inner.get("cluster", ""), where)],
+        "users": [_named(merged, "users", inner["user"], where)] if inner.get("user") else [],
+    }
+    write(into, document)
+    return name
+
+
+def write(path: pathlib.Path, document: Document) -> None:
+    """A kubeconfig in JSON, which is YAML too; whole or not at all, and for nobody else's eyes."""
+    draft = path.with_name(f".{path.name}.draft")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "w") as file:
+        json.dump(document, file, indent=2)
+    draft.replace(path)
+
+
+def _absolute(entry: Any, path: pathlib.Path) -> Any:
+    """The entry with its paths independent of where the file lies."""
+    if not isinstance(entry, dict):
+        return entry
+    changed: dict[str, Any] = json.loads(json.dumps(entry, default=str))
+    folder = path.resolve().parent
+    for kind, keys in (
+        ("cluster", ("certificate-authority",)),
+        ("user", ("client-certificate", "client-key", "tokenFile")),
+    ):
+        section = changed.get(kind)
+        if not isinstance(section, dict):
+            continue
+        for key in keys:
+            if section.get(key):
+                section[key] = str(folder / section[key])
+        command = (section.get("exec") or {}).get("command") or ""
+        if "/" in command:
+            section["exec"]["command"] = str(folder / command)
+    return changed
+
+
+def _chosen(
+    document: Document, context: str | None, path: pathlib.Path
+) -> tuple[str, Document, Document]:
+    """The context's name, its cluster and its user."""
+    name = context or document.get("current-context") or ""
+    chosen = _named(document, "contexts", name, path).get("context") or {}
+    cluster = _named(document, "clusters", chosen.get("cluster", ""), path).get("cluster") or {}
+    if not chosen.get("user"):
+        return name, cluster, {}
+    user = _named(document, "users", chosen["user"], path).get("user") or {}
+    return name, cluster, user
+
+
+def _refuse(cluster: Document, user: Document, name: str, path: pathlib.Path) -> None:
+    if proxy := cluster.get("proxy-url"):
+        raise errors.KubeconfigError(
+            f"{path}: the cluster of context {name!r} is behind a proxy ({proxy}), which is not supported: "
+            "forward a port to its API server, and name that in a kubeconfig without proxy-url"
+        )
+    for key, what in _REFUSED_USER.items():
+        if user.get(key):
+            raise errors.KubeconfigError(
+                f"{path}: the user of context {name!r} has {what} (key {key!r})"
+            )
 
 
 def _server(
@@ -153,11 +269,6 @@ def _token(user: Document, path: pathlib.Path) -> str:
         return str(token)
     if file := user.get("tokenFile"):
         return _bytes(path.parent / file, "tokenFile", path).decode().strip()
-    if user.get("exec"):
-        raise errors.KubeconfigError(
-            f"{path}: expected a token or a client certificate, got an exec plugin, which is not supported: "
-            "write its token into a kubeconfig of its own (`kubectl create token …`)"
-        )
     return ""
 
 
@@ -169,6 +280,12 @@ def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -
 
 
 @functools.lru_cache(maxsize=8)
-def shared_context(endpoint: Endpoint) -> ssl.SSLContext | None:
-    """One TLS context for all connections to an endpoint."""
-    return endpoint.context()
+def shared_context(endpoint: Endpoint, identity: plugins.Identity) -> ssl.SSLContext | None:
+    """One TLS context for all connections to an endpoint as the same somebody."""
+    return endpoint.context(identity)
+
+
+@functools.lru_cache(maxsize=8)
+def shared_plugin(command: plugins.Command) -> plugins.Plugin:
+    """One plugin for all who ask: its answer is theirs too."""
+    return plugins.Plugin(command)

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from harness import errors
-from harness.client import kubeconfigs
+from harness.client import kubeconfigs, plugins
 
 CONNECT_TIMEOUT_S = 10.0
 WATCH_SILENCE_MAX_S = 600.0
 """A watch asks the server to end it sooner; a longer silence means that the connection is dead."""
 _READ_BYTES = 256 * 1024
+_UNAUTHORIZED = 401
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,7 @@ class Transport(Protocol):
 
 
 def connect(kubeconfig: pathlib.Path) -> Transport:
-    """The transport to the server of a kubeconfig; nothing is sent yet."""
+    """The transport to the server of a kubeconfig; an exec plugin is asked, but nothing is sent yet."""
     return HttpTransport(kubeconfigs.load(kubeconfig))
 
 
@@ -85,12 +86,14 @@ class HttpTransport:
     def __init__(self, endpoint: kubeconfigs.Endpoint, *, user_agent: str = "flake-hunt") -> None:
         self._endpoint = endpoint
         self._local = threading.local()
-        self._headers = {"Accept": "application/json", "User-Agent": user_agent}
-        if endpoint.token:
-            self._headers["Authorization"] = f"Bearer {endpoint.token}"
+        self._common = {"Accept": "application/json", "User-Agent": user_agent}
+        self._plugin = kubeconfigs.shared_plugin(endpoint.plugin) if endpoint.plugin else None
+        self._identity, self._headers = plugins.Identity(), self._common
+        self._become(self._plugin.current() if self._plugin else endpoint.identity)
 
     def send(self, request: Request) -> Response:
         """The answer; TransportError when there is none."""
+        self._renew()
         connection = self._connection()
         connection.timeout = request.timeout_s
         if connection.sock is None:
@@ -105,6 +108,7 @@ class HttpTransport:
             )
             with connection.getresponse() as response:
                 _require_length(response)
+                self._note(response.status)
                 return Response(response.status, response.read())
         except (OSError, http.client.HTTPException) as error:
             connection.close()
@@ -115,6 +119,7 @@ class HttpTransport:
 
     def watch(self, request: Request) -> Watch:
         """An open watch on a connection of its own."""
+        self._renew()
         connection = self._new_connection()
         self._open(connection)
         connection.sock.settimeout(WATCH_SILENCE_MAX_S)
@@ -124,7 +129,9 @@ class HttpTransport:
                 self._endpoint.prefix + request.path,
                 headers=self._headers_for(request),
             )
-            return _HttpWatch(connection, connection.getresponse())
+            response = connection.getresponse()
+            self._note(response.status)
+            return _HttpWatch(connection, response)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             message = f"{request.method} {request.path}: no answer came ({error!r})"
@@ -141,22 +148,45 @@ class HttpTransport:
             return self._headers
         return {**self._headers, "Content-Type": request.content_type}
 
+    def _renew(self) -> None:
+        """Ask the plugin who we are now."""
+        if self._plugin is None:
+            return
+        try:
+            identity = self._plugin.current()
+        except errors.KubeconfigError as error:
+            raise TransportError(str(error), sent=False) from error
+        if identity != self._identity:
+            self._become(identity)
+
+    def _become(self, identity: plugins.Identity) -> None:
+        self._identity, self._headers = identity, dict(self._common)
+        if identity.token:
+            self._headers["Authorization"] = f"Bearer {identity.token}"
+
+    def _note(self, status: int) -> None:
+        """A refusal makes the plugin give something new for the next request; this one is not repeated."""
+        if status == _UNAUTHORIZED and self._plugin is not None:
+            self._plugin.refused(self._identity)
+
     def _connection(self) -> http.client.HTTPConnection:
         connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if connection is None:
+        if connection is None or self._local.certificate != self._identity.certificate:
+            if connection is not None:
+                connection.close()
+            self._local.certificate = self._identity.certificate
             connection = self._local.connection = self._new_connection()
         return connection
 
     def _new_connection(self) -> http.client.HTTPConnection:
         endpoint = self._endpoint
-        context = kubeconfigs.shared_context(endpoint)
+        context = kubeconfigs.shared_context(endpoint, self._identity)
         if context is None:
             return http.client.HTTPConnection(
                 endpoint.host, endpoint.port, timeout=CONNECT_TIMEOUT_S
             )
-        return http.client.HTTPSConnection(
-            endpoint.host, endpoint.port, timeout=CONNECT_TIMEOUT_S, context=context
-        )
+        kind = _named(endpoint.server_name) if endpoint.server_name else http.client.HTTPSConnection
+        return kind(endpoint.host, endpoint.port, timeout=CONNECT_TIMEOUT_S, context=context)
 
     def _open(self, connection: http.client.HTTPConnection) -> None:
         try:
@@ -167,6 +197,17 @@ class HttpTransport:
                 f"expected an API server at {where}, but: {error}", sent=False
             ) from error
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _named(server_name: str) -> type[http.client.HTTPSConnection]:
+    """Connections that expect the server's certificate to be for another name than the host's."""
+
+    class Named(http.client.HTTPSConnection):
+        def connect(self) -> None:
+            http.client.HTTPConnection.connect(self)
+            self.sock = self._context.wrap_socket(self.sock, server_hostname=server_name)  # type: ignore[attr-defined]
+
+    return Named
 
 
 def _require_length(response: http.client.HTTPResponse) -> None:

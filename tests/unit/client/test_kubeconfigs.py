@@ -166,10 +166,17 @@ NO_PEM = encoded(b"no certificate")
             "certificate-authority-data is not base64",
         ),
         (document({"certificate-authority": "no.pem"}), "no.pem: No such file or directory"),
+        (
+            document({"proxy-url": "http://p:1"}),
+            "behind a proxy (http://p:1), which is not supported",
+        ),
+        (document(user={"username": "u", "password": "p"}), "a user name with a password"),
+        (document(user={"auth-provider": {"name": "gcp"}}), "an auth-provider, which client-go"),
+        (document(user={"as": "admin", "token": "t"}), "impersonation"),
         (document(user={"tokenFile": "no-token"}), "no-token: No such file or directory"),
         (
             document(user={"exec": {"command": "login"}}),
-            "got an exec plugin, which is not supported",
+            "expected the exec plugin login to speak client.authentication.k8s.io/v1",
         ),
     ],
 )
@@ -207,3 +214,45 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: pathlib.Path) -> None:
 
 def test_an_unusable_kubeconfig_is_a_usage_error() -> None:
     assert errors.KubeconfigError.exit_code == 2
+
+
+def test_one_context_is_taken_out_of_several_files(tmp_path: pathlib.Path) -> None:
+    """As kubectl merges KUBECONFIG: the first file that has a name counts. Paths stay valid, and nothing else comes along."""
+    first, second = tmp_path / "a" / "first", tmp_path / "b" / "second"
+    for path in (first, second):
+        path.parent.mkdir()
+    one = document({"certificate-authority": "ca.pem"}, {"tokenFile": "token"})
+    first.write_text(json.dumps(one))
+    other = document({"server": "https://never:1"}, {"token": "other"}) | {"current-context": "x"}
+    other["clusters"].append({"name": "c2", "cluster": {"server": "http://second:1"}})
+    second.write_text(json.dumps(other))
+    into = tmp_path / "extracted"
+    assert kubeconfigs.extract([first, second], into) == "one"
+    assert into.stat().st_mode & 0o777 == 0o600
+    made = json.loads(into.read_text())
+    assert [item["name"] for item in made["clusters"]] == ["c"]
+    assert made["clusters"][0]["cluster"]["certificate-authority"] == str(tmp_path / "a/ca.pem")
+    assert made["users"][0]["user"]["tokenFile"] == str(tmp_path / "a" / "token")
+    assert kubeconfigs.extract([first, second], into, context="two") == "two"
+    assert json.loads(into.read_text())["clusters"][0]["cluster"]["server"] == "http://second:1"
+    with pytest.raises(errors.KubeconfigError, match="expected 'three' among its contexts"):
+        kubeconfigs.extract([first, second], into, context="three")
+
+
+def test_where_kubectl_looks(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there, nowhere = tmp_path / "there", tmp_path / "nowhere"
+    there.touch()
+    monkeypatch.setenv("KUBECONFIG", f"{nowhere}:{there}")
+    assert kubeconfigs.default_paths() == [there]
+    monkeypatch.setenv("KUBECONFIG", str(nowhere))
+    assert kubeconfigs.default_paths() == [nowhere]
+    monkeypatch.delenv("KUBECONFIG")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert kubeconfigs.default_paths() == [tmp_path / ".kube" / "config"]
+
+
+def test_the_name_that_a_certificate_is_verified_for(
+    write: Any, identity: certificates.Identity
+) -> None:
+    found = kubeconfigs.load(write(document({"tls-server-name": "kubernetes"})))
+    assert found.server_name == "kubernetes"

@@ -1,0 +1,180 @@
+"""Exec plugins of a kubeconfig: programs that print an ExecCredential (client.authentication.k8s.io).
+
+A plugin is run when nothing is known, when what it gave has expired, and after the server has refused it; never in between.
+"""
+
+import dataclasses
+import datetime
+import json
+import os
+import pathlib
+import subprocess
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from harness import errors
+
+TIMEOUT_S = 60.0
+"""A plugin may ask a cloud; nobody waits for it at a terminal."""
+_GROUP = "client.authentication.k8s.io"
+_VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
+_WORDS_MAX = 500
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Identity:
+    """Who we say we are. The repr keeps the secrets to itself."""
+
+    token: str = dataclasses.field(default="", repr=False)
+    certificate: bytes = dataclasses.field(default=b"", repr=False)
+    key: bytes = dataclasses.field(default=b"", repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """The `exec` section of a kubeconfig's user."""
+
+    argv: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...] = dataclasses.field(default=(), repr=False)
+    api_version: str = _VERSIONS[0]
+    install_hint: str = ""
+    cluster: str | None = None
+    """The cluster as JSON, for a plugin that wants to know it (provideClusterInfo)."""
+
+
+def read(section: Mapping[str, Any], cluster: Mapping[str, Any], path: pathlib.Path) -> Command:
+    """The command of an `exec` section; KubeconfigError for one that cannot be run here."""
+    name, version = section.get("command"), section.get("apiVersion")
+    if not isinstance(name, str) or not name:
+        raise errors.KubeconfigError(f"{path}: expected the exec plugin's command, got {name!r}")
+    if version not in _VERSIONS:
+        raise errors.KubeconfigError(
+            f"{path}: expected the exec plugin {name} to speak {' or '.join(_VERSIONS)}, got {version!r}: "
+            "update the plugin, and write the kubeconfig anew with it"
+        )
+    if section.get("interactiveMode") == "Always":
+        raise errors.KubeconfigError(
+            f"{path}: the exec plugin {name} wants a terminal (interactiveMode: Always), and a run has none: "
+            "log in beforehand, and set interactiveMode: IfAvailable"
+        )
+    if "/" in name and not name.startswith("/"):
+        name = str(path.resolve().parent / name)  # as client-go: relative to the kubeconfig
+    return Command(
+        argv=(name, *(str(part) for part in section.get("args") or ())),
+        environment=tuple((item["name"], item["value"]) for item in section.get("env") or ()),
+        api_version=version,
+        install_hint=str(section.get("installHint") or ""),
+        cluster=_cluster_info(cluster) if section.get("provideClusterInfo") else None,
+    )
+
+
+def _cluster_info(cluster: Mapping[str, Any]) -> str:
+    keys = (
+        "server",
+        "tls-server-name",
+        "insecure-skip-tls-verify",
+        "certificate-authority-data",
+        "proxy-url",
+    )
+    info = {key: cluster[key] for key in keys if key in cluster}
+    for extension in cluster.get("extensions") or ():
+        if extension.get("name") == f"{_GROUP}/exec":
+            info["config"] = extension.get("extension")
+    return json.dumps(info)
+
+
+class Plugin:
+    """A plugin and what it last gave; any thread may ask."""
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._guard = threading.Lock()
+        self._identity: Identity | None = None
+        self._expires: datetime.datetime | None = None
+
+    def current(self) -> Identity:
+        """What it gave, or gives now; KubeconfigError when it gives nothing usable."""
+        with self._guard:
+            if self._identity is None or self._has_expired():
+                self._identity, self._expires = _run(self._command)
+            return self._identity
+
+    def refused(self, identity: Identity) -> None:
+        """The server did not accept this: ask the plugin again next time."""
+        with self._guard:
+            if self._identity == identity:
+                self._identity = None
+
+    def _has_expired(self) -> bool:
+        return self._expires is not None and self._expires <= datetime.datetime.now(datetime.UTC)
+
+
+def _run(command: Command) -> tuple[Identity, datetime.datetime | None]:
+    spec: dict[str, Any] = {"interactive": False}
+    if command.cluster is not None:
+        spec["cluster"] = json.loads(command.cluster)
+    info = {"apiVersion": command.api_version, "kind": "ExecCredential", "spec": spec}
+    environment = {
+        **os.environ,
+        **dict(command.environment),
+        "KUBERNETES_EXEC_INFO": json.dumps(info),
+    }
+    try:
+        ended = subprocess.run(
+            command.argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        hint = f": {command.install_hint.strip()}" if command.install_hint else ": install it"
+        raise _unusable(command, f"it is not there{hint}") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _unusable(command, f"it could not be run ({error})") from error
+    if ended.returncode:
+        words = ended.stderr.decode(errors="replace").strip()[-_WORDS_MAX:]
+        raise _unusable(
+            command, f"it ended with exit code {ended.returncode}: {words or '(no words)'}"
+        )
+    return _decode(command, ended.stdout)
+
+
+def _decode(command: Command, output: bytes) -> tuple[Identity, datetime.datetime | None]:
+    try:
+        document = json.loads(output)
+        kind, version = document["kind"], document["apiVersion"]
+        status = document.get("status") or {}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _unusable(command, "it printed no ExecCredential in JSON") from error
+    if kind != "ExecCredential" or version != command.api_version:
+        raise _unusable(
+            command,
+            f"it printed {kind} {version}, the kubeconfig wants ExecCredential {command.api_version}",
+        )
+    certificate, key = status.get("clientCertificateData", ""), status.get("clientKeyData", "")
+    identity = Identity(status.get("token", ""), certificate.encode(), key.encode())
+    if bool(certificate) != bool(key):
+        raise _unusable(command, "it gave a certificate without its key, or a key alone")
+    if not (identity.token or certificate):
+        raise _unusable(command, "it gave neither a token nor a certificate with its key")
+    return identity, _moment(command, status.get("expirationTimestamp"))
+
+
+def _moment(command: Command, text: str | None) -> datetime.datetime | None:
+    if text is None:
+        return None
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except (ValueError, TypeError) as error:
+        raise _unusable(
+            command, f"its expirationTimestamp is no RFC 3339 time: {text!r}"
+        ) from error
+
+
+def _unusable(command: Command, why: str) -> errors.KubeconfigError:
+    return errors.KubeconfigError(
+        f"expected credentials from the exec plugin {command.argv[0]}, but {why}"
+    )
