@@ -1,0 +1,61 @@
+"""Cases against a server, many at a time: most of a case's time is waiting for a watch to stay silent."""
+
+import concurrent.futures
+import dataclasses
+import http.client
+import json
+import lzma
+import pathlib
+from collections.abc import Iterable, Iterator
+
+from tests.corpus import comparing, conversing, wires
+
+CORPUS = pathlib.Path(__file__).with_name("corpus.jsonl.xz")
+KUBERNETES = "1.36"
+THREADS = 16
+ERRORS = (
+    OSError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AttributeError,
+    http.client.HTTPException,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Result:
+    """How a case went."""
+
+    case: conversing.Case
+    judgement: comparing.Judgement
+
+    @property
+    def matches(self) -> bool:
+        """Whether the answers are the recorded ones, but for texts that are meant for people."""
+        return not self.judgement.structure
+
+
+def cases(kubernetes: str = KUBERNETES) -> Iterator[conversing.Case]:
+    """The cases that hold for a version."""
+    with lzma.open(CORPUS, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            case = json.loads(line)
+            if kubernetes in case.get("versions", [kubernetes]):
+                yield case
+
+
+def replay(wire: wires.Wire, chosen: Iterable[conversing.Case]) -> Iterator[Result]:
+    """The results, in the order of the cases."""
+    with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
+        yield from pool.map(lambda case: Result(case, _judge(wire, case)), chosen)
+
+
+def _judge(wire: wires.Wire, case: conversing.Case) -> comparing.Judgement:
+    try:
+        answers = conversing.converse(wire, case)
+    except ERRORS as error:
+        ending = comparing.Difference("(case)", "an answer to every step", repr(error))
+        return comparing.Judgement([ending])
+    return comparing.judge(case["steps"], answers)

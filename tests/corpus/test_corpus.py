@@ -1,0 +1,54 @@
+"""The embedded server answers as a kube-apiserver did when the corpus was recorded.
+
+What differs is listed with its reason in `differences.toml`; the list has to be complete and may not name a case that matches.
+"""
+
+import collections
+from collections.abc import Iterator
+
+import pytest
+
+from harness.client import kubeconfigs
+from tests.corpus import differences, replaying, servers, wires
+
+GROUPS = collections.defaultdict(list)
+for _case in replaying.cases():
+    GROUPS[_case["group"]].append(_case)
+REASONS = differences.reasons()
+MATCHING_MIN = 0.95
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[kubeconfigs.Endpoint]:
+    with servers.running() as made:
+        yield made
+
+
+@pytest.mark.parametrize("group", sorted(GROUPS))
+def test_every_case_matches_but_for_the_known_differences(
+    group: str, endpoint: kubeconfigs.Endpoint
+) -> None:
+    results = {
+        item.case["id"]: item for item in replaying.replay(wires.Wire(endpoint), GROUPS[group])
+    }
+    differing = {
+        case: item.judgement.structure for case, item in results.items() if not item.matches
+    }
+    unknown = {case: found for case, found in differing.items() if case not in REASONS}
+    assert not unknown, f"{len(unknown)} cases differ and are not in {differences.LIST.name}"
+    settled = {c for c in results.keys() & REASONS.keys() if REASONS[c] != differences.NOT_YET}
+    assert settled <= differing.keys(), "cases of the list match: take them out of it"
+
+
+@pytest.mark.parametrize("group", sorted(GROUPS))
+def test_nearly_all_of_a_group_matches(group: str) -> None:
+    ids = [case["id"] for case in GROUPS[group]]
+    settled = [
+        case for case in ids if REASONS.get(case, differences.NOT_YET) != differences.NOT_YET
+    ]
+    assert len(settled) <= (1 - MATCHING_MIN) * len(ids)
+
+
+def test_the_list_names_cases_of_the_corpus() -> None:
+    ids = {case["id"] for cases in GROUPS.values() for case in cases}
+    assert REASONS.keys() <= ids
