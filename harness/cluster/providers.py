@@ -11,6 +11,10 @@ def of(profile: profiles.Profile) -> contracts.Provider:
     match profile:
         case profiles.EmbeddedProfile():
             return embedded.Provider(profile)
+        case profiles.KindProfile():
+            from harness.cluster import kind  # it brings the docker SDK, 0.3 s
+
+            return kind.Provider(profile)
         case _:
             raise NotImplementedError(profile.provider)
 

@@ -53,6 +53,44 @@ class LocalProfile(ProfileSpec):
     """--feature-gates of every Kubernetes binary."""
 
 
+class KindProfile(ProfileSpec):
+    """A version of Kubernetes in one container of Docker, made by the kind command."""
+
+    provider: Literal["kind"]
+    name: Annotated[str, pydantic.Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,48}[a-z0-9])?$")]
+    """The file's name without .toml."""
+    kubernetes: Annotated[str, pydantic.Field(pattern=r"^v\d+\.\d+\.\d+$")]
+    """What the API server must say of itself once it runs."""
+    image: Annotated[str, pydantic.Field(pattern=r"^[^@\s]+@sha256:[0-9a-f]{64}$")]
+    """The node image by digest: tags are pushed again with every kind release."""
+    image_archive: str = ""
+    """The node image as `docker save` wrote it, for machines without a network; empty: by digest, pulled when it is not there."""
+    kind_min: Annotated[str, pydantic.Field(pattern=r"^\d+\.\d+\.\d+$")] = "0.33.0"
+    """The oldest kind for this image; 0.32 was the first to write kubeadm v1beta4, which Kubernetes 1.37 wants."""
+    claim_controller: bool = False
+    """Leave kube-controller-manager its resourceclaim-controller; ours is then not started."""
+    feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
+    """For every component, as kind passes them on."""
+    runtime_config: dict[str, str] = pydantic.Field(default_factory=dict)
+    """API groups and versions to serve besides the default ones."""
+    node_monitor_grace: Annotated[str, pydantic.Field(pattern=r"^\d+(h|m|s)$")] = "240h"
+    """How long a node may be silent and stay Ready: fake nodes renew no leases."""
+    priority_and_fairness: bool = False
+    """Whether the API server queues by flow; that would queue the load behind itself and hide concurrency."""
+    requests_in_flight_max: specs.PositiveCount = 3000
+    """Reads at once without priority and fairness; more are answered 429."""
+    mutating_requests_in_flight_max: specs.PositiveCount = 1000
+    """Writes at once without priority and fairness; more are answered 429."""
+    audit_log: bool = True
+    """The API server's own record of every write, fetched into the run directory."""
+    memory_mib_min: specs.PositiveCount = 2048
+    """Of the container engine for one cluster; an estimate, not a measurement."""
+    disk_gib_min: specs.PositiveCount = 8
+    """Free where the engine keeps its data, for the image and one cluster; an estimate, not a measurement."""
+    wait_s: Annotated[int, pydantic.Field(ge=1, le=3600)] = 180
+    """How long kind waits for the control plane to be ready."""
+
+
 class KubeconfigProfile(ProfileSpec):
     """A cluster that exists; never touches what the run did not create."""
 
@@ -67,7 +105,7 @@ class KubeconfigProfile(ProfileSpec):
     """Whether the cluster runs a ResourceClaim controller of its own (kube-controller-manager does); ours is then not started."""
 
 
-Profile: TypeAlias = EmbeddedProfile | LocalProfile | KubeconfigProfile
+Profile: TypeAlias = EmbeddedProfile | LocalProfile | KindProfile | KubeconfigProfile
 _adapter: pydantic.TypeAdapter[Profile] = pydantic.TypeAdapter(
     Annotated[Profile, pydantic.Field(discriminator="provider")]
 )

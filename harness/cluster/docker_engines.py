@@ -1,0 +1,280 @@
+"""The container engine, through the docker SDK: what it is, what kind has made on it, and removing that.
+
+kind gives its containers two labels of its own and nothing of ours, so a cluster of Flake Hunt is known by its name's prefix.
+"""
+
+import contextlib
+import dataclasses
+import datetime
+import io
+import pathlib
+import shutil
+import tarfile
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+import docker
+import docker.errors
+import requests.exceptions
+
+from harness import errors
+
+CLUSTER_LABEL = "io.x-k8s.kind.cluster"
+NETWORK = "kind"
+NAME_PREFIX = "fh-"
+API_VERSION_MIN = (1, 41)
+"""Docker 20.10: kind passes --cgroupns=private, which no older engine understands."""
+TIMEOUT_S = 30
+LOAD_TIMEOUT_S = 600
+_UNREACHABLE = (
+    docker.errors.DockerException,
+    requests.exceptions.RequestException,
+    OSError,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What an engine says of itself."""
+
+    version: str
+    api_version: tuple[int, int]
+    memory_bytes: int
+    cpus: int
+    cgroup_version: str
+    rootless: bool
+    root_folder: pathlib.Path
+    """Where it keeps its data; on this host only when the engine runs on this host."""
+    platform: str
+    """Such as `linux`, or `Docker Desktop`."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """A node of a kind cluster."""
+
+    id: str
+    name: str
+    cluster: str
+    created: datetime.datetime
+    running: bool
+
+
+class Engine:
+    """One engine. Every failure is a ClusterError that says what to do."""
+
+    def __init__(self, client: docker.DockerClient) -> None:
+        self._client = client
+
+    def close(self) -> None:
+        """Give its connections back."""
+        self._client.close()
+
+    def describe(self) -> Description:
+        """What it is."""
+        with _told("asking the container engine what it is"):
+            version: dict[str, Any] = self._client.version()
+            info: dict[str, Any] = self._client.info()
+        options = [str(option) for option in info.get("SecurityOptions") or []]
+        return Description(
+            version=str(version.get("Version", "unknown")),
+            api_version=_numbers(str(version.get("ApiVersion", "0.0"))),
+            memory_bytes=int(info.get("MemTotal", 0)),
+            cpus=int(info.get("NCPU", 0)),
+            cgroup_version=str(info.get("CgroupVersion", "unknown")),
+            rootless=any("name=rootless" in option.split(",") for option in options),
+            root_folder=pathlib.Path(str(info.get("DockerRootDir", "/var/lib/docker"))),
+            platform=str(info.get("OperatingSystem", "unknown")),
+        )
+
+    def nodes(self, cluster: str | None = None) -> list[Container]:
+        """The containers of this kind cluster, or of all clusters with our prefix."""
+        label = CLUSTER_LABEL if cluster is None else f"{CLUSTER_LABEL}={cluster}"
+        with _told("listing containers"):
+            raw = self._client.api.containers(all=True, filters={"label": [label]})
+        found = [_container(item) for item in raw]
+        return [item for item in found if cluster or item.cluster.startswith(NAME_PREFIX)]
+
+    def remove(self, container: Container) -> None:
+        """Kill and remove a container with its anonymous volumes; one that is gone is no harm."""
+        with _told(f"removing the container {container.name}"):
+            try:
+                self._client.api.remove_container(container.id, v=True, force=True)
+            except docker.errors.NotFound:
+                return
+            except docker.errors.APIError as error:
+                if not _is_being_removed(error):
+                    raise
+
+    def volumes_of(self, container: Container) -> list[str]:
+        """The names of a container's volumes; none when it is gone."""
+        with _told(f"inspecting the container {container.name}"):
+            try:
+                mounts = self._client.api.inspect_container(container.id).get("Mounts") or []
+            except docker.errors.NotFound:
+                return []
+        return [str(item["Name"]) for item in mounts if item.get("Type") == "volume"]
+
+    def remove_volume(self, name: str) -> bool:
+        """Remove a volume that no container has; whether it was still there."""
+        with _told(f"removing the volume {name}"):
+            try:
+                self._client.api.remove_volume(name, force=True)
+            except docker.errors.NotFound:
+                return False
+        return True
+
+    def network_exists(self) -> bool:
+        """Whether the network is there that all kind clusters share."""
+        with _told("listing networks"):
+            networks = self._client.api.networks(names=[NETWORK])
+        return any(item.get("Name") == NETWORK for item in networks)
+
+    def has_image(self, reference: str) -> bool:
+        """Whether the engine has this image, by name, digest or id."""
+        with _told(f"looking for the image {reference}"):
+            try:
+                self._client.images.get(reference)
+            except docker.errors.ImageNotFound:
+                return False
+        return True
+
+    def load(self, archive: pathlib.Path) -> str:
+        """Load an archive of `docker save`; the image's name, or its id when it has none."""
+        with _told(f"loading {archive}"), archive.open("rb") as stream:
+            images = self._client.images.load(stream)
+        if not images:
+            raise errors.ClusterError(f"expected {archive} to hold an image, it holds none")
+        image = images[0]
+        return str(image.tags[0] if image.tags else image.id)
+
+    def read(self, container: str, path: str) -> bytes | None:
+        """A file of a container, also of one that has stopped; None when it is not there."""
+        with _told(f"reading {path} of {container}"):
+            try:
+                chunks, _ = self._client.api.get_archive(container, path)
+                packed = b"".join(chunks)
+            except docker.errors.NotFound:
+                return None
+        return _only_file(packed)
+
+    def save_folder(self, container: str, path: str, to: pathlib.Path) -> list[pathlib.Path]:
+        """Write the files of a container's folder below this one, as ours: on the node they are root's."""
+        with _told(f"reading {path} of {container}"), contextlib.suppress(docker.errors.NotFound):
+            chunks, _ = self._client.api.get_archive(container, path)
+            return _unpack(chunks, to)
+        return []
+
+
+def connect(*, timeout_s: float = TIMEOUT_S) -> Engine:
+    """The engine that the docker command talks to (DOCKER_HOST, or the current context)."""
+    try:
+        client = docker.from_env(timeout=int(timeout_s))
+    except _UNREACHABLE as error:
+        raise errors.ClusterError(_not_reachable(error)) from error
+    return Engine(client)
+
+
+@contextlib.contextmanager
+def connected(*, timeout_s: float = TIMEOUT_S) -> Iterator[Engine]:
+    """An engine for a while."""
+    engine = connect(timeout_s=timeout_s)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+@contextlib.contextmanager
+def _told(doing: str) -> Iterator[None]:
+    try:
+        yield
+    except docker.errors.APIError as error:
+        raise errors.ClusterError(
+            f"{doing}: the container engine answered {error.explanation or error}"
+        ) from error
+    except _UNREACHABLE as error:
+        raise errors.ClusterError(f"{doing}: {_not_reachable(error)}") from error
+
+
+def _not_reachable(error: BaseException) -> str:
+    text = str(error)
+    if "Permission denied" in text or "PermissionError" in text:
+        remedy = "you may not use it: sudo usermod -aG docker $USER, then log in again"
+    elif "no such host" in text or "Name or service not known" in text:
+        remedy = (
+            "DOCKER_HOST or the docker context names a host that is not known: docker context ls"
+        )
+    else:
+        remedy = "install Docker (docs.docker.com/engine/install), or start it: sudo systemctl start docker"
+    return f"expected a container engine that answers ({text}); {remedy}"
+
+
+def _container(raw: dict[str, Any]) -> Container:
+    names: Sequence[str] = raw.get("Names") or [raw["Id"][:12]]
+    return Container(
+        id=str(raw["Id"]),
+        name=str(names[0]).removeprefix("/"),
+        cluster=str((raw.get("Labels") or {}).get(CLUSTER_LABEL, "")),
+        created=datetime.datetime.fromtimestamp(int(raw.get("Created", 0)), tz=datetime.UTC),
+        running=raw.get("State") == "running",
+    )
+
+
+def _is_being_removed(error: docker.errors.APIError) -> bool:
+    return "is already in progress" in str(error.explanation or "")
+
+
+def _numbers(version: str) -> tuple[int, int]:
+    major, _, minor = version.partition(".")
+    return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)
+
+
+def _only_file(packed: bytes) -> bytes | None:
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        for member in archive:
+            stream = archive.extractfile(member) if member.isfile() else None
+            if stream is not None:
+                return stream.read()
+    return None
+
+
+def _unpack(chunks: Iterator[bytes], to: pathlib.Path) -> list[pathlib.Path]:
+    to.mkdir(parents=True, exist_ok=True)
+    made = []
+    with tarfile.open(
+        fileobj=io.BufferedReader(_Chunks(chunks)), mode="r|"
+    ) as archive:  # audit logs can be gigabytes
+        for member in archive:
+            if member.isfile():
+                target = to / pathlib.PurePosixPath(member.name).name
+                stream = archive.extractfile(member)
+                if stream is not None:
+                    _copy(stream, target)
+                    made.append(target)
+    return made
+
+
+def _copy(stream: IO[bytes], target: pathlib.Path) -> None:
+    with target.open("wb") as output:
+        shutil.copyfileobj(stream, output)
+
+
+class _Chunks(io.RawIOBase):
+    """A stream of byte strings as a file that can be read once."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._rest = chunks, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            try:
+                self._rest = next(self._chunks)
+            except StopIteration:
+                return 0
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count

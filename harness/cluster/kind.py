@@ -1,0 +1,254 @@
+"""The kind provider: a real Kubernetes cluster in one container of Docker."""
+
+import contextlib
+import dataclasses
+import pathlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from harness import clocks, errors
+from harness.cluster import (
+    contracts,
+    docker_engines,
+    kind_commands,
+    kind_configs,
+    kind_verifying,
+    state_folders,
+)
+from harness.scenario import profiles
+
+NAME_PREFIX = docker_engines.NAME_PREFIX
+NODE_SUFFIX = "-control-plane"
+NAME_MAX = 50
+"""kind appends the suffix, and a host's name has 64 characters."""
+SETTLE_S = 2.0
+SETTLE_INTERVAL_S = 0.25
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class KindCluster:
+    """A cluster that kind made."""
+
+    name: str
+    directory: pathlib.Path
+    command: kind_commands.Kind
+    versions: Mapping[str, str]
+    audited: bool
+
+    @property
+    def node(self) -> str:
+        """Its only container."""
+        return self.name + NODE_SUFFIX
+
+    @property
+    def kubeconfig(self) -> pathlib.Path:
+        """Its own: ~/.kube/config is never touched."""
+        return self.directory / "kubeconfig"
+
+    @property
+    def user_kubeconfig(self) -> pathlib.Path:
+        """The same: there is one way in, over TLS."""
+        return self.kubeconfig
+
+    @property
+    def pids(self) -> Sequence[int]:
+        """Its processes are the engine's."""
+        return ()
+
+    def is_alive(self) -> bool:
+        """Whether its node runs."""
+        with docker_engines.connected() as engine:
+            return any(node.running for node in engine.nodes(self.name))
+
+    def collect_logs(self, into: pathlib.Path) -> None:
+        """The audit log; and, when the run is failing or the node has died, everything that the node has to say."""
+        with docker_engines.connected() as engine:
+            if self.audited:
+                engine.save_folder(self.node, kind_configs.AUDIT_FOLDER, into / "audit")
+        if sys.exception() is not None or not self.is_alive():
+            self.export_logs(into)
+
+    def export_logs(self, into: pathlib.Path) -> None:
+        """Journals and pods' logs; that there is nothing to export is no second failure."""
+        with contextlib.suppress(errors.HarnessError):
+            kind_commands.export_logs(
+                self.command, self.name, into / "kind-logs", log=_log(self.directory)
+            )
+
+    def down(self) -> None:
+        """Remove the container, its volumes and the kubeconfig."""
+        with docker_engines.connected() as engine:
+            remove(engine, self.name)
+        forget_kubeconfig(self.kubeconfig)
+
+
+class Provider:
+    """Starts clusters by the kind command."""
+
+    def __init__(self, profile: profiles.KindProfile) -> None:
+        self._profile = profile
+
+    @property
+    def capabilities(self) -> contracts.Capabilities:
+        """All of Kubernetes, in one container of ours."""
+        return contracts.Capabilities(
+            scheduler=True, claim_controller=self._profile.claim_controller
+        )
+
+    def check(self) -> None:
+        """The commands, the engine, and the image's archive when there is to be one."""
+        kind_commands.find(at_least=self._profile.kind_min)
+        with docker_engines.connected() as engine:
+            require_usable(engine.describe())
+        archive = self._profile.image_archive
+        if archive and not pathlib.Path(archive).is_file():
+            raise errors.UsageError(f"expected an image archive, but {archive} is no file")
+
+    def up(self, request: contracts.Request) -> KindCluster:
+        """Start the cluster and see that it is what was asked for; a failure leaves its logs and nothing else."""
+        command = kind_commands.find(at_least=self._profile.kind_min)
+        with docker_engines.connected() as engine:
+            cluster = self._cluster(request, command, engine.describe())
+            require_free(engine, cluster.name)
+            choices = self._write_inputs(cluster, image=self._image(engine))
+            with _undone_on_failure(engine, cluster):
+                _create(engine, cluster, self._profile.wait_s)
+                kind_verifying.verify(
+                    engine,
+                    node=cluster.node,
+                    kubeconfig=cluster.kubeconfig,
+                    profile=self._profile,
+                    choices=choices,
+                )
+        return cluster
+
+    def _cluster(
+        self,
+        request: contracts.Request,
+        command: kind_commands.Kind,
+        engine: docker_engines.Description,
+    ) -> KindCluster:
+        return KindCluster(
+            name=cluster_name(request.name),
+            directory=request.directory,
+            command=command,
+            audited=self._profile.audit_log,
+            versions={
+                "kubernetes": self._profile.kubernetes,
+                "node image": self._profile.image,
+                "kind": ".".join(map(str, command.version)),
+                "container engine": engine.version,
+            },
+        )
+
+    def _image(self, engine: docker_engines.Engine) -> str:
+        """What the node is made from. A loaded archive has no digest: the version is verified in the end."""
+        archive = self._profile.image_archive
+        return engine.load(pathlib.Path(archive)) if archive else self._profile.image
+
+    def _write_inputs(self, cluster: KindCluster, *, image: str) -> kind_configs.Choices:
+        policy = (cluster.directory / "audit-policy.yaml").resolve()
+        choices = kind_configs.Choices(
+            image=image, audit_policy=policy if self._profile.audit_log else None
+        )
+        policy.write_text(kind_configs.audit_policy())
+        _config(cluster.directory).write_text(kind_configs.text(self._profile, choices))
+        return choices
+
+
+def cluster_name(name: str) -> str:
+    """With our prefix; UsageError for a name that kind would take and a host could not bear."""
+    prefixed = name if name.startswith(NAME_PREFIX) else NAME_PREFIX + name
+    if len(prefixed) > NAME_MAX:
+        raise errors.UsageError(
+            f"expected a kind cluster's name of at most {NAME_MAX} characters, got {prefixed!r}"
+        )
+    return prefixed
+
+
+def require_usable(engine: docker_engines.Description) -> None:
+    """ClusterError for an engine that kind cannot work with."""
+    if engine.api_version < docker_engines.API_VERSION_MIN:
+        raise errors.ClusterError(
+            f"expected a container engine with API {_dotted(docker_engines.API_VERSION_MIN)} or newer "
+            f"(Docker 20.10), got {_dotted(engine.api_version)} (Docker {engine.version}): update it"
+        )
+
+
+def require_free(engine: docker_engines.Engine, name: str) -> None:
+    """ClusterError when there are containers of this name."""
+    taken = [container.name for container in engine.nodes(name)]
+    if taken:
+        raise errors.ClusterError(
+            f"expected no kind cluster {name!r}, but there are its containers {', '.join(taken)}: "
+            f"`flake-hunt cluster prune`, or `kind delete cluster --name {name}`"
+        )
+
+
+def remove(engine: docker_engines.Engine, name: str, *, settle_s: float = 0.0) -> bool:
+    """Remove a cluster's containers and their volumes; whether anything was there.
+
+    `settle_s`: how long to look again, because an engine still makes what an interrupted command had asked for.
+    """
+    removed = _remove_now(engine, name)
+    deadline_ns = clocks.monotonic_ns() + int(settle_s * 1e9)
+    while clocks.monotonic_ns() < deadline_ns:
+        clocks.sleep(SETTLE_INTERVAL_S)
+        removed = _remove_now(engine, name) or removed
+    return removed
+
+
+def forget_kubeconfig(path: pathlib.Path) -> None:
+    """Remove a cluster's own kubeconfig, and the lock that an interrupted kind leaves beside it."""
+    path.unlink(missing_ok=True)
+    path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+
+
+def _remove_now(engine: docker_engines.Engine, name: str) -> bool:
+    containers = engine.nodes(name)
+    for container in containers:
+        volumes = engine.volumes_of(container)
+        engine.remove(container)
+        for volume in volumes:  # anonymous ones go with it, unless it was already half gone
+            engine.remove_volume(volume)
+    return bool(containers)
+
+
+def _create(engine: docker_engines.Engine, cluster: KindCluster, wait_s: int) -> None:
+    """Two first clusters at once would each make the network they all share; so the first one is alone."""
+    with contextlib.ExitStack() as alone:
+        alone.enter_context(kind_commands.locked(state_folders.folder() / "kind.lock"))
+        if engine.network_exists():
+            alone.close()
+        kind_commands.create(
+            cluster.command,
+            cluster.name,
+            config=_config(cluster.directory),
+            kubeconfig=cluster.kubeconfig,
+            log=_log(cluster.directory),
+            wait_s=wait_s,
+        )
+
+
+@contextlib.contextmanager
+def _undone_on_failure(engine: docker_engines.Engine, cluster: KindCluster) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, errors.HarnessError):
+            cluster.export_logs(cluster.directory)
+        remove(engine, cluster.name, settle_s=SETTLE_S)
+        forget_kubeconfig(cluster.kubeconfig)
+        raise
+
+
+def _config(directory: pathlib.Path) -> pathlib.Path:
+    return directory / "kind.yaml"
+
+
+def _log(directory: pathlib.Path) -> pathlib.Path:
+    return directory / "kind.log"
+
+
+def _dotted(numbers: tuple[int, ...]) -> str:
+    return ".".join(map(str, numbers))

@@ -1,0 +1,152 @@
+"""The kind command: finding it, running it, and saying in our words why it failed.
+
+Every cluster has a kubeconfig of its own: kind's lock on a shared one gives up after 151 ms. Nothing is deleted through kind, whose
+`delete cluster` is `docker rm -f -v` of the containers with the cluster's label: the engine is asked directly, also where kind is gone.
+"""
+
+import contextlib
+import dataclasses
+import fcntl
+import pathlib
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+
+from harness import clocks, errors, processes
+from harness.cluster import kind_failures
+
+COMMAND = "kind"
+EXPORT_TIMEOUT_S = 180.0
+VERSION_TIMEOUT_S = 20.0
+LOCK_TIMEOUT_S = 900.0
+PULL_TIMEOUT_S = 1200.0
+"""For the image, besides what the profile grants the cluster itself: a gigabyte over a slow line."""
+_VERSION = re.compile(r"kind v?(\d+)\.(\d+)\.(\d+)")
+_INSTALL = "install kind v{} or newer (kind.sigs.k8s.io/docs/user/quick-start)"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind command that is there."""
+
+    path: str
+    version: tuple[int, int, int]
+
+
+def find(*, at_least: str) -> Kind:
+    """The command of the PATH; ClusterError when there is none, or one that is too old."""
+    path = shutil.which(COMMAND)
+    if path is None:
+        raise errors.ClusterError(
+            f"expected the command kind in PATH, found none: {_INSTALL.format(at_least)}"
+        )
+    if shutil.which("docker") is None:
+        raise errors.ClusterError(
+            "expected the command docker in PATH, which kind calls, found none: install Docker's "
+            "command line (docs.docker.com/engine/install)"
+        )
+    found = Kind(path=path, version=version_of(path))
+    if found.version < numbers(at_least):
+        shown = ".".join(map(str, found.version))
+        raise errors.ClusterError(
+            f"expected kind v{at_least} or newer, got v{shown} ({path}): {_INSTALL.format(at_least)}"
+        )
+    return found
+
+
+def version_of(path: str) -> tuple[int, int, int]:
+    """What it says of itself."""
+    try:
+        answer = subprocess.run(
+            [path, "version"],
+            capture_output=True,
+            text=True,
+            timeout=VERSION_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise errors.ClusterError(f"expected `{path} version` to answer ({error})") from error
+    found = _VERSION.search(answer.stdout)
+    if found is None:
+        raise errors.ClusterError(
+            f"expected `{path} version` to print `kind v0.33.0 …`, got {answer.stdout[:80]!r}"
+        )
+    return int(found[1]), int(found[2]), int(found[3])
+
+
+def numbers(version: str) -> tuple[int, int, int]:
+    """A version as something to compare."""
+    major, minor, patch = version.split(".")
+    return int(major), int(minor), int(patch)
+
+
+def create(
+    kind: Kind,
+    name: str,
+    *,
+    config: pathlib.Path,
+    kubeconfig: pathlib.Path,
+    log: pathlib.Path,
+    wait_s: int,
+) -> None:
+    """Make a cluster; when that fails its containers stay, for their logs."""
+    _run(
+        kind,
+        ("create", "cluster", "--name", name, "--config", str(config)),
+        ("--kubeconfig", str(kubeconfig), "--wait", f"{wait_s}s", "--retain"),
+        log=log,
+        timeout_s=wait_s + PULL_TIMEOUT_S,
+    )
+
+
+def export_logs(kind: Kind, name: str, to: pathlib.Path, *, log: pathlib.Path) -> None:
+    """Write the journals and the pods' logs of every node below a folder."""
+    _run(kind, ("export", "logs", str(to), "--name", name), log=log, timeout_s=EXPORT_TIMEOUT_S)
+
+
+@contextlib.contextmanager
+def locked(path: pathlib.Path) -> Iterator[None]:
+    """One at a time over all processes of this user; a process that dies lets go."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as stream:
+        clocks.wait_until(
+            lambda: _try_lock(stream.fileno()),
+            timeout_s=LOCK_TIMEOUT_S,
+            why=f"another flake-hunt to have made the first kind cluster ({path})",
+            interval_s=0.1,
+        )
+        yield
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _run(
+    kind: Kind,
+    *arguments: tuple[str, ...],
+    log: pathlib.Path,
+    timeout_s: float,
+) -> None:
+    """Run it to its end; its output is appended to the log."""
+    words = [word for part in arguments for word in part]
+    start = log.stat().st_size if log.exists() else 0
+    process = processes.start(f"kind {words[0]}", [kind.path, *words], log=log)
+    try:
+        exit_code = process.wait(timeout_s=timeout_s)
+    finally:
+        process.kill()
+    if exit_code is None:
+        raise errors.ClusterError(
+            f"expected `kind {' '.join(words[:2])}` to end within {timeout_s:g} s; see {log}"
+        )
+    if exit_code != 0:
+        with log.open("rb") as stream:
+            stream.seek(start)
+            output = stream.read().decode(errors="replace")
+        raise errors.ClusterError(kind_failures.explain(words, exit_code, output, log))

@@ -1,0 +1,143 @@
+"""What the kind command is told: its configuration file (kind.x-k8s.io/v1alpha4) and the audit policy.
+
+The kubeadm patches name no apiVersion on purpose. kind writes kubeadm v1beta3 before Kubernetes 1.36 and v1beta4 from there on, translates
+unversioned patches to what it writes, and silently drops a patch that names another version.
+"""
+
+import dataclasses
+import pathlib
+from typing import Any
+
+import yaml
+
+from harness.scenario import profiles
+
+Document = dict[str, Any]
+API_VERSION = "kind.x-k8s.io/v1alpha4"
+POLICY_FOLDER = "/etc/kubernetes/policies"
+POLICY_FILE = f"{POLICY_FOLDER}/audit.yaml"
+AUDIT_FOLDER = "/var/log/kubernetes/audit"
+AUDIT_FILE = f"{AUDIT_FOLDER}/audit.log"
+AUDIT_FILE_MIB_MAX = 4096
+"""One file for a run: rotation would tear the history into several."""
+WITHOUT_CLAIM_CONTROLLER = (
+    "*,bootstrap-signer-controller,token-cleaner-controller,-resourceclaim-controller"
+)
+"""The flag replaces kubeadm's own value, so the two that kubeadm adds are repeated."""
+_RECORDED = (
+    ("resource.k8s.io", ["resourceclaims", "resourceclaims/status"]),
+    ("", ["pods", "pods/binding", "pods/status", "nodes"]),
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What is decided for one cluster, besides its profile."""
+
+    image: str
+    """The node image as the engine knows it."""
+    audit_policy: pathlib.Path | None
+    """On this host; None: no audit log."""
+
+
+def text(profile: profiles.KindProfile, choices: Choices) -> str:
+    """The configuration file."""
+    return str(yaml.dump(document(profile, choices), Dumper=_Dumper, sort_keys=False))
+
+
+def document(profile: profiles.KindProfile, choices: Choices) -> Document:
+    """One control-plane container; the nodes that matter are Node objects."""
+    node: Document = {"role": "control-plane", "image": choices.image}
+    if choices.audit_policy is not None:
+        node["extraMounts"] = [
+            {
+                "hostPath": str(choices.audit_policy),
+                "containerPath": POLICY_FILE,
+                "readOnly": True,
+            }
+        ]
+    patch = yaml.safe_dump(_cluster_configuration(profile, choices), sort_keys=False)
+    node["kubeadmConfigPatches"] = [patch]
+    made: Document = {"kind": "Cluster", "apiVersion": API_VERSION}
+    if profile.feature_gates:
+        made["featureGates"] = dict(profile.feature_gates)
+    if profile.runtime_config:
+        made["runtimeConfig"] = dict(profile.runtime_config)
+    return {**made, "nodes": [node]}
+
+
+def server_flags(profile: profiles.KindProfile, choices: Choices) -> dict[str, str]:
+    """What kube-apiserver is to be started with, besides what kubeadm gives it."""
+    flags: dict[str, str] = {}
+    if choices.audit_policy is not None:
+        flags |= {
+            "audit-policy-file": POLICY_FILE,
+            "audit-log-path": AUDIT_FILE,
+            "audit-log-maxsize": str(AUDIT_FILE_MIB_MAX),
+        }
+    if not profile.priority_and_fairness:
+        flags |= {
+            "enable-priority-and-fairness": "false",
+            "max-requests-inflight": str(profile.requests_in_flight_max),
+            "max-mutating-requests-inflight": str(profile.mutating_requests_in_flight_max),
+        }
+    return flags
+
+
+def controller_manager_flags(profile: profiles.KindProfile) -> dict[str, str]:
+    """What kube-controller-manager is to be started with, besides what kubeadm gives it."""
+    flags = {"node-monitor-grace-period": profile.node_monitor_grace}
+    if not profile.claim_controller:
+        flags["controllers"] = WITHOUT_CLAIM_CONTROLLER
+    return flags
+
+
+def audit_policy() -> str:
+    """Whole objects of what a verdict rests on, nothing of the rest, and no event twice."""
+    whole = [{"group": group, "resources": names} for group, names in _RECORDED]
+    policy = {
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived"],
+        "omitManagedFields": True,
+        "rules": [{"level": "RequestResponse", "resources": whole}, {"level": "None"}],
+    }
+    return str(yaml.safe_dump(policy, sort_keys=False))
+
+
+def _cluster_configuration(profile: profiles.KindProfile, choices: Choices) -> Document:
+    server: Document = {"extraArgs": server_flags(profile, choices)}
+    if choices.audit_policy is not None:
+        server["extraVolumes"] = [
+            _volume("flake-hunt-audit-policy", POLICY_FOLDER, read_only=True),
+            _volume("flake-hunt-audit-log", AUDIT_FOLDER, read_only=False),
+        ]
+    manager = {"extraArgs": controller_manager_flags(profile)}
+    return {
+        "kind": "ClusterConfiguration",
+        "apiServer": server,
+        "controllerManager": manager,
+    }
+
+
+def _volume(name: str, folder: str, *, read_only: bool) -> Document:
+    """A folder of the node that the API server's pod sees at the same place."""
+    return {
+        "name": name,
+        "hostPath": folder,
+        "mountPath": folder,
+        "readOnly": read_only,
+        "pathType": "DirectoryOrCreate",
+    }
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes a patch as the block that it is, so that people can read the file."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)

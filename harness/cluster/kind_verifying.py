@@ -1,0 +1,108 @@
+"""Whether a kind cluster is what was asked for: a patch that does not match is dropped without a word.
+
+The evidence is in the node: the static pods that kubeadm wrote, the audit log, and the version that the API server tells.
+"""
+
+import json
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from harness import clocks, errors
+from harness.client import transports
+from harness.cluster import docker_engines, kind_configs
+from harness.scenario import profiles
+
+MANIFESTS = "/etc/kubernetes/manifests"
+READY_TIMEOUT_S = 60.0
+
+
+def verify(
+    engine: docker_engines.Engine,
+    *,
+    node: str,
+    kubeconfig: pathlib.Path,
+    profile: profiles.KindProfile,
+    choices: kind_configs.Choices,
+) -> None:
+    """ClusterError that names everything that is not as asked for."""
+    wrong = [
+        *_flags(engine, node, "kube-apiserver", kind_configs.server_flags(profile, choices)),
+        *_flags(
+            engine,
+            node,
+            "kube-controller-manager",
+            kind_configs.controller_manager_flags(profile),
+        ),
+        *_server(kubeconfig, profile),
+    ]
+    if choices.audit_policy is not None and not wrong:
+        wrong = _audit_log(engine, node)
+    if wrong:
+        raise errors.ClusterError(
+            "the kind cluster is not what was asked for (a kubeadm patch that does not match is "
+            f"dropped silently; is kind v{profile.kind_min} or newer?):\n  " + "\n  ".join(wrong)
+        )
+
+
+def _flags(
+    engine: docker_engines.Engine, node: str, component: str, expected: Mapping[str, str]
+) -> list[str]:
+    manifest = engine.read(node, f"{MANIFESTS}/{component}.yaml")
+    if manifest is None:
+        return [f"expected {MANIFESTS}/{component}.yaml in {node}, it is not there"]
+    actual = flags_of(manifest)
+    return [
+        f"{component}: expected --{name}={value}, got {_shown(name, actual)}"
+        for name, value in expected.items()
+        if actual.get(name) != value
+    ]
+
+
+def flags_of(manifest: bytes) -> dict[str, str]:
+    """The flags on the command line of a static pod's first container."""
+    pod: Any = yaml.safe_load(manifest)
+    container = pod["spec"]["containers"][0]
+    words = [*(container.get("command") or []), *(container.get("args") or [])]
+    pairs = (word.removeprefix("--").partition("=") for word in words if word.startswith("--"))
+    return {name: value for name, _, value in pairs}
+
+
+def _shown(name: str, actual: Mapping[str, str]) -> str:
+    return f"--{name}={actual[name]}" if name in actual else "no such flag"
+
+
+def _server(kubeconfig: pathlib.Path, profile: profiles.KindProfile) -> list[str]:
+    transport = transports.connect(kubeconfig)
+    try:  # kind's own wait ends with a warning and exit code 0 when the time is up
+        clocks.wait_until(
+            lambda: _is_ready(transport),
+            timeout_s=READY_TIMEOUT_S,
+            why=f"the API server of {kubeconfig} to be ready",
+            interval_s=0.5,
+        )
+        answer = transport.send(transports.Request(method="GET", path="/version"))
+    except (errors.WaitTimeoutError, transports.TransportError) as error:
+        return [str(error)]
+    finally:
+        transport.close()
+    told = str(json.loads(answer.body).get("gitVersion"))
+    if told.partition("+")[0] != profile.kubernetes:  # behind the plus: who built it
+        return [f"expected Kubernetes {profile.kubernetes}, the API server says {told}"]
+    return []
+
+
+def _is_ready(transport: transports.Transport) -> bool:
+    try:
+        return transport.send(transports.Request(method="GET", path="/readyz")).status == 200
+    except transports.TransportError:
+        return False
+
+
+def _audit_log(engine: docker_engines.Engine, node: str) -> list[str]:
+    """The requests of kubeadm alone touch nodes and pods: an empty log is a log that is not written."""
+    if engine.read(node, kind_configs.AUDIT_FILE):
+        return []
+    return [f"expected an audit log in {node} at {kind_configs.AUDIT_FILE}, there is none"]

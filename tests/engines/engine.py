@@ -1,0 +1,552 @@
+"""A stand-in for a container engine: the part of the Docker Engine HTTP API 1.47 that kind and Flake Hunt use, on a Unix socket.
+
+Paths, parameters, answers and status codes are those of the API's documentation (docs.docker.com/reference/api/engine/version/v1.47), the
+error messages those of moby v27 (daemon/delete.go, daemon/names.go, daemon/archive_unix.go, volume/service, libnetwork). It knows
+nothing of Flake Hunt: it is run as a program of its own, and its containers are folders, with one process each where the image is a
+node of kind, which serves an API as the node would.
+
+    python engine.py --socket S --folder D [--images JSON] [--describe JSON] [--faults JSON]
+"""
+
+import argparse
+import base64
+import contextlib
+import http.server
+import io
+import json
+import os
+import pathlib
+import re
+import secrets
+import shutil
+import signal
+import socket
+import socketserver
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+import urllib.parse
+from typing import Any
+
+API_VERSION, API_VERSION_MIN = "1.47", "1.24"
+BOOTED = "[  OK  ] Reached target Multi-User System.\n"
+
+
+class RefusalError(Exception):
+    """An error answer."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Container:
+    """A container: its configuration, its file system and its process."""
+
+    def __init__(self, name: str, config: dict[str, Any], folder: pathlib.Path) -> None:
+        self.id, self.name, self.config = secrets.token_hex(32), name, config
+        self.created = time.time()
+        self.folder = folder / "containers" / self.id
+        self.root = self.folder / "rootfs"
+        self.root.mkdir(parents=True)
+        self.volumes = {path: secrets.token_hex(32) for path in config.get("Volumes") or {}}
+        self.process: subprocess.Popen[bytes] | None = None
+        self.running = False
+        self.ports: dict[str, Any] = {}
+
+    @property
+    def binds(self) -> list[list[str]]:
+        """Host path, container path and options of every bind mount."""
+        return [
+            item.split(":") for item in (self.config.get("HostConfig") or {}).get("Binds") or []
+        ]
+
+    def path(self, inside: str) -> pathlib.Path:
+        """Where a path of the container is on this machine."""
+        for host, target, *_ in self.binds:
+            if inside == target or inside.startswith(target.rstrip("/") + "/"):
+                return pathlib.Path(host + inside[len(target) :])
+        return self.root / inside.lstrip("/")
+
+    def stop(self) -> None:
+        """Kill its process."""
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self.running = False
+
+
+class State:
+    """What the engine knows."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.folder = options.folder
+        self.images: list[dict[str, Any]] = json.loads(options.images)
+        self.description: dict[str, Any] = json.loads(options.describe)
+        self.faults: dict[str, str] = json.loads(options.faults)
+        self.containers: dict[str, Container] = {}
+        self.networks: dict[str, dict[str, Any]] = {}
+        self.volumes: dict[str, dict[str, Any]] = {}
+        self.guard = threading.RLock()
+        for name in ("bridge", "host", "none"):
+            self.add_network(name)
+
+    def add_network(self, name: str) -> dict[str, Any]:
+        """A network; names are not unique, as in the real engine."""
+        made = {"Id": secrets.token_hex(32), "Name": name, "Driver": "bridge", "Scope": "local"}
+        self.networks[made["Id"]] = {**made, "Labels": {}, "Containers": {}, "Options": {}}
+        return self.networks[made["Id"]]
+
+    def container(self, reference: str) -> Container:
+        """By id, the beginning of an id, or name."""
+        for item in self.containers.values():
+            if reference in (item.id, item.name) or (
+                len(reference) >= 12 and item.id.startswith(reference)
+            ):
+                return item
+        raise RefusalError(404, f"No such container: {reference}")
+
+    def image(self, reference: str) -> dict[str, Any]:
+        """By tag, digest or id. A digest is known only of an image that was pulled."""
+        for item in self.images:
+            if reference in (item["Id"], *item["RepoTags"]) or any(
+                reference.rpartition("@")[2] == digest.rpartition("@")[2]
+                for digest in item["RepoDigests"]
+                if "@" in reference
+            ):
+                return item
+        raise RefusalError(404, f"No such image: {reference}")
+
+
+def version(state: State, **_: Any) -> Any:
+    return {
+        "Version": "27.5.1",
+        "ApiVersion": API_VERSION,
+        "MinAPIVersion": API_VERSION_MIN,
+        "Os": "linux",
+        "Arch": "amd64",
+        **{
+            key: state.description[key]
+            for key in ("Version", "ApiVersion")
+            if key in state.description
+        },
+    }
+
+
+def info(state: State, **_: Any) -> Any:
+    return {
+        "ServerVersion": "27.5.1",
+        "MemTotal": 16 << 30,
+        "NCPU": 8,
+        "CgroupVersion": "2",
+        "CgroupDriver": "systemd",
+        "SecurityOptions": ["name=seccomp,profile=builtin", "name=cgroupns"],
+        "DockerRootDir": str(state.folder),
+        "OperatingSystem": "Debian GNU/Linux 12 (bookworm)",
+        "MemoryLimit": True,
+        "PidsLimit": True,
+        "CPUShares": True,
+        **state.description,
+    }
+
+
+def list_containers(state: State, *, query: dict[str, str], **_: Any) -> Any:
+    everything = query.get("all") in ("1", "true", "True")
+    found = [item for item in state.containers.values() if everything or item.running]
+    labels = wanted(query, "label")
+    return [summary(item) for item in found if all(has_label(item, label) for label in labels)]
+
+
+def summary(item: Container) -> dict[str, Any]:
+    return {
+        "Id": item.id,
+        "Names": [f"/{item.name}"],
+        "Image": item.config["Image"],
+        "Created": int(item.created),
+        "Labels": item.config.get("Labels") or {},
+        "State": "running" if item.running else "exited" if item.process else "created",
+        "Status": "Up 1 second" if item.running else "Created",
+    }
+
+
+def has_label(item: Container, label: str) -> bool:
+    name, equals, value = label.partition("=")
+    labels = item.config.get("Labels") or {}
+    return name in labels and (not equals or labels[name] == value)
+
+
+def wanted(query: dict[str, str], name: str) -> list[str]:
+    """The values of a filter, written as a list or, by older clients, as a map to true."""
+    return list(json.loads(query.get("filters") or "{}").get(name) or [])
+
+
+def create_container(state: State, *, query: dict[str, str], body: Any, **_: Any) -> Any:
+    name = query.get("name") or secrets.token_hex(6)
+    for item in state.containers.values():
+        if item.name == name:
+            raise RefusalError(
+                409,
+                f'Conflict. The container name "/{name}" is already in use by container "{item.id}". '
+                "You have to remove (or rename) that container to be able to reuse that name.",
+            )
+    state.image(body["Image"])
+    item = Container(name, body, state.folder)
+    for volume in item.volumes.values():
+        state.volumes[volume] = {
+            "Name": volume,
+            "Driver": "local",
+            "Labels": {"com.docker.volume.anonymous": ""},
+        }
+    state.containers[item.id] = item
+    return 201, {"Id": item.id, "Warnings": []}
+
+
+def start_container(state: State, *, target: str, **_: Any) -> Any:
+    item = state.container(target)
+    for host, inside, *_rest in item.binds:
+        if not pathlib.Path(host).exists():
+            raise RefusalError(
+                400,
+                f'invalid mount config for type "bind": bind source path does not exist: {host}',
+            )
+        (item.root / inside.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
+    for inside, bindings in (
+        (item.config.get("HostConfig") or {}).get("PortBindings") or {}
+    ).items():
+        item.ports[inside] = [bind(item, binding) for binding in bindings]
+    image = state.image(item.config["Image"])
+    console = item.folder / "console.log"
+    console.write_text(state.faults.get("console", BOOTED))
+    if image.get("Kubernetes"):
+        boot(item, image)
+    item.running = True
+    return 204, None
+
+
+def bind(item: Container, binding: dict[str, str]) -> dict[str, str]:
+    address, port = binding.get("HostIp") or "0.0.0.0", int(binding.get("HostPort") or 0)
+    try:
+        with socket.create_server((address, port), reuse_port=False) as probe:
+            port = probe.getsockname()[1]
+    except OSError:
+        raise RefusalError(
+            500,
+            f"driver failed programming external connectivity on endpoint {item.name} ({item.id}): "
+            f"Bind for {address}:{port} failed: port is already allocated",
+        ) from None
+    return {"HostIp": address, "HostPort": str(port)}
+
+
+def boot(item: Container, image: dict[str, Any]) -> None:
+    """A node of kind serves its API as long as the container runs."""
+    (item.root / "kind").mkdir(exist_ok=True)
+    (item.root / "kind" / "version").write_text(image["Kubernetes"])
+    etc = item.root / "etc" / "kubernetes"
+    etc.mkdir(parents=True, exist_ok=True)
+    port = item.ports["6443/tcp"][0]["HostPort"]
+    words = ["apiserver", "--kubeconfig", str(etc / "admin.conf"), "--tls-port", port]
+    with (item.folder / "apiserver.log").open("wb") as log:
+        item.process = subprocess.Popen(
+            [sys.executable, "-m", "harness.cli.main", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def inspect_container(state: State, *, target: str, **_: Any) -> Any:
+    item = state.container(target)
+    mounts = [
+        {"Type": "volume", "Name": name, "Destination": path, "Driver": "local"}
+        for path, name in item.volumes.items()
+    ] + [{"Type": "bind", "Source": bind[0], "Destination": bind[1]} for bind in item.binds]
+    return {
+        "Id": item.id,
+        "Name": f"/{item.name}",
+        "Config": item.config,
+        "State": {"Running": item.running, "Status": summary(item)["State"]},
+        "Mounts": mounts,
+        "NetworkSettings": {"Ports": item.ports},
+    }
+
+
+def delete_container(state: State, *, target: str, query: dict[str, str], **_: Any) -> Any:
+    item = state.container(target)
+    if item.running and query.get("force") not in ("1", "true", "True"):
+        raise RefusalError(
+            409,
+            f'cannot remove container "/{item.name}": container is running: stop the container '
+            "before removing or force remove",
+        )
+    if state.faults.pop("removal in progress", None):
+        threading.Timer(0.3, lambda: drop(state, item, volumes=True)).start()
+        raise RefusalError(409, f"removal of container {target} is already in progress")
+    drop(state, item, volumes=query.get("v") in ("1", "true", "True"))
+    return 204, None
+
+
+def drop(state: State, item: Container, *, volumes: bool) -> None:
+    item.stop()
+    shutil.rmtree(item.folder, ignore_errors=True)
+    state.containers.pop(item.id, None)
+    for network in state.networks.values():
+        network["Containers"].pop(item.id, None)
+    if volumes:
+        for name in item.volumes.values():
+            state.volumes.pop(name, None)
+
+
+def logs(state: State, *, target: str, **_: Any) -> Any:
+    item = state.container(target)
+    return 200, (item.folder / "console.log").read_bytes()
+
+
+def get_archive(state: State, *, target: str, query: dict[str, str], **_: Any) -> Any:
+    item, inside = state.container(target), query["path"]
+    path = item.path(inside)
+    if not path.exists():
+        raise RefusalError(404, f"Could not find the file {inside} in container {target}")
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.add(path, arcname=pathlib.PurePosixPath(inside).name)
+    size = path.stat().st_size
+    stat = {
+        "name": path.name,
+        "size": size,
+        "mode": path.stat().st_mode,
+        "mtime": "",
+        "linkTarget": "",
+    }
+    header = base64.b64encode(json.dumps(stat).encode()).decode()
+    return 200, packed.getvalue(), {"X-Docker-Container-Path-Stat": header}
+
+
+def put_archive(state: State, *, target: str, query: dict[str, str], body: Any, **_: Any) -> Any:
+    path = state.container(target).path(query["path"])
+    if not path.is_dir():
+        raise RefusalError(404, f"Could not find the file {query['path']} in container {target}")
+    with tarfile.open(fileobj=io.BytesIO(body)) as archive:
+        archive.extractall(path, filter="data")
+    return 200, None
+
+
+def list_networks(state: State, *, query: dict[str, str], **_: Any) -> Any:
+    names = wanted(query, "name")
+    return [
+        item
+        for item in state.networks.values()
+        if not names or any(re.search(name, item["Name"]) for name in names)
+    ]
+
+
+def create_network(state: State, *, body: Any, **_: Any) -> Any:
+    if any(item["Name"] == body["Name"] for item in state.networks.values()):
+        raise RefusalError(409, f"network with name {body['Name']} already exists")
+    return 201, {"Id": state.add_network(body["Name"])["Id"], "Warning": ""}
+
+
+def delete_network(state: State, *, target: str, **_: Any) -> Any:
+    for key, item in list(state.networks.items()):
+        if target in (key, item["Name"]):
+            del state.networks[key]
+            return 204, None
+    raise RefusalError(404, f"network {target} not found")
+
+
+def list_volumes(state: State, **_: Any) -> Any:
+    return {"Volumes": list(state.volumes.values()), "Warnings": None}
+
+
+def delete_volume(state: State, *, target: str, **_: Any) -> Any:
+    if target not in state.volumes:
+        raise RefusalError(404, f"get {target}: no such volume")
+    users = [item.id for item in state.containers.values() if target in item.volumes.values()]
+    if users:
+        raise RefusalError(409, f"remove {target}: volume is in use - [{', '.join(users)}]")
+    del state.volumes[target]
+    return 204, None
+
+
+def inspect_image(state: State, *, target: str, **_: Any) -> Any:
+    return state.image(target)
+
+
+def pull_image(state: State, *, query: dict[str, str], **_: Any) -> Any:
+    """There is no network here."""
+    del state, query
+    raise RefusalError(
+        500,
+        'Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io on '
+        "127.0.0.53:53: server misbehaving",
+    )
+
+
+def load_images(state: State, *, body: Any, **_: Any) -> Any:
+    """`docker load`: the tags come back, the digests do not."""
+    with tarfile.open(fileobj=io.BytesIO(body)) as archive:
+        stream = archive.extractfile("manifest.json")
+        manifest = json.load(stream) if stream else []
+    told = ""
+    for item in manifest:
+        image = {
+            "Id": "sha256:" + item["Config"].removesuffix(".json"),
+            "RepoTags": item["RepoTags"] or [],
+            "RepoDigests": [],
+            "Kubernetes": item.get("Kubernetes"),
+        }
+        state.images.append(image)
+        for tag in image["RepoTags"]:
+            told += json.dumps({"stream": f"Loaded image: {tag}\n"}) + "\r\n"
+        if not image["RepoTags"]:
+            told += json.dumps({"stream": f"Loaded image ID: {image['Id']}\n"}) + "\r\n"
+    return 200, told.encode()
+
+
+ROUTES: list[tuple[str, str, Any]] = [
+    ("GET", r"/_ping", lambda *_, **__: (200, b"OK")),
+    ("HEAD", r"/_ping", lambda *_, **__: (200, b"")),
+    ("GET", r"/version", version),
+    ("GET", r"/info", info),
+    ("GET", r"/containers/json", list_containers),
+    ("POST", r"/containers/create", create_container),
+    ("POST", r"/containers/([^/]+)/start", start_container),
+    ("GET", r"/containers/([^/]+)/json", inspect_container),
+    ("GET", r"/containers/([^/]+)/logs", logs),
+    ("GET", r"/containers/([^/]+)/archive", get_archive),
+    ("PUT", r"/containers/([^/]+)/archive", put_archive),
+    ("DELETE", r"/containers/([^/]+)", delete_container),
+    ("GET", r"/networks", list_networks),
+    ("POST", r"/networks/create", create_network),
+    ("DELETE", r"/networks/([^/]+)", delete_network),
+    ("GET", r"/volumes", list_volumes),
+    ("DELETE", r"/volumes/([^/]+)", delete_volume),
+    ("POST", r"/images/create", pull_image),
+    ("POST", r"/images/load", load_images),
+    ("GET", r"/images/(.+)/json", inspect_image),
+]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    state: State
+
+    def address_string(self) -> str:
+        return "unix"
+
+    def log_message(self, *_: Any) -> None:
+        return
+
+    def _serve(self) -> None:
+        url = urllib.parse.urlsplit(self.path)
+        body = self._body()
+        try:
+            path = self._without_version(url.path)
+            status, content, *headers = self._answer(path, url.query, body)
+        except RefusalError as refusal:
+            status, content, headers = refusal.status, {"message": str(refusal)}, []
+        self._send(status, content, headers[0] if headers else {})
+
+    do_GET = do_POST = do_DELETE = do_PUT = do_HEAD = _serve  # noqa: N815
+
+    def _answer(self, path: str, query: str, body: bytes) -> Any:
+        for method, pattern, function in ROUTES:
+            match = re.fullmatch(pattern, path)
+            if match and method == self.command:
+                is_json = "json" in (self.headers.get("Content-Type") or "")
+                arguments = {
+                    "target": urllib.parse.unquote(match[1]) if match.groups() else "",
+                    "query": dict(urllib.parse.parse_qsl(query)),
+                    "body": json.loads(body) if is_json and body else body,
+                }
+                with self.state.guard:
+                    answer = function(self.state, **arguments)
+                return answer if isinstance(answer, tuple) else (200, answer)
+        raise RefusalError(404, "page not found")
+
+    def _without_version(self, path: str) -> str:
+        match = re.match(r"/v(\d+)\.(\d+)(/.*)", path)
+        if match is None:
+            return path
+        asked, newest = (int(match[1]), int(match[2])), version(self.state)["ApiVersion"]
+        if asked > numbers(newest):
+            raise RefusalError(
+                400,
+                f"client version {match[1]}.{match[2]} is too new. Maximum supported API version is {newest}",
+            )
+        if asked < numbers(API_VERSION_MIN):
+            raise RefusalError(
+                400,
+                f"client version {match[1]}.{match[2]} is too old. Minimum supported API version is "
+                f"{API_VERSION_MIN}, please upgrade your client to a newer version",
+            )
+        return match[3]
+
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding") == "chunked":
+            parts = []
+            while size := int(self.rfile.readline(), 16):
+                parts.append(self.rfile.read(size))
+                self.rfile.readline()
+            self.rfile.readline()
+            return b"".join(parts)
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def _send(self, status: int, content: Any, headers: dict[str, str]) -> None:
+        raw = (
+            content
+            if isinstance(content, bytes)
+            else b""
+            if content is None
+            else json.dumps(content).encode()
+        )
+        self.send_response(status)
+        kind = "application/octet-stream" if isinstance(content, bytes) else "application/json"
+        for name, value in {"Content-Type": kind, "Api-Version": API_VERSION, **headers}.items():
+            self.send_header(name, value)
+        if status != 204:
+            self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        if self.command != "HEAD" and status != 204:
+            self.wfile.write(raw)
+
+
+def numbers(text: str) -> tuple[int, int]:
+    major, _, minor = text.partition(".")
+    return int(major), int(minor)
+
+
+class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--socket", required=True)
+    parser.add_argument("--folder", type=pathlib.Path, required=True)
+    for name in ("describe", "faults"):
+        parser.add_argument(f"--{name}", default="{}")
+    parser.add_argument("--images", default="[]")
+    options = parser.parse_args()
+    Handler.state = State(options)
+
+    def on_signal(*_: Any) -> None:
+        raise SystemExit(0)
+
+    signal.signal(signal.SIGTERM, on_signal)
+    try:
+        with Server(options.socket, Handler) as server:
+            server.serve_forever(poll_interval=0.1)
+    finally:
+        for item in Handler.state.containers.values():
+            item.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""What kind and kubeadm make of patches: the configuration's version, how patches are merged, and the flags in the static pods.
+
+From kind's documentation of kubeadmConfigPatches, pull request 4173 (v0.32: kubeadm v1beta4 from Kubernetes 1.36 on; unversioned patches are
+translated; a patch that names another version does not match; extraArgs are merged by appending), RFC 7386, and kubeadm's
+default flags (cmd/kubeadm/app/phases/controlplane).
+"""
+
+from typing import Any
+
+import yaml
+
+Document = dict[str, Any]
+
+
+def config_version(kind: tuple[int, int, int], kubernetes: str) -> str:
+    """The version that this kind writes for this Kubernetes."""
+    minor = int(kubernetes.split(".")[1])
+    return (
+        "kubeadm.k8s.io/v1beta4" if kind >= (0, 32, 0) and minor >= 36 else "kubeadm.k8s.io/v1beta3"
+    )
+
+
+def patched(config: Document, patches: list[str]) -> Document:
+    """The ClusterConfiguration after the patches that match it."""
+    for text in patches:
+        for patch in yaml.safe_load_all(text):
+            version = patch.pop("apiVersion", None)
+            if patch.get("kind") == config["kind"] and version in (None, config["apiVersion"]):
+                if version is None and config["apiVersion"].endswith("v1beta4"):
+                    patch = _listed(patch)
+                config = _merged(config, patch)
+    return config
+
+
+def _listed(patch: Document) -> Document:
+    """extraArgs as v1beta4 has them: a list of names and values."""
+    made = dict(patch)
+    for part in ("apiServer", "controllerManager", "scheduler"):
+        arguments = (patch.get(part) or {}).get("extraArgs")
+        if isinstance(arguments, dict):
+            items = [{"name": name, "value": value} for name, value in arguments.items()]
+            made[part] = {**patch[part], "extraArgs": items}
+    return made
+
+
+def _merged(target: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict):
+        return patch
+    made = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            made.pop(key, None)
+        elif key == "extraArgs" and isinstance(value, list) and isinstance(made.get(key), list):
+            made[key] = [*made[key], *value]
+        else:
+            made[key] = _merged(made.get(key), value)
+    return made
+
+
+def cluster_configuration(version: str, runtime_config: str, gates: str) -> Document:
+    """What kind writes before any patch."""
+    gate = {"feature-gates": gates} if gates else {}
+    parts = {
+        "apiServer": {"runtime-config": runtime_config, **gate},
+        "controllerManager": {"enable-hostpath-provisioner": "true", **gate},
+        "scheduler": gate,
+    }
+    made: Document = {"apiVersion": version, "kind": "ClusterConfiguration"}
+    for part, arguments in parts.items():
+        items = [{"name": name, "value": value} for name, value in arguments.items()]
+        made[part] = {"extraArgs": items if version.endswith("v1beta4") else dict(arguments)}
+    return made
+
+
+def decoding_error(config: Document) -> str | None:
+    """kubeadm decodes strictly too: a map where a list belongs (or the other way round) is refused."""
+    wanted = list if config["apiVersion"].endswith("v1beta4") else dict
+    for part in ("apiServer", "controllerManager", "scheduler"):
+        arguments = (config.get(part) or {}).get("extraArgs")
+        if arguments is not None and not isinstance(arguments, wanted):
+            kind = "object" if isinstance(arguments, dict) else "array"
+            return (
+                f"error unmarshaling configuration schema.GroupVersionKind: json: cannot unmarshal {kind} "
+                f"into Go struct field ClusterConfiguration.{part}.extraArgs"
+            )
+    return None
+
+
+def manifest(component: str, config: Document) -> Document:
+    """The static pod: kubeadm's own flags, replaced by extraArgs of the same name."""
+    part = {"kube-apiserver": "apiServer", "kube-controller-manager": "controllerManager"}[
+        component
+    ]
+    own = {
+        "kube-apiserver": {
+            "advertise-address": "172.18.0.2",
+            "allow-privileged": "true",
+            "authorization-mode": "Node,RBAC",
+            "enable-admission-plugins": "NodeRestriction",
+        },
+        "kube-controller-manager": {
+            "allocate-node-cidrs": "true",
+            "controllers": "*,bootstrapsigner,tokencleaner",
+            "leader-elect": "true",
+        },
+    }[component]
+    given = config[part]["extraArgs"]
+    extra = given if isinstance(given, dict) else {item["name"]: item["value"] for item in given}
+    flags = [f"--{name}={value}" for name, value in sorted({**own, **extra}.items())]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": component, "namespace": "kube-system"},
+        "spec": {
+            "containers": [{"name": component, "command": [component, *flags]}],
+            "volumes": [
+                {
+                    "name": item["name"],
+                    "hostPath": {"path": item["hostPath"], "type": item["pathType"]},
+                }
+                for item in config[part].get("extraVolumes") or []
+            ],
+        },
+    }

@@ -1,0 +1,257 @@
+"""The kind provider, against a stand-in for the kind command and one for the container engine (tests/engines)."""
+
+import pathlib
+import stat
+import threading
+from collections.abc import Iterator
+
+import docker
+import pytest
+
+from harness import errors
+from harness.client import apis, transports
+from harness.cluster import contracts, docker_engines, kind
+from tests.engines import standing_in
+
+NOTHING: dict[str, list[str]] = {"containers": [], "volumes": []}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[standing_in.StandIn]:
+    with standing_in.started(tmp_path_factory.mktemp("engine")) as made:
+        yield made
+
+
+def use(
+    stand_in: standing_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    for name, value in stand_in.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+
+
+@pytest.fixture
+def used(
+    engine: standing_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> standing_in.StandIn:
+    use(engine, monkeypatch, tmp_path)
+    return engine
+
+
+def request(tmp_path: pathlib.Path, name: str = "fh-abc-gw0") -> contracts.Request:
+    directory = tmp_path / name
+    directory.mkdir()
+    return contracts.Request(name=name, directory=directory)
+
+
+def test_a_cluster_comes_answers_and_goes(
+    used: standing_in.StandIn, tmp_path: pathlib.Path
+) -> None:
+    wanted = request(tmp_path)
+    provider = kind.Provider(standing_in.profile())
+    provider.check()
+    cluster = provider.up(wanted)
+    assert cluster.is_alive()
+    assert used.left()["containers"] == ["/fh-abc-gw0-control-plane"]
+    assert len(used.left()["volumes"]) == 1
+    api = apis.Api(transports.connect(cluster.kubeconfig))
+    assert api.get(apis.NAMESPACES, "default")["kind"] == "Namespace"
+    api.transport.close()
+    assert stat.S_IMODE(cluster.kubeconfig.stat().st_mode) == 0o600
+    assert not (tmp_path / ".kube").exists(), "the user's own kubeconfig is none of our business"
+    assert cluster.versions["kind"] == "0.33.0"
+    cluster.collect_logs(wanted.directory)
+    assert b"audit.k8s.io/v1" in (wanted.directory / "audit" / "audit.log").read_bytes()
+    assert not (wanted.directory / "kind-logs").exists(), "nothing was wrong"
+    cluster.down()
+    assert used.left() == NOTHING
+    assert not cluster.kubeconfig.exists()
+    assert not cluster.is_alive()
+    cluster.down()  # again is no harm
+
+
+def test_clusters_side_by_side_do_not_touch_each_other(
+    used: standing_in.StandIn, tmp_path: pathlib.Path
+) -> None:
+    provider = kind.Provider(standing_in.profile())
+    made: list[kind.KindCluster] = []
+    threads = [
+        threading.Thread(target=lambda r=wanted: made.append(provider.up(r)))
+        for wanted in [request(tmp_path, f"fh-side-gw{number}") for number in range(3)]
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({cluster.kubeconfig for cluster in made}) == 3
+    client = used.client()
+    assert len([item for item in client.api.networks() if item["Name"] == "kind"]) == 1
+    client.close()
+    made[0].down()
+    assert [cluster.is_alive() for cluster in made] == [False, True, True]
+    for cluster in made:
+        cluster.down()
+    assert used.left() == NOTHING
+
+
+def test_a_name_that_is_taken(used: standing_in.StandIn, tmp_path: pathlib.Path) -> None:
+    provider = kind.Provider(standing_in.profile())
+    cluster = provider.up(request(tmp_path, "fh-taken"))
+    again = contracts.Request(name="fh-taken", directory=tmp_path / "other")
+    again.directory.mkdir()
+    with pytest.raises(
+        errors.ClusterError, match=r"fh-taken-control-plane: `flake-hunt cluster prune`"
+    ):
+        provider.up(again)
+    assert cluster.is_alive(), "the refusal has hurt the cluster that is there"
+    cluster.down()
+
+
+def test_logs_are_exported_when_the_run_is_failing(
+    used: standing_in.StandIn, tmp_path: pathlib.Path
+) -> None:
+    cluster = kind.Provider(standing_in.profile()).up(request(tmp_path))
+    try:
+        raise errors.HarnessError("the run")
+    except errors.HarnessError:
+        cluster.collect_logs(tmp_path)
+    assert (tmp_path / "kind-logs" / cluster.node / "inspect.json").is_file()
+    cluster.down()
+
+
+def failing(
+    used: standing_in.StandIn,
+    tmp_path: pathlib.Path,
+    expected: str,
+    **changes: object,
+) -> str:
+    """The message of a cluster that cannot be had; nothing but logs is left of it."""
+    wanted = request(tmp_path)
+    with pytest.raises(errors.ClusterError, match=expected) as caught:
+        kind.Provider(standing_in.profile(**changes)).up(wanted)
+    assert used.left() == NOTHING
+    assert not (wanted.directory / "kubeconfig").exists()
+    assert "kind create cluster" in str(caught.value) or "not what was asked" in str(caught.value)
+    return str(caught.value)
+
+
+def test_an_image_that_is_not_here_and_cannot_be_pulled(
+    used: standing_in.StandIn, tmp_path: pathlib.Path
+) -> None:
+    image = f"kindest/node:v1.35.8@sha256:{'7' * 64}"
+    message = failing(used, tmp_path, "--image-archive node.tar", image=image)
+    assert f'failed to pull image "{image}"' in message
+
+
+def test_another_version_than_the_profile_says(
+    used: standing_in.StandIn, tmp_path: pathlib.Path
+) -> None:
+    failing(
+        used,
+        tmp_path,
+        r"expected Kubernetes v1\.36\.4, the API server says v1\.36\.0",
+        kubernetes="v1.36.4",
+    )
+
+
+def test_a_node_that_does_not_boot(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    faults = {"console": "Failed to create inotify object: Too many open files\n"}
+    with standing_in.started(tmp_path / "engine", faults=faults) as broken:
+        use(broken, monkeypatch, tmp_path)
+        failing(broken, tmp_path, "fs.inotify.max_user_watches=524288")
+        exported = tmp_path / "fh-abc-gw0" / "kind-logs" / "fh-abc-gw0-control-plane" / "serial.log"
+        assert "inotify" in exported.read_text()
+
+
+def test_a_kind_that_writes_another_kubeadm_version_is_noticed(
+    used: standing_in.StandIn, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A patch that names a version is dropped without a word by a kind that writes another one."""
+    text = kind.kind_configs.text
+
+    def versioned(*arguments: object) -> str:
+        made = text(*arguments)  # type: ignore[arg-type]
+        return made.replace(
+            "kind: ClusterConfiguration",
+            "apiVersion: kubeadm.k8s.io/v1beta3\n    kind: ClusterConfiguration",
+        )
+
+    monkeypatch.setattr(kind.kind_configs, "text", versioned)
+    message = failing(used, tmp_path, "the kind cluster is not what was asked for")
+    assert (
+        "kube-apiserver: expected --audit-log-path=/var/log/kubernetes/audit/audit.log, got no such flag"
+        in message
+    )
+    assert "kube-controller-manager: expected --controllers=" in message
+    assert "got --controllers=*,bootstrapsigner,tokencleaner" in message
+
+
+@pytest.mark.parametrize(("kubernetes", "version"), [("v1.35.8", "0.33.0"), ("v1.36.0", "0.31.0")])
+def test_patches_take_effect_whatever_kubeadm_version_kind_writes(
+    kubernetes: str, version: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    """v1beta3 before Kubernetes 1.36 and with kind before 0.32; everywhere else in this file v1beta4 with its lists."""
+    image = {**standing_in.NODE_IMAGE, "Kubernetes": kubernetes}
+    monkeypatch.setenv("STAND_IN_KIND_VERSION", version)
+    with standing_in.started(tmp_path / "engine", images=[image]) as engine:
+        use(engine, monkeypatch, tmp_path)
+        profile = standing_in.profile(kind_min="0.31.0")
+        cluster = kind.Provider(profile).up(request(tmp_path))
+        cluster.down()
+        assert engine.left() == NOTHING
+
+
+def test_with_the_clusters_own_claim_controller(
+    used: standing_in.StandIn, tmp_path: pathlib.Path
+) -> None:
+    provider = kind.Provider(standing_in.profile(claim_controller=True))
+    assert provider.capabilities.claim_controller
+    cluster = provider.up(request(tmp_path))
+    with docker_engines.connected() as engine:
+        manifest = engine.read(
+            cluster.node, "/etc/kubernetes/manifests/kube-controller-manager.yaml"
+        )
+    assert manifest is not None
+    assert b"--controllers=*,bootstrapsigner,tokencleaner" in manifest
+    cluster.down()
+
+
+def test_an_archive_instead_of_a_network(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    archive = standing_in.image_archive(tmp_path / "node.tar")
+    with standing_in.started(tmp_path / "engine", images=[]) as engine:
+        use(engine, monkeypatch, tmp_path)
+        provider = kind.Provider(standing_in.profile(image_archive=str(archive)))
+        provider.check()
+        cluster = provider.up(request(tmp_path))
+        assert cluster.is_alive()
+        cluster.down()
+
+
+def test_an_archive_that_is_not_there(used: standing_in.StandIn, tmp_path: pathlib.Path) -> None:
+    profile = standing_in.profile(image_archive=str(tmp_path / "no.tar"))
+    with pytest.raises(errors.UsageError, match="expected an image archive"):
+        kind.Provider(profile).check()
+
+
+def test_names(tmp_path: pathlib.Path) -> None:
+    assert kind.cluster_name("mine") == "fh-mine"
+    assert kind.cluster_name("fh-1234-gw0") == "fh-1234-gw0"
+    with pytest.raises(errors.UsageError, match="at most 50 characters"):
+        kind.cluster_name("x" * 48)
+
+
+def test_what_others_made_is_left_alone(used: standing_in.StandIn, tmp_path: pathlib.Path) -> None:
+    client: docker.DockerClient = used.client()
+    made = client.api.create_container(
+        "kindest/node:v1.36.0", name="kind-control-plane", labels={"io.x-k8s.kind.cluster": "kind"}
+    )
+    with docker_engines.connected() as engine:
+        assert engine.nodes() == []
+        assert [node.name for node in engine.nodes("kind")] == ["kind-control-plane"]
+        assert not kind.remove(engine, "fh-none")
+    client.api.remove_container(made["Id"])
+    client.close()

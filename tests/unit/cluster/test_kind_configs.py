@@ -1,0 +1,146 @@
+"""kind's configuration of every profile: by its published types, and what the patches say."""
+
+import json
+import pathlib
+
+import jsonschema
+import pytest
+import yaml
+
+from harness.cluster import kind_configs
+from harness.scenario import profiles
+
+ENGINES = pathlib.Path(__file__).parents[2] / "engines"
+SCHEMA = json.loads((ENGINES / "kind-config-v1alpha4.schema.json").read_text())
+POLICY = pathlib.Path("/run/of mine/audit-policy.yaml")
+KIND_PROFILES = [name for name in profiles.shipped_names() if name.startswith("kind")]
+
+
+def kind_profile(name: str, *overrides: str) -> profiles.KindProfile:
+    made = profiles.load(name, overrides=overrides)
+    assert isinstance(made, profiles.KindProfile)
+    return made
+
+
+def document(profile: profiles.KindProfile, policy: pathlib.Path | None = POLICY) -> object:
+    choices = kind_configs.Choices(image=profile.image, audit_policy=policy)
+    made = yaml.safe_load(kind_configs.text(profile, choices))
+    jsonschema.Draft202012Validator(SCHEMA).validate(made)
+    return made
+
+
+@pytest.mark.parametrize("name", KIND_PROFILES)
+@pytest.mark.parametrize("claim_controller", ["false", "true"])
+def test_the_configuration_of_every_profile_has_kinds_types(
+    name: str, claim_controller: str
+) -> None:
+    profile = kind_profile(name, f"claim_controller={claim_controller}")
+    assert document(profile)
+    assert document(profile, policy=None)
+
+
+def test_the_schema_refuses_what_kind_refuses() -> None:
+    """A schema that takes everything would prove nothing."""
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    good = {"kind": "Cluster", "apiVersion": "kind.x-k8s.io/v1alpha4"}
+    assert validator.is_valid(good)
+    for bad in (
+        {**good, "node": []},
+        {**good, "apiVersion": "kind.x-k8s.io/v1alpha3"},
+        {**good, "nodes": [{"role": "master"}]},
+        {**good, "nodes": [{"extraMounts": [{"hostpath": "/x"}]}]},
+        {**good, "nodes": [{"kubeadmConfigPatches": [{"kind": "ClusterConfiguration"}]}]},
+        {**good, "featureGates": {"A": "true"}},
+        {**good, "runtimeConfig": {"api/all": True}},
+    ):
+        assert not validator.is_valid(bad), bad
+
+
+def test_there_is_a_profile_for_each_supported_version() -> None:
+    assert set(KIND_PROFILES) == {"kind", "kind-1.34", "kind-1.35", "kind-1.36", "kind-1.37"}
+    for name in KIND_PROFILES[1:]:
+        profile = kind_profile(name)
+        assert profile.kubernetes.startswith(f"v{name.removeprefix('kind-')}.")
+        assert profile.image.startswith(f"kindest/node:{profile.kubernetes}@sha256:")
+    assert len({kind_profile(name).image for name in KIND_PROFILES}) == 4
+
+
+def test_the_profile_kind_is_the_newest() -> None:
+    newest = kind_profile("kind-1.37").model_dump(exclude={"name", "title"})
+    assert kind_profile("kind").model_dump(exclude={"name", "title"}) == newest
+
+
+def test_no_patch_names_a_version() -> None:
+    for name in KIND_PROFILES:
+        made = document(kind_profile(name))
+        for patch in made["nodes"][0]["kubeadmConfigPatches"]:  # type: ignore[index]
+            assert "apiVersion" not in yaml.safe_load(patch)
+
+
+def patch_of(profile: profiles.KindProfile, policy: pathlib.Path | None = POLICY) -> dict:
+    made = document(profile, policy)
+    return yaml.safe_load(made["nodes"][0]["kubeadmConfigPatches"][0])  # type: ignore[index]
+
+
+def test_the_clusters_claim_controller_is_off_when_ours_runs() -> None:
+    controllers = patch_of(kind_profile("kind"))["controllerManager"]["extraArgs"]["controllers"]
+    assert controllers.split(",") == [
+        "*",
+        "bootstrap-signer-controller",
+        "token-cleaner-controller",
+        "-resourceclaim-controller",
+    ]
+    theirs = patch_of(kind_profile("kind", "claim_controller=true"))
+    assert "controllers" not in theirs["controllerManager"]["extraArgs"]
+
+
+def test_every_value_of_a_flag_is_text() -> None:
+    """kubeadm's extraArgs are texts; a YAML boolean or number is refused."""
+    patch = patch_of(kind_profile("kind"))
+    for part in ("apiServer", "controllerManager"):
+        for name, value in patch[part]["extraArgs"].items():
+            assert isinstance(value, str), name
+
+
+def test_the_audit_log_has_its_policy_and_its_folder_in_the_pod() -> None:
+    made = document(kind_profile("kind"))
+    mount = made["nodes"][0]["extraMounts"][0]  # type: ignore[index]
+    assert mount["hostPath"] == str(POLICY)
+    server = patch_of(kind_profile("kind"))["apiServer"]
+    arguments, volumes = server["extraArgs"], {v["mountPath"]: v for v in server["extraVolumes"]}
+    assert mount["containerPath"] == arguments["audit-policy-file"]
+    for file, writable in (("audit-policy-file", False), ("audit-log-path", True)):
+        volume = volumes[str(pathlib.PurePosixPath(arguments[file]).parent)]
+        assert volume["hostPath"] == volume["mountPath"]
+        assert volume["readOnly"] is not writable
+    without = patch_of(kind_profile("kind"), policy=None)["apiServer"]
+    assert "extraVolumes" not in without
+    assert not [name for name in without["extraArgs"] if name.startswith("audit")]
+
+
+def test_priority_and_fairness() -> None:
+    off = patch_of(kind_profile("kind"))["apiServer"]["extraArgs"]
+    assert off["enable-priority-and-fairness"] == "false"
+    assert int(off["max-requests-inflight"]) > 400, "more than Kubernetes' default"
+    on = patch_of(kind_profile("kind", "priority_and_fairness=true"))["apiServer"]["extraArgs"]
+    assert not [name for name in on if "fairness" in name or "inflight" in name]
+
+
+def test_gates_and_apis_go_to_every_component() -> None:
+    profile = kind_profile(
+        "kind", "feature_gates.DRAPartitionableDevices=true", 'runtime_config={"api/all"="true"}'
+    )
+    made = document(profile)
+    assert made["featureGates"] == {"DRAPartitionableDevices": True}  # type: ignore[index]
+    assert made["runtimeConfig"] == {"api/all": "true"}  # type: ignore[index]
+
+
+def test_the_audit_policy_keeps_whole_objects_of_what_a_verdict_rests_on() -> None:
+    policy = yaml.safe_load(kind_configs.audit_policy())
+    assert policy["apiVersion"] == "audit.k8s.io/v1"
+    assert policy["omitStages"] == ["RequestReceived"]
+    first, last = policy["rules"]
+    assert first["level"] == "RequestResponse"
+    kept = {name for entry in first["resources"] for name in entry["resources"]}
+    assert {"resourceclaims", "resourceclaims/status", "pods", "pods/binding"} <= kept
+    assert last == {"level": "None"}, "leases and events would drown the rest"
