@@ -268,8 +268,10 @@ class Store:
                 if place != namespace:
                     continue
                 left += 1
-                if not stored.deleting or resource is resources.PODS:
-                    self.delete(resource, place, name, grace_period_s=0)
+                if stored.deleting and resource is not resources.PODS:
+                    continue
+                last, _ = self.delete(resource, place, name, grace_period_s=0)
+                if last is not stored:
                     self._garbage.append((resources.NAMESPACES, ("", namespace)))
                     return True
         old = self._tables[resources.NAMESPACES].get(("", namespace))

@@ -275,6 +275,16 @@ def test_a_namespace_goes_after_all_that_is_in_it(store: Any, refuses: Any) -> N
     ]
 
 
+def test_a_namespace_waits_for_a_pod_with_finalizers_without_asking_again(store: Any) -> None:
+    store.create(R.NAMESPACES, "", {"metadata": {"name": "n"}})
+    store.create(R.PODS, "n", pod(finalizers=["x.io/wait"]))
+    store.delete(R.NAMESPACES, "", "n")
+    assert [store.collect_garbage_step() for _ in range(3)] == [True, False, False]
+    store.patch(R.PODS, "n", "p", without_finalizers)
+    collect(store)
+    assert "n" not in names(store, R.NAMESPACES, "")
+
+
 def test_the_spec_of_a_namespace_is_the_servers(store: Any) -> None:
     before = store.create(R.NAMESPACES, "", {"metadata": {"name": "n"}, "spec": {"x": 1}})
     assert before.document()["spec"] == {"finalizers": ["kubernetes"]}
