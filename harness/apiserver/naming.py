@@ -44,6 +44,11 @@ def label_problems(name: str) -> list[str]:
     problems = []
     if len(name) > LABEL_MAX:
         problems.append(f"must be no more than {LABEL_MAX} characters")
-    if not _LABEL.fullmatch(name):
-        problems.append(LABEL_RULE)
-    return problems
+    if _LABEL.fullmatch(name):
+        return problems
+    return [*problems, "must not contain dots" if _SUBDOMAIN.fullmatch(name) else LABEL_RULE]
+
+
+def unfinished(prefix: str) -> str:
+    """A prefix as it is judged before characters are appended: its trailing dash does not count."""
+    return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix

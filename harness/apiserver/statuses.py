@@ -80,7 +80,7 @@ def unsupported(field: str, value: str, known: Sequence[str]) -> Cause:
 
 def invalid(resource: resources.ResourceType, name: str, causes: Sequence[Cause]) -> StatusError:
     """422: the object breaks rules."""
-    texts = [cause.text() for cause in causes]
+    texts = list(dict.fromkeys(cause.text() for cause in causes))
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     details: dict[str, Any] = {"name": name, "group": resource.group, "kind": resource.kind}
     details = {key: value for key, value in details.items() if value}

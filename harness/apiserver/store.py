@@ -137,8 +137,9 @@ class Store:
         meta = self._identify(resource, namespace, document)
         self._require_namespace(resource, namespace, meta["name"])
         strategies.prepare_create(resource, document)
-        validating.check_create(resource, document)
-        self._require_admin_namespace(resource, namespace, document)
+        validating.check_create(
+            resource, document, namespace_labels=lambda: self._namespace_labels(namespace)
+        )
         meta["uid"] = str(uuid.UUID(int=self._stream.getrandbits(128), version=4))
         meta["creationTimestamp"] = self._now()
         if dry_run:
@@ -353,29 +354,8 @@ class Store:
             )
             raise statuses.denied(resource, name, why)
 
-    def _require_admin_namespace(
-        self, resource: resources.ResourceType, namespace: str, document: Document
-    ) -> None:
-        """Admin access needs a label on the namespace (dra.md 4.13)."""
-        if resource is not resources.CLAIMS or b"adminAccess" not in storing.encode(
-            document["spec"]
-        ):
-            return
-        labels = dict(self._tables[resources.NAMESPACES][("", namespace)].labels)
-        if labels.get("resource.kubernetes.io/admin-access") == "true":
-            return
-        why = (
-            "admin access to devices requires the `resource.kubernetes.io/admin-access: true` "
-            "label on the containing namespace"
-        )
-        requests = (document["spec"].get("devices") or {}).get("requests") or []
-        causes = [
-            statuses.forbidden(f"spec.devices.requests[{index}].exactly.adminAccess", why)
-            for index, request in enumerate(requests)
-            if (request.get("exactly") or {}).get("adminAccess")
-        ]
-        if causes:
-            raise statuses.invalid(resource, document["metadata"]["name"], causes)
+    def _namespace_labels(self, namespace: str) -> dict[str, str]:
+        return dict(self._tables[resources.NAMESPACES]["", namespace].labels)
 
     def _require_same(
         self, resource: resources.ResourceType, old: storing.Stored, document: Document
@@ -460,7 +440,13 @@ class Store:
     ) -> storing.Stored:
         before = old.document()
         strategies.prepare_update(resource, document, before, subresource=subresource)
-        validating.check_update(resource, document, before, subresource=subresource)
+        validating.check_update(
+            resource,
+            document,
+            before,
+            subresource=subresource,
+            namespace_labels=lambda: self._namespace_labels(old.namespace),
+        )
         document["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
         if document == before:
             return old  # nothing was changed: no commit, no event, the old version

@@ -22,8 +22,8 @@ def either(*names: str) -> Document:
 
 CLAIM_SPECS = [
     ([request(str(n)) for n in range(33)], "requests: Too many: 33"),
-    ([request(), request()], "requests[1].name: Duplicate value"),
-    ([request("")], "requests[0].name: Required value"),
+    ([request(), request()], "requests[1]: Duplicate value"),
+    ([request("")], 'requests[0].name: Invalid value: ""'),
     ([request("Not_A_Label")], "requests[0].name: Invalid value"),
     ([{"name": "gpu"}], "exactly one of `exactly` or `firstAvailable` is required"),
     ([request() | either("a")], "but multiple fields are set"),
@@ -35,7 +35,7 @@ CLAIM_SPECS = [
     ([request(allocationMode="Some")], 'supported values: "All", "ExactCount"'),
     ([request(selectors=[SELECTOR] * 33)], "selectors: Too many: 33"),
     ([request(selectors=[{}])], "selectors[0].cel: Required value"),
-    ([request(selectors=[{"cel": {}}])], "selectors[0].cel.expression: Required value"),
+    ([request(selectors=[{"cel": {}}])], "selectors[0].cel.expression: Invalid value"),
     ([request(selectors=[{"cel": {"expression": "x" * 10241}}])], "Too long"),
 ]
 
@@ -97,8 +97,8 @@ TAINT = {"key": "k", "effect": "NoSchedule"}
 SLICES = [
     (device_slice(129), "devices: Too many: 129"),
     (device_slice(devices=[{"name": f"d{n}", "taints": [TAINT]} for n in range(65)]), "most 64"),
-    (device_slice(devices=[{"name": "d"}, {"name": "d"}]), "devices[1].name: Duplicate value"),
-    (device_slice(devices=[{}]), "devices[0].name: Required value"),
+    (device_slice(devices=[{"name": "d"}, {"name": "d"}]), "devices[1]: Duplicate value"),
+    (device_slice(devices=[{}]), "devices[0].name: Invalid value"),
     (device_slice(driver=""), "spec.driver: Required value"),
     (device_slice(pool={"resourceSliceCount": 1}), "spec.pool.name: Required value"),
     (device_slice(pool={"name": "n"}), "resourceSliceCount: Invalid value: 0"),
@@ -165,7 +165,7 @@ def pod(**spec: Any) -> Document:
                     {"name": "a", "resourceClaimName": "x", "resourceClaimTemplateName": "y"}
                 ]
             ),
-            "must specify one of",
+            "at most one of",
         ),
         (
             pod(resourceClaims=[{"name": "a", "resourceClaimName": "x"}] * 2),

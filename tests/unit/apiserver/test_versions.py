@@ -148,7 +148,12 @@ def test_what_only_the_server_may_set_is_cleared_on_creation(store: Any) -> None
         ("default", {"name": "A_b"}, 422, "RFC 1123"),
         ("default", {"name": "a" * 254}, 422, "no more than 253"),
         ("nowhere", {"name": "a"}, 404, 'namespaces "nowhere" not found'),
-        ("default", {"name": "a", "ownerReferences": [{"kind": "Pod"}]}, 422, "[0].uid"),
+        (
+            "default",
+            {"name": "a", "ownerReferences": [{"kind": "Pod"}]},
+            422,
+            "ownerReferences.uid",
+        ),
     ],
 )
 def test_what_cannot_be_created(

@@ -90,7 +90,7 @@ def test_history_is_bounded_for_each_resource(
 def test_lists_are_selected_and_ordered(store: Any) -> None:
     store.create(R.NAMESPACES, "", {"metadata": {"name": "a"}})
     for namespace, name in [("default", "z"), ("a", "y"), ("default", "b"), ("a", "x")]:
-        store.create(R.CONFIGMAPS, namespace, config(name, in_=namespace))
+        store.create(R.CONFIGMAPS, namespace, config(name, place=namespace))
 
     def found(**selection: Any) -> list[tuple[str, str]]:
         chosen = watching.Selection(resource=R.CONFIGMAPS, **selection)
@@ -99,7 +99,7 @@ def test_lists_are_selected_and_ordered(store: Any) -> None:
     everything = [("a", "x"), ("a", "y"), ("default", "b"), ("default", "z")]
     assert found() == everything
     assert found(namespace="a") == everything[:2]
-    assert found(label=selectors.label_selector("in_=default")) == everything[2:]
+    assert found(label=selectors.label_selector("place=default")) == everything[2:]
     assert found(field=selectors.field_selector(R.CONFIGMAPS, "metadata.name=y")) == [("a", "y")]
 
 

@@ -1,0 +1,182 @@
+"""The status of a ResourceClaim: its allocation, who it is reserved for, and what drivers report of its devices."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.apiserver.rules import (
+    causes,
+    comparing,
+    conditions,
+    configurations,
+    formats,
+    lists,
+    nodeselectors,
+    printing,
+    requests,
+    taints,
+)
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+RESERVATIONS_MAX = 256
+RESULTS_MAX = 32
+CONFIGURATIONS_MAX = 2 * configurations.CONFIGURATIONS_MAX
+"""Those of the classes and those of the claim."""
+ADDRESSES_MAX = 16
+INTERFACE_BYTES_MAX = 256
+HARDWARE_ADDRESS_BYTES_MAX = 128
+_SOURCES = ("FromClaim", "FromClass")
+_NOT_ALLOCATED = "may not be specified when `allocated` is not set"
+_DELETING = (
+    "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
+)
+
+
+def status(document: Document, old: Document) -> Iterator[Cause]:
+    """A changed status."""
+    new, before = document.get("status") or {}, old.get("status") or {}
+    reserved = new.get("reservedFor") or []
+    if reserved:
+        at = "status.reservedFor"
+        yield from lists.distinct(reserved, at, RESERVATIONS_MAX, _reservation, _uid)
+    if devices := new.get("devices"):
+        yield from _device_statuses(devices, new.get("allocation") or {})
+    if reserved:
+        yield from _may_reserve(new, before, deleting="deletionTimestamp" in document["metadata"])
+    yield from _allocated(new, before, document)
+
+
+def _allocated(new: Document, before: Document, document: Document) -> Iterator[Cause]:
+    allocation, previous = new.get("allocation"), before.get("allocation")
+    if allocation is None:
+        return
+    if previous is None:
+        wanted = ((document.get("spec") or {}).get("devices") or {}).get("requests") or []
+        yield from _allocation(allocation, requests.names(wanted), "status.allocation")
+    elif not comparing.same(allocation, previous):
+        shown = printing.struct("AllocationResult", allocation)
+        yield causes.immutable("status.allocation", shown)
+
+
+# ------------------------------------------------------------------ reservations
+
+
+def _uid(entry: Document) -> str:
+    return entry.get("uid") or ""
+
+
+def _reservation(entry: Document, at: str) -> Iterator[Cause]:
+    for key in ("resource", "name", "uid"):
+        if not entry.get(key):
+            yield causes.required(f"{at}.{key}")
+
+
+def _may_reserve(new: Document, before: Document, *, deleting: bool) -> Iterator[Cause]:
+    at = "status.reservedFor"
+    if new.get("allocation") is None:
+        yield causes.forbidden(at, _NOT_ALLOCATED)
+    elif deleting:
+        known = before.get("reservedFor") or []
+        if any(entry not in known for entry in new["reservedFor"]):
+            yield causes.forbidden(at, _DELETING)
+
+
+# ------------------------------------------------------------------ allocation
+
+
+def _allocation(allocation: Document, known: requests.Names, at: str) -> Iterator[Cause]:
+    devices = allocation.get("devices") or {}
+    yield from lists.limited(
+        devices.get("results") or [],
+        f"{at}.devices.results",
+        RESULTS_MAX,
+        lambda result, where: _result(result, where, known),
+    )
+    yield from lists.limited(
+        devices.get("config") or [],
+        f"{at}.devices.config",
+        CONFIGURATIONS_MAX,
+        lambda document, where: _configuration(document, where, known),
+    )
+    if (selector := allocation.get("nodeSelector")) is not None:
+        yield from nodeselectors.selector(selector, f"{at}.nodeSelector")
+
+
+def _result(result: Document, at: str, known: requests.Names) -> Iterator[Cause]:
+    yield from requests.reference(result.get("request") or "", f"{at}.request", known)
+    yield from formats.driver_causes(f"{at}.driver", result.get("driver"))
+    yield from formats.pool_causes(f"{at}.pool", result.get("pool"))
+    yield from formats.each(f"{at}.device", result.get("device") or "", formats.label)
+    yield from conditions.binding(result, at)
+    yield from taints.tolerations(result.get("tolerations"), f"{at}.tolerations")
+    if (share := result.get("shareID")) is not None:
+        yield from formats.each(f"{at}.shareID", share, formats.uid)
+
+
+def _configuration(document: Document, at: str, known: requests.Names) -> Iterator[Cause]:
+    source = document.get("source") or ""
+    if not source:
+        yield causes.required(f"{at}.source")
+    elif source not in _SOURCES:
+        yield causes.unsupported(f"{at}.source", source, _SOURCES)
+    yield from requests.references(document.get("requests"), f"{at}.requests", known)
+    yield from configurations.configuration(document, at)
+
+
+# ------------------------------------------------------------------ reports of drivers
+
+
+def _device_statuses(devices: list[Document], allocation: Document) -> Iterator[Cause]:
+    results = (allocation.get("devices") or {}).get("results") or []
+    allocated = {device_key(result) for result in results}
+    for index, device in enumerate(devices):
+        yield from _device_status(device, f"status.devices[{index}]", allocated)
+    seen = set()
+    for index, device in enumerate(devices):
+        if (key := device_key(device)) in seen:
+            yield causes.duplicate(f"status.devices[{index}]", _shown_key(device))
+        seen.add(key)
+
+
+def device_key(device: Document) -> tuple[str, ...]:
+    """What an allocated device is told apart by."""
+    return tuple(device.get(key) or "" for key in ("driver", "pool", "device", "shareID"))
+
+
+def _shown_key(device: Document) -> Document:
+    return printing.struct("SharedDeviceID", device)
+
+
+def _device_status(device: Document, at: str, allocated: set[tuple[str, ...]]) -> Iterator[Cause]:
+    yield from formats.driver_causes(f"{at}.driver", device.get("driver"))
+    yield from formats.pool_causes(f"{at}.pool", device.get("pool"))
+    yield from formats.each(f"{at}.device", device.get("device") or "", formats.label)
+    if (share := device.get("shareID")) is not None:
+        yield from formats.each(f"{at}.shareID", share, formats.uid)
+    if device_key(device) not in allocated:
+        yield causes.invalid(at, _shown_key(device), "must be an allocated device in the claim")
+    found = device.get("conditions") or []
+    if len(found) > conditions.DEVICE_CONDITIONS_MAX:
+        limit = conditions.DEVICE_CONDITIONS_MAX
+        yield causes.too_many(f"{at}.conditions", len(found), limit)
+    yield from conditions.listed(found, f"{at}.conditions")
+    if device.get("data") is not None:
+        yield from configurations.raw(device["data"], f"{at}.data")
+    yield from _network(device.get("networkData") or {}, f"{at}.networkData")
+
+
+def _network(network: Document, at: str) -> Iterator[Cause]:
+    limits = (
+        ("interfaceName", INTERFACE_BYTES_MAX),
+        ("hardwareAddress", HARDWARE_ADDRESS_BYTES_MAX),
+    )
+    for key, limit in limits:
+        if len((network.get(key) or "").encode()) > limit:
+            yield causes.too_long(f"{at}.{key}", limit)
+    yield from lists.distinct(
+        network.get("ips") or [], f"{at}.ips", ADDRESSES_MAX, _address, lists.itself
+    )
+
+
+def _address(value: str, at: str) -> list[Cause]:
+    return formats.each(at, value, formats.interface_address)

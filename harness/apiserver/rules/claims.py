@@ -1,0 +1,125 @@
+"""ResourceClaims and ResourceClaimTemplates: what may be asked for, and that it never changes."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from harness.apiserver.rules import (
+    causes,
+    comparing,
+    configurations,
+    formats,
+    lists,
+    metadata,
+    printing,
+    remembering,
+    requests,
+)
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+CONSTRAINTS_MAX = 32
+_ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+_ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+_NO_ADMIN = (
+    f"admin access to devices requires the `{_ADMIN_LABEL}: true` label on the containing namespace"
+)
+
+
+def claim(document: Document) -> Iterable[Cause]:
+    """A new claim."""
+    return _claim_spec(document.get("spec") or {})
+
+
+def template(document: Document) -> Iterator[Cause]:
+    """A new template."""
+    spec = document.get("spec") or {}
+    yield from metadata.of_template(spec.get("metadata") or {}, "spec.metadata")
+    yield from _template_spec(spec.get("spec") or {})
+
+
+def claim_change(document: Document, old: Document) -> Iterator[Cause]:
+    """The spec of a claim stays as it is."""
+    return _same_spec(document, old, "ResourceClaimSpec")
+
+
+def template_change(document: Document, old: Document) -> Iterator[Cause]:
+    """The spec of a template stays as it is."""
+    return _same_spec(document, old, "ResourceClaimTemplateSpec")
+
+
+def is_admin_namespace(labels: dict[str, str]) -> bool:
+    """Whether claims in a namespace of these labels may ask for admin access."""
+    return labels.get(_ADMIN_LABEL) == "true"
+
+
+def admin_request(document: Document) -> Iterator[Cause]:
+    """A claim or template that asks for admin access where it may not (the first such request is named)."""
+    spec = document.get("spec") or {}
+    devices = (spec.get("spec") or spec).get("devices") or {}
+    for index, request in enumerate(devices.get("requests") or ()):
+        if (request.get("exactly") or {}).get("adminAccess"):
+            yield causes.forbidden(f"spec.devices.requests[{index}].adminAccess", _NO_ADMIN)
+            return
+
+
+def admin_result(document: Document, old: Document) -> Iterator[Cause]:
+    """An allocation that newly grants admin access where it may not."""
+    if any(result.get("adminAccess") for result in _results(old)):
+        return
+    for index, result in enumerate(_results(document)):
+        if result.get("adminAccess"):
+            at = f"status.allocation.devices.results[{index}].adminAccess"
+            yield causes.forbidden(at, _NO_ADMIN)
+            return
+
+
+def _results(document: Document) -> list[Document]:
+    allocation = (document.get("status") or {}).get("allocation") or {}
+    return (allocation.get("devices") or {}).get("results") or []
+
+
+def _spec(spec: Document, at: str) -> Iterator[Cause]:
+    devices, at = spec.get("devices") or {}, f"{at}.devices"
+    wanted = devices.get("requests") or []
+    yield from lists.distinct(
+        wanted, f"{at}.requests", requests.REQUESTS_MAX, requests.request, requests.name_of
+    )
+    constraints, configs = devices.get("constraints"), devices.get("config")
+    if not constraints and not configs:
+        return
+    known = requests.names(wanted)
+    yield from lists.limited(
+        constraints or [],
+        f"{at}.constraints",
+        CONSTRAINTS_MAX,
+        lambda document, where: _constraint(document, where, known),
+    )
+    yield from lists.limited(
+        configs or [],
+        f"{at}.config",
+        configurations.CONFIGURATIONS_MAX,
+        lambda document, where: _configuration(document, where, known),
+    )
+
+
+def _constraint(document: Document, at: str, known: requests.Names) -> Iterator[Cause]:
+    yield from requests.references(document.get("requests"), f"{at}.requests", known)
+    for key in ("matchAttribute", "distinctAttribute"):
+        if (name := document.get(key)) is not None:
+            yield from formats.full_attribute_causes(f"{at}.{key}", name)
+            return
+    yield causes.required(at, _ONE_ATTRIBUTE)
+
+
+def _configuration(document: Document, at: str, known: requests.Names) -> Iterator[Cause]:
+    yield from requests.references(document.get("requests"), f"{at}.requests", known)
+    yield from configurations.configuration(document, at)
+
+
+def _same_spec(document: Document, old: Document, struct: str) -> Iterator[Cause]:
+    if not comparing.same(document.get("spec"), old.get("spec")):
+        yield causes.immutable("spec", printing.struct(struct, document.get("spec")))
+
+
+_claim_spec = remembering.by_content(lambda spec: _spec(spec, "spec"))
+_template_spec = remembering.by_content(lambda spec: _spec(spec, "spec.spec"))

@@ -1,0 +1,87 @@
+"""Compiling CEL selectors as Kubernetes does: over `device`, with Kubernetes' own functions, to a bool, within a cost limit.
+
+Google's C++ implementation compiles; nothing is evaluated here. The binding knows no types with fields, so the fields of `device` are
+declared as variables with a dot in their names, and selections of other fields are found in the checked syntax tree.
+"""
+
+import dataclasses
+import functools
+import re
+from typing import Any
+
+from cel_expr_python import cel
+from cel_expr_python.ext import ext_bindings, ext_optional
+
+from harness.apiserver.rules import costs, functions, syntax
+
+CACHE_SIZE = 4096
+COST_MAX = 1_000_000
+_ERROR_CODE = re.compile(r"^INVALID_ARGUMENT: (.*) \[INVALID_ARGUMENT\]$", re.DOTALL)
+_TESTED_FIELD = re.compile(r"\bhas\(\s*device\s*\.\s*\w+\s*\)")
+_TYPE_NAMES = {
+    "NULL": "null_type",
+    "DURATION": "google.protobuf.Duration",
+    "TIMESTAMP": "google.protobuf.Timestamp",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Compiled:
+    """What became of an expression."""
+
+    problem: str = ""
+    """Why it is refused, in the server's words."""
+    too_complex: bool = False
+
+
+@functools.lru_cache(CACHE_SIZE)
+def compiled(text: str) -> Compiled:
+    """The outcome for an expression; each text is compiled once."""
+    # A test for a field of `device` itself is read as that field by the binding.
+    environment = _environment(typed_fields=not _TESTED_FIELD.search(text))
+    try:
+        expression = environment.compile(text)
+    except RuntimeError as error:
+        return Compiled(f"compilation failed: {_message(text, str(error))}")
+    tree = syntax.read(expression.serialize())
+    if field := syntax.unknown_field(tree, functions.DEVICE_FIELDS):
+        return Compiled(f"compilation failed: {_undefined(text, field)}")
+    name = _type_name(expression.return_type().name())
+    if name not in ("bool", "dyn"):
+        return Compiled(f"must evaluate to bool or the unknown type, not {name}")
+    return Compiled(too_complex=costs.largest(tree) > COST_MAX)
+
+
+def _message(text: str, error: str) -> str:
+    found = _ERROR_CODE.match(error)
+    message = found[1] if found else error
+    # Go counts columns from 0 at the end of an empty text.
+    return message if text else message.replace("<input>:1:1:", "<input>:1:0:")
+
+
+def _undefined(text: str, field: syntax.Field) -> str:
+    line = text[: field.offset].count("\n")
+    column = field.offset - (text.rfind("\n", 0, field.offset) + 1)
+    shown = text.split("\n")[line]
+    return (
+        f"ERROR: <input>:{line + 1}:{column + 1}: undefined field '{field.name}'\n"
+        f" | {shown}\n | {'.' * column}^"
+    )
+
+
+def _type_name(name: str) -> str:
+    """`MAP<STRING, INT>` as Go writes it: `map(string, int)`."""
+    words = re.sub(r"[A-Z]+", lambda word: _TYPE_NAMES.get(word[0], word[0].lower()), name)
+    return words.replace("<", "(").replace(">", ")") if name.isupper() or "<" in name else name
+
+
+@functools.cache
+def _environment(*, typed_fields: bool) -> Any:
+    variables = {"device": cel.Type.Map(cel.Type.STRING, cel.Type.DYN)}
+    if typed_fields:
+        variables |= {f"device.{name}": kind for name, kind in functions.DEVICE_FIELDS.items()}
+    return cel.NewEnv(
+        variables=variables,
+        functions=functions.declarations(),
+        extensions=[ext_optional.ExtOptional(), ext_bindings.ExtBindings()],
+    )

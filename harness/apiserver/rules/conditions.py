@@ -1,0 +1,78 @@
+"""Conditions of the common form (metav1.Condition), and the names of binding conditions."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.apiserver.rules import causes, formats, lists
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+DEVICE_CONDITIONS_MAX = 8
+BINDING_MAX = 4
+REASON_BYTES_MAX = 1024
+MESSAGE_BYTES_MAX = 32 * 1024
+_STATUSES = ("False", "True", "Unknown")
+
+
+def listed(documents: list[Document], at: str) -> Iterator[Cause]:
+    """Conditions, each of its own type."""
+    seen: set[str] = set()
+    for index, document in enumerate(documents):
+        kind = document.get("type") or ""
+        if kind in seen:
+            yield causes.duplicate(f"{at}[{index}].type", kind)
+        seen.add(kind)
+        yield from _condition(document, f"{at}[{index}]")
+
+
+def _condition(document: Document, at: str) -> Iterator[Cause]:
+    yield from formats.each(f"{at}.type", document.get("type") or "", formats.qualified_name)
+    status = document.get("status") or ""
+    if status not in _STATUSES:
+        yield causes.unsupported(f"{at}.status", status, _STATUSES)
+    if (generation := document.get("observedGeneration") or 0) < 0:
+        why = "must be greater than or equal to zero"
+        yield causes.invalid(f"{at}.observedGeneration", generation, why)
+    if not document.get("lastTransitionTime"):
+        yield causes.required(f"{at}.lastTransitionTime")
+    yield from formats.given(f"{at}.reason", document.get("reason"), formats.reason)
+    if len((document.get("reason") or "").encode()) > REASON_BYTES_MAX:
+        yield causes.too_long(f"{at}.reason", REASON_BYTES_MAX)
+    if len((document.get("message") or "").encode()) > MESSAGE_BYTES_MAX:
+        yield causes.too_long(f"{at}.message", MESSAGE_BYTES_MAX)
+
+
+def binding(document: Document, at: str) -> Iterator[Cause]:
+    """What a device's binding waits for, and what ends the wait: both lists or none, and nothing in both."""
+    wanted = document.get("bindingConditions") or []
+    failures = document.get("bindingFailureConditions") or []
+    if not wanted and not failures:
+        return
+    for items, name in ((wanted, "bindingConditions"), (failures, "bindingFailureConditions")):
+        yield from lists.limited(items, f"{at}.{name}", BINDING_MAX, _type)
+    yield from lists.repeated(wanted, f"{at}.bindingConditions")
+    yield from _failures(failures, wanted, f"{at}.bindingFailureConditions")
+    if not wanted:
+        why = "bindingConditions are required to use bindingFailureConditions"
+        yield causes.invalid(f"{at}.bindingConditions", document.get("bindingConditions"), why)
+    if not failures:
+        at, why = (
+            f"{at}.bindingFailureConditions",
+            "bindingFailureConditions are required to use bindingConditions",
+        )
+        yield causes.invalid(at, document.get("bindingFailureConditions"), why)
+
+
+def _type(name: str, at: str) -> list[Cause]:
+    return formats.each(at, name, formats.qualified_name)
+
+
+def _failures(failures: list[str], wanted: list[str], at: str) -> Iterator[Cause]:
+    seen: set[str] = set()
+    for index, name in enumerate(failures):
+        if name in seen:
+            yield causes.duplicate(f"{at}[{index}]", name)
+        seen.add(name)
+        if name in wanted:
+            why = "bindingFailureConditions must not overlap with bindingConditions"
+            yield causes.invalid(f"{at}[{index}]", name, why)

@@ -1,0 +1,81 @@
+"""The containers of a pod: names, images, and the resources and claims they ask for."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from harness.apiserver import quantities
+from harness.apiserver.rules import causes, formats
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_UNKNOWN_CLAIM = "must be one of the names in pod.spec.resourceClaims"
+
+
+def all_containers(spec: Document, claims: Sequence[str]) -> Iterator[Cause]:
+    """Every container and init container; no name twice."""
+    containers = spec.get("containers") or []
+    if not containers:
+        yield causes.required("spec.containers")
+    seen: set[str] = set()
+    for key, found in (
+        ("containers", containers),
+        ("initContainers", spec.get("initContainers") or []),
+    ):
+        for index, container in enumerate(found):
+            at = f"spec.{key}[{index}]"
+            yield from _container(container, at, claims)
+            if (name := container.get("name") or "") in seen:
+                yield causes.duplicate(f"{at}.name", name)
+            seen.add(name)
+
+
+def _container(container: Document, at: str, claims: Sequence[str]) -> Iterator[Cause]:
+    yield from formats.given(f"{at}.name", container.get("name"), formats.label)
+    image = container.get("image") or ""
+    if not image:
+        yield causes.required(f"{at}.image")
+    elif image != image.strip():
+        why = "must not have leading or trailing whitespace"
+        yield causes.invalid(f"{at}.image", image, why)
+    policy = container.get("imagePullPolicy")
+    if policy and policy not in _PULL_POLICIES:
+        yield causes.unsupported(f"{at}.imagePullPolicy", policy, _PULL_POLICIES)
+    if resources := container.get("resources"):
+        yield from _resources(resources, f"{at}.resources", claims)
+
+
+def _resources(resources: Document, at: str, claims: Sequence[str]) -> Iterator[Cause]:
+    limits, wanted = resources.get("limits") or {}, resources.get("requests") or {}
+    for key, amounts in (("limits", limits), ("requests", wanted)):
+        for name, amount in amounts.items():
+            if quantities.parse(str(amount)).amount < 0:
+                why = "must be greater than or equal to 0"
+                yield causes.invalid(f"{at}.{key}[{name}]", str(amount), why)
+    for name, amount in wanted.items():
+        limit = limits.get(name)
+        if limit is not None and _amount(amount).amount > _amount(limit).amount:
+            why = f"must be less than or equal to {name} limit of {_amount(limit).text}"
+            yield causes.invalid(f"{at}.requests", _amount(amount).text, why)
+    yield from _claims(resources.get("claims") or [], f"{at}.claims", claims)
+
+
+def _amount(value: object) -> quantities.Quantity:
+    return quantities.parse(str(value).strip())
+
+
+def _claims(entries: list[Document], at: str, known: Sequence[str]) -> Iterator[Cause]:
+    names = ", ".join(f'"{name}"' for name in sorted(known))
+    why = f"{_UNKNOWN_CLAIM}: {names}" if known else f"{_UNKNOWN_CLAIM} which is empty"
+    seen: set[str] = set()
+    for index, entry in enumerate(entries):
+        name, request = entry.get("name") or "", entry.get("request") or ""
+        if not name:
+            yield causes.required(f"{at}[{index}]")
+            continue
+        key = f"{name}/{request}" if request else name
+        if key in seen:
+            yield causes.duplicate(f"{at}[{index}]", key)
+        seen.add(key)
+        if name not in known:
+            yield causes.not_found(f"{at}[{index}]", name, why)

@@ -1,0 +1,181 @@
+"""The worst case that a CEL expression may cost, as the API server estimates it before it stores one.
+
+Costs are in CEL's units: one for most operations, a tenth of the length for what reads a text, and for comprehensions the longest
+possible range times what one round costs. How long texts and maps of a device can be follows from DRA's limits.
+"""
+
+import math
+
+from harness.apiserver.rules.syntax import Node
+
+UNBOUNDED = 2**64 - 1
+_DRIVER_BYTES_MAX = 63
+_DOMAIN_BYTES_MAX = 63
+_IDENTIFIER_BYTES_MAX = 32
+_VALUE_BYTES_MAX = 64
+_PROPERTIES_MAX = 32
+_LIST_COST = 10
+_MAP_COST = 30
+_TEXT_FACTOR = 0.1
+_REGEX_FACTOR = 0.25
+_SIZES = {
+    ("device", "driver"): _DRIVER_BYTES_MAX,
+    **{
+        path: size
+        for name in ("attributes", "capacity")
+        for path, size in {
+            ("device", name): _PROPERTIES_MAX,
+            ("device", name, "@keys"): _DOMAIN_BYTES_MAX,
+            ("device", name, "@values"): _PROPERTIES_MAX,
+            ("device", name, "@values", "@keys"): _IDENTIFIER_BYTES_MAX,
+            ("device", name, "@values", "@values"): _VALUE_BYTES_MAX,
+        }.items()
+    },
+}
+_READS_TARGET = (
+    "lowerAscii",
+    "upperAscii",
+    "split",
+    "replace",
+    "substring",
+    "trim",
+    "charAt",
+    "reverse",
+)
+_READS_ARGUMENT = (
+    "startsWith",
+    "endsWith",
+    "quantity",
+    "isQuantity",
+    "semver",
+    "isSemver",
+    "url",
+    "isURL",
+    "ip",
+    "isIP",
+    "cidr",
+    "isCIDR",
+    "bytes",
+    "string",
+)
+_READS_LIST = ("isSorted", "sum", "min", "max", "indexOf", "lastIndexOf", "join")
+_COMPARISONS = ("_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_")
+_SETS = ("sets.contains", "sets.equivalent", "sets.intersects")
+Path = tuple[str, ...]
+
+
+def largest(root: Node) -> int:
+    """The largest possible cost of a tree."""
+    return min(_Estimate().cost(root), UNBOUNDED)
+
+
+class _Estimate:
+    """One pass over a tree."""
+
+    def __init__(self) -> None:
+        self._paths: dict[int, Path] = {}
+        self._sizes: dict[int, int] = {}
+        self._ranges: dict[str, list[Node]] = {}
+
+    def cost(self, node: Node) -> int:
+        match node.kind:
+            case "constant":
+                return 0
+            case "identifier":
+                return self._identifier(node)
+            case "selection":
+                return self._selection(node)
+            case "call":
+                return self._call(node)
+            case "comprehension":
+                return self._comprehension(node)
+            case _:
+                base = _LIST_COST if node.kind == "list" else _MAP_COST
+                return base + sum(self.cost(child) for child in node.children)
+
+    def size(self, node: Node) -> int:
+        """How long a text, list or map can be."""
+        if node.size is not None:
+            return node.size
+        if node.id in self._sizes:
+            return self._sizes[node.id]
+        known = _SIZES.get(self._paths.get(node.id, ()))
+        if known is not None:
+            return known
+        return 1 if node.type in ("scalar", "opaque") else UNBOUNDED
+
+    def _identifier(self, node: Node) -> int:
+        if ranges := self._ranges.get(node.name):
+            inner = "@keys" if ranges[-1].type == "map" else "@items"
+            self._paths[node.id] = (*self._paths.get(ranges[-1].id, ()), inner)
+            return 1
+        self._paths[node.id] = tuple(node.name.split("."))
+        return len(self._paths[node.id])  # a field of `device` is read as one name
+
+    def _selection(self, node: Node) -> int:
+        operand = node.children[0]
+        sum_ = self.cost(operand)
+        if node.is_test:
+            return sum_ + 1
+        path = self._paths.get(operand.id, ())
+        inner = "@values" if operand.type == "map" and path != ("device",) else node.name
+        self._paths[node.id] = (*path, inner)
+        return sum_ + (1 if operand.type in ("map", "struct") else 0)
+
+    def _call(self, node: Node) -> int:
+        costs = [self.cost(child) for child in node.children]
+        match node.name:
+            case "_?_:_":
+                return costs[0] + max(costs[1:])
+            case "_&&_" | "_||_":
+                return sum(costs)
+        if node.name in ("_[_]", "_[?_]", "_?._"):
+            container = node.children[0]
+            inner = "@values" if container.type == "map" else "@items"
+            self._paths[node.id] = (*self._paths.get(container.id, ()), inner)
+        return sum(costs) + self._function(node)
+
+    def _function(self, node: Node) -> int:
+        sizes = [self.size(child) for child in node.children]
+        match node.name:
+            case "@in" if node.children[1].type == "list":
+                return sizes[1]
+            case "contains":
+                return _times(_part(sizes[0], _TEXT_FACTOR), _part(sizes[1], _TEXT_FACTOR))
+            case "matches" | "find" | "findAll":
+                return _times(_part(sizes[0] + 1, _TEXT_FACTOR), _part(sizes[1], _REGEX_FACTOR))
+            case "_+_" if node.type != "scalar":
+                self._sizes[node.id] = sum(sizes)
+                return 1 if node.type == "list" else _part(sum(sizes), _TEXT_FACTOR)
+        return self._reading(node, sizes)
+
+    def _reading(self, node: Node, sizes: list[int]) -> int:
+        if node.name in _COMPARISONS:
+            return _part(min(sizes), _TEXT_FACTOR)
+        if node.name in _READS_TARGET:
+            self._sizes[node.id] = sizes[0]
+            return _part(sizes[0], _TEXT_FACTOR)
+        if node.name in _READS_ARGUMENT:
+            return _part(sizes[-1], _TEXT_FACTOR)
+        if node.name in _READS_LIST:
+            return sizes[0]
+        return _times(*sizes[:2]) if node.name in _SETS else 1
+
+    def _comprehension(self, node: Node) -> int:
+        range_, start, condition, step, result = node.children
+        total = self.cost(range_) + self.cost(start)
+        self._ranges.setdefault(node.name, []).append(range_)
+        once = self.cost(condition) + self.cost(step)
+        self._ranges[node.name].pop()
+        if node.type in ("list", "map"):
+            self._sizes[node.id] = self.size(range_)
+        return total + self.cost(result) + _times(self.size(range_), once)
+
+
+def _part(size: int, factor: float) -> int:
+    """A share of a length, rounded up."""
+    return UNBOUNDED if size >= UNBOUNDED else math.ceil(size * factor)
+
+
+def _times(one: int, other: int) -> int:
+    return min(one * other, UNBOUNDED)

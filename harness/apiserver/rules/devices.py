@@ -1,0 +1,124 @@
+"""The devices of a ResourceSlice: names, attributes, taints, and which nodes each is for."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from harness.apiserver.rules import (
+    capacities,
+    causes,
+    comparing,
+    conditions,
+    formats,
+    lists,
+    nodeselectors,
+    printing,
+    taints,
+)
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+PROPERTIES_MAX = 32
+"""Attributes and capacities together."""
+VALUE_BYTES_MAX = 64
+COUNTER_CONSUMPTIONS_MAX = 2
+_KEY_SHOWN_MAX = 63 + 1 + 32
+_NODE_CHOICES = ("nodeName", "nodeSelector", "allNodes")
+_ONE_CHOICE = (
+    "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
+    "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"
+)
+_NO_CHOICE = (
+    "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to "
+    "true in the ResourceSlice spec"
+)
+
+
+def device(
+    document: Document, at: str, *, old: Document | None, each_chooses: bool
+) -> Iterator[Cause]:
+    """One device; what was stored in the same form is not questioned again."""
+    yield from formats.each(f"{at}.name", document.get("name") or "", formats.label)
+    attributes, capacity = document.get("attributes") or {}, document.get("capacity") or {}
+    if (count := len(attributes) + len(capacity)) > PROPERTIES_MAX:
+        why = f"the total number of attributes and capacities must not exceed {PROPERTIES_MAX}"
+        yield causes.invalid(at, count, why)
+    if attributes:
+        yield from by_name(attributes, f"{at}.attributes", _attribute)
+    if capacity and not (old and comparing.same(capacity, old.get("capacity"))):
+        shared = bool(document.get("allowMultipleAllocations"))
+        rule = capacities.shared_capacity if shared else capacities.whole_capacity
+        yield from by_name(capacity, f"{at}.capacity", rule)
+    yield from _taints(document.get("taints") or [], old, at)
+    yield from lists.distinct(
+        document.get("consumesCounters") or [],
+        f"{at}.consumesCounters",
+        COUNTER_CONSUMPTIONS_MAX,
+        capacities.consumption,
+        lambda consumption: consumption.get("counterSet") or "",
+    )
+    yield from _nodes(document, at, each_chooses=each_chooses)
+    yield from conditions.binding(document, at)
+
+
+def by_name(
+    documents: Document, at: str, rule: Callable[[Any, str], Iterator[Cause]]
+) -> Iterator[Cause]:
+    """Attributes or capacities: their names and what they hold."""
+    for name, item in documents.items():
+        yield from formats.attribute_causes(at, name)
+        yield from rule(item or {}, f"{at}[{_shortened(name)}]")
+
+
+def chosen(document: Document, keys: Sequence[str]) -> list[str]:
+    """Which of the ways to choose nodes are in use."""
+    return [key for key in keys if document.get(key) not in (None, "", False)]
+
+
+def shown_choices(keys: Sequence[str]) -> str:
+    """How the ways to choose nodes are named in a message."""
+    return "{" + ", ".join(f"`{key}`" for key in keys) + "}"
+
+
+def _shortened(name: str) -> str:
+    if len(name) <= _KEY_SHOWN_MAX:
+        return name
+    left = _KEY_SHOWN_MAX - 3
+    return f"{name[: (left + 1) // 2]}...{name[len(name) - left // 2 :]}"
+
+
+def _attribute(attribute: Document, at: str) -> Iterator[Cause]:
+    if (text := attribute.get("string")) is not None and len(text.encode()) > VALUE_BYTES_MAX:
+        yield causes.too_long(f"{at}.string", VALUE_BYTES_MAX)
+    if (version := attribute.get("version")) is not None:
+        yield from formats.each(f"{at}.version", version, formats.semantic_version)
+        if len(version.encode()) > VALUE_BYTES_MAX:
+            yield causes.too_long(f"{at}.version", VALUE_BYTES_MAX)
+    count = sum(value is not None for value in attribute.values())
+    if count != 1:
+        shown = printing.struct("DeviceAttribute", attribute) if count else ""
+        yield causes.invalid(at, shown, "exactly one value must be specified")
+
+
+def _taints(found: list[Document], old: Document | None, at: str) -> Iterator[Cause]:
+    if old is None or not comparing.same(found, old.get("taints") or []):
+        yield from lists.limited(found, f"{at}.taints", taints.TAINTS_MAX, taints.taint)
+
+
+def _nodes(document: Document, at: str, *, each_chooses: bool) -> Iterator[Cause]:
+    if not each_chooses:
+        if any(document.get(key) is not None for key in _NODE_CHOICES):
+            yield causes.invalid(at, None, _NO_CHOICE)
+        return
+    if (name := document.get("nodeName")) == "":
+        yield causes.invalid(f"{at}.nodeName", name, "must not be empty")
+    elif name is not None:
+        yield from nodeselectors.node_name(name, f"{at}.nodeName")
+    if (selector := document.get("nodeSelector")) is not None:
+        yield from nodeselectors.selector(selector, f"{at}.nodeSelector")
+    if document.get("allNodes") is False:
+        yield causes.invalid(f"{at}.allNodes", False, "must be either unset or set to true")  # noqa: FBT003
+    choices = chosen(document, _NODE_CHOICES)
+    if not choices:
+        yield causes.required(at, _ONE_CHOICE)
+    elif len(choices) > 1:
+        yield causes.invalid(at, shown_choices(choices), _ONE_CHOICE)

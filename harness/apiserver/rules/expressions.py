@@ -1,0 +1,39 @@
+"""CEL selectors: how many, how long, and whether they compile."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.apiserver.rules import causes, lists
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+SELECTORS_MAX = 32
+BYTES_MAX = 10 * 1024
+
+
+def selectors(documents: list[Document], at: str, *, stored: bool = False) -> Iterator[Cause]:
+    """Selectors of a request or class; those that are stored already are not compiled again."""
+    return lists.limited(
+        documents, at, SELECTORS_MAX, lambda document, where: _selector(document, where, stored)
+    )
+
+
+def _selector(document: Document, at: str, stored: bool) -> Iterator[Cause]:  # noqa: FBT001
+    cel = document.get("cel")
+    if cel is None:
+        yield causes.required(f"{at}.cel")
+    elif not stored:
+        yield from _expression(cel.get("expression") or "", f"{at}.cel.expression")
+
+
+def _expression(text: str, at: str) -> Iterator[Cause]:
+    if len(text.encode()) > BYTES_MAX:
+        yield causes.too_long(at, BYTES_MAX)
+        return
+    from harness.apiserver.rules import compiling  # CEL costs start-up time
+
+    compiled = compiling.compiled(text)
+    if compiled.problem:
+        yield causes.invalid(at, text, compiled.problem)
+    elif compiled.too_complex:
+        yield causes.forbidden(at, "too complex, exceeds cost limit")

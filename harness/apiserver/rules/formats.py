@@ -1,0 +1,237 @@
+"""What names and other small texts may look like; every function lists what is wrong with a text, nothing when it is fine."""
+
+import functools
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from harness.apiserver import naming
+from harness.apiserver.rules import causes
+from harness.apiserver.statuses import Cause
+
+Problems = Callable[[str], Iterable[str]]
+CACHE_SIZE = 8192
+DRIVER_BYTES_MAX = 63
+IDENTIFIER_BYTES_MAX = 32
+POOL_BYTES_MAX = 253
+_NAME_MAX = 63
+_KEY_MAX = 253
+_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
+_REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
+_CONFIG_KEY = "[-._a-zA-Z0-9]+"
+_EDGES = "and must start and end with an alphanumeric character"
+_NUMBER, _WORD = r"(0|[1-9]\d*)", r"(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
+_SEMVER = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-{_WORD}(\.{_WORD})*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?"
+)
+_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
+
+
+def _rule(text: str, pattern: str, *examples: str) -> str:
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{text} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+_NAME_RULE = _rule(
+    f"must consist of alphanumeric characters, '-', '_' or '.', {_EDGES}",
+    _NAME,
+    "MyName",
+    "my.name",
+    "123-abc",
+)
+_VALUE_RULE = _rule(
+    f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', {_EDGES}",
+    f"({_NAME})?",
+    "MyValue",
+    "my_value",
+    "12345",
+)
+_IDENTIFIER_RULE = _rule(
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of "
+    "alphanumeric characters or '_'",
+    _IDENTIFIER,
+    "my_name",
+    "MY_NAME",
+    "MyName",
+)
+_REASON_RULE = _rule(
+    "a condition reason must start with alphabetic character, optionally followed by a string of "
+    "alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'",
+    _REASON,
+    "my_name",
+    "MY_NAME",
+    "MyName",
+    "ReasonA,ReasonB",
+    "ReasonA:ReasonB",
+)
+_CONFIG_KEY_RULE = _rule(
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+    _CONFIG_KEY,
+    "key.name",
+    "KEY_NAME",
+    "key-name",
+)
+
+
+def each(at: str, value: str, problems: Problems) -> list[Cause]:
+    """One cause for each problem of a value."""
+    return [causes.invalid(at, value, problem) for problem in problems(value)]
+
+
+def given(at: str, value: str | None, problems: Problems) -> list[Cause]:
+    """Like `each`, for a value that must be there."""
+    return each(at, value, problems) if value else [causes.required(at)]
+
+
+@functools.lru_cache(CACHE_SIZE)
+def subdomain(value: str) -> tuple[str, ...]:
+    """An RFC 1123 subdomain."""
+    return tuple(naming.subdomain_problems(value))
+
+
+@functools.lru_cache(CACHE_SIZE)
+def label(value: str) -> tuple[str, ...]:
+    """An RFC 1123 label."""
+    return tuple(naming.label_problems(value))
+
+
+@functools.lru_cache(CACHE_SIZE)
+def qualified_name(value: str) -> tuple[str, ...]:
+    """The key of a label: a name, after a domain and a slash or alone."""
+    prefix, slash, name = value.rpartition("/")
+    if value.count("/") > 1:
+        optional = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return (f"a qualified name {_NAME_RULE}{optional}",)
+    problems = [f"prefix part {problem}" for problem in subdomain(prefix)] if prefix else []
+    if slash and not prefix:
+        problems.append("prefix part must be non-empty")
+    if not name:
+        problems.append("name part must be non-empty")
+    elif len(name) > _NAME_MAX:
+        problems.append(f"name part must be no more than {_NAME_MAX} bytes")
+    if not re.fullmatch(_NAME, name):
+        problems.append(f"name part {_NAME_RULE}")
+    return tuple(problems)
+
+
+@functools.lru_cache(CACHE_SIZE)
+def label_value(value: str) -> tuple[str, ...]:
+    """The value of a label."""
+    problems = []
+    if len(value) > _NAME_MAX:
+        problems.append(f"must be no more than {_NAME_MAX} bytes")
+    if not re.fullmatch(f"({_NAME})?", value):
+        problems.append(_VALUE_RULE)
+    return tuple(problems)
+
+
+def identifier(value: str) -> Iterator[str]:
+    """A C identifier."""
+    if not re.fullmatch(_IDENTIFIER, value):
+        yield _IDENTIFIER_RULE
+
+
+def reason(value: str) -> Iterator[str]:
+    """The reason of a condition."""
+    if not re.fullmatch(_REASON, value):
+        yield _REASON_RULE
+
+
+def config_key(value: str) -> Iterator[str]:
+    """A key of a ConfigMap or Secret."""
+    if len(value) > _KEY_MAX:
+        yield f"must be no more than {_KEY_MAX} characters"
+    if not re.fullmatch(_CONFIG_KEY, value):
+        yield _CONFIG_KEY_RULE
+    elif value == ".":
+        yield "must not be '.'"
+    elif value == "..":
+        yield "must not be '..'"
+    elif value.startswith(".."):
+        yield "must not start with '..'"
+
+
+def semantic_version(value: str) -> Iterator[str]:
+    """A version as semver.org defines it."""
+    if not _SEMVER.fullmatch(value):
+        yield "must be a string compatible with semver.org spec 2.0.0"
+
+
+def uid(value: str) -> Iterator[str]:
+    """A UUID in its normal form."""
+    if len(value) not in (32, 36, 38, 45):
+        yield f"error validating uid: invalid UUID length: {len(value)}"
+    elif len(value) == 36 and not _UUID.fullmatch(value):
+        yield "error validating uid: invalid UUID format"
+    elif len(value) != 36 or value != value.lower():
+        yield (
+            "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with "
+            "lowercase hexadecimal characters"
+        )
+
+
+def interface_address(value: str) -> Iterator[str]:
+    """An address with the length of its network, in the form in which Go prints it."""
+    address, _, length = value.partition("/")
+    try:
+        plain = _LEADING_ZEROS.sub("", address) if "." in address else address
+        known = ipaddress.ip_interface((plain, int(length) if length.isdecimal() else -1))
+    except ValueError:
+        yield "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
+        return
+    if value != (canonical := known.with_prefixlen):
+        yield f'must be in canonical form ("{canonical}")'
+
+
+@functools.lru_cache(CACHE_SIZE)
+def driver_causes(at: str, value: str | None) -> tuple[Cause, ...]:
+    """The name of a driver: a subdomain, in whatever case."""
+    if not value:
+        return (causes.required(at),)
+    found = [causes.too_long(at, DRIVER_BYTES_MAX)] if len(value) > DRIVER_BYTES_MAX else []
+    return (*found, *(causes.invalid(at, value, why) for why in subdomain(value.lower())))
+
+
+@functools.lru_cache(CACHE_SIZE)
+def pool_causes(at: str, value: str | None) -> tuple[Cause, ...]:
+    """The name of a pool: subdomains with slashes between them."""
+    if not value:
+        return (causes.required(at),)
+    found = [causes.too_long(at, POOL_BYTES_MAX)] if len(value) > POOL_BYTES_MAX else []
+    parts = value.split("/")
+    return (*found, *(causes.invalid(at, part, why) for part in parts for why in subdomain(part)))
+
+
+def identifier_causes(at: str, value: str) -> Iterator[Cause]:
+    """The name of an attribute or capacity without its domain."""
+    if len(value.encode()) > IDENTIFIER_BYTES_MAX:
+        yield causes.too_long(at, IDENTIFIER_BYTES_MAX)
+    yield from each(at, value, identifier)
+
+
+def attribute_causes(at: str, value: str) -> Iterator[Cause]:
+    """The name of an attribute or capacity: an identifier, after a domain and a slash or alone."""
+    domain, slash, name = value.partition("/")
+    if not slash:
+        yield from identifier_causes(at, value)
+        return
+    if "/" in name:
+        return  # a gap in the server's own rules: whatever has two slashes is accepted
+    if domain:
+        yield from driver_causes(at, domain)
+    else:
+        yield causes.invalid(at, "", "the domain must not be empty")
+    if name:
+        yield from identifier_causes(at, name)
+    else:
+        yield causes.invalid(at, "", "the name must not be empty")
+
+
+def full_attribute_causes(at: str, value: str) -> Iterator[Cause]:
+    """The name of an attribute with its domain."""
+    yield from attribute_causes(at, value)
+    if "/" not in value:
+        why = "a fully qualified name must be a domain and a name separated by a slash"
+        yield causes.invalid(at, value, why)

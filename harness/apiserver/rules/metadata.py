@@ -1,0 +1,160 @@
+"""Metadata of every object: names, labels, annotations, owners, finalizers, and what never changes."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from harness.apiserver import naming, resources
+from harness.apiserver.rules import causes, formats, printing
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+ANNOTATIONS_BYTES_MAX = 256 * 1024
+_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+"""Those that need no domain."""
+_IMMUTABLE = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+_NOT_IN_TEMPLATES = (
+    "name",
+    "generateName",
+    "namespace",
+    "ownerReferences",
+    "finalizers",
+)
+
+
+def new(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
+    """The metadata of a new object."""
+    problems = name_problems(resource)
+    if prefix := meta.get("generateName"):
+        yield from formats.each(
+            "metadata.generateName", prefix, lambda name: problems(naming.unfinished(name))
+        )
+    name = meta.get("name") or ""
+    if name:
+        yield from formats.each("metadata.name", name, problems)
+    else:
+        yield causes.required("metadata.name", "name or generateName is required")
+    yield from _written(meta, with_finalizers=True)
+    if resource is not resources.LEASES:
+        yield from _standard_finalizers(meta.get("finalizers"))
+
+
+def changed(meta: Document, old: Document) -> Iterator[Cause]:
+    """The metadata of a changed object."""
+    if old.get("deletionTimestamp"):
+        yield from _no_new_finalizers(meta.get("finalizers") or [], old.get("finalizers") or [])
+    for key in _IMMUTABLE:
+        if meta.get(key) != old.get(key):
+            yield causes.immutable(f"metadata.{key}", meta.get(key))
+    yield from _written(meta, with_finalizers=False)
+
+
+def of_template(meta: Document, at: str) -> Iterator[Cause]:
+    """Metadata for objects to be made of a template: labels and annotations, nothing else."""
+    yield from labels(meta.get("labels"), f"{at}.labels")
+    yield from _annotations(meta.get("annotations"), f"{at}.annotations")
+    for key in _NOT_IN_TEMPLATES:
+        if meta.get(key):
+            yield causes.forbidden(f"{at}.{key}", "cannot be set")
+
+
+def finalizers_of(meta: Document) -> Iterator[Cause]:
+    """The names of finalizers."""
+    names = meta.get("finalizers")
+    for name in names or ():
+        yield from formats.each("metadata.finalizers", name, formats.qualified_name)
+    if names and "orphan" in names and "foregroundDeletion" in names:
+        why = "finalizer orphan and foregroundDeletion cannot be both set"
+        yield causes.invalid("metadata.finalizers", names, why)
+
+
+def name_problems(resource: resources.ResourceType) -> Callable[[str], list[str]]:
+    """What a name of this kind must be; names are all different, so nothing is remembered of them."""
+    label_only = resource is resources.NAMESPACES
+    return naming.label_problems if label_only else naming.subdomain_problems
+
+
+def labels(found: Document | None, at: str) -> Iterator[Cause]:
+    """Labels: keys and values."""
+    for key, value in (found or {}).items():
+        yield from formats.each(at, key, formats.qualified_name)
+        yield from formats.each(at, value or "", formats.label_value)
+
+
+def _written(meta: Document, *, with_finalizers: bool) -> Iterator[Cause]:
+    if found := meta.get("labels"):
+        yield from labels(found, "metadata.labels")
+    if found := meta.get("annotations"):
+        yield from _annotations(found, "metadata.annotations")
+    if owners := meta.get("ownerReferences"):
+        yield from _owners(owners, "metadata.ownerReferences")
+    if with_finalizers and meta.get("finalizers"):
+        yield from finalizers_of(meta)
+
+
+def _annotations(found: Document | None, at: str) -> Iterator[Cause]:
+    size = 0
+    for key, value in (found or {}).items():
+        size += len(key.encode()) + len((value or "").encode())
+        for problem in formats.qualified_name(key.lower()):
+            yield causes.invalid(at, key, problem)
+    if size > ANNOTATIONS_BYTES_MAX:
+        yield causes.too_long(at, ANNOTATIONS_BYTES_MAX)
+
+
+def _owners(owners: list[Document], at: str) -> Iterator[Cause]:
+    controller = ""
+    for owner in owners:
+        yield from _owner(owner, at)
+        if not owner.get("controller"):
+            continue
+        name = f"{owner.get('kind') or ''}/{owner.get('name') or ''}"
+        if controller:
+            why = (
+                'Only one reference can have Controller set to true. Found "true" in references for '
+                f"{controller} and {name}"
+            )
+            yield causes.invalid(at, [_shown_owner(item) for item in owners], why)
+        controller = controller or name
+
+
+def _owner(owner: Document, at: str) -> Iterator[Cause]:
+    version = owner.get("apiVersion") or ""
+    if not version.rpartition("/")[2]:
+        yield causes.invalid(f"{at}.apiVersion", version, "version must not be empty")
+    for key in ("kind", "name", "uid"):
+        if not owner.get(key):
+            yield causes.invalid(f"{at}.{key}", "", "must not be empty")
+    if (version, owner.get("kind")) == ("v1", "Event"):
+        why = "/v1, Kind=Event is disallowed from being an owner"
+        yield causes.invalid(at, _shown_owner(owner), why)
+
+
+def _shown_owner(owner: Document) -> Document:
+    shown = {key: owner.get(key) or "" for key in ("apiVersion", "kind", "name", "uid")}
+    optional = ("controller", "blockOwnerDeletion")
+    return shown | {key: owner[key] for key in optional if owner.get(key) is not None}
+
+
+def _standard_finalizers(names: list[str] | None) -> Iterator[Cause]:
+    for index, name in enumerate(names or ()):
+        if "/" not in name and name not in _FINALIZERS:
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            yield causes.invalid(f"metadata.finalizers[{index}]", name, why)
+
+
+def _no_new_finalizers(names: list[str], before: list[str]) -> Iterator[Cause]:
+    added = sorted(set(names) - set(before))
+    if added:
+        shown = ", ".join(printing.quoted(name) for name in added)
+        why = (
+            "no new finalizers can be added if the object is being deleted, found new finalizers "
+            f"[]string{{{shown}}}"
+        )
+        yield causes.forbidden("metadata.finalizers", why)

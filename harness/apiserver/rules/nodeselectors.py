@@ -1,0 +1,70 @@
+"""Which nodes something is for: node selectors and node names."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.apiserver.rules import causes, formats
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+_FIELD = "metadata.name"
+
+
+def selector(document: Document, at: str) -> Iterator[Cause]:
+    """A node selector: at least one term."""
+    terms = document.get("nodeSelectorTerms") or []
+    if not terms:
+        why = "must have at least one node selector term"
+        yield causes.required(f"{at}.nodeSelectorTerms", why)
+    for index, term in enumerate(terms):
+        where = f"{at}.nodeSelectorTerms[{index}]"
+        for position, requirement in enumerate(term.get("matchExpressions") or ()):
+            yield from _label_requirement(requirement, f"{where}.matchExpressions[{position}]")
+        for position, requirement in enumerate(term.get("matchFields") or ()):
+            yield from _field_requirement(requirement, f"{where}.matchFields[{position}]")
+
+
+def node_name(value: str, at: str) -> list[Cause]:
+    """The name of a node."""
+    return formats.each(at, value, formats.subdomain)
+
+
+def _label_requirement(document: Document, at: str) -> Iterator[Cause]:
+    values = document.get("values") or []
+    yield from _operator(document.get("operator") or "", values, at)
+    yield from formats.each(f"{at}.key", document.get("key") or "", formats.qualified_name)
+    for index, value in enumerate(values):
+        yield from formats.each(f"{at}.values[{index}]", value, formats.label_value)
+
+
+def _operator(operator: str, values: list[str], at: str) -> Iterator[Cause]:
+    match operator:
+        case "In" | "NotIn":
+            if not values:
+                why = "must be specified when `operator` is 'In' or 'NotIn'"
+                yield causes.required(f"{at}.values", why)
+        case "Exists" | "DoesNotExist":
+            if values:
+                why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                yield causes.forbidden(f"{at}.values", why)
+        case "Gt" | "Lt":
+            if len(values) != 1:
+                why = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+                yield causes.required(f"{at}.values", why)
+        case _:
+            yield causes.invalid(f"{at}.operator", operator, "not a valid selector operator")
+
+
+def _field_requirement(document: Document, at: str) -> Iterator[Cause]:
+    values, operator = document.get("values") or [], document.get("operator") or ""
+    if operator not in ("In", "NotIn"):
+        yield causes.invalid(f"{at}.operator", operator, "not a valid selector operator")
+    elif len(values) != 1:
+        why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        yield causes.required(f"{at}.values", why)
+    key = document.get("key") or ""
+    if key != _FIELD:
+        yield causes.invalid(f"{at}.key", key, "not a valid field selector key")
+        return
+    for index, value in enumerate(values):
+        yield from node_name(value, f"{at}.values[{index}]")

@@ -1,0 +1,147 @@
+"""How the server prints values in its messages: Go's quoted strings, and JSON of its internal structs.
+
+Internal structs have no JSON names, so their fields appear with Go's names, in Go's order, and with their zero values.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+_ENCODER = msgspec.json.Encoder()
+_GO_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+}
+_JSON_ESCAPES = re.compile("[<>&\u2028\u2029]")
+
+_STRUCTS = {
+    "AllocationResult": "Devices:DeviceAllocationResult NodeSelector:*NodeSelector AllocationTimestamp:*",
+    "DeviceAllocationResult": "Results:[]DeviceRequestAllocationResult Config:[]DeviceAllocationConfiguration",
+    "DeviceRequestAllocationResult": (
+        "Request Driver Pool Device AdminAccess:* Tolerations:[]DeviceToleration BindingConditions:* "
+        "BindingFailureConditions:* ShareID:* ConsumedCapacity:*"
+    ),
+    "DeviceAllocationConfiguration": "Source Requests:* Opaque:*OpaqueDeviceConfiguration",
+    "DeviceToleration": "Key Operator Value Effect TolerationSeconds:*",
+    "OpaqueDeviceConfiguration": "Driver Parameters:*",
+    "NodeSelector": "NodeSelectorTerms:[]NodeSelectorTerm",
+    "NodeSelectorTerm": (
+        "MatchExpressions:[]NodeSelectorRequirement MatchFields:[]NodeSelectorRequirement"
+    ),
+    "NodeSelectorRequirement": "Key Operator Values:*",
+    "DeviceAttribute": (
+        "IntValue=int:* BoolValue=bool:* StringValue=string:* VersionValue=version:* IntValues=ints:* "
+        "BoolValues=bools:* StringValues=strings:* VersionValues=versions:*"
+    ),
+    "ResourceClaimTemplateSpec": "ObjectMeta=metadata:inline Spec:ResourceClaimSpec",
+    "ResourceClaimSpec": "Devices:DeviceClaim",
+    "DeviceClaim": (
+        "Requests:[]DeviceRequest Constraints:[]DeviceConstraint Config:[]DeviceClaimConfiguration"
+    ),
+    "DeviceRequest": "Name Exactly:*ExactDeviceRequest FirstAvailable:[]DeviceSubRequest",
+    "ExactDeviceRequest": (
+        "DeviceClassName Selectors:[]DeviceSelector AllocationMode Count:0 AdminAccess:* "
+        "Tolerations:[]DeviceToleration Capacity:*CapacityRequirements"
+    ),
+    "DeviceSubRequest": (
+        "Name DeviceClassName Selectors:[]DeviceSelector AllocationMode Count:0 "
+        "Tolerations:[]DeviceToleration Capacity:*CapacityRequirements"
+    ),
+    "DeviceSelector": "CEL=cel:*CELDeviceSelector",
+    "CELDeviceSelector": "Expression",
+    "CapacityRequirements": "Requests:*",
+    "DeviceConstraint": "Requests:* MatchAttribute:* DistinctAttribute:*",
+    "DeviceClaimConfiguration": "Requests:* Opaque:*OpaqueDeviceConfiguration",
+    "SharedDeviceID": "Driver Pool Device ShareID",
+    "PodResourceClaim": "Name ResourceClaimName:* ResourceClaimTemplateName:*",
+    "Taint": "Key Value Effect TimeAdded:*",
+}
+"""Go name, the name in the API when it differs by more than its first letter, and what the field holds: text, `0` a number, `*`
+anything or null, and structs by name (`*` or null, `[]` a list of them)."""
+
+Document = Mapping[str, Any]
+_Printer = Callable[[Any], Any]
+
+
+def quoted(text: str) -> str:
+    """A string as Go's %q writes it."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(_GO_ESCAPES.get(letter) or _escaped(letter) for letter in text) + '"'
+
+
+def shown(value: object) -> str:
+    """A bad value as it appears in a message."""
+    match value:
+        case str():
+            return quoted(value)
+        case bool():
+            return "true" if value else "false"
+        case _:
+            return json(value)
+
+
+def json(value: object) -> str:
+    """JSON as Go writes it: without spaces, and safe inside HTML."""
+    text = _ENCODER.encode(value).decode()
+    return _JSON_ESCAPES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def struct(name: str, document: Document | None) -> dict[str, Any]:
+    """A document with the fields of the server's internal struct of that name, ready for `shown`."""
+    given = document or {}
+    printed: dict[str, Any] = {}
+    for go_name, key, convert in _FIELDS[name]:
+        if go_name == "ObjectMeta":
+            printed |= given.get(key) or {}
+        else:
+            printed[go_name] = convert(given.get(key))
+    return printed
+
+
+def structs(name: str, documents: list[Document] | None) -> list[dict[str, Any]] | None:
+    """Like `struct`, for a list."""
+    return None if documents is None else [struct(name, document) for document in documents]
+
+
+def _escaped(letter: str) -> str:
+    if letter.isprintable():
+        return letter
+    code = ord(letter)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _field(text: str) -> tuple[str, str, _Printer]:
+    names, _, kind = text.partition(":")
+    go_name, _, key = names.partition("=")
+    return go_name, key or go_name[0].lower() + go_name[1:], _printer(kind)
+
+
+def _printer(kind: str) -> _Printer:
+    match kind:
+        case "":
+            return lambda value: value or ""
+        case "0":
+            return lambda value: value or 0
+        case "*" | "inline":
+            return lambda value: value
+        case _ if kind.startswith("*"):
+            return lambda value: None if value is None else struct(kind[1:], value)
+        case _ if kind.startswith("[]"):
+            return lambda value: structs(kind[2:], value)
+        case _:
+            return lambda value: struct(kind, value)
+
+
+_FIELDS = {name: [_field(text) for text in line.split()] for name, line in _STRUCTS.items()}

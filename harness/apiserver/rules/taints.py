@@ -1,0 +1,78 @@
+"""Device taints and tolerations, and the rules that put taints on devices."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.apiserver.rules import causes, conditions, formats
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+EFFECTS = ("NoExecute", "NoSchedule", "None")
+OPERATORS = ("Equal", "Exists")
+TAINTS_MAX = 16
+
+
+def taint(document: Document, at: str, *, old: Document | None = None) -> Iterator[Cause]:
+    """A taint; an effect that was stored once is not questioned again."""
+    yield from formats.each(f"{at}.key", document.get("key") or "", formats.qualified_name)
+    if value := document.get("value"):
+        yield from formats.each(f"{at}.value", value, formats.label_value)
+    effect = document.get("effect") or ""
+    if old is not None and effect == (old.get("effect") or ""):
+        return
+    if not effect:
+        yield causes.required(f"{at}.effect")
+    elif effect not in EFFECTS:
+        yield causes.unsupported(f"{at}.effect", effect, EFFECTS)
+
+
+def toleration(document: Document, at: str) -> Iterator[Cause]:
+    """What a request or an allocated device tolerates."""
+    if key := document.get("key"):
+        yield from formats.each(f"{at}.key", key, formats.qualified_name)
+    yield from _toleration_value(document, at)
+    effect = document.get("effect")
+    if effect and effect not in EFFECTS:
+        yield causes.unsupported(f"{at}.effect", effect, EFFECTS)
+
+
+def tolerations(documents: list[Document] | None, at: str) -> Iterator[Cause]:
+    """All that is tolerated."""
+    for index, document in enumerate(documents or ()):
+        yield from toleration(document, f"{at}[{index}]")
+
+
+def _toleration_value(document: Document, at: str) -> Iterator[Cause]:
+    value = document.get("value") or ""
+    match document.get("operator") or "":
+        case "Exists":
+            if value:
+                yield causes.invalid(f"{at}.value", value, "must be empty for operator `Exists`")
+        case "Equal":
+            yield from formats.each(f"{at}.value", value, formats.label_value)
+        case "":
+            yield causes.required(f"{at}.operator")
+        case operator:
+            yield causes.unsupported(f"{at}.operator", operator, OPERATORS)
+
+
+def rule(document: Document, old: Document | None = None) -> Iterator[Cause]:
+    """A DeviceTaintRule."""
+    spec = document.get("spec") or {}
+    selector, at = spec.get("deviceSelector") or {}, "spec.deviceSelector"
+    if (driver := selector.get("driver")) is not None:
+        yield from formats.driver_causes(f"{at}.driver", driver)
+    if (pool := selector.get("pool")) is not None:
+        yield from formats.pool_causes(f"{at}.pool", pool)
+    if (device := selector.get("device")) is not None:
+        yield from formats.each(f"{at}.device", device, formats.label)
+    before = ((old.get("spec") or {}).get("taint") or {}) if old else None
+    yield from taint(spec.get("taint") or {}, "spec.taint", old=before)
+
+
+def rule_status(document: Document, _old: Document) -> Iterator[Cause]:
+    """The status of a DeviceTaintRule."""
+    found = (document.get("status") or {}).get("conditions") or []
+    yield from conditions.listed(found, "status.conditions")
+    if len(found) > conditions.DEVICE_CONDITIONS_MAX:
+        yield causes.too_many("status.conditions", len(found), conditions.DEVICE_CONDITIONS_MAX)
