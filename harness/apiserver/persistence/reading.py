@@ -10,6 +10,8 @@ from harness import errors
 from harness.apiserver import resources, storing, watching
 from harness.apiserver.persistence import changes, directories, records
 
+_REMEDY = "restore the file from a copy, or start with an empty directory (nothing was changed)"
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
@@ -29,7 +31,11 @@ class Loaded:
 def load(directory: directories.DataDirectory) -> Loaded | None:
     """Everything that was acknowledged, None for a new directory; DataDirectoryError, which says where, for a damaged one."""
     directory.remove_unfinished()
-    logs = directory.logs()
+    logs, snapshots = directory.logs(), directory.snapshots()
+    if snapshots and (not logs or logs[-1] < snapshots[-1]):
+        raise errors.DataDirectoryError(
+            f"expected {directory.log(snapshots[-1])}, but it is missing: {_REMEDY}"
+        )
     if not logs:
         return None
     first = _first_generation(directory, logs)
@@ -68,8 +74,7 @@ def _first_generation(directory: directories.DataDirectory, logs: list[int]) -> 
 def _require_continuity(path: pathlib.Path, begins: int, version: int) -> None:
     if begins != version:
         raise errors.DataDirectoryError(
-            f"expected {path} to begin after version {version}, the last one before it: "
-            "a log is missing; restore it, or start with an empty directory"
+            f"expected the commits up to {begins} before {path}, but they end at {version}: {_REMEDY}"
         )
 
 
@@ -111,8 +116,7 @@ def _reading(path: pathlib.Path) -> Iterator[records.Reader]:
             yield reader
         except (records.DamagedRecordError, changes.UnreadablePayloadError) as error:
             raise errors.DataDirectoryError(
-                f"{path} is damaged at byte {reader.begin}: {error}. Restore the file from a copy, or start "
-                "with an empty directory; nothing was changed"
+                f"{path} is damaged at byte {reader.begin}: {error}; {_REMEDY}"
             ) from error
 
 

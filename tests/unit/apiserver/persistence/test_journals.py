@@ -1,0 +1,344 @@
+"""Journals: a store comes back as it was wherever its process ended, and a log does not grow for ever."""
+
+import asyncio
+import itertools
+import os
+import pathlib
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.apiserver import resources, storing, watching
+from harness.apiserver import store as stores
+from harness.apiserver.persistence import directories, journals, reading, records, writing
+
+NAMESPACE = "default"
+CONFIGMAPS = watching.Selection(resource=resources.CONFIGMAPS)
+OPTIONS = journals.Options(sync=writing.Sync.NEVER)
+SMALL = journals.Options(sync=writing.Sync.NEVER, log_bytes_max=3000)
+
+
+class Crash(BaseException):
+    """The process ends here."""
+
+
+def config(name: str, size: int = 1) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "data": {"k": "x" * size}}
+
+
+class Session:
+    """A server's life with a directory, without the server."""
+
+    def __init__(
+        self,
+        path: pathlib.Path,
+        make_store: Callable[..., stores.Store],
+        options: journals.Options = OPTIONS,
+    ) -> None:
+        self.directory = directories.claim(path)
+        self.told = 0
+        """The newest version that somebody was told of."""
+        try:
+            self.opened = journals.open_journal(
+                self.directory,
+                lambda past, listen: make_store(past=past, listeners=[listen]),
+                options,
+            )
+        except BaseException:
+            self.end()
+            raise
+        self.store, self.journal = self.opened.store, self.opened.journal
+        self.told = self.store.resource_version
+
+    def write(self, name: str) -> None:
+        """One turn that changes something."""
+        try:
+            old = self.store.get(resources.CONFIGMAPS, NAMESPACE, name)
+        except Exception:  # there is none yet
+            self.store.create(resources.CONFIGMAPS, NAMESPACE, config(name, 200))
+        else:
+            if old.resource_version % 3:
+                changed = old.document() | {"data": {"k": str(self.store.resource_version)}}
+                self.store.update(resources.CONFIGMAPS, NAMESPACE, name, changed)
+            else:
+                self.store.delete(resources.CONFIGMAPS, NAMESPACE, name)
+        self.journal.settle()
+        self.told = self.store.resource_version
+
+    def end(self) -> None:
+        """Die: nothing is closed, but the lock goes with the process."""
+        os.close(self.directory.lock)
+
+
+def run(session: Session, names: list[str]) -> None:
+    """Write with whatever the journal does beside it, until nothing of that is left."""
+
+    async def go() -> None:
+        failures: list[OSError] = []
+        session.journal.start(session.store, on_failure=failures.append)
+        for name in names:
+            session.write(name)
+            await asyncio.sleep(0)
+        while tasks := list(session.journal._tasks):
+            await asyncio.gather(*tasks)
+        assert failures == []
+
+    asyncio.run(go())
+
+
+def names(count: int, seed: int = 1) -> list[str]:
+    dice = random.Random(seed)
+    return [f"c{dice.randrange(12)}" for _ in range(count)]
+
+
+def test_everything_comes_back(tmp_path: pathlib.Path, make_store: Callable[..., Any]) -> None:
+    session = Session(tmp_path, make_store)
+    run(session, names(50))
+    session.end()
+    again = Session(tmp_path, make_store)
+    assert again.opened.cut_bytes == 0
+    assert again.store.resource_version == session.store.resource_version
+    assert again.store.select(CONFIGMAPS) == session.store.select(CONFIGMAPS)
+    assert again.store.commits_after(resources.CONFIGMAPS, 0) == session.store.commits_after(
+        resources.CONFIGMAPS, 0
+    )
+    again.write("next")
+    assert again.store.resource_version == session.store.resource_version + 1
+    again.end()
+
+
+def test_cut_at_any_byte_what_was_told_is_there(
+    tmp_path: pathlib.Path, make_store: Callable[..., Any]
+) -> None:
+    session = Session(tmp_path / "one", make_store)
+    ends = [(session.directory.log(0).stat().st_size, session.told)]
+    for name in names(6):
+        session.write(name)
+        ends.append((session.directory.log(0).stat().st_size, session.told))
+    session.end()
+    data = session.directory.log(0).read_bytes()
+    for length in range(ends[0][0], len(data) + 1, 7):
+        copy = tmp_path / f"cut-{length}"
+        copy.mkdir()
+        (copy / session.directory.log(0).name).write_bytes(data[:length])
+        again = Session(copy, make_store)
+        end, told = max(item for item in ends if item[0] <= length)
+        assert again.store.resource_version == told
+        assert again.opened.cut_bytes == length - end
+        again.write("next")
+        again.end()
+        third = Session(copy, make_store)
+        assert third.opened.cut_bytes == 0
+        assert third.store.resource_version == told + 1
+        third.end()
+
+
+def test_logs_give_way_to_snapshots(
+    tmp_path: pathlib.Path, make_store: Callable[..., Any], refuses: Any
+) -> None:
+    session = Session(tmp_path, make_store, SMALL)
+    sizes = []
+    for round_number in range(30):
+        run(session, names(20, seed=round_number))
+        sizes.append(sum(path.stat().st_size for path in tmp_path.iterdir()))
+    assert max(sizes[5:]) < 40_000  # 600 writes, 30 KB of them or more in each three rounds
+    first = session.directory.snapshots()[0]
+    assert len(session.directory.snapshots()) == 2
+    assert session.directory.logs() == session.directory.snapshots()
+    session.end()
+    again = Session(tmp_path, make_store, SMALL)
+    assert again.store.resource_version == session.store.resource_version
+    assert again.store.select(CONFIGMAPS) == session.store.select(CONFIGMAPS)
+    known = session.store.commits_after(resources.CONFIGMAPS, first)
+    assert again.store.commits_after(resources.CONFIGMAPS, first) == known
+    assert known
+    with refuses(410, "Expired"):
+        again.store.commits_after(resources.CONFIGMAPS, first - 1)
+    again.end()
+
+
+def crash_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """Have the process end before the step-th thing that it does to the disk: after it nothing is done."""
+    counter = itertools.count()
+
+    def counted(call: Callable[..., Any]) -> Callable[..., Any]:
+        def run_or_crash(*arguments: Any, **options: Any) -> Any:
+            if next(counter) >= step:
+                raise Crash
+            return call(*arguments, **options)
+
+        return run_or_crash
+
+    monkeypatch.setattr(writing, "write_all", counted(writing.write_all))
+    monkeypatch.setattr(os, "fsync", counted(os.fsync))
+    for method in ("rename", "unlink"):
+        monkeypatch.setattr(pathlib.Path, method, counted(getattr(pathlib.Path, method)))
+
+
+def require_prefix(session: Session | None, again: Session) -> None:
+    """What came back is what was, up to a moment that is not before anything that was told."""
+    if session is None:
+        return
+    version = again.store.resource_version
+    assert version >= session.told
+    newest = {
+        commit.object.name: commit
+        for commit in session.store.commits_after(resources.CONFIGMAPS, 0)
+        if commit.object.resource_version <= version
+    }
+    alive = [commit.object for commit in newest.values() if commit.type != "DELETED"]
+    assert again.store.select(CONFIGMAPS) == sorted(alive, key=lambda stored: stored.name)
+
+
+def test_a_crash_at_any_step_of_beginning_and_compacting_loses_nothing(
+    tmp_path: pathlib.Path, make_store: Callable[..., Any]
+) -> None:
+    crashed = 0
+    for step in itertools.count():
+        path = tmp_path / str(step)
+        session = None
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            crash_at(monkeypatch, step)
+            try:
+                session = Session(path, make_store, SMALL)
+                run(session, names(60, seed=step))
+            except Crash:
+                crashed += 1
+            else:
+                session.end()
+                break
+        if session is not None:
+            session.end()
+        again = Session(path, make_store, SMALL)
+        assert again.store.get(resources.NAMESPACES, "", NAMESPACE)
+        require_prefix(session, again)
+        again.write("next")
+        again.end()
+        third = Session(path, make_store, SMALL)
+        assert third.store.resource_version == again.store.resource_version
+        third.end()
+    assert crashed > 60
+
+
+# ---------------------------------------------------------------- damage
+
+
+def prepared(tmp_path: pathlib.Path, make_store: Callable[..., Any]) -> directories.DataDirectory:
+    session = Session(tmp_path, make_store, SMALL)
+    for round_number in range(4):
+        run(session, names(20, seed=round_number))
+    session.end()
+    return session.directory
+
+
+def refused(path: pathlib.Path, make_store: Callable[..., Any]) -> str:
+    with pytest.raises(errors.DataDirectoryError) as caught:
+        Session(path, make_store)
+    return str(caught.value)
+
+
+def test_damage_names_file_and_byte(tmp_path: pathlib.Path, make_store: Callable[..., Any]) -> None:
+    directory = prepared(tmp_path, make_store)
+    paths = [directory.log(version) for version in directory.logs()]
+    paths.append(directory.snapshot(directory.snapshots()[0]))
+    for path in paths:
+        whole = path.read_bytes()
+        second = whole.index(b"\n") + 1
+        path.write_bytes(whole[: second + 30] + b"!" + whole[second + 31 :])
+        assert f"{path} is damaged at byte {second}" in refused(tmp_path, make_store)
+        assert path.read_bytes() != whole  # and nothing was repaired
+        path.write_bytes(whole)
+    Session(tmp_path, make_store).end()
+
+
+def test_a_snapshot_or_an_old_log_that_was_cut_off_is_damaged(
+    tmp_path: pathlib.Path, make_store: Callable[..., Any]
+) -> None:
+    directory = prepared(tmp_path, make_store)
+    for path in (directory.snapshot(directory.snapshots()[0]), directory.log(directory.logs()[0])):
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-9])
+        assert f"{path} is damaged at byte" in refused(tmp_path, make_store)
+        path.write_bytes(whole)
+
+
+def test_a_missing_file_is_noticed(tmp_path: pathlib.Path, make_store: Callable[..., Any]) -> None:
+    directory = prepared(tmp_path, make_store)
+    logs = [directory.log(version) for version in directory.logs()]
+    aside = logs[-1].rename(tmp_path / "aside")
+    assert f"expected {logs[-1]}, but it is missing" in refused(tmp_path, make_store)
+    aside.rename(logs[-1])
+    for path in logs:
+        path.rename(tmp_path / f"aside-{path.name}")
+    assert f"expected {logs[-1]}, but it is missing" in refused(tmp_path, make_store)
+    for path in logs:
+        (tmp_path / f"aside-{path.name}").rename(path)
+    for version in directory.snapshots():
+        directory.snapshot(version).unlink()
+    assert "expected a snapshot" in refused(tmp_path, make_store)
+
+
+def test_a_hole_between_two_logs_is_noticed(
+    tmp_path: pathlib.Path, make_store: Callable[..., Any]
+) -> None:
+    directory = prepared(tmp_path, make_store)
+    older, newer = directory.logs()
+    lines = directory.log(older).read_bytes().splitlines(keepends=True)
+    directory.log(older).write_bytes(b"".join(lines[:-1]))
+    text = refused(tmp_path, make_store)
+    assert f"expected the commits up to {newer} before {directory.log(newer)}" in text
+
+
+def test_what_this_version_does_not_know_is_an_error(
+    tmp_path: pathlib.Path, make_store: Callable[..., Any]
+) -> None:
+    for payloads in ([b"B 2 0"], [b"B 1 0", b"A gadgets {}"], [b"B 1 0", b"A configmaps []"]):
+        encoder = records.Encoder()
+        lines = [encoder.line(payload) for payload in payloads]
+        (tmp_path / f"log-{0:020d}").write_bytes(b"".join(lines))
+        offset = sum(map(len, lines[:-1]))
+        assert f"is damaged at byte {offset}: " in refused(tmp_path, make_store)
+
+
+def test_reviving_reads_every_kind_of_change(tmp_path: pathlib.Path) -> None:
+    directory = directories.claim(tmp_path)
+    log = writing.create(directory, 0, sync=writing.Sync.ALWAYS)
+    meta = {"name": "n", "namespace": "ns", "uid": "u"}
+    kinds: list[watching.EventType] = ["ADDED", "MODIFIED", "DELETED"]
+    made = [
+        watching.Commit(
+            resource=resources.CONFIGMAPS,
+            type=kind,
+            object=storing.store({"metadata": dict(meta)}, version),
+            previous=None,
+        )
+        for version, kind in enumerate(kinds, 1)
+    ]
+    for commit in made:
+        log.append(commit)
+    log.close()
+    writing.publish(directory, 0)
+    loaded = reading.load(directory)
+    assert loaded is not None
+    assert [(c.type, c.object) for c in loaded.past.changes] == [(c.type, c.object) for c in made]
+    assert loaded.version == 3
+    directory.close()
+
+
+def test_a_directory_belongs_to_one_server(
+    tmp_path: pathlib.Path, make_store: Callable[..., Any]
+) -> None:
+    session = Session(tmp_path, make_store)
+    assert f"the process {os.getpid()} has it" in refused(tmp_path, make_store)
+    session.end()
+    Session(tmp_path, make_store).end()
+
+
+def test_a_directory_that_cannot_be_made_is_one_message(
+    tmp_path: pathlib.Path, make_store: Callable[..., Any]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert "expected a directory that can be written" in refused(tmp_path / "file", make_store)
