@@ -26,7 +26,7 @@ _DECIMAL_SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
 _SHAPE = re.compile(r"([+-]?)(0*)([0-9]*)(\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([-+]?[0-9]+)")
 _EXACT = decimal.Context(prec=200, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
-_WRONG_FORMAT = (
+WRONG_FORMAT = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
 
@@ -60,7 +60,7 @@ def parse(text: str) -> Quantity:
     """The quantity a text stands for; QuantityError when it stands for none."""
     found = _SHAPE.fullmatch(text)
     if not text or not found:
-        raise QuantityError(_WRONG_FORMAT)
+        raise QuantityError(WRONG_FORMAT)
     sign, zeros, whole, point, fraction, suffix = found.groups(default="")
     if not (whole or point or suffix):
         return Quantity(Decimal(0), "DecimalSI", "0")

@@ -110,7 +110,7 @@ class Field(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     always: bool = False
     """Whether it is encoded when nobody set it (no `omitempty`, or a struct, which that never omits)."""
     pointer: bool = False
-    """Whether its empty form is null although the type has a zero value."""
+    """Whether Go holds it by pointer: an empty value that was set is kept, and one that was not set is null."""
     patch_key: str = ""
     """The one key by which strategic merge patches tell the items of the list apart."""
     patch_strategies: tuple[str, ...] = ()
@@ -187,13 +187,12 @@ def _kinds() -> Mapping[tuple[str, str, str], str]:
 
 
 def _field(name: str, node: Node, *, required: bool) -> Field:
-    always = node.get("x-go-always", "")
     return Field(
         name=name,
         type=_type(node),
         required=required,
-        always=bool(always),
-        pointer=always == "null",
+        always=node.get("x-go-always", False),
+        pointer=node.get("x-go-pointer", False),
         patch_key=node.get("x-kubernetes-patch-merge-key", ""),
         patch_strategies=tuple(
             filter(None, node.get("x-kubernetes-patch-strategy", "").split(","))

@@ -1,0 +1,238 @@
+"""Decoded JSON into the form that Go would give it: unknown fields pruned, empty fields left out or written as Go writes them.
+
+What a Go server stores and answers is not what it was sent, but that text read into structs and written again: unknown fields are
+gone, `null` means not set, fields with `omitempty` vanish when they are empty, others appear although nobody set them, times, quantities and
+bytes have one spelling. Each type is compiled into a function once; objects that are as they should be pass in one quick walk without paths.
+When something is wrong, `diagnosing` walks again and says what and where.
+"""
+
+import binascii
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from harness.apiserver import quantities, schemas, timestamps
+
+Document = dict[str, Any]
+_INT32 = range(-(2**31), 2**31)
+_INT64 = range(-(2**63), 2**63)
+
+
+class MismatchError(ValueError):
+    """A value does not fit its type; the message is Go's when the value's own parser says it, else empty."""
+
+
+@dataclasses.dataclass(slots=True)
+class Tally:
+    """What a walk came across."""
+
+    keys: int = 0
+    """Keys of objects, duplicates in the text not counted."""
+    unknown: int = 0
+    """Fields that the types do not have."""
+
+
+Reader = Callable[[Any, Tally], Any]
+
+
+def read(kind: schemas.Type, value: Any, tally: Tally) -> Any:
+    """The value as Go would write it again; MismatchError when it does not fit. The value itself is not changed."""
+    return reader(kind)(value, tally)
+
+
+@functools.cache
+def reader(kind: schemas.Type) -> Reader:
+    """The function that reads values of a type."""
+    return _MAKERS[kind.kind](kind)
+
+
+# ------------------------------------------------------------------ structures
+
+
+def _object_reader(kind: schemas.Type) -> Reader:
+    plans: dict[str, tuple[type | None, Reader, bool]] = {}
+    always: list[tuple[str, Any, schemas.Field]] = []
+
+    def compile_fields() -> None:
+        for name, field in kind.fields.items():
+            keep = field.pointer or field.type.kind == "object"
+            plans[name] = (_PLAIN.get(field.type.kind), reader(field.type), keep)
+            if field.always:
+                always.append((name, field.zero(), field))
+
+    def read_object(value: Any, tally: Tally) -> Any:
+        if not isinstance(value, dict):
+            raise MismatchError
+        if not plans:
+            compile_fields()  # late, because types may contain themselves
+        tally.keys += len(value)
+        made: Document = {}
+        for name, child in value.items():
+            plan = plans.get(name)
+            if plan is None:
+                tally.unknown += 1
+                continue
+            plain, read_child, keep = plan
+            if child is None:
+                continue
+            found = child if type(child) is plain else read_child(child, tally)
+            if found or keep:
+                made[name] = found
+        for name, zero, field in always:
+            if name not in made:
+                made[name] = field.zero() if zero else zero
+        return made
+
+    return read_object
+
+
+def _list_reader(kind: schemas.Type) -> Reader:
+    item = _item(kind)
+    plain, zero = _PLAIN.get(item.kind), item.zero
+
+    def read_list(value: Any, tally: Tally) -> Any:
+        if not isinstance(value, list):
+            raise MismatchError
+        read_item = reader(item)
+        return [
+            child if type(child) is plain else zero() if child is None else read_item(child, tally)
+            for child in value
+        ]
+
+    return read_list
+
+
+def _map_reader(kind: schemas.Type) -> Reader:
+    item = _item(kind)
+    plain, zero = _PLAIN.get(item.kind), item.zero
+
+    def read_map(value: Any, tally: Tally) -> Any:
+        if not isinstance(value, dict):
+            raise MismatchError
+        tally.keys += len(value)
+        read_item = reader(item)
+        return {
+            key: child if type(child) is plain else zero() if child is None else read_item(child, tally)
+            for key, child in value.items()
+        }
+
+    return read_map
+
+
+def _item(kind: schemas.Type) -> schemas.Type:
+    if kind.item is None:
+        raise TypeError(f"expected a {kind.kind} with items")
+    return kind.item
+
+
+# ------------------------------------------------------------------ values
+
+
+def _read_any(value: Any, tally: Tally) -> Any:
+    tally.keys += _count_keys(value)
+    return value
+
+
+def _count_keys(value: Any) -> int:
+    if isinstance(value, dict):
+        return len(value) + sum(map(_count_keys, value.values()))
+    if isinstance(value, list):
+        return sum(map(_count_keys, value))
+    return 0
+
+
+def _scalar_reader(wanted: type) -> Reader:
+    def read_scalar(value: Any, _: Tally) -> Any:
+        if type(value) is not wanted:
+            raise MismatchError
+        return value
+
+    return read_scalar
+
+
+def _integer_reader(kind: schemas.Type) -> Reader:
+    allowed = _INT32 if kind.format == "int32" else _INT64
+
+    def read_integer(value: Any, _: Tally) -> Any:
+        if type(value) is not int or value not in allowed:
+            raise MismatchError
+        return value
+
+    return read_integer
+
+
+def _read_number(value: Any, _: Tally) -> Any:
+    if type(value) not in (int, float):
+        raise MismatchError
+    return value
+
+
+def _read_int_or_string(value: Any, _: Tally) -> Any:
+    if type(value) is str or (type(value) is int and value in _INT32):
+        return value
+    raise MismatchError
+
+
+def _read_quantity(value: Any, _: Tally) -> Any:
+    if type(value) not in (str, int, float):
+        raise MismatchError(quantities.WRONG_FORMAT)
+    try:
+        return quantities.canonical(value)
+    except quantities.QuantityError as error:
+        raise MismatchError(str(error)) from error
+
+
+def _read_bytes(value: Any, _: Tally) -> Any:
+    if type(value) is not str:
+        raise MismatchError
+    try:
+        return _canonical_base64(value)
+    except ValueError as error:
+        raise MismatchError(f"illegal base64 data at input byte {_first_wrong(value)}") from error
+
+
+@functools.lru_cache(1024)
+def _canonical_base64(text: str) -> str:
+    decoded = binascii.a2b_base64(text.replace("\n", "").replace("\r", ""), strict_mode=True)
+    return binascii.b2a_base64(decoded, newline=False).decode()
+
+
+def _first_wrong(text: str) -> int:
+    """Where Go's decoder stops: at the first character that is none of base64, else in the last group of four."""
+    for index, character in enumerate(text):
+        if not (character.isascii() and (character.isalnum() or character in "+/=\r\n")):
+            return index
+    return len(text) // 4 * 4
+
+
+def _time_reader(canonical: Callable[[str], str]) -> Reader:
+    def read_time(value: Any, _: Tally) -> Any:
+        if type(value) is not str:
+            raise MismatchError
+        try:
+            return canonical(value)
+        except ValueError as error:
+            raise MismatchError(str(error)) from error
+
+    return read_time
+
+
+_PLAIN: dict[schemas.Kind, type] = {"string": str, "boolean": bool}
+"""Kinds whose values need no look when they have this type."""
+
+_MAKERS: dict[schemas.Kind, Callable[[schemas.Type], Reader]] = {
+    "object": _object_reader,
+    "list": _list_reader,
+    "map": _map_reader,
+    "integer": _integer_reader,
+    "any": lambda _: _read_any,
+    "string": lambda _: _scalar_reader(str),
+    "boolean": lambda _: _scalar_reader(bool),
+    "number": lambda _: _read_number,
+    "int_or_string": lambda _: _read_int_or_string,
+    "quantity": lambda _: _read_quantity,
+    "bytes": lambda _: _read_bytes,
+    "time": lambda _: _time_reader(timestamps.canonical),
+    "micro_time": lambda _: _time_reader(timestamps.canonical_micro),
+}

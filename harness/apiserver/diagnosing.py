@@ -1,0 +1,141 @@
+"""What is wrong with a body, in the words of Go's JSON decoders: the careful walk that `decoding` spares what is in order."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from harness.apiserver import decoding, schemas
+
+PROBLEMS_MAX = 100
+_JSON_NAMES = {str: "string", bool: "bool", int: "number", float: "number", dict: "object", list: "array"}
+_GO_NAMES: dict[schemas.Kind, str] = {
+    "string": "string",
+    "boolean": "bool",
+    "number": "float64",
+    "bytes": "[]uint8",
+    "any": "runtime.RawExtension",
+    "quantity": "resource.Quantity",
+    "int_or_string": "intstr.IntOrString",
+    "time": "string",
+    "micro_time": "string",
+}
+
+
+class Repeating(dict[str, Any]):
+    """An object whose text names some keys more than once."""
+
+    repeated: tuple[str, ...] = ()
+
+
+def parse(text: bytes) -> Any:
+    """JSON with what it says twice: the last value counts, objects are merged, as Go does."""
+    return json.loads(text.decode(errors="replace"), object_pairs_hook=_object)
+
+
+def problems(kind: schemas.Type, document: Any) -> list[str]:
+    """What strict decoding objects to: unknown and duplicate fields, in order, at most PROBLEMS_MAX."""
+    found = []
+    for problem in _walk(kind, document, ""):
+        found.append(problem)
+        if len(found) == PROBLEMS_MAX:
+            break
+    return found
+
+
+def duplicates(document: Any) -> list[str]:
+    """The duplicate fields of a document whose type does not matter."""
+    return list(_walk(_ANY, document, ""))
+
+
+def mismatch(kind: schemas.Type, document: Any) -> str:
+    """Go's message for the first value that does not fit its type, "" when all do."""
+    return next(_mismatches(kind, document, "", ""), "")
+
+
+# ------------------------------------------------------------------ strict
+
+_ANY = schemas.Type(kind="any")
+
+
+def _walk(kind: schemas.Type, value: Any, at: str) -> Iterator[str]:
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _walk(kind.item or _ANY, item, f"{at}[{index}]")
+    elif isinstance(value, dict):
+        yield from _walk_fields(kind, value, f"{at}." if at else "")
+
+
+def _walk_fields(kind: schemas.Type, value: dict[str, Any], prefix: str) -> Iterator[str]:
+    for name in getattr(value, "repeated", ()):
+        yield f'duplicate field "{prefix}{name}"'
+    for name, child in value.items():
+        field = kind.fields.get(name)
+        if field is not None:
+            yield from _walk(field.type, child, prefix + name)
+        elif kind.kind == "object":
+            yield f'unknown field "{prefix}{name}"'
+        else:
+            yield from _walk(kind.item or _ANY, child, prefix + name)
+
+
+# ------------------------------------------------------------------ types
+
+
+def _mismatches(kind: schemas.Type, value: Any, owner: str, path: str) -> Iterator[str]:
+    if value is None:
+        return
+    if kind.kind == "object" and isinstance(value, dict):
+        for name, child in value.items():
+            if field := kind.fields.get(name):
+                inner = f"{path}.{name}" if path else name
+                yield from _mismatches(field.type, child, _short(kind.name), inner)
+    elif kind.item is not None and isinstance(value, dict if kind.kind == "map" else list):
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from _mismatches(kind.item, child, owner, path)
+    else:
+        yield from _misfit(kind, value, f"{owner}.{path}")
+
+
+def _misfit(kind: schemas.Type, value: Any, field: str) -> Iterator[str]:
+    try:
+        decoding.read(kind, value, decoding.Tally())
+    except decoding.MismatchError as error:
+        where = f"Go struct field {field}" if field != "." else "Go value"
+        what = _JSON_NAMES[type(value)]
+        if what == "number" and kind.kind == "integer":
+            what = f"number {value}"
+        yield str(error) or f"json: cannot unmarshal {what} into {where} of type {_go_name(kind)}"
+
+
+def _go_name(kind: schemas.Type) -> str:
+    if kind.kind == "integer":
+        return kind.format or "int64"
+    if kind.kind == "object":
+        version, name = kind.name.split(".")[-2:]
+        return f"{version}.{name}"
+    if kind.item is not None:
+        return ("map[string]" if kind.kind == "map" else "[]") + _go_name(kind.item)
+    return _GO_NAMES[kind.kind]
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+# ------------------------------------------------------------------ parsing
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) == len(pairs):
+        return made
+    merged = Repeating()
+    repeated = []
+    for name, value in pairs:
+        before = merged.get(name)
+        if name in merged:
+            repeated.append(name)
+        both = isinstance(before, dict) and isinstance(value, dict)
+        merged[name] = {**before, **value} if both else value  # type: ignore[dict-item]
+    merged.repeated = tuple(repeated)
+    return merged

@@ -1,0 +1,194 @@
+"""What OpenAPI does not tell of the Go types: which fields are pointers, and which are encoded when they are empty.
+
+Each line is a type and its fields; `tools/schemas.py` puts them into the schema data. The rule without these tables: a required field is
+encoded always; of the optional ones, structs are held by pointers and everything else by value, and they are left out when they are
+empty. Kinds of the alpha and beta versions follow the rule alone.
+"""
+
+VALUE_STRUCTS = """
+apps.v1.ControllerRevision data
+apps.v1.DaemonSetCondition lastTransitionTime
+apps.v1.DaemonSetSpec updateStrategy
+apps.v1.DeploymentCondition lastTransitionTime lastUpdateTime
+apps.v1.DeploymentSpec strategy
+apps.v1.ReplicaSetCondition lastTransitionTime
+apps.v1.ReplicaSetSpec template
+apps.v1.StatefulSetCondition lastTransitionTime
+apps.v1.StatefulSetSpec updateStrategy
+authentication.v1.SelfSubjectReviewStatus userInfo
+authentication.v1.TokenReviewStatus user
+autoscaling.v2.HorizontalPodAutoscalerCondition lastTransitionTime
+batch.v1.JobCondition lastProbeTime lastTransitionTime
+certificates.v1.CertificateSigningRequestCondition lastTransitionTime lastUpdateTime
+core.v1.Container resources
+core.v1.ContainerStateRunning startedAt
+core.v1.ContainerStateTerminated finishedAt startedAt
+core.v1.ContainerStatus lastState state
+core.v1.EphemeralContainer resources
+core.v1.Event eventTime firstTimestamp lastTimestamp source
+core.v1.EventSeries lastObservedTime
+core.v1.NamespaceCondition lastTransitionTime
+core.v1.NodeCondition lastHeartbeatTime lastTransitionTime
+core.v1.NodeDaemonEndpoints kubeletEndpoint
+core.v1.NodeStatus daemonEndpoints nodeInfo
+core.v1.PersistentVolumeClaimCondition lastProbeTime lastTransitionTime
+core.v1.PersistentVolumeClaimSpec resources
+core.v1.PodCondition lastProbeTime lastTransitionTime
+core.v1.PodTemplate template
+core.v1.ReplicationControllerCondition lastTransitionTime
+core.v1.ResourceFieldSelector divisor
+core.v1.ServicePort targetPort
+core.v1.ServiceStatus loadBalancer
+discovery.v1.Endpoint conditions
+events.v1.Event deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedSource regarding
+networking.v1.IngressServiceBackend port
+networking.v1.IngressStatus loadBalancer
+networking.v1.NetworkPolicySpec podSelector
+resource.v1.AllocationResult devices
+resource.v1.ResourceClaimSpec devices
+storage.v1.VolumeError time
+"""
+"""Optional fields that hold a struct and not a pointer to one: `omitempty` never omits those."""
+
+NO_OMITEMPTY = """
+apps.v1.StatefulSetStatus availableReplicas
+core.v1.Event reportingComponent reportingInstance
+core.v1.GRPCAction service
+discovery.v1.EndpointSlice endpoints ports
+policy.v1.PodDisruptionBudgetStatus currentHealthy desiredHealthy disruptionsAllowed expectedPods
+rbac.v1.ClusterRole rules
+rbac.v1.Role rules
+resource.v1.AllocatedDeviceStatus conditions
+resource.v1.DeviceClaim requests
+scheduling.v1.PriorityClass value
+"""
+"""Optional fields that are encoded when they are empty, because their tag does not say `omitempty`."""
+
+POINTERS = """
+admissionregistration.v1.MutatingWebhook failurePolicy matchPolicy reinvocationPolicy timeoutSeconds
+admissionregistration.v1.ServiceReference path port
+admissionregistration.v1.ValidatingWebhook failurePolicy matchPolicy timeoutSeconds
+admissionregistration.v1.WebhookClientConfig url
+apps.v1.DaemonSetSpec revisionHistoryLimit selector
+apps.v1.DaemonSetStatus collisionCount
+apps.v1.DeploymentSpec progressDeadlineSeconds replicas revisionHistoryLimit selector
+apps.v1.DeploymentStatus collisionCount terminatingReplicas
+apps.v1.ReplicaSetSpec replicas selector
+apps.v1.ReplicaSetStatus terminatingReplicas
+apps.v1.RollingUpdateStatefulSetStrategy partition
+apps.v1.StatefulSetSpec replicas revisionHistoryLimit selector
+apps.v1.StatefulSetStatus collisionCount
+authentication.v1.TokenRequestSpec expirationSeconds
+autoscaling.v1.HorizontalPodAutoscalerSpec minReplicas targetCPUUtilizationPercentage
+autoscaling.v1.HorizontalPodAutoscalerStatus currentCPUUtilizationPercentage observedGeneration
+autoscaling.v2.HPAScalingRules selectPolicy stabilizationWindowSeconds
+autoscaling.v2.HorizontalPodAutoscalerSpec minReplicas
+autoscaling.v2.HorizontalPodAutoscalerStatus observedGeneration
+autoscaling.v2.MetricTarget averageUtilization
+autoscaling.v2.MetricValueStatus averageUtilization
+batch.v1.CronJobSpec failedJobsHistoryLimit startingDeadlineSeconds successfulJobsHistoryLimit suspend timeZone
+batch.v1.JobSpec activeDeadlineSeconds backoffLimit backoffLimitPerIndex completionMode completions managedBy manualSelector maxFailedIndexes
+batch.v1.JobSpec parallelism podReplacementPolicy suspend ttlSecondsAfterFinished
+batch.v1.JobStatus failedIndexes ready terminating
+batch.v1.PodFailurePolicyOnExitCodesRequirement containerName
+batch.v1.SuccessPolicyRule succeededCount succeededIndexes
+certificates.v1.CertificateSigningRequestSpec expirationSeconds
+coordination.v1.LeaseSpec holderIdentity leaseDurationSeconds leaseTransitions preferredHolder strategy
+core.v1.AppArmorProfile localhostProfile
+core.v1.AzureDiskVolumeSource cachingMode fsType kind readOnly
+core.v1.AzureFilePersistentVolumeSource secretNamespace
+core.v1.CSIVolumeSource fsType readOnly
+core.v1.ClientIPConfig timeoutSeconds
+core.v1.ClusterTrustBundleProjection name optional signerName
+core.v1.ConfigMap immutable
+core.v1.ConfigMapEnvSource optional
+core.v1.ConfigMapKeySelector optional
+core.v1.ConfigMapProjection optional
+core.v1.ConfigMapVolumeSource defaultMode optional
+core.v1.Container restartPolicy
+core.v1.ContainerStatus started stopSignal
+core.v1.DownwardAPIVolumeFile mode
+core.v1.DownwardAPIVolumeSource defaultMode
+core.v1.EndpointAddress nodeName
+core.v1.EndpointPort appProtocol
+core.v1.EphemeralContainer restartPolicy
+core.v1.FCVolumeSource lun
+core.v1.FileKeySelector optional
+core.v1.GRPCAction service
+core.v1.GlusterfsPersistentVolumeSource endpointsNamespace
+core.v1.HostPathVolumeSource type
+core.v1.ISCSIPersistentVolumeSource initiatorName
+core.v1.ISCSIVolumeSource initiatorName
+core.v1.KeyToPath mode
+core.v1.Lifecycle stopSignal
+core.v1.LoadBalancerIngress ipMode
+core.v1.LocalVolumeSource fsType
+core.v1.NodeFeatures supplementalGroupsPolicy
+core.v1.NodeRuntimeHandlerFeatures recursiveReadOnlyMounts userNamespaces
+core.v1.NodeSwapStatus capacity
+core.v1.PersistentVolumeClaimSpec storageClassName volumeAttributesClassName volumeMode
+core.v1.PersistentVolumeClaimStatus currentVolumeAttributesClassName
+core.v1.PersistentVolumeSpec volumeAttributesClassName volumeMode
+core.v1.PodCertificateProjection maxExpirationSeconds
+core.v1.PodDNSConfigOption value
+core.v1.PodResourceClaim resourceClaimName resourceClaimTemplateName
+core.v1.PodResourceClaimStatus resourceClaimName
+core.v1.PodSchedulingGroup podGroupName
+core.v1.PodSecurityContext fsGroup fsGroupChangePolicy runAsGroup runAsNonRoot runAsUser seLinuxChangePolicy supplementalGroupsPolicy
+core.v1.PodSpec activeDeadlineSeconds automountServiceAccountToken enableServiceLinks hostUsers hostnameOverride preemptionPolicy priority
+core.v1.PodSpec runtimeClassName setHostnameAsFQDN shareProcessNamespace terminationGracePeriodSeconds
+core.v1.PortStatus error
+core.v1.Probe terminationGracePeriodSeconds
+core.v1.ProjectedVolumeSource defaultMode
+core.v1.ReplicationControllerSpec replicas
+core.v1.SeccompProfile localhostProfile
+core.v1.Secret immutable
+core.v1.SecretEnvSource optional
+core.v1.SecretKeySelector optional
+core.v1.SecretProjection optional
+core.v1.SecretVolumeSource defaultMode optional
+core.v1.SecurityContext allowPrivilegeEscalation privileged procMount readOnlyRootFilesystem runAsGroup runAsNonRoot runAsUser
+core.v1.ServiceAccount automountServiceAccountToken
+core.v1.ServiceAccountTokenProjection expirationSeconds
+core.v1.ServicePort appProtocol
+core.v1.ServiceSpec allocateLoadBalancerNodePorts internalTrafficPolicy ipFamilyPolicy loadBalancerClass trafficDistribution
+core.v1.Toleration tolerationSeconds
+core.v1.TopologySpreadConstraint minDomains nodeAffinityPolicy nodeTaintsPolicy
+core.v1.TypedLocalObjectReference apiGroup
+core.v1.TypedObjectReference apiGroup namespace
+core.v1.VolumeMount mountPropagation recursiveReadOnly
+core.v1.VolumeMountStatus recursiveReadOnly
+core.v1.WindowsSecurityContextOptions gmsaCredentialSpec gmsaCredentialSpecName hostProcess runAsUserName
+discovery.v1.Endpoint hostname nodeName zone
+discovery.v1.EndpointConditions ready serving terminating
+discovery.v1.EndpointPort appProtocol name port protocol
+networking.v1.HTTPIngressPath pathType
+networking.v1.IngressClassParametersReference apiGroup namespace scope
+networking.v1.IngressSpec ingressClassName
+networking.v1.NetworkPolicyPort endPort protocol
+policy.v1.PodDisruptionBudgetSpec unhealthyPodEvictionPolicy
+resource.v1.AllocatedDeviceStatus shareID
+resource.v1.Device allNodes allowMultipleAllocations bindsToNode nodeName
+resource.v1.DeviceAttribute bool int string version
+resource.v1.DeviceClassSpec extendedResourceName
+resource.v1.DeviceConstraint distinctAttribute matchAttribute
+resource.v1.DeviceRequestAllocationResult adminAccess shareID
+resource.v1.DeviceToleration tolerationSeconds
+resource.v1.ExactDeviceRequest adminAccess
+resource.v1.NodeAllocatableResourceMapping capacityKey
+resource.v1.ResourceSliceSpec allNodes nodeName perDeviceNodeSelection
+scheduling.v1.PriorityClass preemptionPolicy
+storage.v1.CSIDriverSpec attachRequired fsGroupPolicy nodeAllocatableUpdatePeriodSeconds podInfoOnMount preventPodSchedulingIfMissing
+storage.v1.CSIDriverSpec requiresRepublish seLinuxMount serviceAccountTokenInSecrets storageCapacity
+storage.v1.StorageClass allowVolumeExpansion reclaimPolicy volumeBindingMode
+storage.v1.TokenRequest expirationSeconds
+storage.v1.VolumeAttachmentSource persistentVolumeName
+storage.v1.VolumeError errorCode
+storage.v1.VolumeNodeResources count
+meta.v1.DeleteOptions gracePeriodSeconds ignoreStoreReadErrorWithClusterBreakingPotential orphanDependents propagationPolicy
+meta.v1.ListMeta remainingItemCount
+meta.v1.ObjectMeta deletionGracePeriodSeconds
+meta.v1.OwnerReference blockOwnerDeletion controller
+meta.v1.Preconditions resourceVersion uid
+"""
+"""Fields that hold a pointer although they hold no struct, or although they are required."""
