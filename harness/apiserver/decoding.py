@@ -130,15 +130,16 @@ def _item(kind: schemas.Type) -> schemas.Type:
 
 
 def _read_any(value: Any, tally: Tally) -> Any:
-    tally.keys += _count_keys(value)
+    tally.keys += count_keys(value)
     return value
 
 
-def _count_keys(value: Any) -> int:
+def count_keys(value: Any) -> int:
+    """The keys of all objects in a decoded document."""
     if isinstance(value, dict):
-        return len(value) + sum(map(_count_keys, value.values()))
+        return len(value) + sum(map(count_keys, value.values()))
     if isinstance(value, list):
-        return sum(map(_count_keys, value))
+        return sum(map(count_keys, value))
     return 0
 
 

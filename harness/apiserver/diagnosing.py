@@ -7,7 +7,7 @@ from typing import Any
 from harness.apiserver import decoding, schemas
 
 PROBLEMS_MAX = 100
-_JSON_NAMES = {str: "string", bool: "bool", int: "number", float: "number", dict: "object", list: "array"}
+JSON_NAMES = {str: "string", bool: "bool", int: "number", float: "number", dict: "object", list: "array"}
 _GO_NAMES: dict[schemas.Kind, str] = {
     "string": "string",
     "boolean": "bool",
@@ -101,7 +101,7 @@ def _misfit(kind: schemas.Type, value: Any, field: str) -> Iterator[str]:
         decoding.read(kind, value, decoding.Tally())
     except decoding.MismatchError as error:
         where = f"Go struct field {field}" if field != "." else "Go value"
-        what = _JSON_NAMES[type(value)]
+        what = JSON_NAMES[type(value)]
         if what == "number" and kind.kind == "integer":
             what = f"number {value}"
         yield str(error) or f"json: cannot unmarshal {what} into {where} of type {_go_name(kind)}"

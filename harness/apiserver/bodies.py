@@ -1,0 +1,223 @@
+"""Objects from requests and from patches: decoded, checked as `fieldValidation` asks, in the words of the real server.
+
+Strict refuses unknown and duplicate fields, Warn (the default) names them in Warning headers, Ignore drops them silently. Values of the
+wrong type are refused always.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from harness.apiserver import (
+    decoding,
+    diagnosing,
+    gojson,
+    resources,
+    schemas,
+    statuses,
+    storing,
+)
+
+Document = dict[str, Any]
+Warn = Callable[[str], None]
+STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
+SUMMARY_CHARACTERS_MAX = 30
+_KEY = re.compile(rb'"\s*:')
+_TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
+
+
+def read(
+    body: bytes, resource: resources.ResourceType, *, validation: str = WARN, warn: Warn
+) -> Document:
+    """The object in a body, as Go would read it; 400 when there is none of this resource in it."""
+    raw = _parse_object(body, resource)
+    group, version, kind = _kind_of(raw, resource, body)
+    found = _type_of(group, version, kind)
+    if found is None:
+        known = f'no kind "{kind}" is registered for version "{_joined(group, version)}"'
+        raise _unfit(kind, version, resource, f'{known} in scheme "{_SCHEME}"')
+    document, problems = _decode(found, raw, body, wanted=validation != IGNORE)
+    if isinstance(document, str):
+        raise _unfit(kind, version, resource, document)
+    _require_kind(group, version, kind, resource)
+    if problems and validation == STRICT:
+        raise _unfit(kind, version, resource, f"strict decoding error: {', '.join(problems)}")
+    _warn(problems, warn)
+    return document
+
+
+def patched(
+    document: Document,
+    resource: resources.ResourceType,
+    *,
+    validation: str,
+    warn: Warn,
+    problems: list[str],
+    shown: Any = None,
+) -> Document:
+    """A patched object, as Go would read it; 422 with the object (or what is to be shown) when it cannot be one.
+
+    The problems are those of the patch itself.
+    """
+    kind = schemas.of(resource)
+    tally = decoding.Tally()
+    try:
+        made: Document = decoding.read(kind, document, tally)
+    except decoding.MismatchError:
+        raise _bad_patch(shown or document, diagnosing.mismatch(kind, document)) from None
+    if tally.unknown and validation != IGNORE:
+        problems = problems + diagnosing.problems(kind, document)
+    if problems and validation == STRICT:
+        raise _bad_patch(shown or document, f"strict decoding error: {', '.join(problems)}")
+    _warn(problems, warn)
+    return made
+
+
+def decode_patch(body: bytes, *, validation: str) -> tuple[Any, list[str]]:
+    """A patch, and what strict decoding objects to in it."""
+    try:
+        patch = storing.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise statuses.bad_request(gojson.error(body) or str(error)) from error
+    if validation == IGNORE or _mentions(body, decoding.count_keys(patch)):
+        return patch, []
+    careful = diagnosing.parse(body)
+    return careful, diagnosing.duplicates(careful)
+
+
+# ------------------------------------------------------------------ parsing
+
+
+def _parse_object(body: bytes, resource: resources.ResourceType) -> Document:
+    try:
+        raw = storing.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        if error := gojson.error(body):
+            raise _unrecognized(resource, f"json parse error: {error}", body) from None
+        raw = diagnosing.parse(body)  # lone surrogates, which Go replaces
+    if raw is None:
+        return {}
+    if not isinstance(raw, dict):
+        what = f"json: cannot unmarshal {diagnosing.JSON_NAMES[type(raw)]} into Go value of type"
+        raise _unrecognized(resource, f"json parse error: {what} {_TYPE_META}", body)
+    return raw
+
+
+def _kind_of(
+    raw: Document, resource: resources.ResourceType, body: bytes
+) -> tuple[str, str, str]:
+    for key in ("kind", "apiVersion"):
+        value = raw.get(key)
+        if value is not None and not isinstance(value, str):
+            what = diagnosing.JSON_NAMES[type(value)]
+            why = f"json: cannot unmarshal {what} into Go struct field .{key} of type string"
+            raise _unrecognized(resource, f"json parse error: {why}", body)
+    api_version = raw.get("apiVersion") or resource.api_version
+    if api_version.count("/") > 1:
+        raise _unrecognized(resource, f"unexpected GroupVersion string: {api_version}", body)
+    group, _, version = api_version.rpartition("/")
+    return group, version, raw.get("kind") or resource.kind
+
+
+@functools.lru_cache(256)
+def _type_of(group: str, version: str, kind: str) -> schemas.Type | None:
+    try:
+        return schemas.of_kind(group, version, kind)
+    except KeyError:
+        return None
+
+
+def _decode(
+    kind: schemas.Type, raw: Document, body: bytes, *, wanted: bool
+) -> tuple[Document | str, list[str]]:
+    """The document and its problems if these are wanted; the message instead of a document that does not fit its type."""
+    tally = decoding.Tally()
+    try:
+        document: Document = decoding.read(kind, raw, tally)
+    except decoding.MismatchError:
+        return diagnosing.mismatch(kind, raw), []
+    clean = not tally.unknown and _mentions(body, tally.keys)
+    if clean or not wanted:
+        return document, []
+    careful = diagnosing.parse(body)
+    problems = diagnosing.problems(kind, careful)
+    return decoding.read(kind, careful, tally), problems
+
+
+def _mentions(body: bytes, keys: int) -> bool:
+    """Whether a text that has this many keys names each only once.
+
+    Every key is followed by a colon, after white space perhaps; so there are at most as many as there are quotes followed by either.
+    """
+    most = sum(map(body.count, (b'":', b'" ', b'"\n', b'"\t', b'"\r')))
+    return most == keys or len(_KEY.findall(body)) == keys
+
+
+# ------------------------------------------------------------------ messages
+
+
+def _require_kind(
+    group: str, version: str, kind: str, resource: resources.ResourceType
+) -> None:
+    internal = _internal(resource.group)
+    if kind != resource.kind or _internal(group) != internal:
+        source, target = f"{version}.{kind}", f"{internal}.{resource.kind}"
+        why = f"converting ({source}) to ({target}): unknown conversion"
+        raise _unfit(kind, version, resource, why)
+    if (group, version) != (resource.group, resource.version):
+        raise statuses.bad_request(
+            f"the API version in the data ({_joined(group, version)}) does not match the expected "
+            f"API version ({resource.api_version})"
+        )
+
+
+def _internal(group: str) -> str:
+    """The Go package of a group's internal types; events of both groups are the same."""
+    return "core" if group in ("", "events.k8s.io") else group.partition(".")[0]
+
+
+def _joined(group: str, version: str) -> str:
+    return f"{group}/{version}" if group else version
+
+
+def _unfit(
+    kind: str, version: str, resource: resources.ResourceType, why: str
+) -> statuses.StatusError:
+    return statuses.bad_request(
+        f'{kind} in version "{version}" cannot be handled as a {resource.kind}: {why}'
+    )
+
+
+def _unrecognized(
+    resource: resources.ResourceType, why: str, body: bytes
+) -> statuses.StatusError:
+    return statuses.bad_request(
+        f"the object provided is unrecognized (must be of type {resource.kind}): "
+        f"couldn't get version/kind; {why} ({_summary(body)})"
+    )
+
+
+def _summary(body: bytes) -> str:
+    if not body:
+        return "<empty>"
+    start = body[:SUMMARY_CHARACTERS_MAX]
+    text = start.decode(errors="replace") if body.startswith(b"{") else start.hex()
+    return text if len(body) <= SUMMARY_CHARACTERS_MAX else f"{text} ..."
+
+
+def _bad_patch(shown: Any, why: str) -> statuses.StatusError:
+    text = json.dumps(json.dumps(shown, separators=(",", ":"), sort_keys=True))
+    cause = statuses.invalid_value("patch", text, why)
+    causes = [{"reason": cause.reason, "message": cause.message, "field": cause.field}]
+    message = f' "" is invalid: {cause.text()}'
+    return statuses.StatusError(422, "Invalid", message, {"causes": causes})
+
+
+def _warn(problems: list[str], warn: Warn) -> None:
+    for problem in problems:
+        warn(problem)
