@@ -28,7 +28,9 @@ _KEPT = ("type", "format", "required")
 
 def _table(text: str) -> set[tuple[str, str]]:
     rows = (line.split() for line in text.strip().splitlines())
-    return {(prefix + name, field) for name, *fields in rows for field in fields for prefix in _PREFIXES}
+    return {
+        (prefix + name, field) for name, *fields in rows for field in fields for prefix in _PREFIXES
+    }
 
 
 _VALUE_STRUCTS = _table(go_types.VALUE_STRUCTS)

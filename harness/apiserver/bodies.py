@@ -4,10 +4,10 @@ Strict refuses unknown and duplicate fields, Warn (the default) names them in Wa
 wrong type are refused always.
 """
 
+import dataclasses
 import functools
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -23,17 +23,35 @@ from harness.apiserver import (
 )
 
 Document = dict[str, Any]
-Warn = Callable[[str], None]
-STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
+DIRECTIVES = ("", "Ignore", "Strict", "Warn")
 SUMMARY_CHARACTERS_MAX = 30
 _KEY = re.compile(rb'"\s*:')
 _TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
 
 
-def read(
-    body: bytes, resource: resources.ResourceType, *, validation: str = WARN, warn: Warn
-) -> Document:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Validation:
+    """What to do about fields that do not exist or come twice."""
+
+    directive: str = ""
+    warnings: list[str] = dataclasses.field(default_factory=list)
+    """For the writer, when the directive asks for them."""
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody wants to know."""
+        return self.directive != "Ignore"
+
+    def refusal(self, problems: list[str]) -> str:
+        """The message of a refusal, "" when there is none; what is not refused is warned of."""
+        if problems and self.directive == "Strict":
+            return f"strict decoding error: {', '.join(problems)}"
+        self.warnings.extend(problems)
+        return ""
+
+
+def read(body: bytes, resource: resources.ResourceType, validation: Validation) -> Document:
     """The object in a body, as Go would read it; 400 when there is none of this resource in it."""
     raw = _parse_object(body, resource)
     group, version, kind = _kind_of(raw, resource, body)
@@ -41,50 +59,42 @@ def read(
     if found is None:
         known = f'no kind "{kind}" is registered for version "{_joined(group, version)}"'
         raise _unfit(kind, version, resource, f'{known} in scheme "{_SCHEME}"')
-    document, problems = _decode(found, raw, body, wanted=validation != IGNORE)
+    document, problems = _decode(found, raw, body, wanted=validation.wanted)
     if isinstance(document, str):
         raise _unfit(kind, version, resource, document)
     _require_kind(group, version, kind, resource)
-    if problems and validation == STRICT:
-        raise _unfit(kind, version, resource, f"strict decoding error: {', '.join(problems)}")
-    _warn(problems, warn)
+    if refusal := validation.refusal(problems):
+        raise _unfit(kind, version, resource, refusal)
     return document
 
 
 def patched(
     document: Document,
     resource: resources.ResourceType,
-    *,
-    validation: str,
-    warn: Warn,
+    validation: Validation,
     problems: list[str],
-    shown: Any = None,
 ) -> Document:
-    """A patched object, as Go would read it; 422 with the object (or what is to be shown) when it cannot be one.
-
-    The problems are those of the patch itself.
-    """
+    """A patched object, as Go would read it; 422 when it cannot be one. The problems are those of the patch itself."""
     kind = schemas.of(resource)
     tally = decoding.Tally()
     try:
         made: Document = decoding.read(kind, document, tally)
     except decoding.MismatchError:
-        raise _bad_patch(shown or document, diagnosing.mismatch(kind, document)) from None
-    if tally.unknown and validation != IGNORE:
+        raise _bad_patch(document, diagnosing.mismatch(kind, document)) from None
+    if tally.unknown and validation.wanted:
         problems = problems + diagnosing.problems(kind, document)
-    if problems and validation == STRICT:
-        raise _bad_patch(shown or document, f"strict decoding error: {', '.join(problems)}")
-    _warn(problems, warn)
+    if refusal := validation.refusal(problems):
+        raise _bad_patch(document, refusal)
     return made
 
 
-def decode_patch(body: bytes, *, validation: str) -> tuple[Any, list[str]]:
+def decode_patch(body: bytes, validation: Validation) -> tuple[Any, list[str]]:
     """A patch, and what strict decoding objects to in it."""
     try:
         patch = storing.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise statuses.bad_request(gojson.error(body) or str(error)) from error
-    if validation == IGNORE or _mentions(body, decoding.count_keys(patch)):
+    if not validation.wanted or _mentions(body, decoding.count_keys(patch)):
         return patch, []
     careful = diagnosing.parse(body)
     return careful, diagnosing.duplicates(careful)
@@ -108,9 +118,7 @@ def _parse_object(body: bytes, resource: resources.ResourceType) -> Document:
     return raw
 
 
-def _kind_of(
-    raw: Document, resource: resources.ResourceType, body: bytes
-) -> tuple[str, str, str]:
+def _kind_of(raw: Document, resource: resources.ResourceType, body: bytes) -> tuple[str, str, str]:
     for key in ("kind", "apiVersion"):
         value = raw.get(key)
         if value is not None and not isinstance(value, str):
@@ -161,9 +169,7 @@ def _mentions(body: bytes, keys: int) -> bool:
 # ------------------------------------------------------------------ messages
 
 
-def _require_kind(
-    group: str, version: str, kind: str, resource: resources.ResourceType
-) -> None:
+def _require_kind(group: str, version: str, kind: str, resource: resources.ResourceType) -> None:
     internal = _internal(resource.group)
     if kind != resource.kind or _internal(group) != internal:
         source, target = f"{version}.{kind}", f"{internal}.{resource.kind}"
@@ -193,9 +199,7 @@ def _unfit(
     )
 
 
-def _unrecognized(
-    resource: resources.ResourceType, why: str, body: bytes
-) -> statuses.StatusError:
+def _unrecognized(resource: resources.ResourceType, why: str, body: bytes) -> statuses.StatusError:
     return statuses.bad_request(
         f"the object provided is unrecognized (must be of type {resource.kind}): "
         f"couldn't get version/kind; {why} ({_summary(body)})"
@@ -216,8 +220,3 @@ def _bad_patch(shown: Any, why: str) -> statuses.StatusError:
     causes = [{"reason": cause.reason, "message": cause.message, "field": cause.field}]
     message = f' "" is invalid: {cause.text()}'
     return statuses.StatusError(422, "Invalid", message, {"causes": causes})
-
-
-def _warn(problems: list[str], warn: Warn) -> None:
-    for problem in problems:
-        warn(problem)

@@ -50,38 +50,40 @@ def reader(kind: schemas.Type) -> Reader:
 # ------------------------------------------------------------------ structures
 
 
+Plan = tuple[type | None, Reader, bool]
+"""A field: the Python type that needs no look, the reader for all others, and whether empty values are kept."""
+
+
+@functools.cache
+def _plans(kind: schemas.Type) -> tuple[dict[str, Plan], list[tuple[str, Callable[[], Any]]]]:
+    """The fields of a type, and the makers of those that are there always."""
+    plans: dict[str, Plan] = {}
+    for name, field in kind.fields.items():
+        keep = field.pointer or field.type.kind == "object"
+        plans[name] = (_PLAIN.get(field.type.kind), reader(field.type), keep)
+    return plans, [(name, field.zero) for name, field in kind.fields.items() if field.always]
+
+
 def _object_reader(kind: schemas.Type) -> Reader:
-    plans: dict[str, tuple[type | None, Reader, bool]] = {}
-    always: list[tuple[str, Any, schemas.Field]] = []
-
-    def compile_fields() -> None:
-        for name, field in kind.fields.items():
-            keep = field.pointer or field.type.kind == "object"
-            plans[name] = (_PLAIN.get(field.type.kind), reader(field.type), keep)
-            if field.always:
-                always.append((name, field.zero(), field))
-
     def read_object(value: Any, tally: Tally) -> Any:
         if not isinstance(value, dict):
             raise MismatchError
-        if not plans:
-            compile_fields()  # late, because types may contain themselves
+        plans, always = _plans(kind)  # late, because types may contain themselves
         tally.keys += len(value)
         made: Document = {}
         for name, child in value.items():
-            plan = plans.get(name)
-            if plan is None:
-                tally.unknown += 1
-                continue
-            plain, read_child, keep = plan
             if child is None:
-                continue
-            found = child if type(child) is plain else read_child(child, tally)
-            if found or keep:
-                made[name] = found
-        for name, zero, field in always:
+                tally.unknown += name not in plans
+            elif plan := plans.get(name):
+                plain, read_child, keep = plan
+                found = child if type(child) is plain else read_child(child, tally)
+                if found or keep:
+                    made[name] = found
+            else:
+                tally.unknown += 1
+        for name, zero in always:
             if name not in made:
-                made[name] = field.zero() if zero else zero
+                made[name] = zero()
         return made
 
     return read_object
@@ -113,7 +115,11 @@ def _map_reader(kind: schemas.Type) -> Reader:
         tally.keys += len(value)
         read_item = reader(item)
         return {
-            key: child if type(child) is plain else zero() if child is None else read_item(child, tally)
+            key: child
+            if type(child) is plain
+            else zero()
+            if child is None
+            else read_item(child, tally)
             for key, child in value.items()
         }
 

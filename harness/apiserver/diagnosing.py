@@ -1,13 +1,21 @@
 """What is wrong with a body, in the words of Go's JSON decoders: the careful walk that `decoding` spares what is in order."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from harness.apiserver import decoding, schemas
 
 PROBLEMS_MAX = 100
-JSON_NAMES = {str: "string", bool: "bool", int: "number", float: "number", dict: "object", list: "array"}
+JSON_NAMES = {
+    str: "string",
+    bool: "bool",
+    int: "number",
+    float: "number",
+    dict: "object",
+    list: "array",
+}
 _GO_NAMES: dict[schemas.Kind, str] = {
     "string": "string",
     "boolean": "bool",
@@ -28,8 +36,9 @@ class Repeating(dict[str, Any]):
 
 
 def parse(text: bytes) -> Any:
-    """JSON with what it says twice: the last value counts, objects are merged, as Go does."""
-    return json.loads(text.decode(errors="replace"), object_pairs_hook=_object)
+    """JSON as Go reads it: of what it says twice the last counts, objects are merged, halves of surrogate pairs are replaced."""
+    whole = _SURROGATES.sub(_replace_half, text.decode(errors="replace"))
+    return json.loads(whole, object_pairs_hook=_object)
 
 
 def problems(kind: schemas.Type, document: Any) -> list[str]:
@@ -123,6 +132,16 @@ def _short(name: str) -> str:
 
 
 # ------------------------------------------------------------------ parsing
+
+
+_SURROGATES = re.compile(
+    r"\\\\|(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+
+
+def _replace_half(found: re.Match[str]) -> str:
+    whole = found[0]
+    return whole if found[1] or whole.endswith("\\") else "\\ufffd"
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

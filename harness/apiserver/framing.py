@@ -45,6 +45,13 @@ def chunked_head(status: int, content_type: str, more: bytes = b"") -> bytes:
     )
 
 
+def warning(text: str) -> bytes:
+    """A header line that warns; line ends and other control characters cannot be in it."""
+    printable = "".join(character for character in text if character.isprintable())
+    quoted = printable.replace("\\", "\\\\").replace('"', '\\"')
+    return f'Warning: 299 - "{quoted}"\r\n'.encode()
+
+
 def chunk(data: bytes) -> bytes:
     """One part of an answer that goes on."""
     return b"%x\r\n%b\r\n" % (len(data), data)

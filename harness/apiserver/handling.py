@@ -10,7 +10,9 @@ import msgspec
 
 from harness.apiserver import (
     applying,
+    bodies,
     discovery,
+    options,
     patches,
     requesting,
     resources,
@@ -24,13 +26,12 @@ from harness.apiserver import store as stores
 Document = dict[str, Any]
 JSON = "application/json"
 _TABLE_MAX = 10_000
-_PATCH_TYPES = (
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml",
-    "application/apply-patch+json",
-)
+_PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
+    "application/json-patch+json": lambda _, document, patch: patches.json_patch(document, patch),
+    "application/merge-patch+json": lambda _, document, patch: patches.merge_patch(document, patch),
+    "application/strategic-merge-patch+json": patches.strategic_patch,
+}
+_PATCH_TYPES = (*_PATCHES, "application/apply-patch+yaml", "application/apply-patch+json")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class Answer:
     content_type: str = JSON
     retry_after_s: int = 0
     """When to try again; 0 for what need not be said."""
+    warnings: tuple[str, ...] = ()
+    """What the writer should know although the request succeeded."""
 
 
 def failure(error: statuses.StatusError) -> Answer:
@@ -142,40 +145,45 @@ class Handler:
     # -------------------------------------------------------------- writing
 
     def _create(self, request: requesting.Request, target: requesting.Target) -> Answer:
-        document = _body(request, target.resource)
+        validation = options.validation(request)
+        document = _body(request, target.resource, validation)
         stored = self._store.create(
             target.resource, target.namespace, document, dry_run=request.dry_run
         )
-        return Answer(201, stored.data)
+        return Answer(201, stored.data, warnings=tuple(validation.warnings))
 
     def _update(self, request: requesting.Request, target: requesting.Target) -> Answer:
+        validation = options.validation(request)
+        document = _body(request, target.resource, validation)
+        if not document["metadata"].get("name"):
+            why = "was undeterminable: name must be provided"
+            raise statuses.bad_request(f"the name of the object ({target.name} based on URL) {why}")
         stored = self._store.update(
             target.resource,
             target.namespace,
             target.name,
-            _body(request, target.resource),
+            document,
             subresource=_writing(target.subresource),
             dry_run=request.dry_run,
         )
-        return Answer(200, stored.data)
+        return Answer(200, stored.data, warnings=tuple(validation.warnings))
 
     def _patch(self, request: requesting.Request, target: requesting.Target) -> Answer:
         content_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if content_type not in _PATCH_TYPES:
             raise statuses.unsupported_media_type(content_type, _PATCH_TYPES)
-        patch = _decode(request.body)
+        validation = options.validation(request)
+        patch, problems = bodies.decode_patch(request.body, validation)
         if content_type.startswith("application/apply-patch"):
             return self._apply(request, target, patch)
-        match content_type:
-            case "application/json-patch+json":
-                change = _changing(lambda document: patches.json_patch(document, patch))
-            case "application/merge-patch+json":
-                change = _changing(lambda document: patches.merge_patch(document, patch))
-            case _:
-                change = _changing(
-                    lambda document: patches.strategic_patch(target.resource, document, patch)
-                )
-        return Answer(200, self._change(request, target, change).data)
+        apply = _PATCHES[content_type]
+
+        def change(document: Document) -> Document:
+            changed = _keeping_managed_fields(document, apply(target.resource, document, patch))
+            return bodies.patched(changed, target.resource, validation, problems)
+
+        stored = self._change(request, target, change)
+        return Answer(200, stored.data, warnings=tuple(validation.warnings))
 
     def _apply(
         self, request: requesting.Request, target: requesting.Target, applied: Any
@@ -185,7 +193,7 @@ class Handler:
         manager = request.query.get("fieldManager", "")
         if not manager:
             cause = statuses.required("fieldManager", "is required for apply patch")
-            raise _invalid_options("PatchOptions", cause)
+            raise statuses.invalid_options("PatchOptions", [cause])
 
         def change(document: Document) -> Document:
             return applying.apply(
@@ -232,15 +240,15 @@ class Handler:
     # -------------------------------------------------------------- deleting
 
     def _delete(self, request: requesting.Request, target: requesting.Target) -> Answer:
-        options = _delete_options(request)
+        wanted = _delete_options(request)
         resource = target.resource
         last, gone = self._store.delete(
             resource,
             target.namespace,
             target.name,
-            grace_period_s=options.get("gracePeriodSeconds"),
-            preconditions=options.get("preconditions"),
-            orphan=options.get("propagationPolicy") == "Orphan",
+            grace_period_s=wanted.get("gracePeriodSeconds"),
+            preconditions=wanted.get("preconditions"),
+            orphan=wanted.get("propagationPolicy") == "Orphan",
         )
         if not gone or resource.deletion_returns_object:
             return Answer(200, last.data)
@@ -254,14 +262,14 @@ class Handler:
         return Answer(200, storing.encode(statuses.success(details)))
 
     def _delete_collection(self, request: requesting.Request, target: requesting.Target) -> Answer:
-        options = _delete_options(request)
+        wanted = _delete_options(request)
         found = self._store.select(request.selection(target))
         for stored in found:
             self._store.delete(
                 target.resource,
                 stored.namespace,
                 stored.name,
-                grace_period_s=options.get("gracePeriodSeconds"),
+                grace_period_s=wanted.get("gracePeriodSeconds"),
             )
         resource = target.resource
         head = storing.encode(
@@ -299,40 +307,23 @@ def _writing(subresource: str) -> str:
     return "" if subresource == "finalize" else subresource
 
 
-def _changing(change: Callable[[Document], Document]) -> Callable[[Document], Document]:
+def _keeping_managed_fields(document: Document, changed: Document) -> Document:
     """A patch may not touch what the strategy of an update would not look at again."""
-
-    def keep_managed_fields(document: Document) -> Document:
-        managed = document["metadata"].get("managedFields")
-        changed = change(document)
-        if managed is not None and isinstance(changed.get("metadata"), dict):
-            changed["metadata"].setdefault("managedFields", managed)
-        return changed
-
-    return keep_managed_fields
+    managed = document["metadata"].get("managedFields")
+    if managed is not None and isinstance(changed.get("metadata"), dict):
+        changed["metadata"].setdefault("managedFields", managed)
+    return changed
 
 
-def _body(request: requesting.Request, resource: resources.ResourceType) -> Document:
+def _body(
+    request: requesting.Request,
+    resource: resources.ResourceType,
+    validation: bodies.Validation,
+) -> Document:
     content_type = request.headers.get("content-type", JSON).partition(";")[0].strip()
     if content_type not in (JSON, ""):
         raise statuses.unsupported_media_type(content_type, (JSON,))
-    document = _decode_object(request.body)
-    kind, version = document.get("kind"), document.get("apiVersion")
-    wrong_kind = kind not in (None, "", resource.kind)
-    wrong_version = version not in (None, "", resource.api_version)
-    if wrong_kind or wrong_version:
-        raise statuses.bad_request(
-            f"{kind} in version {version!r} cannot be handled as a {resource.kind}: "
-            f"converting ({version}.{kind}) to ({resource.api_version}.{resource.kind}): unknown conversion"
-        )
-    if not isinstance(document.setdefault("metadata", {}), dict):
-        raise statuses.bad_request("metadata: expected an object")
-    for part in ("spec", "status"):
-        if not isinstance(document.get(part, {}), dict):
-            if document[part] is not None:
-                raise statuses.bad_request(f"{part}: expected an object")
-            del document[part]
-    return document
+    return bodies.read(request.body, resource, validation)
 
 
 def _decode_object(body: bytes) -> Document:
@@ -359,20 +350,9 @@ def _delete_options(request: requesting.Request) -> Document:
     known = ("Foreground", "Background", "Orphan")
     if options.get("propagationPolicy") not in (None, *known):
         wrong = str(options["propagationPolicy"])
-        raise _invalid_options(
-            "DeleteOptions", statuses.unsupported("propagationPolicy", wrong, (*known, "nil"))
-        )
+        cause = statuses.unsupported("propagationPolicy", wrong, (*known, "nil"))
+        raise statuses.invalid_options("DeleteOptions", [cause])
     return options
-
-
-def _invalid_options(kind: str, cause: statuses.Cause) -> statuses.StatusError:
-    details = {
-        "group": "meta.k8s.io",
-        "kind": kind,
-        "causes": [{"reason": cause.reason, "message": cause.message, "field": cause.field}],
-    }
-    message = f'{kind}.meta.k8s.io "" is invalid: {cause.text()}'
-    return statuses.StatusError(422, "Invalid", message, details)
 
 
 def _write_continue(version: int, after: tuple[str, str]) -> str:

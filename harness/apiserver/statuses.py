@@ -91,6 +91,22 @@ def invalid(resource: resources.ResourceType, name: str, causes: Sequence[Cause]
     return StatusError(422, "Invalid", message, details)
 
 
+def invalid_options(kind: str, causes: Sequence[Cause]) -> StatusError:
+    """422: the options of a request break rules."""
+    texts = [cause.text() for cause in causes]
+    joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    message = f'{kind}.meta.k8s.io "" is invalid: {joined}'
+    details = {
+        "group": "meta.k8s.io",
+        "kind": kind,
+        "causes": [
+            {"reason": cause.reason, "message": cause.message, "field": cause.field}
+            for cause in causes
+        ],
+    }
+    return StatusError(422, "Invalid", message, details)
+
+
 def _details(resource: resources.ResourceType, name: str, suffix: str = "") -> dict[str, Any]:
     found = {"name": name, "group": resource.group, "kind": resource.plural + suffix}
     return {key: value for key, value in found.items() if value}

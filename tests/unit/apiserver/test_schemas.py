@@ -64,7 +64,7 @@ def test_strategic_merge_keys_differ_from_the_keys_of_apply():
 def test_empty_objects_as_go_encodes_them():
     assert schemas.of(resources.CLAIMS).zero() == {
         "metadata": {},
-        "spec": {"devices": {}},
+        "spec": {"devices": {"requests": None}},
         "status": {},
     }
     assert schemas.of(resources.EVENTS).zero()["eventTime"] is None

@@ -81,7 +81,7 @@ def test_without_the_token_nothing_is_said(live: Any, token: str, path: str) -> 
         ("POST", CONFIGMAPS, b"[]", "application/json", 400, "BadRequest"),
         ("POST", CONFIGMAPS, b"\xff", "application/json", 400, "BadRequest"),
         ("POST", CONFIGMAPS, b'{"metadata": 1}', "application/json", 400, "BadRequest"),
-        ("POST", CONFIGMAPS, b'{"spec": 1}', "application/json", 400, "BadRequest"),
+        ("POST", CONFIGMAPS, b'{"data": 1}', "application/json", 400, "BadRequest"),
         ("POST", CONFIGMAPS, b'{"kind": "Pod"}', "application/json", 400, "BadRequest"),
         ("POST", CONFIGMAPS, b"a: b", "application/yaml", 415, "UnsupportedMediaType"),
         (
