@@ -192,7 +192,8 @@ def test_the_verbs(live: Any) -> None:
     assert (status, changed["data"]) == (200, {"x": "1"})
     patch = {"Content-Type": "application/merge-patch+json"}
     status, patched = live.call("PATCH", f"{CONFIGMAPS}/a", {"data": {"x": None}}, headers=patch)
-    assert (status, patched["data"]) == (200, {})
+    assert status == 200
+    assert "data" not in patched
     status, listed = live.call("GET", CONFIGMAPS)
     assert (status, listed["kind"], listed["items"]) == (200, "ConfigMapList", [patched])
     assert listed["metadata"] == {"resourceVersion": patched["metadata"]["resourceVersion"]}
