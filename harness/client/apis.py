@@ -47,6 +47,7 @@ class Resource:
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 PODS = Resource("", "v1", "pods", "Pod", namespaced=True)
+SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount", namespaced=True)
 EVENTS = Resource("", "v1", "events", "Event", namespaced=True)
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
 CLAIMS = Resource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", namespaced=True)
@@ -103,6 +104,11 @@ class ApiError(errors.HarnessError):
         return self.code == 409 and self.reason == "AlreadyExists"
 
     @property
+    def is_forbidden(self) -> bool:
+        """The caller may not."""
+        return self.code == 403
+
+    @property
     def is_gone(self) -> bool:
         """The history no longer reaches back so far."""
         return self.code == 410
@@ -147,6 +153,11 @@ class Api:
         """Replace all but the status."""
         meta = obj["metadata"]
         return self._call("PUT", resource.path(meta.get("namespace"), meta["name"]), obj)
+
+    def finalize_namespace(self, namespace: Object) -> Object:
+        """Replace the finalizers of a namespace (`spec.finalizers`), as its controller does."""
+        path = NAMESPACES.path(None, namespace["metadata"]["name"], "finalize")
+        return self._call("PUT", path, namespace)
 
     def update_status(self, resource: Resource, obj: Object) -> Object:
         """Replace the status."""

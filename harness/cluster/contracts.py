@@ -20,6 +20,13 @@ class Capabilities:
     """It runs a ResourceClaim controller of its own; ours must then not run."""
     namespace_controller: bool = True
     """Somebody empties and removes a namespace that is deleted."""
+    service_accounts: bool = False
+    """Pods are refused until somebody has made their namespace's service account."""
+
+    @property
+    def taints(self) -> bool:
+        """Whether pods that are not ours could be put on our nodes, so that these need a taint."""
+        return self.scheduler or not self.exclusive
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ import threading
 from harness import clocks, concurrency, processes
 from harness.client import apis, informers, journaling, transports
 from harness.history import records
+from harness.model import naming
 
 Object = apis.Object
 WORKERS = 4
@@ -33,6 +34,7 @@ class Options:
     operations: pathlib.Path | None = None
     """Journal of the changing calls."""
     run_id: str = ""
+    """Only the nodes of this run are kept Ready; empty: all fake nodes."""
     ready_file: pathlib.Path | None = None
 
 
@@ -50,7 +52,8 @@ def run(options: Options) -> int:
     kubelets.start()
     if options.ready_file is not None:
         processes.touch_ready(options.ready_file)
-    _keep_nodes_ready(apis.Api(transports.connect(options.kubeconfig)), kubelets, stopped)
+    api = apis.Api(transports.connect(options.kubeconfig))
+    _keep_nodes_ready(api, kubelets, stopped, run_id=options.run_id)
     kubelets.stop()
     if journal is not None:
         journal.close()
@@ -233,23 +236,34 @@ def _running() -> Object:
     }
 
 
-def _keep_nodes_ready(api: apis.Api, kubelets: Kubelets, stopped: threading.Event) -> None:
-    """Renew the lease of every fake node until the process is to stop."""
+def _keep_nodes_ready(
+    api: apis.Api, kubelets: Kubelets, stopped: threading.Event, *, run_id: str
+) -> None:
+    """Renew the lease of every fake node of the run until the process is to stop."""
     while True:
         for node in kubelets.nodes.objects():
-            if node["metadata"].get("annotations", {}).get("kwok.x-k8s.io/node") == "fake":
-                _renew_lease(api, node["metadata"]["name"])
+            if _is_ours(node, run_id):
+                _renew_lease(api, node["metadata"]["name"], run_id=run_id)
         if stopped.wait(LEASE_INTERVAL_S):
             return
 
 
-def _renew_lease(api: apis.Api, node: str) -> None:
+def _is_ours(node: Object, run_id: str) -> bool:
+    meta = node["metadata"]
+    if meta.get("annotations", {}).get("kwok.x-k8s.io/node") != "fake":
+        return False
+    return not run_id or meta.get("labels", {}).get(naming.RUN_LABEL) == run_id
+
+
+def _renew_lease(api: apis.Api, node: str, *, run_id: str) -> None:
     spec = {
         "holderIdentity": node,
         "leaseDurationSeconds": LEASE_DURATION_S,
         "renewTime": clocks.wall_text().replace("Z", ".000000Z"),
     }
-    lease = {"metadata": {"name": node, "namespace": _LEASE_NAMESPACE}, "spec": spec}
+    labels = {naming.RUN_LABEL: run_id} if run_id else {}
+    meta = {"name": node, "namespace": _LEASE_NAMESPACE, "labels": labels}
+    lease = {"metadata": meta, "spec": spec}
     try:
         api.patch(apis.LEASES, node, {"spec": spec}, namespace=_LEASE_NAMESPACE)
     except apis.ApiError as error:

@@ -1,170 +1,197 @@
 """The fake world of a run: its namespace, its nodes, its device class, and the device pools as ResourceSlices.
 
-Everything carries the run's id as a label, and `remove` undoes exactly what `publish` did.
+Everything carries the run's id as a label. `remove` undoes exactly what `publish` did: by uid, so that what somebody else has made
+under the same name stays.
 """
 
 import dataclasses
-from collections.abc import Iterator
-from typing import Any
 
 from harness import clocks, errors
 from harness.client import apis
+from harness.cluster import contracts, fakes
 from harness.model import naming
 from harness.scenario import specs
 
 Object = apis.Object
-RUN_LABEL = "flake-hunt/run"
-DEVICES_PER_SLICE_MAX = 128
+RUN_LABEL = naming.RUN_LABEL
 REMOVE_TIMEOUT_S = 20.0
-_READY = [
-    {
-        "type": "Ready",
-        "status": "True",
-        "reason": "KubeletReady",
-        "message": "a fake kubelet is ready",
-    },
-    {"type": "MemoryPressure", "status": "False", "reason": "KubeletHasSufficientMemory"},
-    {"type": "DiskPressure", "status": "False", "reason": "KubeletHasNoDiskPressure"},
-    {"type": "PIDPressure", "status": "False", "reason": "KubeletHasSufficientPID"},
-]
+ACCOUNT_TIMEOUT_S = 20.0
+LEASE_NAMESPACE = "kube-node-lease"
+_NOT_READY = "node.kubernetes.io/not-ready"
+_ANY = contracts.Capabilities()
+_CLUSTER_WIDE = (apis.NAMESPACES, apis.DEVICE_CLASSES, apis.NODES, apis.SLICES)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Created:
+    """An object that the run has created."""
+
+    resource: apis.Resource
+    name: str
+    uid: str
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
 class World:
-    """What was published."""
+    """What was published, in this order."""
 
     namespace: str
     run_id: str
-    nodes: tuple[str, ...]
-    slices: tuple[str, ...]
-    device_class: str
+    on: contracts.Capabilities
+    """What the cluster does by itself, and what is left to us."""
+    created: list[Created] = dataclasses.field(default_factory=list)
+
+    def names(self, resource: apis.Resource) -> list[str]:
+        """The names of what was created of a resource."""
+        return [item.name for item in self.created if item.resource is resource]
+
+    @property
+    def nodes(self) -> list[str]:
+        """The fake nodes."""
+        return self.names(apis.NODES)
+
+    @property
+    def slices(self) -> list[str]:
+        """The ResourceSlices."""
+        return self.names(apis.SLICES)
+
+    @property
+    def device_class(self) -> str:
+        """The class that claims name."""
+        return self.names(apis.DEVICE_CLASSES)[0]
 
 
 def publish(
-    api: apis.Api, pools: specs.PoolsSpec, *, namespace: str, run_id: str, admin: bool = False
+    api: apis.Api,
+    pools: specs.PoolsSpec,
+    *,
+    namespace: str,
+    run_id: str,
+    admin: bool = False,
+    on: contracts.Capabilities = _ANY,
 ) -> World:
-    """Create everything; ClusterError when something of the name is there already."""
-    labels = {RUN_LABEL: run_id}
+    """Create everything; ClusterError when something of the name is there already, and then nothing of it stays."""
+    world = World(namespace=namespace, run_id=run_id, on=on)
+    try:
+        _publish(api, pools, world, admin=admin)
+        if on.service_accounts:
+            _wait_for_account(api, namespace)
+    except BaseException:
+        remove(api, world)
+        raise
+    return world
+
+
+def _publish(api: apis.Api, pools: specs.PoolsSpec, world: World, *, admin: bool) -> None:
+    labels = {RUN_LABEL: world.run_id}
     marks = {"resource.kubernetes.io/admin-access": "true"} if admin else {}
-    _create(api, apis.NAMESPACES, {"metadata": {"name": namespace, "labels": labels | marks}})
-    _create(api, apis.DEVICE_CLASSES, device_class(pools, labels=labels))
-    nodes = tuple(naming.node(index) for index in range(pools.nodes))
-    slices: list[str] = []
-    for node in nodes:
-        _create(api, apis.NODES, node_object(node, labels=labels))
-        items = slice_objects(pools, node, labels=labels)
-        slices.extend(_create(api, apis.SLICES, item)["metadata"]["name"] for item in items)
-    return World(
-        namespace=namespace,
-        run_id=run_id,
-        nodes=nodes,
-        slices=tuple(slices),
-        device_class=pools.device_class.name,
-    )
+    space = {"metadata": {"name": world.namespace, "labels": labels | marks}}
+    _create(api, world, apis.NAMESPACES, space)
+    _create(api, world, apis.DEVICE_CLASSES, fakes.device_class(pools, labels=labels))
+    for index in range(pools.nodes):
+        node = naming.node(index, prefix=pools.node_prefix)
+        taints = [fakes.taint(world.run_id)] if world.on.taints else []
+        made = fakes.node_object(node, labels=labels, taints=taints)
+        _untaint(api, _create(api, world, apis.NODES, made))
+        for item in fakes.slice_objects(pools, node, labels=labels):
+            _create(api, world, apis.SLICES, item)
+
+
+def find(api: apis.Api, run_id: str, *, on: contracts.Capabilities = _ANY) -> World | None:
+    """What is left of a run that could not remove it, by its label; None when there is nothing."""
+    world = World(namespace="", run_id=run_id, on=on)
+    for resource in _CLUSTER_WIDE:
+        for item in api.list(resource, label_selector=f"{RUN_LABEL}={run_id}").items:
+            meta = item["metadata"]
+            world.created.append(Created(resource=resource, name=meta["name"], uid=meta["uid"]))
+    world.namespace = next(iter(world.names(apis.NAMESPACES)), "")
+    return world if world.created else None
 
 
 def remove(api: apis.Api, world: World) -> None:
     """Delete everything, and wait until the namespace is gone."""
-    for claim in api.list(apis.CLAIMS, namespace=world.namespace).items:
-        _drop_finalizers(api, claim)  # whoever cares for them has been stopped
-    for pod in api.list(apis.PODS, namespace=world.namespace).items:
-        _delete(api, apis.PODS, pod["metadata"]["name"], world.namespace, grace_period_s=0)
-    for name in world.slices:
-        _delete(api, apis.SLICES, name)
-    for name in world.nodes:
-        _delete(api, apis.NODES, name)
-    _delete(api, apis.DEVICE_CLASSES, world.device_class)
-    _delete(api, apis.NAMESPACES, world.namespace)
+    spaces = world.names(apis.NAMESPACES)
+    for space in spaces:
+        _empty(api, space)
+    for item in reversed(world.created):
+        _delete(api, item.resource, item.name, uid=item.uid)
+    _remove_leases(api, world)
+    for space in spaces:
+        if not world.on.namespace_controller:
+            _finalize(api, space)
+        clocks.wait_until(
+            lambda space=space: _is_gone(api, space),  # type: ignore[misc]
+            timeout_s=REMOVE_TIMEOUT_S,
+            why=f"namespace {space} to be gone",
+        )
+
+
+def _empty(api: apis.Api, namespace: str) -> None:
+    """Pods and claims do not go by themselves: whoever cares for their finalizers and their graceful ends has been stopped."""
+    for claim in api.list(apis.CLAIMS, namespace=namespace).items:
+        _drop_finalizers(api, claim)
+    for pod in api.list(apis.PODS, namespace=namespace).items:
+        _delete(api, apis.PODS, pod["metadata"]["name"], namespace, grace_period_s=0)
+
+
+def _finalize(api: apis.Api, namespace: str) -> None:
+    """The namespace controller's work: delete what is in the namespace, then let it go."""
+    for resource in (apis.CLAIMS, apis.CLAIM_TEMPLATES, apis.EVENTS):
+        for item in api.list(resource, namespace=namespace).items:
+            _delete(api, resource, item["metadata"]["name"], namespace)
+    try:
+        space = api.get(apis.NAMESPACES, namespace)
+        api.finalize_namespace({**space, "spec": {"finalizers": []}})
+    except apis.ApiError as error:
+        if not error.is_not_found:
+            raise
+
+
+def _remove_leases(api: apis.Api, world: World) -> None:
+    """The kubelets' leases, which lie in a namespace of the system's."""
+    selector = f"{RUN_LABEL}={world.run_id}"
+    for lease in api.list(apis.LEASES, namespace=LEASE_NAMESPACE, label_selector=selector).items:
+        _delete(api, apis.LEASES, lease["metadata"]["name"], LEASE_NAMESPACE)
+
+
+def _untaint(api: apis.Api, node: Object) -> None:
+    """Take away the taint of admission (TaintNodesByCondition): where no node-lifecycle controller runs, nobody else would."""
+    taints = node["spec"].get("taints") or []
+    kept = [taint for taint in taints if taint["key"] != _NOT_READY]
+    if len(kept) < len(taints):
+        api.patch(apis.NODES, node["metadata"]["name"], {"spec": {"taints": kept}})
+
+
+def _wait_for_account(api: apis.Api, namespace: str) -> None:
     clocks.wait_until(
-        lambda: _is_gone(api, world.namespace),
-        timeout_s=REMOVE_TIMEOUT_S,
-        why=f"namespace {world.namespace} to be gone",
+        lambda: _exists(api, apis.SERVICE_ACCOUNTS, "default", namespace),
+        timeout_s=ACCOUNT_TIMEOUT_S,
+        why=f"the service account of namespace {namespace} (kube-controller-manager makes it)",
     )
 
 
-def device_class(pools: specs.PoolsSpec, *, labels: dict[str, str]) -> Object:
-    """The class: the driver's devices, narrowed by the scenario's selectors."""
-    expressions = [f'device.driver == "{pools.driver}"', *pools.device_class.selectors]
-    return {
-        "apiVersion": apis.DEVICE_CLASSES.api_version,
-        "kind": "DeviceClass",
-        "metadata": {"name": pools.device_class.name, "labels": labels},
-        "spec": {"selectors": [{"cel": {"expression": text}} for text in expressions]},
-    }
-
-
-def node_object(name: str, *, labels: dict[str, str]) -> Object:
-    """A Node that is Ready; its annotation says to others that nobody runs there."""
-    amounts = {"cpu": "100", "memory": "1000Gi", "pods": "5000"}
-    now = clocks.wall_text()
-    conditions = [{**item, "lastHeartbeatTime": now, "lastTransitionTime": now} for item in _READY]
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": name,
-            "labels": {"kubernetes.io/hostname": name, **labels},
-            "annotations": {"kwok.x-k8s.io/node": "fake"},
-        },
-        "spec": {},
-        "status": {
-            "capacity": amounts,
-            "allocatable": amounts,
-            "conditions": conditions,
-            "nodeInfo": {"kubeletVersion": "fake"},
-        },
-    }
-
-
-def slice_objects(pools: specs.PoolsSpec, node: str, *, labels: dict[str, str]) -> Iterator[Object]:
-    """The pool of a node, in slices of at most 128 devices."""
-    devices = [_device(pools, node, index) for index in range(pools.devices_per_node)]
-    parts = [
-        devices[start : start + DEVICES_PER_SLICE_MAX]
-        for start in range(0, len(devices), DEVICES_PER_SLICE_MAX)
-    ]
-    for number, part in enumerate(parts):
-        yield {
-            "apiVersion": apis.SLICES.api_version,
-            "kind": "ResourceSlice",
-            "metadata": {"name": f"{node}-{pools.driver}-{number}", "labels": labels},
-            "spec": {
-                "driver": pools.driver,
-                "nodeName": node,
-                "pool": {"name": node, "generation": 1, "resourceSliceCount": len(parts)},
-                "devices": part,
-            },
-        }
-
-
-def _device(pools: specs.PoolsSpec, node: str, index: int) -> Object:
-    device: Object = {
-        "name": naming.device(node, index),
-        "attributes": {
-            **{name: _attribute(value) for name, value in pools.attributes.items()},
-            "index": {"int": index},
-        },
-    }
-    if pools.capacity:
-        device["capacity"] = {name: {"value": value} for name, value in pools.capacity.items()}
-    return device
-
-
-def _attribute(value: specs.AttributeValue) -> dict[str, Any]:
-    kind = {bool: "bool", int: "int", str: "string"}[type(value)]
-    return {kind: value}
-
-
-def _create(api: apis.Api, resource: apis.Resource, obj: Object) -> Object:
+def _create(api: apis.Api, world: World, resource: apis.Resource, obj: Object) -> Object:
     try:
-        return api.create(resource, obj)
+        made = api.create(resource, obj)
     except apis.ApiError as error:
-        if not error.is_already_exists:
-            raise
-        raise errors.ClusterError(
-            f"expected no {resource.kind} {obj['metadata']['name']!r} on the cluster, but there is one: "
+        raise _explained(error, resource, obj["metadata"]["name"]) from error
+    meta = made["metadata"]
+    world.created.append(Created(resource=resource, name=meta["name"], uid=meta["uid"]))
+    return made
+
+
+def _explained(error: apis.ApiError, resource: apis.Resource, name: str) -> errors.HarnessError:
+    if error.is_already_exists:
+        return errors.ClusterError(
+            f"expected no {resource.kind} {name!r} on the cluster, but there is one: "
             "another run uses this cluster, or one was cut off; remove it or use another cluster"
-        ) from error
+        )
+    if error.is_forbidden:
+        return errors.ClusterError(
+            f"expected to be allowed to create {resource.kind} {name!r}, but: {error.message}. "
+            f"Use credentials that may create and delete {resource.plural} (`kubectl auth can-i create {resource.plural}`)"
+        )
+    return error
 
 
 def _delete(
@@ -173,12 +200,14 @@ def _delete(
     name: str,
     namespace: str | None = None,
     *,
+    uid: str | None = None,
     grace_period_s: int | None = None,
 ) -> None:
+    """Delete what is there and is ours."""
     try:
-        api.delete(resource, name, namespace=namespace, grace_period_s=grace_period_s)
+        api.delete(resource, name, namespace=namespace, uid=uid, grace_period_s=grace_period_s)
     except apis.ApiError as error:
-        if not error.is_not_found:
+        if not (error.is_not_found or (uid is not None and error.is_conflict)):
             raise
 
 
@@ -198,9 +227,17 @@ def _drop_finalizers(api: apis.Api, claim: Object) -> None:
             raise
 
 
-def _is_gone(api: apis.Api, namespace: str) -> bool:
+def _exists(
+    api: apis.Api, resource: apis.Resource, name: str, namespace: str | None = None
+) -> bool:
     try:
-        api.get(apis.NAMESPACES, namespace)
+        api.get(resource, name, namespace=namespace)
     except apis.ApiError as error:
-        return error.is_not_found
-    return False
+        if not error.is_not_found:
+            raise
+        return False
+    return True
+
+
+def _is_gone(api: apis.Api, namespace: str) -> bool:
+    return not _exists(api, apis.NAMESPACES, namespace)

@@ -48,6 +48,11 @@ class PoolsSpec(Spec):
     """Attributes of every device, for CEL selectors."""
     capacity: dict[str, str] = {}
     """Capacities of every device as quantities, for CEL selectors."""
+    node_prefix: Annotated[str, pydantic.Field(pattern=r"^[a-z0-9][-a-z0-9]{0,47}$")] = "worker-"
+    """Before the number of a node; on a cluster that others use, a run puts its id here."""
+    owner: str = ""
+    """An attribute `owner` of every device that the class selects by, so that runs which share a cluster do not share
+    devices; set by the run itself on a cluster that others use. Empty: none."""
     device_class: DeviceClassSpec = DeviceClassSpec()
     """The class that the claims name."""
 

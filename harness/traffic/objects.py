@@ -3,10 +3,11 @@
 from typing import Any
 
 from harness.client import apis
+from harness.model import naming
 from harness.scenario import specs
 
 Object = dict[str, Any]
-RUN_LABEL = "flake-hunt/run"
+RUN_LABEL = naming.RUN_LABEL
 TEMPLATE = "template"
 _REQUEST = "device"
 _ENTRY = "device"
@@ -61,6 +62,7 @@ def pod(name: str, *, run_id: str, scheduler: str, claim_name: str | None = None
             "schedulerName": scheduler,
             "terminationGracePeriodSeconds": 1,
             "restartPolicy": "Never",
+            "tolerations": [{"key": RUN_LABEL, "value": run_id, "effect": "NoSchedule"}],
             "containers": [
                 {
                     "name": "work",

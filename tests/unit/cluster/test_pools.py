@@ -7,7 +7,7 @@ import pytest
 
 from harness import errors
 from harness.client import apis
-from harness.cluster import pools
+from harness.cluster import contracts, fakes, pools
 from harness.scenario import specs
 
 SPEC = specs.PoolsSpec(nodes=3, devices_per_node=2)
@@ -37,7 +37,7 @@ def world(api: apis.Api) -> Iterator[pools.World]:
 
 
 def test_what_is_published(api: apis.Api, world: pools.World) -> None:
-    assert world.nodes == ("worker-0", "worker-1", "worker-2")
+    assert world.nodes == ["worker-0", "worker-1", "worker-2"]
     assert len(world.slices) == 3
     for resource, name in [
         (apis.NAMESPACES, world.namespace),
@@ -58,7 +58,7 @@ def test_nodes_are_ready_and_say_that_they_are_fake(api: apis.Api, world: pools.
 def test_the_class_selects_the_driver() -> None:
     selectors = ['device.attributes["x"].model == "fake"']
     spec = specs.PoolsSpec(device_class=specs.DeviceClassSpec(selectors=selectors))
-    found = pools.device_class(spec, labels={})["spec"]["selectors"]
+    found = fakes.device_class(spec, labels={})["spec"]["selectors"]
     assert [item["cel"]["expression"] for item in found] == [
         f'device.driver == "{spec.driver}"',
         *selectors,
@@ -71,7 +71,7 @@ def test_the_class_selects_the_driver() -> None:
 )
 def test_a_pool_is_cut_into_slices(devices: int, sizes: list[int]) -> None:
     spec = specs.PoolsSpec(nodes=1, devices_per_node=devices)
-    found = list(pools.slice_objects(spec, "worker-0", labels={}))
+    found = list(fakes.slice_objects(spec, "worker-0", labels={}))
     assert [len(item["spec"]["devices"]) for item in found] == sizes
     assert {item["spec"]["pool"]["resourceSliceCount"] for item in found} == {len(sizes)}
     assert {item["spec"]["pool"]["generation"] for item in found} == {1}
@@ -91,7 +91,7 @@ def test_a_large_pool_is_accepted(api: apis.Api) -> None:
 
 def test_attributes_have_the_type_of_their_value() -> None:
     spec = specs.PoolsSpec(attributes={"model": "a", "fast": True, "cores": 4}, nodes=1)
-    first = next(pools.slice_objects(spec, "worker-0", labels={}))["spec"]["devices"][0]
+    first = next(fakes.slice_objects(spec, "worker-0", labels={}))["spec"]["devices"][0]
     assert first["attributes"] == {
         "model": {"string": "a"},
         "fast": {"bool": True},
@@ -144,5 +144,66 @@ def test_a_second_run_on_the_same_cluster_is_refused(
 ) -> None:
     with pytest.raises(errors.ClusterError, match=f"expected no {what} on the cluster"):
         pools.publish(api, SPEC, namespace=namespace, run_id="r")
-    if namespace != "run-1":
-        api.delete(apis.NAMESPACES, namespace)
+
+
+@pytest.mark.usefixtures("world")
+def test_a_refusal_leaves_nothing_of_the_second_and_all_of_the_first(api: apis.Api) -> None:
+    before = names(api)
+    second = SPEC.model_copy(update={"device_class": specs.DeviceClassSpec(name="second")})
+    with pytest.raises(errors.ClusterError, match="expected no Node 'worker-0'"):
+        pools.publish(api, second, namespace="second", run_id="r2")
+    assert names(api) == before
+
+
+def test_runs_that_share_a_cluster_share_nothing_else(api: apis.Api) -> None:
+    """Names, devices by their owner, and a taint that only the run's own pods tolerate."""
+    shared = contracts.Capabilities(exclusive=False)
+    worlds = []
+    for run_id in ("aa", "bb"):
+        spec = SPEC.model_copy(
+            update={
+                "node_prefix": f"{run_id}-",
+                "owner": run_id,
+                "device_class": specs.DeviceClassSpec(name=f"class-{run_id}"),
+            }
+        )
+        worlds.append(pools.publish(api, spec, namespace=run_id, run_id=run_id, on=shared))
+    first, second = worlds
+    assert set(first.nodes).isdisjoint(second.nodes)
+    node = api.get(apis.NODES, first.nodes[0])
+    taint = {"key": "flake-hunt/run", "value": "aa", "effect": "NoSchedule"}
+    assert node["spec"]["taints"] == [taint]
+    device = api.get(apis.SLICES, first.slices[0])["spec"]["devices"][0]
+    assert device["attributes"]["owner"] == {"string": "aa"}
+    expressions = [
+        item["cel"]["expression"]
+        for item in api.get(apis.DEVICE_CLASSES, "class-bb")["spec"]["selectors"]
+    ]
+    assert 'owner == "bb"' in expressions[1]
+    pools.remove(api, first)
+    assert {item["metadata"]["name"] for item in api.list(apis.NODES).items} == set(second.nodes)
+    pools.remove(api, second)
+
+
+def test_what_somebody_else_made_under_the_same_name_stays(api: apis.Api) -> None:
+    made = pools.publish(api, SPEC, namespace="mine", run_id="r3")
+    api.delete(apis.NODES, "worker-1")
+    api.create(apis.NODES, {"metadata": {"name": "worker-1"}})
+    pools.remove(api, made)
+    assert names(api)["nodes"] == ["worker-1"]
+    api.delete(apis.NODES, "worker-1")
+
+
+def test_what_a_killed_run_left_is_found_by_its_label(api: apis.Api) -> None:
+    before = names(api)
+    pools.publish(api, SPEC, namespace="left", run_id="r4")
+    lease = {"metadata": {"name": "worker-0", "labels": {pools.RUN_LABEL: "r4"}}, "spec": {}}
+    api.create(apis.LEASES, lease, namespace=pools.LEASE_NAMESPACE)
+    assert pools.find(api, "r5") is None
+    found = pools.find(api, "r4")
+    assert found is not None
+    assert found.namespace == "left"
+    pools.remove(api, found)
+    assert names(api) == before
+    leases = api.list(apis.LEASES, label_selector=f"{pools.RUN_LABEL}=r4").items
+    assert leases == []
