@@ -34,6 +34,12 @@ Binaries = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
+Kubeconfig = Annotated[
+    pathlib.Path | None,
+    typer.Option(
+        help="kubeconfig: the file (default: KUBECONFIG, ~/.kube/config).", rich_help_panel=_PANEL
+    ),
+]
 Context = Annotated[
     str | None,
     typer.Option(help="kubeconfig: which context (default: current).", rich_help_panel=_PANEL),
@@ -53,6 +59,7 @@ def profile(
     *,
     overrides: list[str] | None = None,
     binaries: pathlib.Path | None = None,
+    kubeconfig: pathlib.Path | None = None,
     context: str | None = None,
     i_know_this_cluster: bool = False,
 ) -> "profiles.Profile":
@@ -64,6 +71,8 @@ def profile(
     chosen = list(overrides or ())
     if binaries is not None:
         chosen.append(f"binaries={json.dumps(str(binaries.resolve()))}")
+    if kubeconfig is not None:
+        chosen.append(f"kubeconfig={json.dumps(str(kubeconfig.resolve()))}")
     if context is not None:
         chosen.append(f"context={json.dumps(context)}")
     if i_know_this_cluster:

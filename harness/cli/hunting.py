@@ -34,6 +34,7 @@ def hunt(
     cluster: choosing.Cluster = "embedded",
     cluster_set: choosing.ClusterSet = None,
     binaries: choosing.Binaries = None,
+    kubeconfig: choosing.Kubeconfig = None,
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     reports: Annotated[
@@ -55,6 +56,7 @@ def hunt(
         cluster,
         overrides=cluster_set,
         binaries=binaries,
+        kubeconfig=kubeconfig,
         context=context,
         i_know_this_cluster=i_know_this_cluster,
     )

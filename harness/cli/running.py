@@ -38,6 +38,7 @@ def run(
     cluster: choosing.Cluster = "embedded",
     cluster_set: choosing.ClusterSet = None,
     binaries: choosing.Binaries = None,
+    kubeconfig: choosing.Kubeconfig = None,
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     reports: Reports = pathlib.Path("reports"),
@@ -54,6 +55,7 @@ def run(
         cluster,
         overrides=cluster_set,
         binaries=binaries,
+        kubeconfig=kubeconfig,
         context=context,
         i_know_this_cluster=i_know_this_cluster,
     )

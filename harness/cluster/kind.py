@@ -92,7 +92,9 @@ class Provider:
     def capabilities(self) -> contracts.Capabilities:
         """All of Kubernetes, in one container of ours."""
         return contracts.Capabilities(
-            scheduler=True, claim_controller=self._profile.claim_controller
+            scheduler=True,
+            claim_controller=self._profile.claim_controller,
+            service_accounts=True,
         )
 
     def check(self) -> None:

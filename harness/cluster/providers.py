@@ -1,6 +1,6 @@
 """The provider of each kind of cluster profile, and the clusters that they start."""
 
-from harness.cluster import contracts, embedded
+from harness.cluster import contracts, embedded, existing
 from harness.scenario import profiles
 
 Cluster = contracts.Cluster
@@ -15,6 +15,8 @@ def of(profile: profiles.Profile) -> contracts.Provider:
             from harness.cluster import kind  # it brings the docker SDK, 0.3 s
 
             return kind.Provider(profile)
+        case profiles.KubeconfigProfile():
+            return existing.Provider(profile)
         case _:
             raise NotImplementedError(profile.provider)
 

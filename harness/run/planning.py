@@ -26,6 +26,8 @@ _LIBRARIES = (
     "cel-expr-python",
 )
 _GIT_TIMEOUT_S = 5
+_CLASS_NAME_MAX = 40
+_NODE_PREFIX_MAX = 48
 _CHECKOUT = pathlib.Path(__file__).parents[2]
 
 
@@ -40,9 +42,12 @@ def plan(
     """Everything decided before the run begins; UsageError for what cannot be run. `cluster` None: an embedded one."""
     check_defects(defects)
     profile = cluster or profiles.load("embedded")
-    providers.of(profile).check()
-    scenario = _with_control_duration(loaded.scenario) if until_found else loaded.scenario
+    provider = providers.of(profile)
+    provider.check()
     run_id = secrets.token_hex(4)
+    scenario = _with_control_duration(loaded.scenario) if until_found else loaded.scenario
+    if not provider.capabilities.exclusive:
+        scenario = _with_own_names(scenario, run_id)
     return plans.Plan(
         run_id=run_id,
         scenario=scenario.name,
@@ -70,6 +75,24 @@ def _with_control_duration(scenario: specs.Scenario) -> specs.Scenario:
         return scenario  # ends when its pods are scheduled
     longer = traffic.model_copy(update={"duration_s": traffic.control_duration_s})
     return scenario.model_copy(update={"traffic": longer})
+
+
+def _with_own_names(scenario: specs.Scenario, run_id: str) -> specs.Scenario:
+    """What is cluster-wide carries the run's id, because others use the cluster."""
+    pools = scenario.pools
+    name = f"{pools.device_class.name[:_CLASS_NAME_MAX].rstrip('-')}-{run_id}"
+    changed = {
+        "node_prefix": f"flake-hunt-{run_id}-{pools.node_prefix}"[-_NODE_PREFIX_MAX:].lstrip("-"),
+        "owner": run_id,
+        "device_class": pools.device_class.model_copy(update={"name": name}),
+    }
+    return scenario.model_copy(update={"pools": pools.model_copy(update=changed)})
+
+
+def scenario_of(plan: plans.Plan) -> specs.Scenario:
+    """The scenario as it was resolved."""
+    settings = {key: value for key, value in plan.settings.items() if key != "scheduler_name"}
+    return specs.Scenario.model_validate(settings)
 
 
 def check_defects(names: Sequence[str]) -> None:

@@ -45,7 +45,7 @@ def run(
     plans.write(directory.plan, plan)
     progress.phase("starting the cluster")
     with _cluster(plan, directory, cluster) as chosen:
-        _Run(loaded.scenario, plan, directory, chosen.kubeconfig.resolve(), progress).make()
+        _Run(plan, directory, chosen, progress).make()
     progress.phase("judging")
     judgement = judging.judge(directory)
     judging.write(directory, judgement)
@@ -76,15 +76,16 @@ class _Run:
 
     def __init__(
         self,
-        scenario: specs.Scenario,
         plan: plans.Plan,
         directory: directories.RunDirectory,
-        kubeconfig: pathlib.Path,
+        cluster: providers.Cluster,
         progress: progressing.Progress,
     ) -> None:
-        self._scenario, self._plan, self._directory = scenario, plan, directory
-        self._kubeconfig, self._progress = kubeconfig, progress
-        self._transport = transports.connect(kubeconfig)
+        self._scenario, self._plan, self._directory = planning.scenario_of(plan), plan, directory
+        self._kubeconfig, self._progress = cluster.kubeconfig.resolve(), progress
+        profile = profiles.restore(plan.cluster_profile)
+        self._capabilities = providers.of(profile).capabilities
+        self._transport = transports.connect(self._kubeconfig)
         self._api = apis.Api(self._transport)
         self._supervisor = supervising.Supervisor(directory, run_id=plan.run_id)
         self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
@@ -98,6 +99,7 @@ class _Run:
             namespace=self._plan.namespace,
             run_id=self._plan.run_id,
             admin=self._scenario.claim.admin_access,
+            on=self._capabilities,
         )
         try:
             self._work()

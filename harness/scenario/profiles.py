@@ -101,8 +101,9 @@ class KubeconfigProfile(ProfileSpec):
     """The context of the kubeconfig; empty: the current one."""
     i_know_this_cluster: bool = False
     """Do not ask for the mark of a test cluster."""
-    claim_controller: bool = True
-    """Whether the cluster runs a ResourceClaim controller of its own (kube-controller-manager does); ours is then not started."""
+    controller_manager: bool = True
+    """Whether kube-controller-manager runs there: claims from templates, service accounts and the end of namespaces are then
+    its work, and our claim controller is not started."""
 
 
 Profile: TypeAlias = EmbeddedProfile | LocalProfile | KindProfile | KubeconfigProfile

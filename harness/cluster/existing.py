@@ -1,0 +1,165 @@
+"""The kubeconfig provider: a cluster that exists, and that others may need more than we do.
+
+It must be marked as a test cluster, by an annotation of its `default` namespace, or be known to whoever asks. On it a run makes only
+objects that carry the run's id in name and label, and removes exactly these (`pools`). The kubeconfig is copied, one context of it, so
+that no later change of the user's current context can lead a run elsewhere.
+"""
+
+import dataclasses
+import os
+import pathlib
+import tempfile
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from harness import errors
+from harness.client import apis, kubeconfigs, transports
+from harness.cluster import contracts
+from harness.scenario import profiles
+
+MARK = "flake-hunt/test-cluster"
+"""The annotation of the `default` namespace; its value must be "true"."""
+_MARKED = "true"
+_VERSION_MIN = "1.34"
+_UNAUTHORIZED = 401
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ExistingCluster:
+    """A cluster that was there before us and stays."""
+
+    name: str
+    kubeconfig: pathlib.Path
+    versions: Mapping[str, str]
+
+    @property
+    def user_kubeconfig(self) -> pathlib.Path:
+        """The same."""
+        return self.kubeconfig
+
+    @property
+    def pids(self) -> Sequence[int]:
+        """None of its processes is ours."""
+        return ()
+
+    def is_alive(self) -> bool:
+        """Whether it answers."""
+        transport = transports.connect(self.kubeconfig)
+        try:
+            return _ask(transport, "/version").status < 400
+        except transports.TransportError:
+            return False
+        finally:
+            transport.close()
+
+    def collect_logs(self, into: pathlib.Path) -> None:
+        """Its logs are not ours to read."""
+
+    def down(self) -> None:
+        """Only our copy of the credentials goes; each run has removed what it made."""
+        self.kubeconfig.unlink(missing_ok=True)
+
+
+class Provider:
+    """Hands out one context of a kubeconfig."""
+
+    def __init__(self, profile: profiles.KubeconfigProfile) -> None:
+        self._profile = profile
+
+    @property
+    def capabilities(self) -> contracts.Capabilities:
+        """A whole Kubernetes that is not ours."""
+        managed = self._profile.controller_manager
+        return contracts.Capabilities(
+            exclusive=False,
+            scheduler=True,
+            claim_controller=managed,
+            namespace_controller=managed,
+            service_accounts=managed,
+        )
+
+    def check(self) -> None:
+        """That the context is there, the server answers and lets us in, and the cluster is meant for tests."""
+        with tempfile.TemporaryDirectory(prefix="flake-hunt-") as folder:
+            self._enter(pathlib.Path(folder) / "kubeconfig")
+
+    def up(self, request: contracts.Request) -> ExistingCluster:
+        """The cluster, with a kubeconfig of its own."""
+        path = request.directory / "kubeconfig"
+        try:
+            version = self._enter(path)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return ExistingCluster(name=request.name, kubeconfig=path, versions={"kubernetes": version})
+
+    def _enter(self, path: pathlib.Path) -> str:
+        """Write the kubeconfig and return the server's version; one clear error for whatever is in the way."""
+        context = kubeconfigs.extract(self._paths(), path, context=self._profile.context)
+        transport = transports.connect(path)
+        try:
+            version = _version(transport, context)
+            _require_resources(transport, context, version)
+            self._require_mark(transport, context)
+        except transports.TransportError as error:
+            raise errors.ClusterError(
+                f"context {context!r}: {error}. Is the cluster up, and reachable from this machine? "
+                f"Try: kubectl --context {context} version"
+            ) from error
+        finally:
+            transport.close()
+        return version
+
+    def _paths(self) -> list[pathlib.Path]:
+        named = self._profile.kubeconfig
+        if not named:
+            return kubeconfigs.default_paths()
+        return [pathlib.Path(part).expanduser() for part in named.split(os.pathsep)]
+
+    def _require_mark(self, transport: transports.Transport, context: str) -> None:
+        space = _require(transport, apis.NAMESPACES.path(None, "default"), context)
+        marks = space.get("metadata", {}).get("annotations") or {}
+        if self._profile.i_know_this_cluster or marks.get(MARK) == _MARKED:
+            return
+        raise errors.UsageError(
+            f"context {context!r}: expected a cluster that is marked for tests, and this one is not; nothing was touched. "
+            f"If it is one: kubectl --context {context} annotate namespace default {MARK}={_MARKED} "
+            "(or, for once: --i-know-this-cluster)"
+        )
+
+
+def _version(transport: transports.Transport, context: str) -> str:
+    return str(_require(transport, "/version", context).get("gitVersion", "unknown"))
+
+
+def _require_resources(transport: transports.Transport, context: str, version: str) -> None:
+    if _ask(transport, "/apis/resource.k8s.io/v1").status < 400:
+        return
+    raise errors.ClusterError(
+        f"context {context!r}: expected an API server that serves resource.k8s.io/v1 (Kubernetes {_VERSION_MIN} or newer), "
+        f"got {version} without it: use another cluster"
+    )
+
+
+def _require(transport: transports.Transport, path: str, context: str) -> apis.Object:
+    response = _ask(transport, path)
+    if response.status < 400:
+        answer: apis.Object = msgspec.json.decode(response.body)
+        return answer
+    error = apis.to_error(response.status, response.body)
+    if error.code == _UNAUTHORIZED:
+        raise errors.ClusterError(
+            f"context {context!r}: the API server does not accept these credentials ({error.message}): "
+            "they may have expired; log in again, then run once more"
+        )
+    if error.is_forbidden:
+        raise errors.ClusterError(
+            f"context {context!r}: these credentials may not even look ({error.message}): "
+            "use ones that may create namespaces, nodes, device classes and resource slices"
+        )
+    raise errors.ClusterError(f"context {context!r}: GET {path}: {error}")
+
+
+def _ask(transport: transports.Transport, path: str) -> transports.Response:
+    return transport.send(transports.Request(method="GET", path=path))

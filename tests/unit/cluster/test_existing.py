@@ -1,0 +1,246 @@
+"""A cluster that exists: what is asked before it is used, and that looking changes nothing."""
+
+import http.server
+import json
+import pathlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.client import apis
+from harness.cluster import contracts, embedded, existing, providers
+from harness.scenario import profiles
+
+
+@pytest.fixture
+def kubeconfig(cluster: embedded.EmbeddedCluster, tmp_path: pathlib.Path) -> pathlib.Path:
+    """A kubeconfig with a second context, over TLS."""
+    document = json.loads(cluster.user_kubeconfig.read_text())
+    (context,) = document["contexts"]
+    document["contexts"].append({**context, "name": "other"})
+    path = tmp_path / "config"
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.fixture
+def marked(api: apis.Api) -> Iterator[None]:
+    annotate(api, "true")
+    yield
+    annotate(api, None)
+
+
+def annotate(api: apis.Api, value: str | None) -> None:
+    api.patch(apis.NAMESPACES, "default", {"metadata": {"annotations": {existing.MARK: value}}})
+
+
+def provider(path: pathlib.Path | str, **changes: object) -> contracts.Provider:
+    overrides = [f"kubeconfig={json.dumps(str(path))}"]
+    overrides += [f"{key}={json.dumps(value)}" for key, value in changes.items()]
+    return providers.of(profiles.load("kubeconfig", overrides=overrides))
+
+
+def up(path: pathlib.Path, folder: pathlib.Path, **changes: object) -> contracts.Cluster:
+    folder.mkdir()
+    return provider(path, **changes).up(contracts.Request(name="mine", directory=folder))
+
+
+def change(path: pathlib.Path, section: str, **changes: Any) -> None:
+    document = json.loads(path.read_text())
+    document[f"{section}s"][0][section] = {**document[f"{section}s"][0][section], **changes}
+    path.write_text(json.dumps(document))
+
+
+# ------------------------------------------------------------------------------ being let in
+
+
+@pytest.mark.usefixtures("marked")
+def test_a_marked_cluster_is_handed_out_and_stays(
+    kubeconfig: pathlib.Path, tmp_path: pathlib.Path, api: apis.Api
+) -> None:
+    cluster = up(kubeconfig, tmp_path / "mine", context="other")
+    assert cluster.is_alive()
+    assert cluster.pids == ()
+    assert cluster.versions["kubernetes"].startswith("v1.")
+    copy = json.loads(cluster.kubeconfig.read_text())
+    assert copy["current-context"] == "other"
+    assert cluster.kubeconfig.stat().st_mode & 0o777 == 0o600
+    cluster.down()
+    assert not cluster.kubeconfig.exists()
+    assert kubeconfig.exists()
+    assert api.get(apis.NAMESPACES, "default")["kind"] == "Namespace"
+    cluster.down()
+
+
+@pytest.mark.parametrize("mark", [None, "false", ""])
+def test_an_unmarked_cluster_is_refused_and_untouched(
+    kubeconfig: pathlib.Path, tmp_path: pathlib.Path, api: apis.Api, mark: str | None
+) -> None:
+    annotate(api, mark)
+    before = api.list(apis.NAMESPACES)
+    with pytest.raises(errors.UsageError) as caught:
+        provider(kubeconfig).check()
+    assert "annotate namespace default flake-hunt/test-cluster=true" in str(caught.value)
+    assert "--i-know-this-cluster" in str(caught.value)
+    with pytest.raises(errors.UsageError):
+        up(kubeconfig, tmp_path / "mine")
+    assert list((tmp_path / "mine").iterdir()) == []
+    assert api.list(apis.NAMESPACES) == before
+    annotate(api, None)
+
+
+def test_whoever_knows_the_cluster_may(kubeconfig: pathlib.Path) -> None:
+    provider(kubeconfig, i_know_this_cluster=True).check()
+
+
+@pytest.mark.usefixtures("marked")
+def test_the_environment_names_the_kubeconfig(
+    kubeconfig: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    provider("").check()
+
+
+@pytest.mark.usefixtures("marked")
+def test_an_exec_plugin_may_log_in(kubeconfig: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    token = json.loads(kubeconfig.read_text())["users"][0]["user"]["token"]
+    credential = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "status": {"token": token},
+    }
+    plugin = tmp_path / "login.py"
+    plugin.write_text(f"print({json.dumps(credential)!r})")
+    section = {
+        "apiVersion": credential["apiVersion"],
+        "command": sys.executable,
+        "args": [str(plugin)],
+    }
+    document = json.loads(kubeconfig.read_text())
+    document["users"][0]["user"] = {"exec": section}
+    kubeconfig.write_text(json.dumps(document))
+    cluster = up(kubeconfig, tmp_path / "mine")
+    assert token not in cluster.kubeconfig.read_text()
+    assert cluster.is_alive()
+    cluster.down()
+
+
+# ------------------------------------------------------------------------------ being refused
+
+
+def test_a_context_that_is_missing(kubeconfig: pathlib.Path) -> None:
+    with pytest.raises(
+        errors.KubeconfigError, match=r"expected .none. among its contexts, .*other"
+    ):
+        provider(kubeconfig, context="none").check()
+
+
+def test_a_kubeconfig_that_is_missing(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.KubeconfigError, match="expected a readable kubeconfig"):
+        provider(tmp_path / "nowhere").check()
+
+
+def test_a_server_that_cannot_be_reached(kubeconfig: pathlib.Path) -> None:
+    change(kubeconfig, "cluster", server="https://127.0.0.1:1")
+    with pytest.raises(errors.ClusterError, match=r"127.0.0.1:1, but: .*Is the cluster up"):
+        provider(kubeconfig).check()
+
+
+def test_a_server_with_a_certificate_of_somebody_else(kubeconfig: pathlib.Path) -> None:
+    change(kubeconfig, "cluster", **{"tls-server-name": "kubernetes.example"})
+    with pytest.raises(errors.ClusterError, match="certificate"):
+        provider(kubeconfig).check()
+
+
+def test_credentials_that_have_expired(kubeconfig: pathlib.Path) -> None:
+    change(kubeconfig, "user", token="old")
+    with pytest.raises(errors.ClusterError, match="may have expired; log in again"):
+        provider(kubeconfig).check()
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """A server whose answers are given: what our own would never say."""
+
+    answers: dict[str, tuple[int, dict[str, Any]]]
+
+    def do_GET(self) -> None:
+        code, body = self.answers.get(self.path, (404, {}))
+        data = json.dumps(body).encode()
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args: object) -> None:
+        del args
+
+
+@pytest.fixture
+def answering(tmp_path: pathlib.Path) -> Iterator[Callable[..., pathlib.Path]]:
+    servers = []
+
+    def start(answers: dict[str, tuple[int, dict[str, Any]]]) -> pathlib.Path:
+        handler = type("Handler", (Answers,), {"answers": answers})
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        servers.append((server, thread))
+        path = tmp_path / "answering"
+        cluster = {"server": f"http://127.0.0.1:{server.server_port}"}
+        document = {
+            "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+            "clusters": [{"name": "c", "cluster": cluster}],
+        }
+        path.write_text(json.dumps(document))
+        return path
+
+    yield start
+    for server, thread in servers:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+VERSION = {"/version": (200, {"gitVersion": "v1.30.1"})}
+FORBIDDEN = {
+    "kind": "Status",
+    "code": 403,
+    "reason": "Forbidden",
+    "message": 'namespaces "default" is forbidden: User "jane" cannot get resource "namespaces"',
+}
+
+
+def test_a_server_that_is_too_old(answering: Callable[..., pathlib.Path]) -> None:
+    with pytest.raises(errors.ClusterError, match=r"1.34 or newer\), got v1.30.1"):
+        provider(answering(VERSION)).check()
+
+
+def test_credentials_that_may_nothing(answering: Callable[..., pathlib.Path]) -> None:
+    path = answering(
+        VERSION
+        | {
+            "/apis/resource.k8s.io/v1": (200, {}),
+            "/api/v1/namespaces/default": (403, FORBIDDEN),
+        }
+    )
+    with pytest.raises(errors.ClusterError, match=r"may not even look .*jane"):
+        provider(path).check()
+
+
+def test_a_cluster_that_dies_is_noticed(answering: Callable[..., pathlib.Path]) -> None:
+    path = answering(VERSION)
+    assert existing.ExistingCluster(name="x", kubeconfig=path, versions={}).is_alive()
+    change(path, "cluster", server="http://127.0.0.1:1")
+    assert not existing.ExistingCluster(name="x", kubeconfig=path, versions={}).is_alive()
+
+
+def test_others_use_it(kubeconfig: pathlib.Path) -> None:
+    assert not provider(kubeconfig).capabilities.exclusive
+    assert provider(kubeconfig).capabilities.taints
+    assert provider(kubeconfig).capabilities.claim_controller
+    assert not provider(kubeconfig, controller_manager=False).capabilities.claim_controller
