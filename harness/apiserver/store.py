@@ -183,6 +183,8 @@ class Store:
         """Change the current version of an object; a patch without a version cannot conflict (dra.md 4.3)."""
         old = self.get(resource, namespace, name)
         document = change(old.document())
+        if (uid := (document.get("metadata") or {}).get("uid")) not in (None, "", old.uid):
+            raise validating.changed_uid(resource, name, uid)
         meta = self._require_same(resource, old, document)
         if meta.get("resourceVersion") not in (None, "", str(old.resource_version)):
             raise statuses.stale(resource, name)

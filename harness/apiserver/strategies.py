@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.apiserver import resources
+from harness.apiserver import dropping, resources
 
 Document = dict[str, Any]
 _SERVER_SET = (
@@ -24,6 +24,7 @@ def prepare_create(resource: resources.ResourceType, document: Document) -> None
     if resource.has_status and resource is not resources.NODES:
         document.pop("status", None)
     default(resource, document)
+    dropping.drop_disabled(resource, document)
     if resource.tracks_generation:
         meta["generation"] = 1
     if resource is resources.PODS:
@@ -45,11 +46,14 @@ def prepare_update(
         _take(meta, before, key)
     if subresource == "status":
         _keep_all_but_status(document, old)
+        if resource is resources.CLAIMS:
+            dropping.drop_stale_reports(document, old)
     elif resource.has_status:
         _take(document, old, "status")
         if resource is resources.NAMESPACES:
             _take(document, old, "spec")
     default(resource, document)
+    dropping.drop_disabled(resource, document, old)
     if resource.tracks_generation and document.get("spec") != old.get("spec"):
         meta["generation"] = before.get("generation", 1) + 1
 

@@ -9,6 +9,7 @@ from typing import Any
 from harness.apiserver import resources, statuses
 from harness.apiserver.rules import (
     allocations,
+    causes,
     claims,
     classes,
     configmaps,
@@ -29,13 +30,13 @@ def check_create(
     resource: resources.ResourceType, document: Document, *, namespace_labels: _Labels
 ) -> None:
     """StatusError 422 when a new object breaks rules."""
-    causes = [
+    found = [
         *_admin_request(resource, document, namespace_labels),
         *metadata.new(resource, document["metadata"]),
     ]
     if rule := _NEW.get(resource):
-        causes += rule(document)
-    _raise(resource, document, causes)
+        found += rule(document)
+    _raise(resource, document, found)
 
 
 def check_update(
@@ -49,21 +50,26 @@ def check_update(
     """StatusError 422 when a changed object breaks rules."""
     meta, before = document["metadata"], old["metadata"]
     changed = list(metadata.changed(meta, before))
-    causes = [*metadata.finalizers_of(meta), *changed]
+    found = [*metadata.finalizers_of(meta), *changed]
     if subresource == "status" and resource is resources.CLAIMS:
-        causes += _admin_result(document, old, namespace_labels)
-    causes += changed
+        found += _admin_result(document, old, namespace_labels)
+    found += changed
     if rule := (_CHANGED_STATUS if subresource == "status" else _CHANGED).get(resource):
-        causes += rule(document, old)
-    _raise(resource, document, causes)
+        found += rule(document, old)
+    _raise(resource, document, found)
+
+
+def changed_uid(resource: resources.ResourceType, name: str, uid: str) -> statuses.StatusError:
+    """422 for a patch that is meant for another object of that name."""
+    return statuses.invalid(resource, name, [causes.immutable("metadata.uid", uid)] * 2)
 
 
 def _raise(
-    resource: resources.ResourceType, document: Document, causes: list[statuses.Cause]
+    resource: resources.ResourceType, document: Document, found: list[statuses.Cause]
 ) -> None:
-    if causes:
+    if found:
         name = document["metadata"].get("name") or document["metadata"].get("generateName", "")
-        raise statuses.invalid(resource, name, causes)
+        raise statuses.invalid(resource, name, found)
 
 
 def _admin_request(

@@ -1,0 +1,64 @@
+"""What is dropped before an object is stored: fields of feature gates that are off by default in Kubernetes 1.36, and reports on devices
+that a claim no longer has.
+"""
+
+from typing import Any
+
+from harness.apiserver import resources
+from harness.apiserver.rules import allocations
+
+Document = dict[str, Any]
+_LIST_ATTRIBUTES = ("bools", "ints", "strings", "versions")
+"""Of the gate DRAListTypeAttributes."""
+_NODE_RESOURCES = "nodeAllocatableResourceMappings"
+"""Of the gate DRANodeAllocatableResources."""
+
+
+def drop_disabled(
+    resource: resources.ResourceType, document: Document, old: Document | None = None
+) -> None:
+    """Fields of gates that are off, in place; what is stored already stays."""
+    if resource is not resources.SLICES:
+        return
+    stored = _devices(old or {})
+    keeps_lists = any(_has_list_attribute(device) for device in stored)
+    keeps_resources = any(_NODE_RESOURCES in device for device in stored)
+    for device in _devices(document):
+        if not keeps_resources:
+            device.pop(_NODE_RESOURCES, None)
+        if not keeps_lists and _has_list_attribute(device):
+            _drop_list_attributes(device)
+
+
+def drop_stale_reports(claim: Document, old: Document) -> None:
+    """What drivers reported of devices that the claim had and has no longer, in place."""
+    status = claim.get("status") or {}
+    reports = status.get("devices")
+    if not reports:
+        return
+    kept, had = _allocated(claim), _allocated(old)
+    if gone := had - kept:
+        status["devices"] = [item for item in reports if allocations.device_key(item) not in gone]
+        if not status["devices"]:
+            del status["devices"]
+
+
+def _devices(document: Document) -> list[Document]:
+    return (document.get("spec") or {}).get("devices") or []
+
+
+def _allocated(claim: Document) -> set[tuple[str, ...]]:
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    results = (allocation.get("devices") or {}).get("results") or ()
+    return {allocations.device_key(result) for result in results}
+
+
+def _has_list_attribute(device: Document) -> bool:
+    attributes = (device.get("attributes") or {}).values()
+    return any(key in (attribute or ()) for attribute in attributes for key in _LIST_ATTRIBUTES)
+
+
+def _drop_list_attributes(device: Document) -> None:
+    for attribute in device["attributes"].values():
+        for key in _LIST_ATTRIBUTES:
+            attribute.pop(key, None)
