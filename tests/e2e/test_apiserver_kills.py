@@ -1,0 +1,225 @@
+"""SIGKILL at random moments under load: nothing that was acknowledged or shown is lost, and no version comes twice.
+
+`FLAKE_HUNT_KILLS=200 pytest tests/e2e/test_apiserver_kills.py` kills more often than the suite does; `FLAKE_HUNT_KILLS_SEED` chooses
+other moments.
+"""
+
+import json
+import os
+import pathlib
+import random
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import clocks, processes
+from harness.client import apis, transports
+
+KILLS = int(os.environ.get("FLAKE_HUNT_KILLS", "10"))
+SEED = int(os.environ.get("FLAKE_HUNT_KILLS_SEED", "1"))
+WRITERS = 4
+NAMES = 12
+TIMEOUT_S = 30
+NAMESPACE = "default"
+CONFIGMAPS = apis.Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
+LOG_BYTES_MAX = 200_000  # so small that compaction is hit as well
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60 + 10 * KILLS)]
+
+
+class Server:
+    """A server with a data directory, started again and again; its clients keep the kubeconfig of the first start."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self._folder = folder
+        self.kubeconfig = folder / "plain"
+        self._kept = folder / "kept"
+        self._count = 0
+
+    def start(self) -> None:
+        self._count += 1
+        argv = processes.command(
+            *("apiserver", "--kubeconfig", str(self._folder / "kubeconfig")),
+            *("--plain-kubeconfig", str(self.kubeconfig), "--data-dir", str(self._folder / "data")),
+            *("--fsync", "never", "--log-bytes-max", str(LOG_BYTES_MAX)),
+        )
+        ready = self._folder / f"ready-{self._count}"
+        self._process = processes.start_ready(
+            "apiserver", argv, log=self._folder / "log", ready=ready, timeout_s=TIMEOUT_S
+        )
+        if self._count == 1:
+            self._kept.write_text(self.kubeconfig.read_text())
+
+    def api(self) -> apis.Api:
+        return apis.Api(transports.connect(self._kept))
+
+    def listed(self) -> apis.Listing:
+        """All ConfigMaps, by a client of its own."""
+        api = self.api()
+        try:
+            return api.list(CONFIGMAPS, namespace=NAMESPACE)
+        finally:
+            api.transport.close()
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+class Writer(threading.Thread):
+    """Creates, changes and deletes its own ConfigMaps; knows what was acknowledged and what is in doubt."""
+
+    def __init__(self, api: apis.Api, index: int, known: dict[str, Any], seed: int) -> None:
+        super().__init__(daemon=True)
+        self._api, self._dice = api, random.Random(seed)
+        self.names = [f"w{index}-{number}" for number in range(NAMES)]
+        self.known = known
+        """name -> the acknowledged object; without an entry it is acknowledged that there is none."""
+        self.doubt: tuple[str, str | None] | None = None
+        """name, and the value that it may have got (None: it may be gone); nothing when all is acknowledged."""
+        self.acknowledged = 0
+
+    def run(self) -> None:
+        try:
+            while True:
+                self._write(self._dice.choice(self.names))
+                self.doubt = None
+                self.acknowledged += 1
+        except transports.TransportError:
+            return
+        finally:
+            self._api.transport.close()
+
+    def _write(self, name: str) -> None:
+        value = str(self._dice.getrandbits(40)) * self._dice.randrange(1, 40)
+        document = {"metadata": {"name": name}, "data": {"value": value}}
+        if name not in self.known:
+            self.doubt = (name, value)
+            self.known[name] = self._api.create(CONFIGMAPS, document, namespace=NAMESPACE)
+        elif self._dice.random() < 0.25:
+            self.doubt = (name, None)
+            self._api.delete(CONFIGMAPS, name, namespace=NAMESPACE)
+            del self.known[name]
+        else:
+            self.doubt = (name, value)
+            changed = self.known[name] | {"data": {"value": value}}
+            self.known[name] = self._api.update(CONFIGMAPS, changed)
+
+
+class Watcher(threading.Thread):
+    """Notes every event: version -> (type, name)."""
+
+    def __init__(self, api: apis.Api, version: int) -> None:
+        super().__init__(daemon=True)
+        self._watch = api.watch(CONFIGMAPS, namespace=NAMESPACE, resource_version=str(version))
+        self.seen: dict[int, tuple[str, str]] = {}
+        self.until = 0
+
+    def run(self) -> None:
+        try:
+            for line in self._watch:
+                event = json.loads(line)
+                meta = event["object"]["metadata"]
+                version = int(meta["resourceVersion"])
+                assert version > max(self.seen, default=0)
+                self.seen[version] = (event["type"], meta["name"])
+                if self.until and version >= self.until:
+                    self._watch.close()
+                    return
+        except transports.TransportError:
+            return
+
+
+def check_objects(listed: apis.Listing, writers: list[Writer]) -> int:
+    """What is there is what was acknowledged, or what was in doubt; the list's version."""
+    found = {item["metadata"]["name"]: item for item in listed.items}
+    for writer in writers:
+        if writer.doubt is not None:
+            settle_doubt(writer, *writer.doubt, found)
+        theirs = {name: found.pop(name) for name in writer.names if name in found}
+        assert {name: essence(item) for name, item in theirs.items()} == {
+            name: essence(item) for name, item in writer.known.items()
+        }
+    assert found.keys() <= {"kube-root-ca.crt"}
+    return int(listed.resource_version)
+
+
+def essence(item: dict[str, Any]) -> dict[str, Any]:
+    """An object without what a list may leave out."""
+    return {"metadata": item["metadata"], "data": item["data"]}
+
+
+def settle_doubt(
+    writer: Writer, name: str, value: str | None, found: dict[str, dict[str, Any]]
+) -> None:
+    """What was in doubt happened or did not; whichever it was, it is known now."""
+    now = found[name]["data"]["value"] if name in found else None
+    if now == value:
+        if name in found:
+            writer.known[name] = found[name]
+        else:
+            writer.known.pop(name, None)
+
+
+def test_kills_lose_nothing(
+    tmp_path: pathlib.Path, record_property: Callable[[str, object], None]
+) -> None:
+    server, dice = Server(tmp_path), random.Random(SEED)
+    known: list[dict[str, Any]] = [{} for _ in range(WRITERS)]
+    acknowledged = 0
+    server.start()
+    version = int(server.listed().resource_version)
+    try:
+        for _ in range(KILLS):
+            version, count, known = one_life(server, dice, version, known)
+            acknowledged += count
+    finally:
+        server.kill()
+    assert acknowledged > KILLS
+    record_property("acknowledged", acknowledged)
+    record_property("version", version)
+
+
+def one_life(
+    server: Server, dice: random.Random, version: int, known: list[dict[str, Any]]
+) -> tuple[int, int, list[dict[str, Any]]]:
+    """Load, SIGKILL, restart, and a look at everything."""
+    watcher = Watcher(server.api(), version)
+    writers = [
+        Writer(server.api(), index, known[index], dice.getrandbits(32)) for index in range(WRITERS)
+    ]
+    enough, pause_s = dice.randrange(1, 60), dice.random() * 0.05
+    for thread in (watcher, *writers):
+        thread.start()
+    wait_for(lambda: sum(writer.acknowledged for writer in writers) >= enough)
+    clocks.sleep(pause_s)
+    server.kill()
+    for thread in (watcher, *writers):
+        thread.join(TIMEOUT_S)
+        assert not thread.is_alive()
+    server.start()
+    acknowledged = [
+        int(item["metadata"]["resourceVersion"]) for objects in known for item in objects.values()
+    ]
+    now = check_objects(server.listed(), writers)
+    assert now >= max([version, *acknowledged, *watcher.seen])
+    again = Watcher(server.api(), version)
+    check_events(again, watcher.seen, version, now)
+    return now, sum(writer.acknowledged for writer in writers), [w.known for w in writers]
+
+
+def check_events(again: Watcher, seen: dict[int, tuple[str, str]], version: int, now: int) -> None:
+    """A watch that resumes from before the kill shows the same history, without a hole, and goes on."""
+    again.until = now
+    if now > version:
+        again.start()
+        again.join(TIMEOUT_S)
+    else:
+        again._watch.close()
+    assert sorted(again.seen) == list(range(version + 1, now + 1))
+    assert {number: again.seen[number] for number in seen} == seen
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    clocks.wait_until(condition, timeout_s=TIMEOUT_S, why="enough writes", interval_s=0.001)
