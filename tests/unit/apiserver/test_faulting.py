@@ -1,0 +1,175 @@
+"""Faults without a server: whom they befall, how often, what they hold, what is kept of them."""
+
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.apiserver import faulting
+
+BIND = faulting.Facts(
+    method="POST",
+    path="/api/v1/namespaces/ns/pods/pod-1/binding",
+    user_agent="scheduler/1.2 (linux)",
+    name="pod-1",
+    resource_version=7,
+)
+
+
+class Clock:
+    """Time that goes on when it is told; what was to be called later is called then."""
+
+    def __init__(self) -> None:
+        self._ticks = itertools.count(1)
+        self.later: list[tuple[float, Callable[[], None]]] = []
+
+    def now(self) -> faulting.Moment:
+        tick = next(self._ticks)
+        return faulting.Moment(f"moment {tick}", tick)
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> None:
+        self.later.append((seconds, call))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def registry(clock: Clock) -> faulting.Faults:
+    return faulting.Faults(now=clock.now, call_later=clock.call_later)
+
+
+def spec(**given: Any) -> faulting.Spec:
+    document = {"point": "request", "action": {"type": "hold"}} | given
+    return msgspec.json.decode(msgspec.json.encode(document), type=faulting.Spec)
+
+
+@pytest.mark.parametrize(
+    ("match", "fits"),
+    [
+        ({}, True),
+        ({"userAgent": "scheduler"}, True),
+        ({"userAgent": "linux"}, False),
+        ({"methods": ["PUT", "POST"]}, True),
+        ({"methods": ["PUT"]}, False),
+        ({"path": "*/pods/*/binding"}, True),
+        ({"path": "*/pods"}, False),
+        ({"name": "pod-*"}, True),
+        ({"name": "pod"}, False),
+        ({"eventTypes": ["ADDED"]}, False),
+        ({"userAgent": "scheduler", "methods": ["POST"], "name": "other"}, False),
+    ],
+)
+def test_matching(registry: faulting.Faults, match: dict[str, Any], fits: bool) -> None:
+    registry.add(spec(match=match))
+    assert (registry.strike("request", BIND) is not None) == fits
+    assert registry.strike("response", BIND) is None
+
+
+def test_a_count_is_used_up_by_what_matches_only(registry: faulting.Faults) -> None:
+    fault = registry.add(spec(count=2, match={"name": "pod-1"}))
+    other = msgspec.structs.replace(BIND, name="pod-2")
+    struck = [registry.strike("request", facts) for facts in (BIND, other, BIND, BIND)]
+    assert [applied is not None for applied in struck] == [True, False, True, False]
+    assert (fault.applied_count, fault.is_used_up) == (2, True)
+
+
+def test_the_dice_follow_the_seed(registry: faulting.Faults) -> None:
+    registry.add(spec(probability=0.3, seed=5))
+    dice = random.Random(5)
+    expected = [dice.random() < 0.3 for _ in range(100)]
+    assert [registry.strike("request", BIND) is not None for _ in range(100)] == expected
+    assert 10 < sum(expected) < 60
+
+
+def test_the_oldest_fault_that_fits_wins(registry: faulting.Faults) -> None:
+    registry.add(spec(name="other", match={"methods": ["GET"]}))
+    registry.add(spec(name="first", count=1))
+    registry.add(spec(name="second"))
+    struck = [registry.strike("request", BIND) for _ in range(2)]
+    assert [applied.fault for applied in struck if applied] == ["first", "second"]
+
+
+def test_what_is_held_goes_on_when_released_or_removed(registry: faulting.Faults) -> None:
+    fault = registry.add(spec())
+    resumed: list[int] = []
+    for number in range(3):
+        applied = registry.strike("request", BIND)
+        assert applied is not None
+        assert applied.ended is None
+        registry.wait(applied, lambda number=number: resumed.append(number))
+        if number == 1:
+            assert registry.release(fault) == 2
+            assert resumed == [0, 1]
+    registry.remove(fault.name)
+    assert resumed == [0, 1, 2]
+    assert all(applied.ended for applied in registry.applied)
+    assert not registry.wants("request")
+
+
+def test_a_hold_of_a_fault_that_was_removed_meanwhile_does_not_wait_for_ever(
+    registry: faulting.Faults,
+) -> None:
+    fault = registry.add(spec())
+    applied = registry.strike("request", BIND)
+    assert applied is not None
+    registry.remove(fault.name)
+    resumed: list[int] = []
+    registry.wait(applied, lambda: resumed.append(1))
+    assert resumed == [1]
+
+
+def test_a_delay_ends_by_itself(registry: faulting.Faults, clock: Clock) -> None:
+    registry.add(spec(action={"type": "delay", "seconds": 1.5}))
+    applied = registry.strike("request", BIND)
+    assert applied is not None
+    resumed: list[int] = []
+    registry.wait(applied, lambda: resumed.append(1))
+    ((seconds, call),) = clock.later
+    assert (seconds, resumed, applied.ended) == (1.5, [], None)
+    call()
+    assert resumed == [1]
+    assert applied.ended == faulting.Moment("moment 2", 2)
+
+
+def test_what_was_applied_is_kept(registry: faulting.Faults) -> None:
+    registry.add(spec(action={"type": "lose"}))
+    registry.strike("request", BIND)
+    (applied,) = registry.applied
+    assert (applied.sequence, applied.fault, applied.facts) == (1, "fault-1", BIND)
+    assert applied.begun == applied.ended == faulting.Moment("moment 1", 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"point": "commit"}, "Invalid enum value 'commit'"),
+        ({"action": {"type": "burn"}}, "Invalid value 'burn'"),
+        ({"action": {"type": "drop"}}, "expected one of the actions hold, delay, answer, lose"),
+        (
+            {"point": "event", "action": {"type": "lose"}},
+            "hold, delay, drop, gone at the point event",
+        ),
+        ({"action": {"type": "answer", "code": 200}}, ">= 400"),
+        ({"action": {"type": "delay"}}, "missing required field `seconds`"),
+        ({"count": 0}, ">= 1"),
+        ({"probability": 2}, "<= 1.0"),
+        ({"match": {"agent": "x"}}, "unknown field `agent`"),
+        ({"how": 1}, "unknown field `how`"),
+    ],
+)
+def test_what_is_no_fault_is_said(given: dict[str, Any], text: str) -> None:
+    with pytest.raises(msgspec.ValidationError) as caught:
+        spec(**given)
+    assert text in str(caught.value)
+
+
+def test_a_name_is_taken_once(registry: faulting.Faults) -> None:
+    registry.add(spec(name="a"))
+    with pytest.raises(ValueError, match="not taken, got a"):
+        registry.add(spec(name="a"))
