@@ -4,7 +4,7 @@ import dataclasses
 import urllib.parse
 from collections.abc import Mapping
 
-from harness.apiserver import resources, selectors, statuses, watching
+from harness.apiserver import field_selectors, resources, selectors, statuses, watching
 
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})  # Go's ParseBool
 _FALSE = frozenset({"", "0", "f", "F", "false", "FALSE", "False"})
@@ -67,7 +67,7 @@ class Request:
             resource=target.resource,
             namespace=target.namespace,
             label=selectors.label_selector(label) if label else None,
-            field=selectors.field_selector(target.resource, field) if field else None,
+            field=field_selectors.field_selector(target.resource, field) if field else None,
         )
 
 

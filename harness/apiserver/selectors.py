@@ -1,123 +1,181 @@
-"""Label and field selectors."""
+"""Label selectors, read as Kubernetes reads them: the same grammar, and the same complaints."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
-from harness.apiserver import resources, statuses
+from harness.apiserver import statuses
 
 Labels = Mapping[str, str]
 LabelSelector = Callable[[Labels], bool]
-Document = Mapping[str, Any]
-FieldSelector = Callable[[Document], bool]
 
-_SET = re.compile(r"^\s*(?P<key>[^\s!=<>,()]+)\s+(?P<how>in|notin)\s*\((?P<values>[^()]*)\)\s*$")
-_EQUAL = re.compile(r"^\s*(?P<key>[^\s!=<>,()]+)\s*(?P<how>==|=|!=)\s*(?P<value>[^\s=!<>,()]*)\s*$")
-_EXISTS = re.compile(r"^\s*(?P<no>!?)\s*(?P<key>[^\s!=<>,()]+)\s*$")
-_ORDER = re.compile(r"^\s*(?P<key>[^\s!=<>,()]+)\s*(?P<how>[<>])\s*(?P<value>-?\d+)\s*$")
+_TOKEN = re.compile(r"\s*(?P<special>==|!=|[=!(),<>])|\s*(?P<word>[^\s=!(),<>]+)")
+_OPERATORS = ("in", "notin", "=", "==", "!=", ">", "<")
+_OPERATOR_NAMES = "in, notin, =, ==, !=, gt, lt"
+_END = ""
+_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NAME_MAX, _PREFIX_MAX = 63, 253
+_VALUE_RULE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
+    "start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used "
+    "for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+_NAME_RULE = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
 
-FIELDS: dict[resources.ResourceType, tuple[str, ...]] = {
-    resources.PODS: (
-        "spec.nodeName",
-        "spec.restartPolicy",
-        "spec.schedulerName",
-        "spec.serviceAccountName",
-        "spec.hostNetwork",
-        "status.phase",
-        "status.podIP",
-        "status.nominatedNodeName",
-    ),
-    resources.NODES: ("spec.unschedulable",),
-    resources.NAMESPACES: ("status.phase",),
-    resources.EVENTS: (
-        "involvedObject.kind",
-        "involvedObject.namespace",
-        "involvedObject.name",
-        "involvedObject.uid",
-        "involvedObject.apiVersion",
-        "involvedObject.resourceVersion",
-        "involvedObject.fieldPath",
-        "reason",
-        "reportingComponent",
-        "source",
-        "type",
-    ),
-    resources.SLICES: ("spec.nodeName", "spec.driver"),
-}
-"""The fields that can be selected besides metadata.name and metadata.namespace."""
+
+class _Token(NamedTuple):
+    text: str
+    is_word: bool
 
 
 def label_selector(text: str) -> LabelSelector:
     """A predicate over labels; 400 for what cannot be parsed."""
-    terms = [_label_term(part) for part in _split(text) if part.strip()]
+    try:
+        terms = list(_Parser(text).requirements())
+    except ValueError as error:
+        raise statuses.bad_request(str(error)) from error
+    if len(terms) == 1:
+        return terms[0]
     return lambda labels: all(term(labels) for term in terms)
 
 
-def field_selector(resource: resources.ResourceType, text: str) -> FieldSelector:
-    """A predicate over documents; 400 for an unknown field or what cannot be parsed."""
-    terms = [_field_term(resource, part) for part in text.split(",") if part.strip()]
-    return lambda document: all(term(document) for term in terms)
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._tokens = [
+            _Token(match["special"] or match["word"], is_word=match["word"] is not None)
+            for match in _TOKEN.finditer(text)
+        ]
+        self._tokens.append(_Token(_END, is_word=False))
+        self._at = 0
+
+    def requirements(self) -> Iterator[LabelSelector]:
+        """The terms between the commas; ValueError when the text is no selector."""
+        while (token := self._peek()).text != _END:
+            if not token.is_word and token.text != "!":
+                raise ValueError(
+                    f"found '{token.text}', expected: !, identifier, or 'end of string'"
+                )
+            try:
+                term = self._requirement()
+            except ValueError as error:
+                raise ValueError(f"unable to parse requirement: {error}") from error
+            yield term
+            self._separator()
+
+    def _separator(self) -> None:
+        token = self._take()
+        if token.text == _END:
+            return
+        if token != _Token(",", is_word=False):
+            raise ValueError(f"found '{token.text}', expected: ',' or 'end of string'")
+        if not (follows := self._peek()).is_word and follows.text != "!":
+            raise ValueError(f"found '{follows.text}', expected: identifier after ','")
+
+    def _requirement(self) -> LabelSelector:
+        token = self._take()
+        if denied := token == _Token("!", is_word=False):
+            token = self._take()
+        if not token.is_word:
+            raise ValueError(f"found '{token.text}', expected: identifier")
+        key = token.text
+        _require_key(key)
+        if denied:
+            return lambda labels: key not in labels
+        if self._peek() in ((_END, False), (",", False)):
+            return lambda labels: key in labels
+        return self._comparison(key)
+
+    def _comparison(self, key: str) -> LabelSelector:
+        operator = self._take().text
+        if operator not in _OPERATORS:
+            raise ValueError(f"found '{operator}', expected: {_OPERATOR_NAMES}")
+        values = self._values() if operator in ("in", "notin") else {self._value()}
+        for value in values:
+            _require_value(key, value)
+        match operator:
+            case "in" | "=" | "==":
+                return lambda labels: labels.get(key) in values
+            case "notin" | "!=":
+                return lambda labels: labels.get(key) not in values
+        return _order_term(key, operator, values.pop())
+
+    def _value(self) -> str:
+        if self._peek() in ((_END, False), (",", False)):
+            return ""
+        token = self._take()
+        if not token.is_word:
+            raise ValueError(f"found '{token.text}', expected: identifier")
+        return token.text
+
+    def _values(self) -> set[str]:
+        token = self._take()
+        if token.text != "(":
+            raise ValueError(f"found '{token.text}' expected: '('")
+        token = self._peek()
+        if token.text == ")":
+            self._take()
+            return set()
+        if not token.is_word and token.text != ",":
+            raise ValueError(f"found '{token.text}', expected: ',', ')' or identifier")
+        return set(self._identifiers())
+
+    def _identifiers(self) -> Iterator[str]:
+        """The values up to the closing parenthesis; nothing between commas is the empty value."""
+        while True:
+            if self._peek().is_word:
+                yield self._take().text
+            else:
+                yield ""
+            token = self._take()
+            if token.text == ")":
+                return
+            if token.text != ",":
+                raise ValueError(f"found '{token.text}', expected: ',' or ')'")
+
+    def _peek(self) -> _Token:
+        return self._tokens[self._at]
+
+    def _take(self) -> _Token:
+        token = self._tokens[self._at]
+        self._at = min(self._at + 1, len(self._tokens) - 1)
+        return token
 
 
-def _split(text: str) -> list[str]:
-    """At the commas outside parentheses."""
-    return re.split(r",(?![^(]*\))", text)
+def _require_key(key: str) -> None:
+    prefix, slash, name = key.rpartition("/")
+    if slash and (not _PREFIX.fullmatch(prefix) or len(prefix) > _PREFIX_MAX):
+        why = "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters"
+        raise ValueError(f'<nil>: Invalid value: "{key}": {why}')
+    if not _NAME.fullmatch(name):
+        raise ValueError(f'<nil>: Invalid value: "{key}": {_NAME_RULE}')
+    if len(name) > _NAME_MAX:
+        why = f"name part must be no more than {_NAME_MAX} bytes"
+        raise ValueError(f'<nil>: Invalid value: "{key}": {why}')
 
 
-def _label_term(part: str) -> LabelSelector:
-    if match := _SET.match(part):
-        return _set_term(match["key"], match["how"], match["values"])
-    if match := _EQUAL.match(part):
-        key, value = match["key"], match["value"]
-        if match["how"] == "!=":
-            return lambda labels: labels.get(key) != value
-        return lambda labels: labels.get(key) == value
-    if match := _ORDER.match(part):
-        return _order_term(match["key"], match["how"], int(match["value"]))
-    if match := _EXISTS.match(part):
-        key, wanted = match["key"], not match["no"]
-        return lambda labels: (key in labels) is wanted
-    raise statuses.bad_request(f"unable to parse requirement: found '{part.strip()}'")
+def _require_value(key: str, value: str) -> None:
+    if value and not _NAME.fullmatch(value):
+        raise ValueError(f'values[0][{key}]: Invalid value: "{value}": {_VALUE_RULE}')
+    if len(value) > _NAME_MAX:
+        why = f"must be no more than {_NAME_MAX} bytes"
+        raise ValueError(f'values[0][{key}]: Invalid value: "{value}": {why}')
 
 
-def _set_term(key: str, how: str, text: str) -> LabelSelector:
-    values = {value.strip() for value in text.split(",")}
-    if how == "in":
-        return lambda labels: labels.get(key) in values if key in labels else False
-    return lambda labels: labels.get(key) not in values
+def _order_term(key: str, operator: str, text: str) -> LabelSelector:
+    if not re.fullmatch(r"[-+]?\d+", text):
+        why = "for 'Gt', 'Lt' operators, the value must be an integer"
+        raise ValueError(f'values[0]: Invalid value: "{text}": {why}')
+    bound = int(text)
 
-
-def _order_term(key: str, how: str, bound: int) -> LabelSelector:
     def matches(labels: Labels) -> bool:
-        text = labels.get(key, "")
-        if not re.fullmatch(r"-?\d+", text):
+        value = labels.get(key, "")
+        if not re.fullmatch(r"[-+]?\d+", value):
             return False
-        return int(text) > bound if how == ">" else int(text) < bound
+        return int(value) > bound if operator == ">" else int(value) < bound
 
     return matches
-
-
-def _field_term(resource: resources.ResourceType, part: str) -> FieldSelector:
-    match = re.match(r"^\s*(?P<key>[^=!]+?)\s*(?P<how>==|=|!=)(?P<value>.*)$", part)
-    if match is None:
-        raise statuses.bad_request(f"invalid selector: '{part}'; can't understand '{part.strip()}'")
-    key, value, equal = match["key"], match["value"].strip(), match["how"] != "!="
-    if key not in ("metadata.name", "metadata.namespace", *FIELDS.get(resource, ())):
-        raise statuses.bad_request(
-            f'field label "{key}" not supported for {resource.kind}'
-            if resource.group
-            else f"field label not supported: {key}"
-        )
-    return lambda document: (_field(document, key) == value) is equal
-
-
-def _field(document: Any, path: str) -> str:
-    for part in path.split("."):
-        document = document.get(part) if isinstance(document, dict) else None
-    match document:
-        case None:
-            return ""
-        case bool():
-            return "true" if document else "false"
-        case _:
-            return str(document)

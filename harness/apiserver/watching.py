@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from harness.apiserver import resources, selectors, statuses, storing
+from harness.apiserver import field_selectors, resources, selectors, statuses, storing
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
@@ -84,7 +84,7 @@ class Selection:
     resource: resources.ResourceType
     namespace: str = ""
     label: selectors.LabelSelector | None = None
-    field: selectors.FieldSelector | None = None
+    field: field_selectors.FieldSelector | None = None
 
     def has(self, stored: storing.Stored) -> bool:
         """Whether the object is selected."""
@@ -92,7 +92,7 @@ class Selection:
             return False
         if self.label is not None and not self.label(dict(stored.labels)):
             return False
-        return self.field is None or self.field(stored.document())
+        return self.field is None or self.field(stored)
 
     def sees(self, commit: Commit) -> tuple[EventType, storing.Stored] | None:
         """The commit as a watch of this selection sees it: what enters is ADDED, what leaves is DELETED."""

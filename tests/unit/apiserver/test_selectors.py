@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import resources, selectors
+from harness.apiserver import field_selectors, resources, selectors, storing
 
 R = resources
 LABELS = {"app": "web", "tier": "front", "size": "5"}
@@ -46,14 +46,47 @@ def test_label_selectors(text: str, expected: bool) -> None:
     assert selectors.label_selector(text)(LABELS) is expected
 
 
-@pytest.mark.parametrize("text", ["app=web=db", "a b", "app in web", "(", "=web", "app in (a", "!"])
-def test_what_is_no_label_selector(refuses: Any, text: str) -> None:
-    with refuses(400, "BadRequest", "unable to parse requirement"):
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("app=web=db", "found '=', expected: ',' or 'end of string'"),
+        ("app=web db", "found 'db', expected: ',' or 'end of string'"),
+        ("a,=b", "found '=', expected: identifier after ','"),
+        ("=web", "found '=', expected: !, identifier, or 'end of string'"),
+        ("(", "found '(', expected: !, identifier, or 'end of string'"),
+        ("!", "unable to parse requirement: found '', expected: identifier"),
+        ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
+        ("app in web", "unable to parse requirement: found 'web' expected: '('"),
+        ("app in (", "unable to parse requirement: found '', expected: ',', ')' or identifier"),
+        ("app in (a", "unable to parse requirement: found '', expected: ',' or ')'"),
+        ("app=-", 'unable to parse requirement: values[0][app]: Invalid value: "-": a valid label'),
+        ("a_/b", 'unable to parse requirement: <nil>: Invalid value: "a_/b": prefix part'),
+        ("app>x", "for 'Gt', 'Lt' operators, the value must be an integer"),
+    ],
+)
+def test_what_is_no_label_selector(refuses: Any, text: str, why: str) -> None:
+    with refuses(400, "BadRequest", why):
         selectors.label_selector(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("app in ()", False),
+        ("other in (,)", False),
+        ("none in (,x)", True),
+        ("app in ( web ,db )", True),
+        (" app = web ", True),
+        ("none=", True),
+        ("!other,app", True),
+    ],
+)
+def test_unusual_label_selectors(text: str, expected: bool) -> None:
+    assert selectors.label_selector(text)(LABELS | {"none": ""}) is expected
+
+
 POD = {
-    "metadata": {"name": "p", "namespace": "n"},
+    "metadata": {"name": "p", "namespace": "n", "uid": "1", "resourceVersion": "1"},
     "spec": {"nodeName": "node", "hostNetwork": True},
     "status": {"phase": "Running"},
 }
@@ -75,17 +108,22 @@ POD = {
     ],
 )
 def test_field_selectors(text: str, expected: bool) -> None:
-    assert selectors.field_selector(R.PODS, text)(POD) is expected
+    stored = storing.revive(storing.encode(POD))
+    assert field_selectors.field_selector(R.PODS, text)(stored) is expected
 
 
 @pytest.mark.parametrize(
     ("resource", "text", "why"),
     [
         (R.PODS, "spec.containers=x", "field label not supported: spec.containers"),
-        (R.CLAIMS, "spec.x=1", 'field label "spec.x" not supported for ResourceClaim'),
+        (
+            R.CLAIMS,
+            "spec.x=1",
+            '"spec.x" is not a known field selector: only "metadata.name", "metadata.namespace"',
+        ),
         (R.PODS, "metadata.name", "can't understand"),
     ],
 )
 def test_what_is_no_field_selector(refuses: Any, resource: Any, text: str, why: str) -> None:
     with refuses(400, "BadRequest", why):
-        selectors.field_selector(resource, text)
+        field_selectors.field_selector(resource, text)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import stateful
 from hypothesis import strategies as st
 
-from harness.apiserver import resources, selectors, statuses, watching
+from harness.apiserver import field_selectors, resources, selectors, statuses, watching
 from harness.apiserver import store as stores
 
 R = resources
@@ -100,7 +100,9 @@ def test_lists_are_selected_and_ordered(store: Any) -> None:
     assert found() == everything
     assert found(namespace="a") == everything[:2]
     assert found(label=selectors.label_selector("place=default")) == everything[2:]
-    assert found(field=selectors.field_selector(R.CONFIGMAPS, "metadata.name=y")) == [("a", "y")]
+    assert found(field=field_selectors.field_selector(R.CONFIGMAPS, "metadata.name=y")) == [
+        ("a", "y")
+    ]
 
 
 def test_what_enters_a_selection_is_added_and_what_leaves_it_is_deleted(store: Any) -> None:
