@@ -173,6 +173,8 @@ DEVICE_CLASSES = _BY_PATH[_DRA, "v1", "deviceclasses"]
 CLAIMS = _BY_PATH[_DRA, "v1", "resourceclaims"]
 CLAIM_TEMPLATES = _BY_PATH[_DRA, "v1", "resourceclaimtemplates"]
 SLICES = _BY_PATH[_DRA, "v1", "resourceslices"]
+PRIORITY_CLASSES = _BY_PATH["scheduling.k8s.io", "v1", "priorityclasses"]
+RUNTIME_CLASSES = _BY_PATH["node.k8s.io", "v1", "runtimeclasses"]
 NEW_EVENTS = _BY_PATH["events.k8s.io", "v1", "events"]
 """The same objects as core events, under their newer name."""
 _STORED_AS = {NEW_EVENTS: EVENTS}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from harness.apiserver import (
+    admitting,
     naming,
     resources,
     statuses,
@@ -136,7 +137,8 @@ class Store:
         """Store a new object and return it."""
         meta = self._identify(resource, namespace, document)
         self._require_namespace(resource, namespace, meta["name"])
-        strategies.prepare_create(resource, document)
+        strategies.prepare_create(resource, document, now=self._now)
+        self._admit(resource, document, None)
         validating.check_create(
             resource, document, namespace_labels=lambda: self._namespace_labels(namespace)
         )
@@ -359,6 +361,31 @@ class Store:
     def _namespace_labels(self, namespace: str) -> dict[str, str]:
         return dict(self._tables[resources.NAMESPACES]["", namespace].labels)
 
+    def _admit(
+        self, resource: resources.ResourceType, document: Document, old: Document | None
+    ) -> None:
+        if resource is not resources.PODS:
+            return
+        admitting.tolerate(document["spec"])
+        if old is not None:
+            admitting.keep_priority(document["spec"], old["spec"])
+            return
+        classes = self._tables[resources.PRIORITY_CLASSES]
+        admitting.prioritise(
+            document,
+            find_class=self._finding(resources.PRIORITY_CLASSES),
+            classes=lambda: [item.document() for item in classes.values()],
+        )
+        find_runtime = self._finding(resources.RUNTIME_CLASSES)
+        admitting.require_runtime_class(document, find_class=find_runtime)
+
+    def _finding(self, resource: resources.ResourceType) -> Callable[[str], Document | None]:
+        def find(name: str) -> Document | None:
+            stored = self._tables[resource].get(("", name))
+            return stored.document() if stored else None
+
+        return find
+
     def _require_same(
         self, resource: resources.ResourceType, old: storing.Stored, document: Document
     ) -> Document:
@@ -441,7 +468,10 @@ class Store:
         dry_run: bool,
     ) -> storing.Stored:
         before = old.document()
-        strategies.prepare_update(resource, document, before, subresource=subresource)
+        strategies.prepare_update(
+            resource, document, before, subresource=subresource, now=self._now
+        )
+        self._admit(resource, document, before)
         validating.check_update(
             resource,
             document,

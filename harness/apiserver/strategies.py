@@ -1,8 +1,9 @@
 """What each kind does to an object on its way into the store: defaults, and which fields which endpoint may write."""
 
+from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver import dropping, resources
+from harness.apiserver import defaulting, dropping, qos, resources, schemas
 
 Document = dict[str, Any]
 _SERVER_SET = (
@@ -12,60 +13,102 @@ _SERVER_SET = (
     "deletionGracePeriodSeconds",
     "generation",
 )
-_STATUS_KEEPS = ("labels", "annotations", "finalizers", "ownerReferences")
+_STATUS_KEEPS: dict[resources.ResourceType, tuple[str, ...]] = {
+    resources.PODS: ("ownerReferences",),
+    resources.NODES: (),
+    resources.NAMESPACES: (),
+}
+"""Metadata that a write of the status cannot change."""
+_STATUS_KEEPS_ELSE = ("labels", "annotations", "finalizers", "ownerReferences")
+_GATED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "lastTransitionTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
 DEFAULT_GRACE_S = 30
 
 
-def prepare_create(resource: resources.ResourceType, document: Document) -> None:
+def prepare_create(
+    resource: resources.ResourceType, document: Document, *, now: Callable[[], str]
+) -> None:
     """Defaults, in place; what only the server may set is cleared (dra.md 4.2)."""
     meta = document["metadata"]
     for key in (*_SERVER_SET, "resourceVersion", "selfLink"):
         meta.pop(key, None)
     if resource.has_status and resource is not resources.NODES:
         document.pop("status", None)
-    default(resource, document)
+    if resource is resources.NAMESPACES:
+        document["spec"] = {"finalizers": ["kubernetes"]}
+    default(resource, document, now=now)
     dropping.drop_disabled(resource, document)
     if resource.tracks_generation:
         meta["generation"] = 1
+    _begin_status(resource, document)
+
+
+def _begin_status(resource: resources.ResourceType, document: Document) -> None:
     if resource is resources.PODS:
-        document["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
+        spec = document["spec"]
+        status = document["status"] = {"phase": "Pending", "qosClass": qos.of(spec)}
+        if spec.get("schedulingGates"):
+            status["conditions"] = [dict(_GATED)]
     elif resource is resources.NAMESPACES:
-        document["spec"] = {"finalizers": ["kubernetes"]}
         document["status"] = {"phase": "Active"}
-        meta.setdefault("labels", {})["kubernetes.io/metadata.name"] = meta["name"]
-    elif resource is resources.CLAIMS:
-        document["status"] = {}
+    elif "status" not in document and (empty := _empty_status(resource)) is not None:
+        document["status"] = empty
+
+
+def _empty_status(resource: resources.ResourceType) -> Document | None:
+    field = schemas.of(resource).fields.get("status")
+    if field is None or not field.always:
+        return None
+    status: Document = field.zero()
+    return status
 
 
 def prepare_update(
-    resource: resources.ResourceType, document: Document, old: Document, *, subresource: str
+    resource: resources.ResourceType,
+    document: Document,
+    old: Document,
+    *,
+    subresource: str,
+    now: Callable[[], str],
 ) -> None:
     """Take over from the old object what this endpoint may not write, in place."""
     meta, before = document["metadata"], old["metadata"]
     for key in _SERVER_SET:
         _take(meta, before, key)
     if subresource == "status":
-        _keep_all_but_status(document, old)
+        _keep_all_but_status(resource, document, old)
         if resource is resources.CLAIMS:
             dropping.drop_stale_reports(document, old)
     elif resource.has_status:
         _take(document, old, "status")
         if resource is resources.NAMESPACES:
             _take(document, old, "spec")
-    default(resource, document)
+    default(resource, document, now=now)
     dropping.drop_disabled(resource, document, old)
     if resource.tracks_generation and document.get("spec") != old.get("spec"):
         meta["generation"] = before.get("generation", 1) + 1
 
 
-def default(resource: resources.ResourceType, document: Document) -> None:
+def default(
+    resource: resources.ResourceType, document: Document, *, now: Callable[[], str]
+) -> None:
     """The kind's default values, in place."""
-    if resource is resources.PODS:
-        _default_pod(document.setdefault("spec", {}))
-    elif resource is resources.CLAIMS:
-        _default_claim_spec(document.setdefault("spec", {}))
-    elif resource is resources.CLAIM_TEMPLATES:
-        _default_claim_spec(document.setdefault("spec", {}).setdefault("spec", {}))
+    defaulting.fill(schemas.of(resource), document)
+    if resource is resources.SLICES:
+        _date_taints(document, now)
+
+
+def _date_taints(document: Document, now: Callable[[], str]) -> None:
+    for device in (document.get("spec") or {}).get("devices") or ():
+        for taint in device.get("taints") or ():
+            if taint.get("timeAdded") is None:
+                taint["timeAdded"] = now()
 
 
 def grace_seconds(document: Document, wanted: int | None) -> int:
@@ -86,38 +129,11 @@ def _take(target: Document, source: Document, key: str) -> None:
         target.pop(key, None)
 
 
-def _keep_all_but_status(document: Document, old: Document) -> None:
+def _keep_all_but_status(
+    resource: resources.ResourceType, document: Document, old: Document
+) -> None:
     for key in set(document) | set(old):
         if key not in ("status", "metadata"):
             _take(document, old, key)
-    for key in _STATUS_KEEPS:
+    for key in _STATUS_KEEPS.get(resource, _STATUS_KEEPS_ELSE):
         _take(document["metadata"], old["metadata"], key)
-
-
-def _default_pod(spec: Document) -> None:
-    spec.setdefault("restartPolicy", "Always")
-    spec.setdefault("dnsPolicy", "ClusterFirst")
-    spec.setdefault("schedulerName", "default-scheduler")
-    spec.setdefault("terminationGracePeriodSeconds", DEFAULT_GRACE_S)
-    spec.setdefault("securityContext", {})
-    spec.setdefault("enableServiceLinks", True)
-    for container in spec.get("containers") or []:
-        if isinstance(container, dict):
-            container.setdefault("resources", {})
-            container.setdefault("imagePullPolicy", "IfNotPresent")
-            container.setdefault("terminationMessagePath", "/dev/termination-log")
-            container.setdefault("terminationMessagePolicy", "File")
-
-
-def _default_claim_spec(spec: Document) -> None:
-    for request in (spec.get("devices") or {}).get("requests") or []:
-        if exactly := request.get("exactly"):
-            _default_request(exactly)
-        for subrequest in request.get("firstAvailable") or []:
-            _default_request(subrequest)
-
-
-def _default_request(request: Document) -> None:
-    mode = request.setdefault("allocationMode", "ExactCount")
-    if mode == "ExactCount" and "count" not in request:
-        request["count"] = 1

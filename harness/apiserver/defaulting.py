@@ -1,0 +1,76 @@
+"""Fields that nobody set get their defaults: compiled for each type from `defaults`, once.
+
+Only the parts of an object whose types have defaults somewhere are walked, so a pod costs a few microseconds and a ConfigMap nothing.
+Objects must fit their types (`decoding`), or be made by somebody who knows them.
+"""
+
+import copy
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from harness.apiserver import defaults, schemas
+
+Document = dict[str, Any]
+Filler = Callable[[Any], None]
+_PREFIX = "io.k8s.api."
+
+
+def fill(kind: schemas.Type, document: Document) -> None:
+    """Set the defaults of an object, in place."""
+    if (filler := _filler(kind)) is not None:
+        filler(document)
+
+
+@functools.cache
+def _filler(kind: schemas.Type) -> Filler | None:
+    """The function that sets the defaults of a value, None for types without any."""
+    if not _has_defaults(kind, ()):
+        return None
+    if kind.item is not None:
+        return _each(kind, _filler(kind.item))
+    return _object_filler(kind)
+
+
+def _has_defaults(kind: schemas.Type, above: tuple[schemas.Type, ...]) -> bool:
+    if kind in above:
+        return False
+    name = kind.name.removeprefix(_PREFIX)
+    if name in defaults.CONSTANTS or name in defaults.RULES:
+        return True
+    below = [field.type for field in kind.fields.values()] + ([kind.item] if kind.item else [])
+    return any(_has_defaults(child, (*above, kind)) for child in below)
+
+
+def _each(kind: schemas.Type, fill_item: Filler | None) -> Filler:
+    def fill_each(value: Any) -> None:
+        for item in value.values() if kind.kind == "map" else value:
+            fill_item(item)  # type: ignore[misc]  # it has some, or the list had none
+
+    return fill_each
+
+
+def _object_filler(kind: schemas.Type) -> Filler:
+    name = kind.name.removeprefix(_PREFIX)
+    constants = defaults.CONSTANTS.get(name, {})
+    rule = defaults.RULES.get(name)
+    parts = [
+        (field.name, filler, field.zero if field.always else None)
+        for field in kind.fields.values()
+        if (filler := _filler(field.type)) is not None
+    ]
+
+    def fill_object(value: Any) -> None:
+        for name, filler, zero in parts:
+            child = value.get(name)
+            if child is None and zero is not None:
+                child = value[name] = zero()
+            if child is not None:
+                filler(child)
+        for name, constant in constants.items():
+            if value.get(name) is None or value[name] == "":
+                value[name] = copy.copy(constant) if isinstance(constant, dict | list) else constant
+        if rule is not None:
+            rule(value)
+
+    return fill_object

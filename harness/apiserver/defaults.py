@@ -1,0 +1,240 @@
+"""What fields of the API's types mean when nobody sets them, as data and small functions.
+
+`CONSTANTS` are values of single fields. `RULES` look at the whole object; they are applied after the constants of the parts within it, and
+before those around it. Names are of definitions without `io.k8s.api.`; types of other versions are not defaulted.
+"""
+
+import base64
+import re
+from collections.abc import Callable
+from typing import Any
+
+Document = dict[str, Any]
+Rule = Callable[[Document], None]
+MODE = 0o644
+_TAG = re.compile(r".*:([\w][\w.-]{0,127})")
+
+CONSTANTS: dict[str, Document] = {
+    "apps.v1.DaemonSetSpec": {"revisionHistoryLimit": 10},
+    "apps.v1.DaemonSetUpdateStrategy": {"type": "RollingUpdate"},
+    "apps.v1.DeploymentSpec": {
+        "replicas": 1,
+        "revisionHistoryLimit": 10,
+        "progressDeadlineSeconds": 600,
+    },
+    "apps.v1.DeploymentStrategy": {"type": "RollingUpdate"},
+    "apps.v1.ReplicaSetSpec": {"replicas": 1},
+    "apps.v1.RollingUpdateDaemonSet": {"maxUnavailable": 1, "maxSurge": 0},
+    "apps.v1.RollingUpdateDeployment": {"maxUnavailable": "25%", "maxSurge": "25%"},
+    "apps.v1.RollingUpdateStatefulSetStrategy": {"partition": 0},
+    "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy": {
+        "whenDeleted": "Retain",
+        "whenScaled": "Retain",
+    },
+    "apps.v1.StatefulSetSpec": {
+        "podManagementPolicy": "OrderedReady",
+        "replicas": 1,
+        "revisionHistoryLimit": 10,
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+    },
+    "apps.v1.StatefulSetUpdateStrategy": {"type": "RollingUpdate"},
+    "autoscaling.v2.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
+    "batch.v1.CronJobSpec": {
+        "concurrencyPolicy": "Allow",
+        "suspend": False,
+        "successfulJobsHistoryLimit": 3,
+        "failedJobsHistoryLimit": 1,
+    },
+    "batch.v1.JobSpec": {
+        "backoffLimit": 6,
+        "completionMode": "NonIndexed",
+        "suspend": False,
+        "podReplacementPolicy": "TerminatingOrFailed",
+    },
+    "core.v1.ConfigMapVolumeSource": {"defaultMode": MODE},
+    "core.v1.Container": {
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+    },
+    "core.v1.ContainerPort": {"protocol": "TCP"},
+    "core.v1.DownwardAPIVolumeSource": {"defaultMode": MODE},
+    "core.v1.EndpointPort": {"protocol": "TCP"},
+    "core.v1.EphemeralContainer": {
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+    },
+    "core.v1.GRPCAction": {"service": ""},
+    "core.v1.HTTPGetAction": {"path": "/", "scheme": "HTTP"},
+    "core.v1.HostPathVolumeSource": {"type": ""},
+    "core.v1.ISCSIVolumeSource": {"iscsiInterface": "default"},
+    "core.v1.ObjectFieldSelector": {"apiVersion": "v1"},
+    "core.v1.PersistentVolumeClaimSpec": {"volumeMode": "Filesystem"},
+    "core.v1.PersistentVolumeClaimStatus": {"phase": "Pending"},
+    "core.v1.PersistentVolumeSpec": {
+        "persistentVolumeReclaimPolicy": "Retain",
+        "volumeMode": "Filesystem",
+    },
+    "core.v1.PersistentVolumeStatus": {"phase": "Pending"},
+    "core.v1.PodSpec": {
+        "dnsPolicy": "ClusterFirst",
+        "restartPolicy": "Always",
+        "schedulerName": "default-scheduler",
+        "securityContext": {},
+        "terminationGracePeriodSeconds": 30,
+    },
+    "core.v1.Probe": {
+        "timeoutSeconds": 1,
+        "periodSeconds": 10,
+        "successThreshold": 1,
+        "failureThreshold": 3,
+    },
+    "core.v1.ProjectedVolumeSource": {"defaultMode": MODE},
+    "core.v1.RBDVolumeSource": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "core.v1.ReplicationControllerSpec": {"replicas": 1},
+    "core.v1.Secret": {"type": "Opaque"},
+    "core.v1.SecretVolumeSource": {"defaultMode": MODE},
+    "core.v1.ServiceAccountTokenProjection": {"expirationSeconds": 3600},
+    "core.v1.ServicePort": {"protocol": "TCP"},
+    "core.v1.ServiceSpec": {"sessionAffinity": "None", "type": "ClusterIP"},
+    "discovery.v1.EndpointPort": {"name": "", "protocol": "TCP"},
+    "networking.v1.NetworkPolicyPort": {"protocol": "TCP"},
+    "rbac.v1.RoleRef": {"apiGroup": "rbac.authorization.k8s.io"},
+    "resource.v1.DeviceSubRequest": {"allocationMode": "ExactCount"},
+    "resource.v1.DeviceToleration": {"operator": "Equal"},
+    "resource.v1.ExactDeviceRequest": {"allocationMode": "ExactCount"},
+    "scheduling.v1.PriorityClass": {"preemptionPolicy": "PreemptLowerPriority"},
+    "storage.v1.CSIDriverSpec": {
+        "attachRequired": True,
+        "fsGroupPolicy": "ReadWriteOnceWithFSType",
+        "podInfoOnMount": False,
+        "requiresRepublish": False,
+        "seLinuxMount": False,
+        "storageCapacity": False,
+        "volumeLifecycleModes": ["Persistent"],
+    },
+    "storage.v1.StorageClass": {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
+}
+
+
+def _rolling_update(**values: Any) -> Rule:
+    def rule(strategy: Document) -> None:
+        if strategy["type"] == "RollingUpdate":
+            strategy.setdefault("rollingUpdate", dict(values))
+
+    return rule
+
+
+def pull_policy(image: str) -> str:
+    """Always for the tag `latest`, said or not; an image named by its digest does not change."""
+    if not image:
+        return "IfNotPresent"
+    name = image.rpartition("/")[2]
+    found = _TAG.fullmatch(name.partition("@")[0])
+    tag = found[1] if found else ""
+    is_latest = tag == "latest" or (not tag and "@" not in name)
+    return "Always" if is_latest else "IfNotPresent"
+
+
+def _pull_image(container: Document) -> None:
+    if not container.get("imagePullPolicy"):
+        container["imagePullPolicy"] = pull_policy(container.get("image", ""))
+
+
+def _pull_volume(source: Document) -> None:
+    if not source.get("pullPolicy"):
+        source["pullPolicy"] = pull_policy(source.get("reference", ""))
+
+
+def _empty_volume(volume: Document) -> None:
+    if len(volume) == 1 and "name" in volume:
+        volume["emptyDir"] = {}
+
+
+def _pod(pod: Document) -> None:
+    spec = pod["spec"]
+    spec.setdefault("enableServiceLinks", True)
+    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    for container in containers:
+        if limits := (container.get("resources") or {}).get("limits"):
+            container["resources"]["requests"] = {
+                **limits,
+                **(container["resources"].get("requests") or {}),
+            }
+        if spec.get("hostNetwork"):
+            for port in container.get("ports") or ():
+                port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
+
+
+def _pod_spec(spec: Document) -> None:
+    """The old and the new name of the same field."""
+    name = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if name:
+        spec["serviceAccountName"] = spec["serviceAccount"] = name
+
+
+def _node_status(status: Document) -> None:
+    if status.get("capacity") and "allocatable" not in status:
+        status["allocatable"] = dict(status["capacity"])
+
+
+def _namespace(namespace: Document) -> None:
+    meta = namespace["metadata"]
+    if name := meta.get("name"):
+        meta.setdefault("labels", {})["kubernetes.io/metadata.name"] = name
+
+
+def _secret(secret: Document) -> None:
+    """`stringData` is for writers only."""
+    for key, text in (secret.pop("stringData", None) or {}).items():
+        secret.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
+
+
+def _job_spec(spec: Document) -> None:
+    if "completions" not in spec and "parallelism" not in spec:
+        spec["completions"] = 1
+    spec.setdefault("parallelism", 1)
+
+
+def _service_spec(spec: Document) -> None:
+    for port in spec.get("ports") or ():
+        if port.get("targetPort") in (None, 0, ""):
+            port["targetPort"] = port.get("port", 0)
+    if spec["type"] != "ExternalName":
+        spec.setdefault("internalTrafficPolicy", "Cluster")
+
+
+def _network_policy_spec(spec: Document) -> None:
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", *(["Egress"] if spec.get("egress") else [])]
+
+
+def _subject(subject: Document) -> None:
+    if subject.get("kind") in ("User", "Group"):
+        subject.setdefault("apiGroup", "rbac.authorization.k8s.io")
+
+
+def _device_count(request: Document) -> None:
+    if request["allocationMode"] == "ExactCount" and not request.get("count"):
+        request["count"] = 1
+
+
+RULES: dict[str, Rule] = {
+    "apps.v1.DaemonSetUpdateStrategy": _rolling_update(maxUnavailable=1, maxSurge=0),
+    "apps.v1.DeploymentStrategy": _rolling_update(maxUnavailable="25%", maxSurge="25%"),
+    "apps.v1.StatefulSetUpdateStrategy": _rolling_update(partition=0),
+    "batch.v1.JobSpec": _job_spec,
+    "core.v1.Container": _pull_image,
+    "core.v1.EphemeralContainer": _pull_image,
+    "core.v1.ImageVolumeSource": _pull_volume,
+    "core.v1.Namespace": _namespace,
+    "core.v1.NodeStatus": _node_status,
+    "core.v1.Pod": _pod,
+    "core.v1.PodSpec": _pod_spec,
+    "core.v1.Secret": _secret,
+    "core.v1.ServiceSpec": _service_spec,
+    "core.v1.Volume": _empty_volume,
+    "networking.v1.NetworkPolicySpec": _network_policy_spec,
+    "rbac.v1.Subject": _subject,
+    "resource.v1.DeviceSubRequest": _device_count,
+    "resource.v1.ExactDeviceRequest": _device_count,
+}
