@@ -4,8 +4,8 @@ Runs with a verdict of any kind are passed tests: a violation is a finding, not 
 fails. The result travels to the controlling process as a property of the test.
 """
 
+import contextlib
 import pathlib
-import tempfile
 import time
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ import pytest
 from harness import errors
 from harness.campaign import planning, results
 from harness.checks import judging, verdicts
-from harness.cluster import contracts, providers
+from harness.cluster import contracts, keeping
 from harness.history import directories
 from harness.run import planning as run_planning
 from harness.run import runs
@@ -100,7 +100,8 @@ class RunItem(pytest.Item):
             until_found=self._run.is_control,
         )
         directory = runs.new_directory(plan, pathlib.Path(self._plan.reports))
-        cluster = _cluster_of(self.config, profile, first_run=plan.run_id)
+        name = f"flake-hunt-{plan.run_id}-{_worker(self.config)}"
+        cluster = _cluster_of(self.config, profile, name=name, folder=self.path.parent)
         return directory, runs.run(loaded, plan, directory, cluster=cluster)
 
     def _result(self, started: float, **fields: object) -> results.RunResult:
@@ -118,21 +119,21 @@ class RunItem(pytest.Item):
 
 # --------------------------------------------------------------------------- the worker's cluster
 
-_CLUSTER = pytest.StashKey[providers.Cluster]()
-_FOLDER = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
+_CLUSTER = pytest.StashKey[contracts.Cluster]()
+_HOLDING = pytest.StashKey[contextlib.ExitStack]()
 
 
 def _cluster_of(
-    config: pytest.Config, profile: profiles.Profile, *, first_run: str
-) -> providers.Cluster:
-    """The cluster of this worker; a new one, which carries the run's id, when it has none, or it has died."""
+    config: pytest.Config, profile: profiles.Profile, *, name: str, folder: pathlib.Path
+) -> contracts.Cluster:
+    """The cluster of this worker; a new one, with this name, when it has none, or it has died. Its files stay with the campaign."""
     cluster = config.stash.get(_CLUSTER, None)
     if cluster is None or not cluster.is_alive():
-        folder = config.stash[_FOLDER] = tempfile.TemporaryDirectory(prefix="flake-hunt-")
-        request = contracts.Request(
-            name=f"flake-hunt-{first_run}-{_worker(config)}", directory=pathlib.Path(folder.name)
-        )
-        cluster = config.stash[_CLUSTER] = providers.up(profile, request)
+        pytest_unconfigure(config)
+        holding = contextlib.ExitStack()
+        request = contracts.Request(name=name, directory=folder / "clusters" / name)
+        cluster = holding.enter_context(keeping.held(profile, request))
+        config.stash[_CLUSTER], config.stash[_HOLDING] = cluster, holding
     return cluster
 
 
@@ -143,7 +144,7 @@ def _worker(config: pytest.Config) -> str:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Take the cluster down."""
-    cluster = config.stash.get(_CLUSTER, None)
-    if cluster is not None:
-        cluster.down()
-        config.stash[_FOLDER].cleanup()
+    holding = config.stash.get(_HOLDING, None)
+    if holding is not None:
+        del config.stash[_HOLDING], config.stash[_CLUSTER]
+        holding.close()

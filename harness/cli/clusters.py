@@ -1,8 +1,14 @@
-"""`flake-hunt cluster up|list|down|prune|kubeconfig`: clusters that stay."""
+"""`flake-hunt cluster up|list|down|prune|kubeconfig|logs`: clusters that stay, and what runs have left."""
 
-from typing import Annotated
+import pathlib
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from harness.cli import choosing
+
+if TYPE_CHECKING:
+    from harness.cluster import registry
 
 Name = Annotated[str, typer.Argument(help="The cluster's name.")]
 
@@ -19,17 +25,33 @@ def up(
     name: Annotated[str, typer.Option(help="The cluster's name.")] = "flake-hunt",
     nodes: Annotated[int, typer.Option(min=1, max=5000, help="Fake nodes worker-0 …")] = 8,
     devices_per_node: Annotated[int, typer.Option(min=1, max=1280, help="In each pool.")] = 100,
-    port: Annotated[int, typer.Option(help="For plain HTTP; 0 takes a free one.")] = 0,
-    tls_port: Annotated[int, typer.Option(help="For kubectl; 0 takes a free one.")] = 0,
+    chosen: choosing.Cluster = "embedded",
+    cluster_set: choosing.ClusterSet = None,
+    binaries: choosing.Binaries = None,
+    context: choosing.Context = None,
+    i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
+    port: Annotated[int, typer.Option(help="embedded: for plain HTTP; 0 takes a free one.")] = 0,
+    tls_port: Annotated[int, typer.Option(help="embedded: for kubectl; 0 takes a free one.")] = 0,
 ) -> None:
-    """Start an embedded cluster with worker-N device pools and fake kubelets."""
-    from harness.cluster import registry
+    """Start a cluster with worker-N device pools and fake kubelets."""
+    from harness.cluster import keeping
     from harness.scenario import specs
 
+    ports = {"port": port, "tls_port": tls_port}
+    profile = choosing.profile(
+        chosen,
+        overrides=[
+            *(cluster_set or ()),
+            *(f"{key}={value}" for key, value in ports.items() if value),
+        ],
+        binaries=binaries,
+        context=context,
+        i_know_this_cluster=i_know_this_cluster,
+    )
     spec = specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
-    item = registry.up(name, spec, port=port, tls_port=tls_port)
+    entry = keeping.up(name, profile, spec)
     print(f"Cluster {name!r} is up: {nodes} nodes with {devices_per_node} devices each.\n")
-    print(f"    export KUBECONFIG={item.kubeconfig}")
+    print(f"    export KUBECONFIG={entry.kubeconfig}")
     print("    kubectl get nodes,resourceslices")
     print("    flake-hunt scheduler & flake-hunt claim-controller &\n")
     print(f"Take it down with: flake-hunt cluster down {name}")
@@ -37,35 +59,67 @@ def up(
 
 @cluster.command("list")
 def list_clusters() -> None:
-    """Show the clusters that are there."""
+    """Show the clusters that are there, those of runs too."""
     from harness import clocks
     from harness.cluster import registry
 
-    items = registry.known()
-    if not items:
+    entries = registry.known()
+    if not entries:
         print("No clusters. Start one with: flake-hunt cluster up")
-    for item in items:
-        state = "up" if item.is_alive else "dead (prune it)"
-        since = clocks.wall_text(item.entry.created_wall_ns)
-        print(f"{item.entry.name}\t{item.entry.provider}\t{state}\t{since}\t{item.kubeconfig}")
+    for entry in entries:
+        since = clocks.wall_text(entry.created_wall_ns)
+        print(f"{entry.name}\t{entry.provider}\t{_state(entry)}\t{since}\t{entry.kubeconfig}")
+
+
+def _state(entry: "registry.Entry") -> str:
+    from harness import errors
+    from harness.cluster import reaping
+
+    if entry.is_held:
+        return f"{'starting' if entry.stays else 'a run'} (pid {entry.owner.pid})"
+    try:
+        return "up" if reaping.is_alive(entry) else "dead (prune it)"
+    except errors.HarnessError as error:
+        return f"unknown ({error})"
 
 
 @cluster.command()
 def down(name: Name = "flake-hunt") -> None:
     """Stop a cluster and remove everything that it left."""
-    from harness.cluster import registry
+    from harness import errors
+    from harness.cluster import reaping, registry
 
-    registry.down(registry.find(name))
+    entry = registry.find(name)
+    if entry.is_held:
+        raise errors.UsageError(
+            f"expected a cluster that stays, but {name!r} is held by process {entry.owner.pid}: end that one"
+        )
+    reaping.remove(entry)
     print(f"Cluster {name!r} is gone.")
 
 
 @cluster.command()
-def prune() -> None:
-    """Remove what is left of clusters that died."""
-    from harness.cluster import registry
+def prune(
+    older_than: Annotated[
+        float,
+        typer.Option(
+            metavar="HOURS",
+            min=0,
+            help="Also containers that no registry here knows (another user's, another folder's), when they are this old.",
+        ),
+    ] = 2.0,
+) -> None:
+    """Remove what is left of clusters that died and of runs that were killed."""
+    from harness import errors
+    from harness.cluster import reaping
 
-    removed = registry.prune()
-    print(f"Removed: {', '.join(removed)}" if removed else "Nothing to remove.")
+    pruned = reaping.prune(older_than_s=older_than * 3600)
+    for item in pruned.removed:
+        print(f"Removed {item}")
+    if pruned.failed:
+        raise errors.ClusterError("could not remove everything:\n  " + "\n  ".join(pruned.failed))
+    if not pruned.removed:
+        print("Nothing to remove.")
 
 
 @cluster.command()
@@ -74,3 +128,18 @@ def kubeconfig(name: Name = "flake-hunt") -> None:
     from harness.cluster import registry
 
     print(registry.find(name).kubeconfig)
+
+
+@cluster.command()
+def logs(
+    name: Name = "flake-hunt",
+    to: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="The folder to write to (default: logs of the cluster in this one)."),
+    ] = None,
+) -> None:
+    """Bring the logs of a cluster together in one folder."""
+    from harness.cluster import collecting, registry
+
+    for path in collecting.collect(registry.find(name), to or pathlib.Path(f"{name}-logs")):
+        print(path)

@@ -39,6 +39,8 @@ class Request:
     """For kubeconfigs, logs and data; it exists, and is the cluster's alone."""
     stays: bool = False
     """Whether it outlives the process that starts it (`flake-hunt cluster up`)."""
+    runs: Sequence[str] = ()
+    """The ids of the runs that have made something on it; for `reap`."""
 
 
 class Cluster(Protocol):
@@ -86,3 +88,12 @@ class Provider(Protocol):
 
     def up(self, request: Request) -> Cluster:
         """A cluster that answers; when it cannot be had, nothing is left of it."""
+
+    def is_there(self, request: Request) -> bool:
+        """Whether what it consists of besides its processes is there; asked of a cluster that stays."""
+
+    def collect_logs(self, request: Request, into: pathlib.Path) -> None:
+        """Bring the logs that do not lie in the request's folder; of a cluster that stays."""
+
+    def reap(self, request: Request) -> None:
+        """Remove what is left of a cluster whose owner died, besides its processes, which are gone: with nothing to go by but the request."""

@@ -9,12 +9,14 @@ import datetime
 import io
 import pathlib
 import shutil
+import socket
 import tarfile
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import docker
 import docker.errors
+import docker.utils
 import requests.exceptions
 
 from harness import errors
@@ -24,6 +26,7 @@ NETWORK = "kind"
 NAME_PREFIX = "fh-"
 API_VERSION_MIN = (1, 41)
 """Docker 20.10: kind passes --cgroupns=private, which no older engine understands."""
+DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 TIMEOUT_S = 30
 LOAD_TIMEOUT_S = 600
 _UNREACHABLE = (
@@ -169,10 +172,29 @@ class Engine:
 def connect(*, timeout_s: float = TIMEOUT_S) -> Engine:
     """The engine that the docker command talks to (DOCKER_HOST, or the current context)."""
     try:
+        _knock(timeout_s)
         client = docker.from_env(timeout=int(timeout_s))
     except _UNREACHABLE as error:
         raise errors.ClusterError(_not_reachable(error)) from error
     return Engine(client)
+
+
+def address() -> str:
+    """Where the docker command finds its engine: DOCKER_HOST, or the current context, or the usual socket."""
+    chosen = docker.utils.kwargs_from_env() or docker.ContextAPI.kwargs_from_context()
+    return str(chosen.get("base_url") or DEFAULT_ADDRESS)
+
+
+def _knock(timeout_s: float) -> None:
+    """OSError when nobody listens on the socket: the SDK would leave it open, and say it in many more words."""
+    where = address()
+    if where.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(timeout_s)
+            try:
+                probe.connect(where.removeprefix("unix://"))
+            except OSError as error:
+                raise OSError(f"{where}: {error.strerror}") from error
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from harness.scenario import profiles
 
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
+KUBECONFIG, PLAIN_KUBECONFIG = "kubeconfig", "kubeconfig-plain"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,26 @@ class Provider:
 
     def up(self, request: contracts.Request) -> EmbeddedCluster:
         """Start the server and wait until it answers."""
-        return start(request.name, request.directory, with_parent=not request.stays)
+        return start(
+            request.name,
+            request.directory,
+            with_parent=not request.stays,
+            port=self._profile.port,
+            tls_port=self._profile.tls_port,
+        )
+
+    def is_there(self, request: contracts.Request) -> bool:
+        """It is a process and nothing else."""
+        del request
+        return True
+
+    def collect_logs(self, request: contracts.Request, into: pathlib.Path) -> None:
+        """Its log lies in the cluster's folder from the beginning."""
+
+    def reap(self, request: contracts.Request) -> None:
+        """The kubeconfigs, which hold a token."""
+        for name in (KUBECONFIG, PLAIN_KUBECONFIG):
+            (request.directory / name).unlink(missing_ok=True)
 
 
 def up(name: str, directory: pathlib.Path) -> EmbeddedCluster:
@@ -76,7 +96,7 @@ def start(
     tls_port: int = 0,
 ) -> EmbeddedCluster:
     """Start the server; one that is not `with_parent` outlives the process that starts it."""
-    plain, user = directory / "kubeconfig-plain", directory / "kubeconfig"
+    plain, user = directory / PLAIN_KUBECONFIG, directory / KUBECONFIG
     ready = directory / "apiserver.ready"
     ready.unlink(missing_ok=True)
     argv = processes.command(

@@ -15,11 +15,12 @@ import msgspec
 
 from harness import errors
 from harness.client import apis, kubeconfigs, transports
-from harness.cluster import contracts
+from harness.cluster import contracts, pools
 from harness.scenario import profiles
 
 MARK = "flake-hunt/test-cluster"
 """The annotation of the `default` namespace; its value must be "true"."""
+KUBECONFIG = "kubeconfig"
 _MARKED = "true"
 _VERSION_MIN = "1.34"
 _UNAUTHORIZED = 401
@@ -81,18 +82,45 @@ class Provider:
 
     def check(self) -> None:
         """That the context is there, the server answers and lets us in, and the cluster is meant for tests."""
-        with tempfile.TemporaryDirectory(prefix="flake-hunt-") as folder:
+        with tempfile.TemporaryDirectory(prefix=f"flake-hunt-{os.getpid()}-") as folder:
             self._enter(pathlib.Path(folder) / "kubeconfig")
 
     def up(self, request: contracts.Request) -> ExistingCluster:
         """The cluster, with a kubeconfig of its own."""
-        path = request.directory / "kubeconfig"
+        path = request.directory / KUBECONFIG
         try:
             version = self._enter(path)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
         return ExistingCluster(name=request.name, kubeconfig=path, versions={"kubernetes": version})
+
+    def is_there(self, request: contracts.Request) -> bool:
+        """Whether we still know the way in."""
+        return (request.directory / KUBECONFIG).is_file()
+
+    def collect_logs(self, request: contracts.Request, into: pathlib.Path) -> None:
+        """Its logs are not ours to read."""
+
+    def reap(self, request: contracts.Request) -> None:
+        """What the runs have made, by their labels; the copied kubeconfig is the way in, and goes last."""
+        path = request.directory / KUBECONFIG
+        if not path.is_file():
+            return  # it is copied before anything is made
+        transport = transports.connect(path)
+        try:
+            api = apis.Api(transport)
+            for run_id in request.runs:
+                world = pools.find(api, run_id, on=self.capabilities)
+                if world is not None:
+                    pools.remove(api, world)
+        except (apis.ApiError, transports.TransportError) as error:
+            raise errors.ClusterError(
+                f"{request.name}: expected to remove what is left on the cluster of {path} ({error})"
+            ) from error
+        finally:
+            transport.close()
+        path.unlink()
 
     def _enter(self, path: pathlib.Path) -> str:
         """Write the kubeconfig and return the server's version; one clear error for whatever is in the way."""

@@ -19,6 +19,7 @@ from harness.scenario import profiles
 
 NAME_PREFIX = docker_engines.NAME_PREFIX
 NODE_SUFFIX = "-control-plane"
+KUBECONFIG = "kubeconfig"
 NAME_MAX = 50
 """kind appends the suffix, and a host's name has 64 characters."""
 SETTLE_S = 2.0
@@ -43,7 +44,7 @@ class KindCluster:
     @property
     def kubeconfig(self) -> pathlib.Path:
         """Its own: ~/.kube/config is never touched."""
-        return self.directory / "kubeconfig"
+        return self.directory / KUBECONFIG
 
     @property
     def user_kubeconfig(self) -> pathlib.Path:
@@ -62,9 +63,8 @@ class KindCluster:
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """The audit log; and, when the run is failing or the node has died, everything that the node has to say."""
-        with docker_engines.connected() as engine:
-            if self.audited:
-                engine.save_folder(self.node, kind_configs.AUDIT_FOLDER, into / "audit")
+        if self.audited:
+            save_audit_log(self.name, into)
         if sys.exception() is not None or not self.is_alive():
             self.export_logs(into)
 
@@ -124,6 +124,26 @@ class Provider:
                 )
         return cluster
 
+    def is_there(self, request: contracts.Request) -> bool:
+        """Whether its node runs."""
+        with docker_engines.connected() as engine:
+            nodes = engine.nodes(cluster_name(request.name))
+        return any(node.running for node in nodes)
+
+    def reap(self, request: contracts.Request) -> None:
+        """Containers, volumes and the kubeconfig; also what an engine still makes for a command that has died."""
+        with docker_engines.connected() as engine:
+            remove(engine, cluster_name(request.name), settle_s=SETTLE_S)
+        forget_kubeconfig(request.directory / KUBECONFIG)
+
+    def collect_logs(self, request: contracts.Request, into: pathlib.Path) -> None:
+        """The audit log, and everything that the node has to say."""
+        name = cluster_name(request.name)
+        if self._profile.audit_log:
+            save_audit_log(name, into)
+        command = kind_commands.find(at_least=self._profile.kind_min)
+        kind_commands.export_logs(command, name, into / "kind-logs", log=_log(request.directory))
+
     def _cluster(
         self,
         request: contracts.Request,
@@ -159,13 +179,19 @@ class Provider:
 
 
 def cluster_name(name: str) -> str:
-    """With our prefix; UsageError for a name that kind would take and a host could not bear."""
-    prefixed = name if name.startswith(NAME_PREFIX) else NAME_PREFIX + name
+    """With our prefix, `fh-<run>-<worker>`; UsageError for a name that kind would take and a host could not bear."""
+    prefixed = NAME_PREFIX + name.removeprefix("flake-hunt-").removeprefix(NAME_PREFIX)
     if len(prefixed) > NAME_MAX:
         raise errors.UsageError(
             f"expected a kind cluster's name of at most {NAME_MAX} characters, got {prefixed!r}"
         )
     return prefixed
+
+
+def save_audit_log(name: str, into: pathlib.Path) -> None:
+    """Write the audit log of a cluster to `audit/`; in the node it is root's."""
+    with docker_engines.connected() as engine:
+        engine.save_folder(name + NODE_SUFFIX, kind_configs.AUDIT_FOLDER, into / "audit")
 
 
 def require_usable(engine: docker_engines.Description) -> None:

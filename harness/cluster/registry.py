@@ -1,29 +1,28 @@
-"""Clusters that outlive the command that started them: `flake-hunt cluster up|list|down|prune`.
+"""What was made on this machine: an entry for each cluster, written before anything is made of it and removed after everything is gone.
 
-Each has a folder in the user's state directory with its kubeconfig and the identities of its processes. A process is known by pid and
-start time, so a reused pid is never killed.
+So whatever happens in between, also `kill -9`, the next `flake-hunt cluster prune` knows what to look for. A process is known by pid and start
+time, so a reused pid is never killed; every process that is started by the owner of an entry carries the owner's mark in its environment.
 """
 
 import contextlib
-import dataclasses
 import os
 import pathlib
 import re
-import shutil
-import signal
+import threading
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import msgspec
 import psutil
 
-from harness import clocks, errors, processes
-from harness.client import apis, transports
-from harness.cluster import embedded, pools
-from harness.scenario import specs
+from harness import clocks, errors
+from harness.cluster import contracts, state_folders
+from harness.scenario import profiles
 
-STOP_TIMEOUT_S = 10.0
+MARK = "FLAKE_HUNT_OWNER"
+"""In the environment of every process that an owner has started, and of what these start."""
+SUFFIX = ".json"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?")
-_RUN_ID = "cluster"
-_NAMESPACE = "flake-hunt"
 
 
 class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,149 +41,167 @@ class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
         except psutil.NoSuchProcess:
             return None
 
+    @property
+    def mark(self) -> str:
+        """What those that it starts carry."""
+        return f"{self.pid}@{self.started!r}"
+
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One cluster of the registry."""
+    """One cluster."""
 
     name: str
     provider: str
-    processes: list[ProcessIdentity]
+    profile: dict[str, Any]
+    """As a plain document: what is left can be removed without the object that had made it."""
+    directory: str
+    """The cluster's own folder, with its kubeconfigs."""
+    owner: ProcessIdentity
+    """Who makes it, and holds it unless it stays."""
+    stays: bool
+    """It outlives its owner once it is up (`flake-hunt cluster up`)."""
+    state: Literal["starting", "up"] = "starting"
+    processes: list[ProcessIdentity] = []
+    """Of a cluster that stays, in the order in which they are to be stopped."""
+    runs: list[str] = []
+    """The ids of the runs that have made something on it."""
     created_wall_ns: int
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Known:
-    """A cluster of the registry as it is now."""
-
-    entry: Entry
-    directory: pathlib.Path
+    @property
+    def path(self) -> pathlib.Path:
+        """The cluster's folder."""
+        return pathlib.Path(self.directory)
 
     @property
     def kubeconfig(self) -> pathlib.Path:
         """For kubectl."""
-        return self.directory / "kubeconfig"
+        return self.path / "kubeconfig"
 
     @property
-    def is_alive(self) -> bool:
-        """Whether all of its processes run."""
-        return all(identity.find() is not None for identity in self.entry.processes)
+    def is_held(self) -> bool:
+        """Whether its owner works on it, so that nobody else may touch it."""
+        return self.owner.find() is not None and not (self.stays and self.state == "up")
+
+    def restored(self) -> profiles.Profile:
+        """Its profile."""
+        return profiles.restore(self.profile)
+
+    def request(self) -> contracts.Request:
+        """What had been asked for."""
+        return contracts.Request(
+            name=self.name, directory=self.path, stays=self.stays, runs=self.runs
+        )
 
 
 def folder() -> pathlib.Path:
-    """Where the clusters' folders are."""
-    state = os.environ.get("XDG_STATE_HOME") or pathlib.Path.home() / ".local" / "state"
-    return pathlib.Path(state) / "flake-hunt" / "clusters"
+    """Where the entries are, and the folders of the clusters that stay."""
+    made = state_folders.folder() / "clusters"
+    made.mkdir(mode=0o700, exist_ok=True)
+    return made
 
 
-def known() -> list[Known]:
+def known() -> list[Entry]:
     """All clusters, by name."""
-    found = []
-    for path in sorted(folder().glob("*/cluster.json")):
-        try:
-            entry = msgspec.json.decode(path.read_bytes(), type=Entry)
-        except (OSError, msgspec.DecodeError) as error:
-            raise errors.ClusterError(
-                f"{path}: expected a cluster's entry ({error}); remove the folder"
-            ) from error
-        found.append(Known(entry, path.parent))
-    return found
+    entries = []
+    for path in sorted(folder().glob(f"*{SUFFIX}")):
+        with contextlib.suppress(FileNotFoundError):  # somebody has just removed it
+            entries.append(_read(path))
+    return entries
 
 
-def find(name: str) -> Known:
+def find(name: str) -> Entry:
     """The cluster of this name; UsageError when there is none."""
-    for item in known():
-        if item.entry.name == name:
-            return item
-    names = ", ".join(item.entry.name for item in known()) or "none"
+    entries = known()
+    for entry in entries:
+        if entry.name == name:
+            return entry
+    names = ", ".join(entry.name for entry in entries) or "none"
     raise errors.UsageError(f"expected a cluster's name, got {name!r}. Clusters: {names}")
 
 
-def up(name: str, spec: specs.PoolsSpec, *, port: int = 0, tls_port: int = 0) -> Known:
-    """Start an embedded cluster with its device pools and kubelets, and leave it running."""
-    if not _NAME.fullmatch(name):  # it becomes a folder, which is removed with everything in it
+def begin(profile: profiles.Profile, request: contracts.Request) -> Entry:
+    """Write down that this process is about to make a cluster; UsageError when the name is taken."""
+    check_name(request.name)
+    owner = identity(os.getpid(), "flake-hunt")
+    os.environ[MARK] = owner.mark
+    entry = Entry(
+        name=request.name,
+        provider=profile.provider,
+        profile=profile.model_dump(mode="json"),
+        directory=str(request.directory.resolve()),
+        owner=owner,
+        stays=request.stays,
+        created_wall_ns=clocks.wall_ns(),
+    )
+    temporary = _written(entry)
+    try:
+        os.link(temporary, _path(entry.name))  # fails when it is there: two cannot both succeed
+    except FileExistsError:
+        raise errors.UsageError(
+            f"there is a cluster {entry.name!r} already: take another --name, or remove it with "
+            f"`flake-hunt cluster down {entry.name}`"
+        ) from None
+    finally:
+        temporary.unlink()
+    return entry
+
+
+def is_up(entry: Entry, running: Sequence[ProcessIdentity]) -> Entry:
+    """Write down that it is up, and which processes it consists of."""
+    changed = msgspec.structs.replace(entry, state="up", processes=list(running))
+    _written(changed).replace(_path(entry.name))
+    return changed
+
+
+def note_run(directory: pathlib.Path, run_id: str) -> None:
+    """Write down that a run is about to make something on the cluster of this folder, if it is one of the registry."""
+    for entry in known():
+        if entry.path == directory.resolve():
+            changed = msgspec.structs.replace(entry, runs=[*entry.runs, run_id])
+            _written(changed).replace(_path(entry.name))
+
+
+def forget(entry: Entry) -> None:
+    """Nothing is left of it."""
+    _path(entry.name).unlink(missing_ok=True)
+
+
+def forget_interrupted_writes() -> None:
+    """Remove what a process left that died while it wrote an entry."""
+    for path in folder().glob(".*.new"):
+        pid = path.name.split(".")[-2]
+        if not (pid.isdigit() and psutil.pid_exists(int(pid))):
+            path.unlink(missing_ok=True)
+
+
+def identity(pid: int, name: str) -> ProcessIdentity:
+    """Who this process is."""
+    return ProcessIdentity(name=name, pid=pid, started=psutil.Process(pid).create_time())
+
+
+def check_name(name: str) -> None:
+    """UsageError for a name that is not one of a folder: the folder is removed with everything in it."""
+    if not _NAME.fullmatch(name):
         raise errors.UsageError(
             f"expected a cluster's name of lower-case letters, digits and dashes, got {name!r}"
         )
-    directory = folder() / name
-    if (directory / "cluster.json").exists():
-        raise errors.UsageError(
-            f"there is a cluster {name!r} already: take another --name, or remove it with "
-            f"`flake-hunt cluster down {name}`"
-        )
-    directory.mkdir(parents=True, mode=0o700, exist_ok=True)
-    started: list[processes.Process] = []
+
+
+def _path(name: str) -> pathlib.Path:
+    return folder() / f"{name}{SUFFIX}"
+
+
+def _read(path: pathlib.Path) -> Entry:
     try:
-        return _up(name, directory, spec, started, port=port, tls_port=tls_port)
-    except BaseException:
-        for process in started:
-            process.kill()
-        shutil.rmtree(directory, ignore_errors=True)
-        raise
+        return msgspec.json.decode(path.read_bytes(), type=Entry)
+    except msgspec.DecodeError as error:
+        raise errors.ClusterError(
+            f"{path}: expected a cluster's entry ({error}); remove the file"
+        ) from error
 
 
-def _up(
-    name: str,
-    directory: pathlib.Path,
-    spec: specs.PoolsSpec,
-    started: list[processes.Process],
-    *,
-    port: int,
-    tls_port: int,
-) -> Known:
-    cluster = embedded.start(name, directory, with_parent=False, port=port, tls_port=tls_port)
-    started.append(cluster.process)
-    api = apis.Api(transports.connect(cluster.kubeconfig))
-    pools.publish(api, spec, namespace=_NAMESPACE, run_id=_RUN_ID)
-    kubelet = processes.start_ready(
-        "kubelet",
-        processes.command("kubelet", "--kubeconfig", str(cluster.kubeconfig)),
-        log=directory / "kubelet.log",
-        ready=directory / "kubelet.ready",
-        timeout_s=embedded.READY_TIMEOUT_S,
-        with_parent=False,
-    )
-    started.append(kubelet)
-    entry = Entry(
-        name=name,
-        provider="embedded",
-        processes=[_identity(process) for process in reversed(started)],
-        created_wall_ns=clocks.wall_ns(),
-    )
-    (directory / "cluster.json").write_bytes(msgspec.json.encode(entry))
-    return Known(entry, directory)
-
-
-def down(item: Known) -> None:
-    """Stop the cluster's processes and remove its folder."""
-    for identity in item.entry.processes:
-        _stop(identity)
-    shutil.rmtree(item.directory)
-
-
-def prune() -> list[str]:
-    """Remove every cluster that has lost a process; the names of those removed."""
-    dead = [item for item in known() if not item.is_alive]
-    for item in dead:
-        down(item)
-    return [item.entry.name for item in dead]
-
-
-def _identity(process: processes.Process) -> ProcessIdentity:
-    started = psutil.Process(process.pid).create_time()
-    return ProcessIdentity(name=process.name, pid=process.pid, started=started)
-
-
-def _stop(identity: ProcessIdentity) -> None:
-    process = identity.find()
-    if process is None:
-        return
-    with contextlib.suppress(psutil.NoSuchProcess):
-        process.send_signal(signal.SIGTERM)
-        try:  # a zombie has ended: when it is reaped is up to an init that may take its time
-            clocks.wait_until(
-                lambda: identity.find() is None,
-                timeout_s=STOP_TIMEOUT_S,
-                why=f"{identity.name} to end",
-            )
-        except errors.WaitTimeoutError:
-            process.kill()
+def _written(entry: Entry) -> pathlib.Path:
+    """The entry in a file beside its place: it is put there in one step."""
+    temporary = folder() / f".{entry.name}.{threading.get_ident()}.{os.getpid()}.new"
+    temporary.write_bytes(msgspec.json.encode(entry))
+    return temporary

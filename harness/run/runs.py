@@ -13,7 +13,7 @@ import msgspec
 from harness import errors, processes
 from harness.checks import judging
 from harness.client import apis, transports
-from harness.cluster import contracts, pools, providers
+from harness.cluster import contracts, keeping, pools, providers, registry
 from harness.history import directories, plans
 from harness.report import rendering
 from harness.run import goals, planning, progressing, supervising
@@ -33,7 +33,7 @@ def run(
     plan: plans.Plan,
     directory: directories.RunDirectory,
     *,
-    cluster: providers.Cluster | None = None,
+    cluster: contracts.Cluster | None = None,
     progress: progressing.Progress | None = None,
 ) -> judging.Judgement:
     """Make the run on this cluster (None: on one of its own), judge it and render its report.
@@ -55,20 +55,16 @@ def run(
 
 @contextlib.contextmanager
 def _cluster(
-    plan: plans.Plan, directory: directories.RunDirectory, given: providers.Cluster | None
-) -> Iterator[providers.Cluster]:
+    plan: plans.Plan, directory: directories.RunDirectory, given: contracts.Cluster | None
+) -> Iterator[contracts.Cluster]:
     if given is not None:
         yield given
         return
     request = contracts.Request(
         name=f"flake-hunt-{plan.run_id}", directory=directory.logs / "cluster"
     )
-    own = providers.up(profiles.restore(plan.cluster_profile), request)
-    try:
+    with keeping.held(profiles.restore(plan.cluster_profile), request) as own:
         yield own
-    finally:
-        own.collect_logs(directory.logs / "cluster")
-        own.down()
 
 
 class _Run:
@@ -78,7 +74,7 @@ class _Run:
         self,
         plan: plans.Plan,
         directory: directories.RunDirectory,
-        cluster: providers.Cluster,
+        cluster: contracts.Cluster,
         progress: progressing.Progress,
     ) -> None:
         self._scenario, self._plan, self._directory = planning.scenario_of(plan), plan, directory
@@ -93,6 +89,7 @@ class _Run:
 
     def make(self) -> None:
         """Everything between an empty world and none."""
+        registry.note_run(self._kubeconfig.parent, self._plan.run_id)
         world = pools.publish(
             self._api,
             self._scenario.pools,

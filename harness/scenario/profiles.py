@@ -31,6 +31,10 @@ class EmbeddedProfile(ProfileSpec):
     """Flake Hunt's own API server as a process on loopback; needs nothing but pip."""
 
     provider: Literal["embedded"]
+    port: Annotated[int, pydantic.Field(ge=0, le=65535)] = 0
+    """For plain HTTP on loopback; 0 takes a free one."""
+    tls_port: Annotated[int, pydantic.Field(ge=0, le=65535)] = 0
+    """For TLS on loopback; 0 takes a free one."""
 
 
 class LocalProfile(ProfileSpec):

@@ -1,0 +1,175 @@
+"""Removing what nobody holds any more: clusters of dead owners, their processes, containers, volumes and kubeconfigs."""
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+import shutil
+import signal
+import tempfile
+from collections.abc import Collection, Iterator
+
+import psutil
+
+from harness import clocks, errors
+from harness.cluster import providers, registry
+
+STOP_TIMEOUT_S = 10.0
+FOREIGN_AGE_S = 2 * 3600
+"""Containers with our prefix that this user's registry does not know may be somebody else's: only old ones are removed."""
+TEMPORARY_PREFIX = "flake-hunt-"
+
+
+def is_alive(entry: registry.Entry) -> bool:
+    """Whether it is of use to somebody: held, or up with everything that it consists of."""
+    if entry.is_held:
+        return True
+    if not entry.stays or entry.state != "up":
+        return False
+    if any(process.find() is None for process in entry.processes):
+        return False
+    return providers.of(entry.restored()).is_there(entry.request())
+
+
+def remove(entry: registry.Entry) -> None:
+    """Stop its processes, remove everything else that it consists of, and forget it."""
+    for process in entry.processes:
+        _stop(process)
+    _kill_unlisted(entry)
+    provider = providers.of(entry.restored())
+    provider.reap(entry.request())
+    if entry.stays:
+        shutil.rmtree(entry.path, ignore_errors=True)
+    registry.forget(entry)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was removed, and what could not be, in words."""
+
+    removed: list[str]
+    failed: list[str]
+
+
+def prune(*, older_than_s: float = FOREIGN_AGE_S) -> Pruned:
+    """Remove everything that has lost its owner or a part of itself; one failure does not keep the rest."""
+    removed: list[str] = []
+    failed: list[str] = []
+    for entry in registry.known():
+        with _noting(failed):
+            if not is_alive(entry):
+                remove(entry)
+                removed.append(f"cluster {entry.name}")
+    registry.forget_interrupted_writes()
+    removed += [f"process {pid}" for pid in _kill_strays()]
+    removed += [f"folder {path}" for path in _remove_folders()]
+    removed += _remove_foreign_containers(older_than_s)
+    return Pruned(removed, failed)
+
+
+@contextlib.contextmanager
+def _noting(failed: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except errors.HarnessError as error:
+        failed.append(str(error))
+
+
+def kill_marked(mark: str, *, keep: Collection[int]) -> list[int]:
+    """Kill every process with this owner's mark; the pids."""
+    found = [pid for pid, carried in _marked() if carried == mark and pid not in keep]
+    for pid in found:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    clocks.wait_until(
+        lambda: not any(_runs(pid) for pid in found),
+        timeout_s=STOP_TIMEOUT_S,
+        why=f"the processes {found} to end",
+    )
+    return found
+
+
+def _kill_unlisted(entry: registry.Entry) -> None:
+    """What its owner had started for it and could not write down any more."""
+    others = [other for other in registry.known() if other.name != entry.name]
+    if any(other.is_held and other.owner == entry.owner for other in others):
+        return  # nobody can tell whose they are; the owner lives and looks after them
+    keep = {process.pid for other in others for process in other.processes}
+    kill_marked(entry.owner.mark, keep=keep)
+
+
+def _kill_strays() -> list[int]:
+    """What the dead have started: processes that are of no cluster that stays."""
+    keep = {process.pid for entry in registry.known() for process in entry.processes}
+    marks = {mark for pid, mark in _marked() if pid not in keep and not _owner_lives(mark)}
+    return [pid for mark in sorted(marks) for pid in kill_marked(mark, keep=keep)]
+
+
+def _marked() -> Iterator[tuple[int, str]]:
+    """pid and mark of every process of this user that carries one, but not of this one."""
+    for process in psutil.process_iter():
+        if process.pid == os.getpid():
+            continue
+        with contextlib.suppress(psutil.Error, OSError):
+            mark = process.environ().get(registry.MARK)
+            if mark and process.status() != psutil.STATUS_ZOMBIE:
+                yield process.pid, mark
+
+
+def _owner_lives(mark: str) -> bool:
+    pid, _, started = mark.partition("@")
+    try:
+        owner = registry.ProcessIdentity(name="owner", pid=int(pid), started=float(started))
+    except ValueError:
+        return True  # no mark of ours
+    return owner.find() is not None
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _stop(process: registry.ProcessIdentity) -> None:
+    found = process.find()
+    if found is None:
+        return
+    with contextlib.suppress(psutil.NoSuchProcess):
+        found.send_signal(signal.SIGTERM)
+        try:  # a zombie has ended: when it is reaped is up to an init that may take its time
+            clocks.wait_until(
+                lambda: process.find() is None,
+                timeout_s=STOP_TIMEOUT_S,
+                why=f"{process.name} to end",
+            )
+        except errors.WaitTimeoutError:
+            found.kill()
+
+
+def _remove_folders() -> list[pathlib.Path]:
+    """Temporary folders whose maker is dead: `flake-hunt-<pid>-…`."""
+    removed = []
+    for path in pathlib.Path(tempfile.gettempdir()).glob(f"{TEMPORARY_PREFIX}*-*"):
+        pid = path.name.removeprefix(TEMPORARY_PREFIX).partition("-")[0]
+        mine = pid.isdigit() and path.stat().st_uid == os.getuid()
+        if mine and not psutil.pid_exists(int(pid)):
+            shutil.rmtree(path, ignore_errors=True)
+            removed.append(path)
+    return removed
+
+
+def _remove_foreign_containers(older_than_s: float) -> list[str]:
+    """Containers of clusters that are in nobody's registry here; none where there is no engine."""
+    from harness.cluster import docker_engines, kind  # 0.3 s, which no run is to pay
+
+    held = {kind.cluster_name(entry.name) for entry in registry.known() if entry.provider == "kind"}
+    removed = []
+    with contextlib.suppress(errors.ClusterError), docker_engines.connected(timeout_s=5) as engine:
+        now_s = clocks.wall_ns() / 1e9
+        for node in engine.nodes():
+            if node.cluster not in held and now_s - node.created.timestamp() >= older_than_s:
+                kind.remove(engine, node.cluster)
+                removed.append(f"container {node.name}")
+    return removed

@@ -1,0 +1,189 @@
+"""Clusters that stay, clusters for a while, and what prune does and must not do."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+
+import msgspec
+import psutil
+import pytest
+
+from harness import clocks, errors
+from harness.client import apis, transports
+from harness.cluster import collecting, contracts, keeping, reaping, registry
+from harness.scenario import profiles, specs
+
+SPEC = specs.PoolsSpec(nodes=2, devices_per_node=3)
+EMBEDDED = profiles.load("embedded")
+TIMEOUT_S = 30
+# The processes are to outlive whoever started them, which is what a short-lived test calls a leak.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:subprocess:ResourceWarning", "ignore:unclosed <socket:ResourceWarning"
+)
+
+
+@pytest.fixture(autouse=True)
+def own_places(
+    state_home: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    monkeypatch.setenv(registry.MARK, "")  # taken back at the end
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    yield
+    for entry in registry.known():
+        reaping.remove(entry)
+
+
+def up(name: str) -> registry.Entry:
+    return keeping.up(name, EMBEDDED, SPEC)
+
+
+def running(entry: registry.Entry) -> list[psutil.Process]:
+    found = [identity.find() for identity in entry.processes]
+    return [process for process in found if process is not None]
+
+
+def test_a_cluster_comes_stays_and_goes() -> None:
+    entry = up("one")
+    assert entry.path == registry.folder() / "one"
+    assert entry.path.stat().st_mode & 0o777 == 0o700
+    assert reaping.is_alive(registry.find("one"))
+    assert [identity.name for identity in entry.processes] == ["kubelet", "embedded"]
+    api = apis.Api(transports.connect(entry.kubeconfig))
+    assert len(api.list(apis.NODES).items) == 2
+    assert len(api.list(apis.SLICES).items) == 2
+    api.transport.close()
+    with pytest.raises(errors.UsageError, match="there is a cluster 'one' already"):
+        up("one")
+    assert reaping.is_alive(entry), "the refusal has hurt the cluster that is there"
+    before = running(entry)
+    reaping.remove(entry)
+    assert registry.known() == []
+    assert not entry.path.exists()
+    psutil.wait_procs(before, timeout=TIMEOUT_S)
+    assert running(entry) == []
+
+
+def test_its_logs(tmp_path: pathlib.Path) -> None:
+    entry = up("one")
+    files = collecting.collect(entry, tmp_path / "logs")
+    assert {path.name for path in files} == {"apiserver.log", "kubelet.log"}
+
+
+def test_prune_removes_what_has_lost_a_process_and_nothing_else() -> None:
+    healthy, ill = up("healthy"), up("ill")
+    victim, *rest = running(ill)
+    victim.send_signal(signal.SIGKILL)
+    clocks.wait_until(
+        lambda: not reaping.is_alive(ill), timeout_s=TIMEOUT_S, why="the death to be seen"
+    )
+    assert reaping.prune().removed == ["cluster ill"]
+    psutil.wait_procs(rest, timeout=TIMEOUT_S)
+    assert running(ill) == []
+    assert not ill.path.exists()
+    assert [entry.name for entry in registry.known()] == ["healthy"]
+    assert reaping.prune().removed == []
+    assert reaping.is_alive(healthy)
+
+
+def test_a_cluster_that_cannot_start_leaves_nothing() -> None:
+    children = psutil.Process().children()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        profile = profiles.load("embedded", overrides=[f"port={taken.getsockname()[1]}"])
+        with pytest.raises(errors.ProcessError):
+            keeping.up("one", profile, SPEC)
+    assert registry.known() == []
+    assert list(registry.folder().iterdir()) == []
+    assert set(psutil.Process().children()) <= set(children)
+
+
+def test_a_cluster_for_a_while_is_in_the_registry_and_safe_from_prune(
+    tmp_path: pathlib.Path,
+) -> None:
+    request = contracts.Request(name="run", directory=tmp_path / "run")
+    with keeping.held(EMBEDDED, request) as cluster:
+        assert registry.find("run").is_held
+        assert reaping.prune().removed == []
+        assert cluster.is_alive()
+    assert not cluster.is_alive()
+    assert registry.known() == []
+
+
+@contextlib.contextmanager
+def orphan(mark: str) -> Iterator[psutil.Process]:
+    """A process with this mark."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import signal; signal.pause()"],
+        env={**os.environ, registry.MARK: mark},
+    )
+    try:
+        yield psutil.Process(child.pid)
+    finally:
+        child.kill()
+        child.wait()
+
+
+def dead() -> registry.ProcessIdentity:
+    """Somebody who has died."""
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    identity = registry.identity(child.pid, "dead")
+    child.communicate()
+    return identity
+
+
+def owned(change: Callable[[registry.Entry], registry.Entry]) -> registry.Entry:
+    """An entry that this process makes and then is somebody else's."""
+    directory = registry.folder().parent / "run"
+    directory.mkdir()
+    entry = change(registry.begin(EMBEDDED, contracts.Request(name="run", directory=directory)))
+    registry._written(entry).replace(registry._path(entry.name))
+    return entry
+
+
+def test_prune_removes_what_a_killed_run_has_left() -> None:
+    owner = dead()
+    entry = owned(lambda made: msgspec.structs.replace(made, owner=owner))
+    entry.kubeconfig.write_text("token")
+    (entry.path / "apiserver.log").touch()
+    with orphan(owner.mark) as child, orphan(registry.identity(os.getpid(), "me").mark) as mine:
+        assert reaping.prune().removed == ["cluster run"]
+        assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+        assert mine.status() != psutil.STATUS_ZOMBIE
+    assert not entry.kubeconfig.exists()
+    assert (entry.path / "apiserver.log").exists(), "a log is evidence"
+    assert registry.known() == []
+
+
+def test_prune_kills_what_a_dead_owner_without_an_entry_has_left() -> None:
+    owner = dead()
+    with orphan(owner.mark) as child:
+        assert reaping.prune().removed == [f"process {child.pid}"]
+        assert child.status() == psutil.STATUS_ZOMBIE
+        assert reaping.prune().removed == []
+
+
+def test_prune_spares_the_processes_of_clusters_that_stay() -> None:
+    """Their owner, the command that started them, is dead as a rule."""
+    entry = up("one")
+    with orphan(dead().mark) as child:
+        carried = msgspec.structs.replace(entry, processes=[registry.identity(child.pid, "it")])
+        registry._written(carried).replace(registry._path("one"))
+        assert reaping.prune().removed == []
+        assert child.status() != psutil.STATUS_ZOMBIE
+        registry._written(entry).replace(registry._path("one"))
+
+
+def test_prune_removes_temporary_folders_of_the_dead(tmp_path: pathlib.Path) -> None:
+    gone = dead().pid
+    (tmp_path / f"flake-hunt-{gone}-abc").mkdir()
+    (tmp_path / f"flake-hunt-{os.getpid()}-abc").mkdir()
+    (tmp_path / "flake-hunt-notes").mkdir()
+    assert reaping.prune().removed == [f"folder {tmp_path}/flake-hunt-{gone}-abc"]
+    assert (tmp_path / f"flake-hunt-{os.getpid()}-abc").exists()
+    assert (tmp_path / "flake-hunt-notes").exists()
