@@ -6,7 +6,7 @@ import sys
 import typer
 
 from harness import errors
-from harness.cli import clusters, exploring, hunting, parts, running
+from harness.cli import clusters, exploring, hunting, parts, replaying, running
 
 INTERRUPTED = 130
 USAGE = 2
@@ -26,6 +26,7 @@ app = typer.Typer(
 hunting.add_to(app)
 running.add_to(app)
 exploring.add_to(app)
+replaying.add_to(app)
 clusters.add_to(app)
 parts.add_to(app)
 

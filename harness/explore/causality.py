@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from harness import seeds
-from harness.explore import exploring, hunting, runtimes, strategies, tokens, worlds
+from harness.explore import exploring, hunting, strategies, tokens
 
 STAY = 0.7
 
@@ -24,30 +24,15 @@ class Point:
     """Share of the futures that fail too."""
 
 
-class _Branch:
-    """Decides as the run did, and then at random."""
-
-    def __init__(self, prefix: Sequence[int], future: runtimes.Strategy) -> None:
-        self._replay, self._left, self._future = strategies.Replay(prefix), len(prefix), future
-
-    def choose(self, options: int, *, preempts: bool, tasks: Sequence[int] = ()) -> int:
-        """First the past, then the future."""
-        if self._left:
-            self._left -= 1
-            return self._replay.choose(options, preempts=preempts)
-        return self._future.choose(options, preempts=preempts, tasks=tasks)
-
-
 def curve(token: tokens.Token, *, futures: int, seed: int) -> Iterator[Point]:
     """A point for each choice of the run, in order; each costs `futures` runs."""
-    spec = worlds.SPECS[token.scenario]
-    whole = hunting.replay(token.scenario, token.defects, token.decisions).decisions
+    spec, whole = token.spec, hunting.replay(token).decisions
     random = seeds.Seeds(seed)
     for choice in range(len(whole) + 1):
         failing = 0
         for number in range(futures):
             stream = random.stream("future", choice, number)
-            strategy = _Branch(whole[:choice], strategies.RandomWalk(stream, stay=STAY))
+            strategy = strategies.Branch(whole[:choice], strategies.RandomWalk(stream, stay=STAY))
             run = exploring.explore_once(spec, strategy, defects=token.defects)
             failing += run.finding is not None
         yield Point(choice, failing / futures)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from harness import concurrency
 from harness.apiserver import watching
-from harness.explore import runtimes, strategies, worlds
+from harness.explore import runtimes, specs, strategies, worlds
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,7 +25,13 @@ class Run:
     """The violation, deadlock or livelock in words; None when all was well."""
     decisions: list[int]
     options: list[int]
-    preempts: list[bool]
+    """Of each decision."""
+    free: list[int]
+    """So many of the options cost no preemption."""
+    state: int
+    """A hash of what happened, the same for runs that differ only in the order of what does not concern each other."""
+    was_given_up: bool
+    """Whether the strategy had enough before the end."""
     moments: list[Moment]
     """Empty unless asked for."""
     names: dict[str, str]
@@ -35,7 +41,7 @@ class Run:
 
 
 def explore_once(
-    spec: worlds.Spec,
+    spec: specs.Spec,
     strategy: runtimes.Strategy,
     *,
     defects: Sequence[str] = (),
@@ -49,7 +55,11 @@ def explore_once(
     def on_step(task: str, name: str, fields: concurrency.StepFields) -> None:
         moments.append(Moment(task, name, dict(fields)))
 
-    runtime = runtimes.ControlledRuntime(tape, record=on_step if record else None)
+    runtime = runtimes.ControlledRuntime(
+        tape, private_locks=spec.private_locks, record=on_step if record else None
+    )
+    finding: str | None = None
+    was_given_up, names = False, {}
     with concurrency.install(runtime):
         world = worlds.World(spec, runtime, chosen_defects=defects)
         try:
@@ -60,13 +70,18 @@ def explore_once(
             commits[:] = [(0, commit) for _, commit in commits]
             finding = _run(world, runtime)
             names = world.names() if record else {}
+        except runtimes.Enough:
+            was_given_up = True
         finally:
+            state = runtime.state()
             runtime.kill_all()
     return Run(
         finding=finding,
         decisions=tape.decisions,
         options=tape.options,
-        preempts=tape.preempts,
+        free=tape.free,
+        state=state,
+        was_given_up=was_given_up,
         moments=moments,
         names=names,
         commits=commits,

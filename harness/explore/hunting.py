@@ -9,8 +9,8 @@ import random
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
-from harness import seeds
-from harness.explore import exploring, runtimes, searching, shrinking, strategies, tokens, worlds
+from harness import errors, seeds
+from harness.explore import exploring, runtimes, searching, specs, strategies, tokens
 
 CHUNK = 50
 DISTINCT_MAX = 1_000_000
@@ -39,14 +39,32 @@ class Hunt:
     """None: until time_s is over."""
     time_s: float | None
     jobs: int = 1
-    deviations_max: int = 3
+    preemptions_max: int = 2
     """Of the exhaustive search."""
     until_found: bool = True
+    sizes: tuple[tuple[str, int], ...] = ()
+    """Numbers of the scenario that are other than its name says."""
 
     @property
-    def spec(self) -> worlds.Spec:
-        """The world."""
-        return worlds.SPECS[self.scenario]
+    def spec(self) -> specs.Spec:
+        """The world; ScenarioError when there is no such one."""
+        return specs.sized(self.scenario, dict(self.sizes))
+
+    def require_possible(self) -> None:
+        """HarnessError when there is no such scenario, size or strategy."""
+        _ = self.spec
+        if self.strategy not in (*STRATEGIES, EXHAUSTIVE):
+            known = ", ".join((*STRATEGIES, EXHAUSTIVE))
+            raise errors.UsageError(f"expected a strategy, got {self.strategy!r}. Known: {known}")
+
+    def token(self, decisions: Sequence[int]) -> tokens.Token:
+        """One of its runs."""
+        return tokens.Token(
+            scenario=self.scenario,
+            defects=self.defects,
+            decisions=tuple(decisions),
+            sizes=self.sizes,
+        )
 
 
 @dataclasses.dataclass(slots=True)
@@ -54,25 +72,39 @@ class Progress:
     """What has been explored so far."""
 
     schedules: int = 0
+    given_up: int = 0
+    """Of them: came to a state in which another one had been."""
     distinct: set[int] = dataclasses.field(default_factory=set)
+    """Interleavings up to the order of steps that do not concern each other."""
     findings: list[tuple[str, list[int]]] = dataclasses.field(default_factory=list)
     """The violation and the decisions that lead to it."""
     finding_count: int = 0
     is_complete: bool = False
     """Whether every run within the bound was made."""
 
-    def add(self, decisions: Sequence[int], finding: str | None) -> None:
+    def add(self, outcome: "Outcome") -> None:
         """One more run."""
         self.schedules += 1
-        if len(self.distinct) < DISTINCT_MAX:
-            self.distinct.add(hash(tuple(decisions)))
-        if finding is not None:
+        if outcome.was_given_up:
+            self.given_up += 1
+        elif len(self.distinct) < DISTINCT_MAX:
+            self.distinct.add(outcome.state)
+        if outcome.finding is not None:
             self.finding_count += 1
             if len(self.findings) < FINDINGS_KEPT:
-                self.findings.append((finding, list(decisions)))
+                self.findings.append((outcome.finding, outcome.decisions))
 
 
-Outcome = tuple[list[int], str | None]
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to, as far as it travels between processes."""
+
+    decisions: list[int]
+    finding: str | None
+    state: int
+    was_given_up: bool
+
+
 Outcomes = Generator[list[Outcome], None, None]
 
 
@@ -81,8 +113,8 @@ def explore(hunt: Hunt) -> Iterator[Progress]:
     progress, started = Progress(), time.monotonic()
     with contextlib.closing(_outcomes(hunt)) as outcomes:
         for batch in outcomes:
-            for decisions, finding in batch:
-                progress.add(decisions, finding)
+            for outcome in batch:
+                progress.add(outcome)
             yield progress
             if _is_over(hunt, progress, started):
                 return
@@ -103,9 +135,11 @@ def _outcomes(hunt: Hunt) -> Outcomes:
 
 
 def _exhaust(hunt: Hunt) -> Outcomes:
-    runs = searching.runs(hunt.spec, deviations_max=hunt.deviations_max, defects=hunt.defects)
-    for run in runs:
-        yield [(run.decisions, run.finding)]
+    def make(strategy: runtimes.Strategy) -> exploring.Run:
+        return exploring.explore_once(hunt.spec, strategy, defects=hunt.defects)
+
+    for run in searching.runs(make, preemptions_max=hunt.preemptions_max):
+        yield [_outcome(run)]
 
 
 def _sample(hunt: Hunt) -> Outcomes:
@@ -135,25 +169,14 @@ def _chunk(hunt: Hunt, first: int) -> Iterator[Outcome]:
     for number in range(first, first + CHUNK):
         stream = seeds.Seeds(hunt.seed).stream("explore", number)
         run = exploring.explore_once(hunt.spec, make(stream), defects=hunt.defects)
-        yield run.decisions, run.finding
+        yield _outcome(run)
 
 
-def smallest(hunt: Hunt, decisions: Sequence[int]) -> tokens.Token:
-    """The shrunk run as a token."""
-    kept = replay(hunt.scenario, hunt.defects, decisions).finding
-    kind = (kept or "").partition(" ")[0]
-
-    def fails(candidate: Sequence[int]) -> bool:
-        found = replay(hunt.scenario, hunt.defects, candidate).finding
-        return found is not None and found.startswith(kind)
-
-    small = shrinking.shrink(decisions, fails)
-    return tokens.Token(scenario=hunt.scenario, defects=hunt.defects, decisions=tuple(small))
+def _outcome(run: exploring.Run) -> Outcome:
+    return Outcome(run.decisions, run.finding, run.state, run.was_given_up)
 
 
-def replay(
-    scenario: str, defects: Sequence[str], decisions: Sequence[int], *, record: bool = False
-) -> exploring.Run:
+def replay(token: tokens.Token, *, record: bool = False) -> exploring.Run:
     """Make a run again."""
-    strategy = strategies.Replay(decisions)
-    return exploring.explore_once(worlds.SPECS[scenario], strategy, defects=defects, record=record)
+    strategy = strategies.Replay(token.decisions)
+    return exploring.explore_once(token.spec, strategy, defects=token.defects, record=record)

@@ -7,27 +7,26 @@ _TEMPLATE = '''"""{finding}
 {story}
 """
 
-from harness.explore import hunting, tokens
+{imports}from harness.explore import hunting, tokens
 
 TOKEN = "{token}"
 
 
 def test_no_device_is_given_to_two_claims() -> None:
-    token = tokens.parse(TOKEN)
-    run = hunting.replay(token.scenario, token.defects, token.decisions)
-    assert run.finding is None
+    assert hunting.replay(tokens.parse(TOKEN)).finding is None
 
 
 def test_without_the_defects_it_is_not() -> None:
-    token = tokens.parse(TOKEN)
-    assert hunting.replay(token.scenario, (), token.decisions).finding is None
+    token = dataclasses.replace(tokens.parse(TOKEN), defects=())
+    assert hunting.replay(token).finding is None
 '''
 
 
 def pytest_file(token: tokens.Token, finding: str, story: list[str]) -> str:
     """Fails as long as the run has a finding; its second test passes when the switched-on defects are what is wrong."""
     lines = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(story, start=1))
-    text = _TEMPLATE.format(finding=finding.capitalize(), story=lines, token=token)
+    imports = "import dataclasses\n\n" if token.defects else ""
+    text = _TEMPLATE.format(finding=finding.capitalize(), story=lines, token=token, imports=imports)
     if token.defects:
         return text
     return text.partition("\n\ndef test_without_the_defects")[0] + "\n"

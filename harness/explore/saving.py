@@ -12,7 +12,7 @@ import msgspec
 
 from harness import clocks
 from harness.apiserver import watching
-from harness.explore import exploring, tokens, worlds
+from harness.explore import exploring, tokens
 from harness.history import directories, plans, records
 
 RESOURCES = ["resourceclaims", "pods", "resourceslices"]
@@ -47,7 +47,7 @@ def _plan(token: tokens.Token, run_id: str) -> plans.Plan:
         expected_operations=[],
         expected_steps=["scheduler"],
         resources=RESOURCES,
-        settings={"token": str(token), "world": repr(worlds.SPECS[token.scenario])},
+        settings={"token": str(token), "world": repr(token.spec)},
         versions={},
     )
 

@@ -1,13 +1,14 @@
 """The API server inside the process: the real store and the real request handling, with every request and every event a choice point."""
 
 import collections
+import contextlib
 from collections.abc import Callable, Iterator
 
 from harness import concurrency
 from harness.apiserver import handling, requesting, statuses, storing, watching
 from harness.apiserver import store as stores
-from harness.client import transports
-from harness.explore import runtimes
+from harness.client import apis, transports
+from harness.explore import locking, runtimes
 
 NOW = "2026-01-01T00:00:00Z"
 
@@ -22,8 +23,10 @@ class LocalServer:
         *,
         losses_max: int = 0,
         breaks_max: int = 0,
+        conflicts_max: int = 0,
     ) -> None:
-        """When the strategy says so, so many answers of writes are lost after their commit, and so many watches break.
+        """When the strategy says so, so many answers of writes are lost after their commit, so many watches break, and so many
+        objects are touched by another client just before they are replaced.
 
         A watch that breaks is resumed, or finds its history compacted: then it is told 410, and lists again.
         """
@@ -31,24 +34,59 @@ class LocalServer:
         self._handler = handling.Handler(store, now=lambda: NOW)
         self._watches: dict[object, list[LocalWatch]] = collections.defaultdict(list)
         self._losses_left, self._breaks_left = losses_max, breaks_max
+        self._conflicts_left = conflicts_max
+        self._objects = locking.Shared(runtime.first_past())
+        self._faults = locking.Shared(runtime.first_past())
         store.listen(self._on_commit)
 
     def send(self, request: transports.Request) -> transports.Response:
-        """Sent, committed, answered: between any two of these others may run."""
-        self._runtime.point()
+        """Sent, committed, answered: others may run between the first two, and after the last at whatever the task does next."""
+        # What a write wakes is not known before it is done.
+        self._runtime.point(*((self._objects,) if request.method == "GET" else ()))
+        if request.method == "PUT" and self._conflicts_left and self._decide(2):
+            self._conflicts_left -= 1
+            self._touch_object(request)
         with self._runtime.atomically():
+            self._note(request)
             answer = self._answer(request)
             while self._store.collect_garbage_step():
                 pass
-        if request.method != "GET" and self._losses_left and self._runtime.decide(2):
+        if request.method != "GET" and self._losses_left and self._decide(2):
             self._losses_left -= 1
             concurrency.step("api.answer.lost", method=request.method, path=request.path)
             raise transports.TransportError(f"{request.path}: the answer was lost", sent=True)
-        self._runtime.point()
         return transports.Response(answer.status, answer.body)
+
+    def _touch_object(self, request: transports.Request) -> None:
+        """Another client writes something of its own into the object, as a kubelet or a user with kubectl may at any time."""
+        target = requesting.parse_target(request.path.partition("?")[0])
+        if target is None:
+            return
+        concurrency.step("api.object.touched", path=request.path)
+        self._runtime.touch(self._objects)
+        with self._runtime.atomically(), contextlib.suppress(statuses.StatusError):
+            self._store.patch(target.resource, target.namespace, target.name, self._annotated)
+
+    def _annotated(self, document: apis.Object) -> apis.Object:
+        meta = document["metadata"]
+        meta["annotations"] = {**meta.get("annotations", {}), "touched": str(self._conflicts_left)}
+        return document
+
+    def _note(self, request: transports.Request) -> None:
+        """Every write comes before or after every other one, for they share one resourceVersion."""
+        if request.method == "GET":
+            self._runtime.observe(self._objects)
+        else:
+            self._runtime.touch(self._objects)
+
+    def _decide(self, options: int) -> int:
+        self._runtime.touch(self._faults)
+        return self._runtime.decide(options)
 
     def watch(self, request: transports.Request) -> transports.Watch:
         """A watch whose events wait until they are taken."""
+        self._runtime.point(self._objects)
+        self._runtime.touch(self._objects)
         asked = _understood(request)
         selection = handling.selection_of(asked)
         if selection is None:
@@ -68,7 +106,7 @@ class LocalServer:
         """Whether the watch breaks now."""
         if not self._breaks_left:
             return False
-        choice = self._runtime.decide(3)
+        choice = self._decide(3)
         if choice:
             self._breaks_left -= 1
             resource = watch.selection.resource
@@ -147,6 +185,3 @@ def _understood(request: transports.Request) -> requesting.Request:
         headers={"content-type": request.content_type},
         body=request.body or b"",
     )
-
-
-CommitListener = Callable[[watching.Commit], None]

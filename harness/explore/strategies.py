@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from harness.explore import runtimes
 
+EARLY_TIMER_PROBABILITY = 0.05
+
 
 class Tape:
     """A strategy that keeps what another one decides."""
@@ -13,29 +15,31 @@ class Tape:
         self._inner = inner
         self.decisions: list[int] = []
         self.options: list[int] = []
-        self.preempts: list[bool] = []
+        self.free: list[int] = []
 
-    def choose(self, options: int, *, preempts: bool, tasks: Sequence[int] = ()) -> int:
+    def choose(self, choice: runtimes.Choice) -> int:
         """What the other one says."""
-        choice = self._inner.choose(options, preempts=preempts, tasks=tasks)
-        self.decisions.append(choice)
-        self.options.append(options)
-        self.preempts.append(preempts)
-        return choice
+        chosen = self._inner.choose(choice)
+        if chosen != runtimes.ENOUGH:
+            self.decisions.append(chosen)
+            self.options.append(choice.options)
+            self.free.append(choice.free)
+        return chosen
 
 
 class RandomWalk:
-    """Goes on with the running task with a probability, and else with any other, all alike."""
+    """Goes on with the running task with a probability, and else with any other, all alike; seldom with a timer."""
 
     def __init__(self, stream: random.Random, *, stay: float) -> None:
         self._stream, self._stay = stream, stay
 
-    def choose(self, options: int, *, preempts: bool, tasks: Sequence[int] = ()) -> int:
+    def choose(self, choice: runtimes.Choice) -> int:
         """A random number."""
-        del tasks
-        if preempts and self._stream.random() < self._stay:
+        if choice.free == 1 and self._stream.random() < self._stay:
             return 0
-        return self._stream.randrange(options)
+        if choice.timers and self._stream.random() >= EARLY_TIMER_PROBABILITY:
+            return self._stream.randrange(choice.options - choice.timers)
+        return self._stream.randrange(choice.options)
 
 
 class Pct:
@@ -43,7 +47,7 @@ class Pct:
 
     After Burckhardt et al., ASPLOS 2010: a bug that needs d ordering constraints is hit with a probability of at least
     1/(n·k^(d-1)) for n tasks and k choices, of which `length` is a guess. A task of low priority waits for as long as any other can run,
-    which a random walk hardly ever achieves.
+    which a random walk hardly ever achieves. A timer goes off early now and then, whatever the priorities.
     """
 
     def __init__(self, stream: random.Random, *, depth: int, length: int) -> None:
@@ -52,33 +56,44 @@ class Pct:
         self._priorities: dict[int, float] = {}
         self._count = 0
 
-    def choose(self, options: int, *, preempts: bool, tasks: Sequence[int] = ()) -> int:
+    def choose(self, choice: runtimes.Choice) -> int:
         """The option of the highest priority."""
-        if not tasks:
-            return self._stream.randrange(options)
+        if not choice.tasks:
+            return self._stream.randrange(choice.options)
         self._count += 1
-        for task in tasks:
+        if choice.timers and self._stream.random() < EARLY_TIMER_PROBABILITY:
+            return choice.options - 1
+        candidates = choice.tasks[: choice.options - choice.timers]
+        for task in candidates:
             self._priorities.setdefault(task, self._stream.random())
-        if preempts and self._count in self._places:
-            self._priorities[tasks[0]] = -float(self._count)
-        return max(range(options), key=lambda option: self._priorities[tasks[option]])
+        if choice.free == 1 and self._count in self._places:
+            self._priorities[candidates[0]] = -float(self._count)
+        return max(range(len(candidates)), key=lambda option: self._priorities[candidates[option]])
 
 
 class Replay:
-    """What a token says; 0 after its end."""
+    """Decides as written, and as if nobody interfered after that."""
 
     def __init__(self, decisions: Sequence[int]) -> None:
         self._decisions = decisions
-        self._count = 0
-        self.diverged = False
-        """Whether a decision did not fit: the token is of another scenario or version."""
+        self._next = 0
 
-    def choose(self, options: int, *, preempts: bool, tasks: Sequence[int] = ()) -> int:
-        """The next decision."""
-        del preempts, tasks
-        index, self._count = self._count, self._count + 1
-        choice = self._decisions[index] if index < len(self._decisions) else 0
-        if choice >= options:
-            self.diverged = True
-            return 0
-        return choice
+    def choose(self, choice: runtimes.Choice) -> int:
+        """The next written number; 0 after the last one, and where there is no such option."""
+        index, self._next = self._next, self._next + 1
+        decision = self._decisions[index] if index < len(self._decisions) else 0
+        return decision if decision < choice.options else 0
+
+
+class Branch:
+    """Decides as written, and from there on as another strategy does."""
+
+    def __init__(self, past: Sequence[int], future: runtimes.Strategy) -> None:
+        self._past, self._left, self._future = Replay(past), len(past), future
+
+    def choose(self, choice: runtimes.Choice) -> int:
+        """First the past, then the future."""
+        if self._left:
+            self._left -= 1
+            return self._past.choose(choice)
+        return self._future.choose(choice)

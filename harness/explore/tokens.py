@@ -1,7 +1,7 @@
 """Tokens: everything that is needed to make a run again, as one printable word.
 
-A token carries its own version, the scenario with what it looked like when the token was made, the defects, and the decisions as the
-few of them that are not 0. A token of another version, or of a scenario that has changed, says so.
+A token carries its own version, the scenario with what it looked like when the token was made and the numbers that were changed since, the
+defects, and the decisions as the few of them that are not 0. A token of another version, or of a scenario that has changed, says so.
 """
 
 import base64
@@ -13,10 +13,10 @@ import zlib
 from collections.abc import Sequence
 
 from harness import errors
-from harness.explore import worlds
+from harness.explore import specs
 from harness.subject import defects as known_defects
 
-VERSION = 1
+VERSION = 2
 PREFIX = f"fh{VERSION}-"
 _FINGERPRINT_BYTES = 4
 
@@ -28,15 +28,27 @@ class Token:
     scenario: str
     defects: tuple[str, ...]
     decisions: tuple[int, ...]
+    sizes: tuple[tuple[str, int], ...] = ()
+    """Numbers of the scenario that were changed."""
+
+    @property
+    def spec(self) -> specs.Spec:
+        """The world; ScenarioError when there is no such one."""
+        return specs.sized(self.scenario, dict(self.sizes))
 
     @property
     def deviations(self) -> int:
         """Decisions other than what happens when nobody interferes."""
         return sum(decision != 0 for decision in self.decisions)
 
+    def with_decisions(self, decisions: Sequence[int]) -> "Token":
+        """Another run of the same world."""
+        return dataclasses.replace(self, decisions=tuple(decisions))
+
     def __str__(self) -> str:
         sparse = [[index, value] for index, value in enumerate(self.decisions) if value]
-        document = [self.scenario, fingerprint(self.scenario), list(self.defects), sparse]
+        made_from = fingerprint(self.scenario)
+        document = [self.scenario, made_from, dict(self.sizes), list(self.defects), sparse]
         packed = zlib.compress(json.dumps(document, separators=(",", ":")).encode(), 9)
         checked = packed + zlib.crc32(packed).to_bytes(4, "big")
         return PREFIX + base64.urlsafe_b64encode(checked).decode().rstrip("=")
@@ -51,9 +63,9 @@ def parse(text: str) -> Token:
             f"expected a token of this version, which begins with {PREFIX!r}, got one that begins with {version!r}: "
             "replay it with the version that made it"
         )
-    scenario, made_from, chosen, sparse = _unpack(text)
-    if scenario not in worlds.SPECS:
-        known = ", ".join(worlds.SPECS)
+    scenario, made_from, sizes, chosen, sparse = _unpack(text)
+    if scenario not in specs.SPECS:
+        known = ", ".join(specs.SPECS)
         raise errors.UsageError(
             f"the token is of scenario {scenario!r}, which there is none of. Known: {known}"
         )
@@ -62,23 +74,31 @@ def parse(text: str) -> Token:
             f"scenario {scenario!r} has changed since the token was made: replay it with the version that made it"
         )
     known_defects.parts(chosen)  # UsageError for one that is not known any more
-    return Token(scenario=scenario, defects=tuple(chosen), decisions=_dense(sparse))
+    token = Token(
+        scenario=scenario,
+        defects=tuple(chosen),
+        decisions=_dense(sparse),
+        sizes=tuple(sizes.items()),
+    )
+    _ = token.spec  # ScenarioError for numbers that nobody could have chosen
+    return token
 
 
 def fingerprint(scenario: str) -> str:
     """Of what the scenario looks like now."""
-    described = repr(dataclasses.replace(worlds.SPECS[scenario], title="")).encode()
+    described = repr(dataclasses.replace(specs.SPECS[scenario], title="")).encode()
     return hashlib.sha256(described).hexdigest()[: 2 * _FINGERPRINT_BYTES]
 
 
-def _unpack(text: str) -> tuple[str, str, list[str], list[tuple[int, int]]]:
+def _unpack(text: str) -> tuple[str, str, dict[str, int], list[str], list[tuple[int, int]]]:
     body = text.removeprefix(PREFIX)
     try:
         checked = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
-        scenario, made_from, chosen, sparse = json.loads(zlib.decompress(_checked(checked)))
+        scenario, made_from, sizes, chosen, sparse = json.loads(zlib.decompress(_checked(checked)))
         return (
             str(scenario),
             str(made_from),
+            {str(key): int(value) for key, value in dict(sizes).items()},
             [str(name) for name in chosen],
             [(int(i), int(v)) for i, v in sparse],
         )

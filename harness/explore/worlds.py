@@ -1,6 +1,5 @@
-"""Small worlds to explore: nodes, devices, claims and pods in a fresh store, and the scheduler that is to be tested in it."""
+"""A small world: nodes, devices, claims and pods in a fresh store, and the scheduler that is to be tested in it."""
 
-import dataclasses
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +8,7 @@ from harness import concurrency
 from harness.apiserver import resources, watching
 from harness.apiserver import store as stores
 from harness.client import apis
-from harness.explore import oracles, runtimes, servers, users
+from harness.explore import oracles, runtimes, servers, specs, users
 from harness.subject import defects, schedulers
 
 Object = dict[str, Any]
@@ -20,101 +19,15 @@ DEVICE_CLASS = "gpu"
 SYNC_MAX_NS = 1_000_000_000
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Spec:
-    """A world; small, because every interleaving of it counts."""
-
-    title: str
-    """One line for people."""
-    claims: int
-    """Each with a pod of its own."""
-    devices: int
-    """On one node."""
-    binders: int = 2
-    late_pods: int = 0
-    """Of the pods, so many are created when the first claim is allocated, and not at the beginning."""
-    reallocates: bool = False
-    """Another writer takes the first claim's device away and gives it the last one, in two writes; the late pods come when all is at rest."""
-    fails_over: bool = False
-    """After the first write of a binding the scheduler is told to stop, the late pods come, and another scheduler takes over."""
-    users: int = 0
-    """Users who each create a pod with a claim template, wait until it runs, delete it, and wait until it is gone; with
-    claim controller and kubelet in the world."""
-    rounds: int = 1
-    """How often each user does so."""
-    breaks_max: int = 0
-    """Watches that may break, and be resumed or told 410."""
-    losses_max: int = 0
-    """Answers that may be lost after their commit."""
-    is_known_to_fail: bool = False
-    """The correct subject is not up to this world, as upstream (hypotheses H1 to H3): what is found there is a finding, not a mistake of the explorer."""
-
-
-SPECS = {
-    "two-claims-one-device": Spec(
-        title="two pods at once, one of them must wait",
-        claims=2,
-        devices=1,
-    ),
-    "pod-arrives-during-binding": Spec(
-        title="a second pod comes when the first claim is written",
-        claims=2,
-        devices=1,
-        late_pods=1,
-    ),
-    "four-claims-two-devices": Spec(
-        title="four pods at once, two of them must wait", claims=4, devices=2, binders=3
-    ),
-    "four-claims-four-devices": Spec(
-        title="four pods at once, a device for each", claims=4, devices=4, binders=3
-    ),
-    "two-users-one-device": Spec(
-        title="two users create, run and delete pods in turn, with claim controller and kubelet",
-        claims=0,
-        devices=1,
-        users=2,
-        rounds=2,
-    ),
-    "watch-breaks": Spec(
-        title="a watch breaks, and is resumed or told 410",
-        claims=2,
-        devices=1,
-        late_pods=1,
-        breaks_max=1,
-    ),
-    "answer-lost": Spec(
-        title="H1: the answer to a write is lost after its commit",
-        claims=2,
-        devices=1,
-        losses_max=1,
-        is_known_to_fail=True,
-    ),
-    "reallocated-unseen": Spec(
-        title="H2: another writer changes an allocation while the watch is broken",
-        claims=2,
-        devices=2,
-        late_pods=1,
-        breaks_max=1,
-        reallocates=True,
-        is_known_to_fail=True,
-    ),
-    "failover": Spec(
-        title="H3: another scheduler takes over while a binding of the first is under way",
-        claims=2,
-        devices=1,
-        late_pods=1,
-        fails_over=True,
-        is_known_to_fail=True,
-    ),
-}
-"""By name; part of every token."""
-
-
 class World:
     """One world, made anew for every run."""
 
     def __init__(
-        self, spec: Spec, runtime: runtimes.ControlledRuntime, *, chosen_defects: Sequence[str]
+        self,
+        spec: specs.Spec,
+        runtime: runtimes.ControlledRuntime,
+        *,
+        chosen_defects: Sequence[str],
     ) -> None:
         self._spec, self._runtime = spec, runtime
         self._late: list[int] = []
@@ -122,7 +35,11 @@ class World:
         self.oracle = oracles.Oracle()
         self._store.listen(self.oracle.on_commit)
         server = servers.LocalServer(
-            self._store, runtime, losses_max=spec.losses_max, breaks_max=spec.breaks_max
+            self._store,
+            runtime,
+            losses_max=spec.losses_max,
+            breaks_max=spec.breaks_max,
+            conflicts_max=spec.conflicts_max,
         )
         self._filled: list[watching.Commit] = []
         self._store.listen(self._filled.append)

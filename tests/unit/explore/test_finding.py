@@ -10,7 +10,18 @@ import pytest
 
 from harness.checks import judging, verdicts
 from harness.client import informers
-from harness.explore import causality, hunting, pages, saving, searching, stories, tokens, worlds
+from harness.explore import (
+    causality,
+    hunting,
+    pages,
+    reducing,
+    saving,
+    searching,
+    specs,
+    stories,
+    tokens,
+    worlds,
+)
 from harness.report import rendering
 from harness.subject import assume_caches, defects, schedulers
 
@@ -23,6 +34,10 @@ def hunt(*chosen: str, schedules: int, scenario: str = SMALLEST, **changes: obje
     return hunting.Hunt(scenario=scenario, defects=chosen, schedules=schedules, **arguments)  # type: ignore[arg-type]
 
 
+def undisturbed(scenario: str) -> tokens.Token:
+    return tokens.Token(scenario=scenario, defects=(), decisions=())
+
+
 def explored(wanted: hunting.Hunt) -> hunting.Progress:
     *_, progress = hunting.explore(wanted)
     return progress
@@ -30,21 +45,19 @@ def explored(wanted: hunting.Hunt) -> hunting.Progress:
 
 @pytest.mark.parametrize("name", defects.names())
 @pytest.mark.parametrize("strategy", ["pct", "random"])
-def test_a_defect_is_found_shrunk_and_replayed(name: str, strategy: str) -> None:
+def test_a_defect_is_found_and_replayed(name: str, strategy: str) -> None:
     wanted = hunt(name, schedules=20_000, scenario="four-claims-four-devices", strategy=strategy)
     progress = explored(wanted)
     assert progress.findings, f"not in {progress.schedules} schedules"
     finding, decisions = progress.findings[0]
     assert "is allocated to claim-" in finding
-    token = hunting.smallest(wanted, decisions)
-    assert token.deviations <= sum(decision != 0 for decision in decisions)
-    again = tokens.parse(str(token))
+    again = tokens.parse(str(wanted.token(decisions)))
     for _ in range(20):
-        run = hunting.replay(again.scenario, again.defects, again.decisions)
+        run = hunting.replay(again)
         assert run.finding is not None
 
 
-EXPECTED_VALID = [name for name, spec in worlds.SPECS.items() if not spec.is_known_to_fail]
+EXPECTED_VALID = [name for name, spec in specs.SPECS.items() if not spec.is_known_to_fail]
 
 
 @pytest.mark.parametrize("scenario", [name for name in EXPECTED_VALID if "users" not in name])
@@ -59,33 +72,23 @@ def test_the_correct_subject_is_left_alone(scenario: str, strategy: str) -> None
 def test_a_lost_answer_is_too_much_for_the_subject_as_it_is_upstream() -> None:
     """Hypothesis H1: unreserve forgets the plan although the write was done, and the device is seen in neither place."""
     progress = explored(hunt(schedules=5000, scenario="answer-lost"))
-    token = hunting.smallest(hunt(schedules=1, scenario="answer-lost"), progress.findings[0][1])
-    run = hunting.replay(token.scenario, (), token.decisions, record=True)
+    token = hunt(schedules=1, scenario="answer-lost").token(progress.findings[0][1])
+    run = hunting.replay(token, record=True)
     names = [moment.name for moment in run.moments]
     assert "api.answer.lost" in names
     assert names.index("api.answer.lost") < names.index("in-flight.removed")
 
 
-def test_the_bounded_search_is_exhaustive_and_makes_no_run_twice() -> None:
-    runs = list(searching.runs(worlds.SPECS[SMALLEST], deviations_max=1))
-    assert len({tuple(run.decisions) for run in runs}) == len(runs)
-    first = runs[0]
-    assert len(runs) == 1 + sum(options - 1 for options in first.options)
-    assert [run.finding for run in runs if run.finding] == []
-
-
-@pytest.mark.parametrize("name", ["gather-not-atomic", "revision-bumped-late"])
-def test_the_bounded_search_finds(name: str) -> None:
-    found = [
-        run.finding
-        for run in searching.runs(worlds.SPECS[SMALLEST], deviations_max=1, defects=(name,))
-    ]
-    assert any(found)
+def test_a_finding_is_told_in_the_smallest_world_that_has_it() -> None:
+    wanted = hunt("gather-not-atomic", schedules=5000, scenario="four-claims-four-devices")
+    token = reducing.smallest(wanted.token(explored(wanted).findings[0][1]))
+    assert dict(token.sizes) == {"claims": 2, "devices": 1, "binders": 1}
+    assert hunting.replay(token).finding is not None
 
 
 def test_a_token_fails_alike_in_another_process_with_other_hashes() -> None:
     wanted = hunt("gather-not-atomic", schedules=5000)
-    token = hunting.smallest(wanted, explored(wanted).findings[0][1])
+    token = reducing.smallest(wanted.token(explored(wanted).findings[0][1]))
     for seed in ("1", "2"):
         ended = subprocess.run(
             [sys.executable, "-m", "harness.cli.main", "replay", str(token), "--times", "5"],
@@ -101,8 +104,8 @@ def test_a_token_fails_alike_in_another_process_with_other_hashes() -> None:
 
 def test_the_story_tells_the_stale_read() -> None:
     wanted = hunt("gather-not-atomic", schedules=5000)
-    token = hunting.smallest(wanted, explored(wanted).findings[0][1])
-    run = hunting.replay(token.scenario, token.defects, token.decisions, record=True)
+    token = reducing.smallest(wanted.token(explored(wanted).findings[0][1]))
+    run = hunting.replay(token, record=True)
     told = stories.tell(run.moments, run.names, run.finding or "")
     inserted = told.index(next(line for line in told if "among the allocated devices" in line))
     listed = max(index for index, line in enumerate(told) if "lists the claims in flight" in line)
@@ -122,19 +125,21 @@ def test_several_processes_make_the_same_runs() -> None:
 
 def test_users_with_controller_and_kubelet_come_through() -> None:
     """Everything unchanged in one process: templates, deallocation, deletion, and the device used again and again."""
-    run = hunting.replay("two-users-one-device", (), ())
+    run = hunting.replay(undisturbed("two-users-one-device"))
     assert run.finding is None
     assert len(run.decisions) > 300
 
 
 @pytest.mark.parametrize("choice", [1, 2])
 def test_a_broken_watch_is_resumed_or_listed_again(choice: int) -> None:
-    spec = worlds.SPECS["watch-breaks"]
+    spec = specs.SPECS["watch-breaks"]
     broken = 0
-    for run in searching.runs(spec, deviations_max=1):
+    for run in searching.runs(spec, preemptions_max=1):
         if choice not in run.decisions:
             continue
-        again = hunting.replay("watch-breaks", (), run.decisions, record=True)
+        again = hunting.replay(
+            undisturbed("watch-breaks").with_decisions(run.decisions), record=True
+        )
         broken += any(
             moment.name == "api.watch.broken" and moment.fields["compacted"] == (choice == 2)
             for moment in again.moments
@@ -145,13 +150,13 @@ def test_a_broken_watch_is_resumed_or_listed_again(choice: int) -> None:
 
 def test_the_causality_curve_rises_from_little_to_certainty() -> None:
     wanted = hunt("gather-not-atomic", schedules=5000)
-    token = hunting.smallest(wanted, explored(wanted).findings[0][1])
+    token = reducing.smallest(wanted.token(explored(wanted).findings[0][1]))
     points = list(causality.curve(token, futures=5, seed=1))
     assert points[0].failing < 0.5
     assert points[-1].failing == 1.0
     jump = causality.steepest(points)
     assert 0 < jump.choice <= points[-1].choice
-    run = hunting.replay(token.scenario, token.defects, token.decisions, record=True)
+    run = hunting.replay(token, record=True)
     page = pages.render(token, run, points)
     assert str(token) in page
     assert "Where it was lost" in page
@@ -159,14 +164,14 @@ def test_the_causality_curve_rises_from_little_to_certainty() -> None:
 
 
 @pytest.mark.parametrize(
-    "scenario", [name for name, spec in worlds.SPECS.items() if spec.is_known_to_fail]
+    "scenario", [name for name, spec in specs.SPECS.items() if spec.is_known_to_fail]
 )
 def test_what_the_subject_is_known_not_to_be_up_to(scenario: str) -> None:
     progress = explored(hunt(schedules=20_000, scenario=scenario, strategy="pct"))
     assert progress.findings, f"not in {progress.schedules} schedules"
     finding, decisions = progress.findings[0]
     assert "is allocated to claim-" in finding
-    assert hunting.replay(scenario, (), decisions).finding == finding
+    assert hunting.replay(undisturbed(scenario).with_decisions(decisions)).finding == finding
 
 
 def test_a_handler_that_assumes_is_a_deadlock_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +186,7 @@ def test_a_handler_that_assumes_is_a_deadlock_and_named(monkeypatch: pytest.Monk
 
     parts = schedulers.Parts(assume_cache=Assuming)
     monkeypatch.setattr(worlds.defects, "parts", lambda _: parts)
-    run = hunting.replay(SMALLEST, (), ())
+    run = hunting.replay(undisturbed(SMALLEST))
     assert run.finding is not None
     assert run.finding.startswith("deadlock: ")
     assert "waits for condition assume-cache" in run.finding
@@ -189,8 +194,8 @@ def test_a_handler_that_assumes_is_a_deadlock_and_named(monkeypatch: pytest.Monk
 
 def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:
     wanted = hunt("gather-not-atomic", schedules=5000)
-    token = hunting.smallest(wanted, explored(wanted).findings[0][1])
-    run = hunting.replay(token.scenario, token.defects, token.decisions, record=True)
+    token = reducing.smallest(wanted.token(explored(wanted).findings[0][1]))
+    run = hunting.replay(token, record=True)
     directory = saving.save(tmp_path / "run", token, run)
     judgement = judging.judge(directory)
     assert judgement.verdict is verdicts.Verdict.INVALID
@@ -206,6 +211,6 @@ def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:
 
 def test_a_saved_run_without_a_finding_is_valid(tmp_path: pathlib.Path) -> None:
     token = tokens.Token(scenario=SMALLEST, defects=(), decisions=())
-    run = hunting.replay(SMALLEST, (), (), record=True)
+    run = hunting.replay(token, record=True)
     directory = saving.save(tmp_path / "run", token, run)
     assert judging.judge(directory).verdict is verdicts.Verdict.VALID

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from harness import errors
-from harness.explore import reproducing, tokens, worlds
+from harness.explore import reproducing, specs, tokens
 
 TOKEN = tokens.Token(
     scenario="two-claims-one-device",
@@ -17,6 +17,9 @@ TOKEN = tokens.Token(
 def test_it_survives_being_printed() -> None:
     assert tokens.parse(f" {TOKEN}\n") == TOKEN
     assert TOKEN.deviations == 2
+    smaller = dataclasses.replace(TOKEN, sizes=(("binders", 1),))
+    assert tokens.parse(str(smaller)) == smaller
+    assert smaller.spec.binders == 1
 
 
 def test_it_is_one_word() -> None:
@@ -46,15 +49,15 @@ def test_half_a_token_is_damaged() -> None:
 
 def test_a_scenario_that_changed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     text = str(TOKEN)
-    changed = dataclasses.replace(worlds.SPECS[TOKEN.scenario], devices=7)
-    monkeypatch.setitem(worlds.SPECS, TOKEN.scenario, changed)
+    changed = dataclasses.replace(specs.SPECS[TOKEN.scenario], devices=7)
+    monkeypatch.setitem(specs.SPECS, TOKEN.scenario, changed)
     with pytest.raises(errors.UsageError, match="has changed since"):
         tokens.parse(text)
 
 
 def test_a_scenario_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     text = str(TOKEN)
-    monkeypatch.delitem(worlds.SPECS, TOKEN.scenario)
+    monkeypatch.delitem(specs.SPECS, TOKEN.scenario)
     with pytest.raises(errors.UsageError, match="there is none of"):
         tokens.parse(text)
 

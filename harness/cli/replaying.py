@@ -1,0 +1,101 @@
+"""`flake-hunt replay`: an explored run again, exactly, and everything that can be made of it."""
+
+import pathlib
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from harness.explore import causality, exploring, tokens
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(rich_help_panel="Hunting")(replay)
+
+
+def replay(
+    token: Annotated[str, typer.Argument(help="As `flake-hunt explore` prints it.")],
+    times: Annotated[int, typer.Option(min=1, help="Make the run so often.")] = 1,
+    pytest_file: Annotated[
+        pathlib.Path | None,
+        typer.Option("--pytest", help="Write a test file that makes the run again."),
+    ] = None,
+    curve: Annotated[int, typer.Option(min=0, help="Futures to try from each choice on.")] = 0,
+    save: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "--save", help="Write it as a run directory, to be judged and reported like any run."
+        ),
+    ] = None,
+    html: Annotated[
+        pathlib.Path | None, typer.Option("--html", help="Write the story as a page.")
+    ] = None,
+) -> int:
+    """Make an explored run again, exactly; exit code 10 when it has its finding again.
+
+    With --curve, from every choice of the run on so many random futures are tried: where the share of failing ones jumps, the race was lost.
+    """
+    from harness.explore import hunting, pages, tokens
+
+    parsed = tokens.parse(token)
+    count = sum(hunting.replay(parsed).finding is not None for _ in range(times))
+    print(f"found in {count} of {times}")
+    if not count:
+        return 0
+    code = tell(parsed, pytest_file)
+    points = _show_curve(parsed, curve) if curve else []
+    run = hunting.replay(parsed, record=True)
+    if save is not None:
+        _save(save, parsed, run)
+    if html is not None:
+        html.write_text(pages.render(parsed, run, points), encoding="utf-8")
+        print(f"Written: {html}")
+    return code
+
+
+def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
+    """Print the story of a run, and how to make it again; its exit code."""
+    from harness.checks import verdicts
+    from harness.explore import hunting, reproducing, stories
+
+    run = hunting.replay(token, record=True)
+    finding = run.finding or "nothing was found"
+    story = stories.tell(run.moments, run.names, finding)
+    for number, sentence in enumerate(story, start=1):
+        print(f"{number:4}. {sentence}")
+    sizes = "".join(f", {key}={value}" for key, value in token.sizes)
+    print(
+        f"\n{token.scenario}{sizes}: {token.deviations} deviations from the undisturbed run. "
+        f"Again: flake-hunt replay {token}"
+    )
+    if pytest_file is not None:
+        pytest_file.write_text(reproducing.pytest_file(token, finding, story))
+        print(f"Written: {pytest_file}")
+    return verdicts.Verdict.INVALID.exit_code if run.finding else 0
+
+
+def _save(path: pathlib.Path, token: "tokens.Token", run: "exploring.Run") -> None:
+    from harness.checks import judging
+    from harness.cli import displaying
+    from harness.explore import saving
+    from harness.report import rendering
+
+    directory = saving.save(path, token, run)
+    judgement = judging.judge(directory)
+    judging.write(directory, judgement)
+    rendering.render(directory)
+    displaying.show(judgement, directory)
+
+
+def _show_curve(token: "tokens.Token", futures: int) -> "list[causality.Point]":
+    from harness.explore import causality
+
+    points = []
+    for point in causality.curve(token, futures=futures, seed=1):
+        points.append(point)
+        print(
+            f"{point.choice:5} {point.failing:6.0%} {'#' * round(40 * point.failing)}", flush=True
+        )
+    print(f"the race was lost at choice {causality.steepest(points).choice}")
+    return points

@@ -1,0 +1,108 @@
+"""Locks and condition variables of the controlled runtime. Taking one is a choice point, unless it is private, and orders the takers."""
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.explore import runtimes
+
+
+class Shared:
+    """Something that several tasks use."""
+
+    __slots__ = ("past",)
+
+    def __init__(self, past: int) -> None:
+        self.past = past
+        """A hash of all that happened before its last change."""
+
+
+class ControlledLock(Shared):
+    """A mutual exclusion lock."""
+
+    def __init__(
+        self, runtime: "runtimes.ControlledRuntime", name: str, past: int, *, is_private: bool
+    ) -> None:
+        super().__init__(past)
+        self._runtime, self._name, self._is_private = runtime, name, is_private
+        self._holder: runtimes.Task | None = None
+        self._held = False
+        self._waiting: list[runtimes.Task] = []
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits to take it."""
+        return bool(self._waiting)
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002
+        """Take the lock, at a choice point."""
+        del timeout
+        if not self._is_private:
+            self._runtime.point(self)
+        return self._take(blocking=blocking)
+
+    def _take(self, *, blocking: bool = True) -> bool:
+        while self._held:
+            if not blocking:
+                self._runtime.observe(self)
+                return False
+            self._waiting.append(self._runtime.current)
+            self._runtime.block(f"lock {self._name}")
+        self._held, self._holder = True, self._runtime.running
+        if self._holder is not None:
+            self._holder.held.append(self)
+        self._runtime.touch(self)
+        return True
+
+    def release(self) -> None:
+        """Give it back; who waits may try."""
+        self._held = False
+        if self._holder is not None:
+            self._holder.held.remove(self)
+        if self._waiting:
+            for task in self._waiting:
+                self._runtime.wake(task)
+            self._waiting.clear()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+class ControlledCondition(ControlledLock):
+    """A condition variable with its lock."""
+
+    def __init__(
+        self, runtime: "runtimes.ControlledRuntime", name: str, past: int, *, is_private: bool
+    ) -> None:
+        super().__init__(runtime, name, past, is_private=is_private)
+        self._sleeping: list[runtimes.Task] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Release, wait to be notified, take again; False on timeout."""
+        task = self._runtime.current
+        self._sleeping.append(task)
+        self._runtime.touch(self)
+        self.release()
+        notified = self._runtime.block(f"condition {self._name}", timeout=timeout)
+        if not notified and task in self._sleeping:
+            self._sleeping.remove(task)
+        self._take()  # it was chosen to run a moment ago: no other choice is due
+        return notified
+
+    def notify(self, n: int = 1) -> None:
+        """Wake the first n waiters."""
+        for task in self._sleeping[:n]:
+            self._runtime.wake(task)
+        del self._sleeping[:n]
+
+    def notify_all(self) -> None:
+        """Wake all waiters."""
+        self.notify(len(self._sleeping))

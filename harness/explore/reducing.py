@@ -1,0 +1,68 @@
+"""Makes a finding as small as it can be: a smaller world first, then fewer deviations in it.
+
+Decisions of one world mean nothing in another, so a smaller world is searched anew for a finding of the same kind, with a fixed budget and fixed
+random numbers: the same finding always becomes the same small one.
+"""
+
+from collections.abc import Sequence
+
+from harness.explore import hunting, shrinking, specs, tokens
+
+SCHEDULES = 300
+"""Of each strategy, in each smaller world."""
+TRIES = 1000
+"""Runs that may be made to spare deviations."""
+
+
+def smallest(token: tokens.Token) -> tokens.Token:
+    """A token with a finding of the same kind; the same one when nothing can be spared."""
+    kind = _kind(hunting.replay(token).finding)
+    token = _in_the_smallest_world(token, kind)
+    return _with_fewer_deviations(token, kind)
+
+
+def _kind(finding: str | None) -> str:
+    """`device` of a double allocation, `deadlock:`, `stuck:`, `livelock,`."""
+    return (finding or "").partition(" ")[0]
+
+
+def _in_the_smallest_world(token: tokens.Token, kind: str) -> tokens.Token:
+    """Each number is made smaller until the finding is not found any more, one number after the other."""
+    for name in specs.LEAST:
+        while (sizes := specs.one_less(token.scenario, dict(token.sizes), name)) is not None:
+            found = _in_world(token, tuple(sizes.items()), kind)
+            if found is None:
+                break
+            token = found
+    return token
+
+
+def _in_world(
+    token: tokens.Token, sizes: tuple[tuple[str, int], ...], kind: str
+) -> tokens.Token | None:
+    tries = (_search(token, sizes, strategy, kind) for strategy in hunting.STRATEGIES)
+    return next((found for found in tries if found is not None), None)
+
+
+def _search(
+    token: tokens.Token, sizes: tuple[tuple[str, int], ...], strategy: str, kind: str
+) -> tokens.Token | None:
+    hunt = hunting.Hunt(
+        scenario=token.scenario,
+        defects=token.defects,
+        strategy=strategy,
+        seed=1,
+        schedules=SCHEDULES,
+        time_s=None,
+        sizes=sizes,
+    )
+    *_, progress = hunting.explore(hunt)
+    alike = [decisions for finding, decisions in progress.findings if _kind(finding) == kind]
+    return hunt.token(alike[0]) if alike else None
+
+
+def _with_fewer_deviations(token: tokens.Token, kind: str) -> tokens.Token:
+    def fails(decisions: Sequence[int]) -> bool:
+        return _kind(hunting.replay(token.with_decisions(decisions)).finding) == kind
+
+    return token.with_decisions(shrinking.shrink(token.decisions, fails, tries_max=TRIES))
