@@ -16,7 +16,6 @@ from harness.explore import (
     pages,
     reducing,
     saving,
-    searching,
     specs,
     stories,
     tokens,
@@ -128,24 +127,6 @@ def test_users_with_controller_and_kubelet_come_through() -> None:
     run = hunting.replay(undisturbed("two-users-one-device"))
     assert run.finding is None
     assert len(run.decisions) > 300
-
-
-@pytest.mark.parametrize("choice", [1, 2])
-def test_a_broken_watch_is_resumed_or_listed_again(choice: int) -> None:
-    spec = specs.SPECS["watch-breaks"]
-    broken = 0
-    for run in searching.runs(spec, preemptions_max=1):
-        if choice not in run.decisions:
-            continue
-        again = hunting.replay(
-            undisturbed("watch-breaks").with_decisions(run.decisions), record=True
-        )
-        broken += any(
-            moment.name == "api.watch.broken" and moment.fields["compacted"] == (choice == 2)
-            for moment in again.moments
-        )
-        assert again.finding is None
-    assert broken > 3
 
 
 def test_the_causality_curve_rises_from_little_to_certainty() -> None:

@@ -194,3 +194,28 @@ def test_two_preemptions_suffice_for_the_upstream_races(scenario: str, defect: s
     found = next(run for run in exhausted(scenario, 2, defect) if run.finding)
     token = tokens.Token(scenario=scenario, defects=(defect,), decisions=tuple(found.decisions))
     assert hunting.replay(token).finding == found.finding
+
+
+@pytest.mark.parametrize("choice", [1, 2])
+def test_a_broken_watch_is_resumed_or_listed_again(choice: int) -> None:
+    """Faults cost no preemption: every watch breaks at every event once, in both ways."""
+    broken = 0
+    for run in exhausted("watch-breaks", 0):
+        assert run.finding is None
+        token = tokens.Token(scenario="watch-breaks", defects=(), decisions=tuple(run.decisions))
+        again = hunting.replay(token, record=True)
+        broken += any(
+            moment.name == "api.watch.broken" and moment.fields["compacted"] == (choice == 2)
+            for moment in again.moments
+        )
+    assert broken > 3
+
+
+def test_another_client_that_touches_objects_makes_conflicts_and_nothing_worse() -> None:
+    conflicts = 0
+    for run in exhausted("object-touched", 0):
+        assert run.finding is None
+        token = tokens.Token(scenario="object-touched", defects=(), decisions=tuple(run.decisions))
+        again = hunting.replay(token, record=True)
+        conflicts += sum(moment.name == "pre-bind.conflict" for moment in again.moments)
+    assert conflicts > 3
