@@ -11,7 +11,15 @@ from harness.apiserver import resources, statuses
 Document = dict[str, Any]
 Find = Callable[[str], Document | None]
 TOLERATION_S = 300
-_NODE_IS_GONE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_NODE_IS_GONE = tuple(
+    {
+        "key": f"node.kubernetes.io/{condition}",
+        "operator": "Exists",
+        "effect": "NoExecute",
+        "tolerationSeconds": TOLERATION_S,
+    }
+    for condition in ("not-ready", "unreachable")
+)
 _NEVER_LOWER = "PreemptLowerPriority"
 _SYSTEM_CLASSES: dict[str, Document] = {
     "system-cluster-critical": {"value": 2_000_000_000},
@@ -22,18 +30,12 @@ _SYSTEM_CLASSES: dict[str, Document] = {
 
 def tolerate(spec: Document) -> None:
     """Let a pod stay for five minutes on a node that is not ready or not reachable, in place."""
-    tolerations = spec.get("tolerations") or []
-    for key in _NODE_IS_GONE:
-        if not any(_tolerates(item, key) for item in tolerations):
-            tolerations.append(
-                {
-                    "key": key,
-                    "operator": "Exists",
-                    "effect": "NoExecute",
-                    "tolerationSeconds": TOLERATION_S,
-                }
-            )
-    spec["tolerations"] = tolerations
+    own = spec.get("tolerations") or []
+    missing = [
+        dict(gone) for gone in _NODE_IS_GONE if not any(_tolerates(item, gone) for item in own)
+    ]
+    if missing:
+        spec["tolerations"] = own + missing
 
 
 def prioritise(
@@ -74,9 +76,9 @@ def require_runtime_class(pod: Document, *, find_class: Find) -> None:
         spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), **selector}
 
 
-def _tolerates(toleration: Document, key: str) -> bool:
-    return toleration.get("key", "") in (key, "") and toleration.get("effect", "") in (
-        "NoExecute",
+def _tolerates(toleration: Document, other: Document) -> bool:
+    return toleration.get("key", "") in (other["key"], "") and toleration.get("effect", "") in (
+        other["effect"],
         "",
     )
 

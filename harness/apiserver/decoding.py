@@ -54,34 +54,49 @@ Plan = tuple[type | None, Reader, bool]
 """A field: the Python type that needs no look, the reader for all others, and whether empty values are kept."""
 
 
-@functools.cache
-def _plans(kind: schemas.Type) -> tuple[dict[str, Plan], list[tuple[str, Callable[[], Any]]]]:
-    """The fields of a type, and the makers of those that are there always."""
-    plans: dict[str, Plan] = {}
-    for name, field in kind.fields.items():
-        keep = field.pointer or field.type.kind == "object"
-        plans[name] = (_PLAIN.get(field.type.kind), reader(field.type), keep)
-    return plans, [(name, field.zero) for name, field in kind.fields.items() if field.always]
+class _Layout:
+    """The fields of a type, compiled."""
+
+    def __init__(self, kind: schemas.Type) -> None:
+        self.plans: dict[str, Plan] = {}
+        self.constants: Document = {}
+        """Fields that are there always and hold no struct, with their zeros."""
+        self.structs: list[tuple[str, Callable[[], Any]]] = []
+        """Fields that are there always and hold a struct, with the makers of empty ones."""
+        for name, field in kind.fields.items():
+            keep = field.pointer or field.type.kind == "object"
+            self.plans[name] = (_PLAIN.get(field.type.kind), reader(field.type), keep)
+            if field.always:
+                self._add_zero(name, field)
+
+    def _add_zero(self, name: str, field: schemas.Field) -> None:
+        zero = field.zero()
+        if isinstance(zero, dict):
+            self.structs.append((name, field.zero if zero else dict))
+        else:
+            self.constants[name] = zero
+
+
+_layout = functools.cache(_Layout)
 
 
 def _object_reader(kind: schemas.Type) -> Reader:
     def read_object(value: Any, tally: Tally) -> Any:
         if not isinstance(value, dict):
             raise MismatchError
-        plans, always = _plans(kind)  # late, because types may contain themselves
+        layout = _layout(kind)  # late, because types may contain themselves
+        plans = layout.plans
         tally.keys += len(value)
-        made: Document = {}
+        made = layout.constants.copy()
         for name, child in value.items():
-            if child is None:
-                tally.unknown += name not in plans
-            elif plan := plans.get(name):
+            if (plan := plans.get(name)) is None:
+                tally.unknown += 1
+            elif child is not None:
                 plain, read_child, keep = plan
                 found = child if type(child) is plain else read_child(child, tally)
                 if found or keep:
                     made[name] = found
-            else:
-                tally.unknown += 1
-        for name, zero in always:
+        for name, zero in layout.structs:
             if name not in made:
                 made[name] = zero()
         return made

@@ -5,6 +5,7 @@ before those around it. Names are of definitions without `io.k8s.api.`; types of
 """
 
 import base64
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -124,6 +125,7 @@ def _rolling_update(**values: Any) -> Rule:
     return rule
 
 
+@functools.lru_cache(1024)
 def pull_policy(image: str) -> str:
     """Always for the tag `latest`, said or not; an image named by its digest does not change."""
     if not image:
@@ -153,16 +155,14 @@ def _empty_volume(volume: Document) -> None:
 def _pod(pod: Document) -> None:
     spec = pod["spec"]
     spec.setdefault("enableServiceLinks", True)
-    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    for container in containers:
-        if limits := (container.get("resources") or {}).get("limits"):
-            container["resources"]["requests"] = {
-                **limits,
-                **(container["resources"].get("requests") or {}),
-            }
-        if spec.get("hostNetwork"):
-            for port in container.get("ports") or ():
-                port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
+    for key in ("containers", "initContainers"):
+        for container in spec.get(key) or ():
+            if limits := (container.get("resources") or {}).get("limits"):
+                requests = container["resources"].get("requests") or {}
+                container["resources"]["requests"] = {**limits, **requests}
+            if spec.get("hostNetwork"):
+                for port in container.get("ports") or ():
+                    port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
 
 
 def _pod_spec(spec: Document) -> None:

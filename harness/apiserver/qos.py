@@ -10,7 +10,10 @@ _COMPUTE = ("cpu", "memory")
 
 def of(spec: Document) -> str:
     """Guaranteed when every container's limits are set and requested in full, BestEffort when none requests anything, else Burstable."""
-    wishes = [_wishes(part) for part in _parts(spec)]
+    parts = _parts(spec)
+    if not any(part.get("resources") for part in parts):
+        return "BestEffort"
+    wishes = [_wishes(part) for part in parts]
     if not any(requests or limits for requests, limits in wishes):
         return "BestEffort"
     if all(len(limits) == len(_COMPUTE) and requests == limits for requests, limits in wishes):
