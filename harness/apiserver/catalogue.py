@@ -121,6 +121,25 @@ FlowSchema             flowschemas             - -      status                  
 PriorityLevelConfiguration prioritylevelconfigurations - - status                                      -    stored,generation
 """
 
+OPTIONAL_RESOURCES = """
+= resource.k8s.io/v1beta2
+DeviceClass            deviceclasses           - -      -                                              -    stored,returned,generation
+DeviceTaintRule        devicetaintrules        - -      status                                         -    stored,returned,generation
+ResourceClaim          resourceclaims          N -      status                                         -    stored,returned
+ResourceClaimTemplate  resourceclaimtemplates  N -      -                                              -    stored,returned
+ResourceSlice          resourceslices          - -      -                                              -    stored,returned,generation
+
+= resource.k8s.io/v1beta1
+DeviceClass            deviceclasses           - -      -                                              -    stored,returned,generation
+ResourceClaim          resourceclaims          N -      status                                         -    stored,returned
+ResourceClaimTemplate  resourceclaimtemplates  N -      -                                              -    stored,returned
+ResourceSlice          resourceslices          - -      -                                              -    stored,returned,generation
+
+= resource.k8s.io/v1alpha3
+DeviceTaintRule        devicetaintrules        - -      status                                         -    stored,returned,generation
+"""
+"""What Kubernetes serves when it is told to (`--runtime-config`)."""
+
 SUBRESOURCES = """
 approval             -                              -         get,patch,update
 attach               PodAttachOptions               -         create,get

@@ -53,7 +53,7 @@ def answer(path: str) -> Document | None:
 
 
 def _groups() -> list[str]:
-    return [group for group, _ in resources.group_versions() if group]
+    return list(dict.fromkeys(group for group, _ in resources.group_versions() if group))
 
 
 def _group(name: str) -> Document:

@@ -109,6 +109,28 @@ def group_versions() -> list[tuple[str, str]]:
     return list(dict.fromkeys((item.group, item.version) for item in ALL))
 
 
+def optional(version: str, plural: str) -> ResourceType:
+    """A resource of resource.k8s.io that is served when a server is told to."""
+    return _OPTIONAL[_DRA, version, plural]
+
+
+def optional_group_versions() -> list[str]:
+    """Every `group/version` that `enable` knows."""
+    return list(dict.fromkeys(item.api_version for item in OPTIONAL))
+
+
+def enable(group_version: str) -> None:
+    """Serve an optional version in this process from now on; KeyError when there is none of this name."""
+    found = [item for item in OPTIONAL if item.api_version == group_version]
+    if not found:
+        raise KeyError(group_version)
+    for item in found:
+        key = (item.group, item.version, item.plural)
+        if key not in _BY_PATH:
+            _BY_PATH[key] = item
+            ALL.append(item)
+
+
 def table_of(resource: ResourceType) -> ResourceType:
     """The resource under which objects are kept: some have two names."""
     return _STORED_AS.get(resource, resource)
@@ -157,8 +179,12 @@ def _subresources() -> dict[str, tuple[str, str, tuple[str, ...]]]:
 
 
 _WITHOUT_OBJECTS: dict[str, tuple[str, ...]] = {"-": ("create",), "read": ("get", "list")}
-ALL: tuple[ResourceType, ...] = tuple(_parse(catalogue.RESOURCES))
+ALL: list[ResourceType] = list(_parse(catalogue.RESOURCES))
+"""What is served."""
+OPTIONAL: tuple[ResourceType, ...] = tuple(_parse(catalogue.OPTIONAL_RESOURCES))
+"""What is served once it is enabled."""
 _BY_PATH = {(item.group, item.version, item.plural): item for item in ALL}
+_OPTIONAL = {(item.group, item.version, item.plural): item for item in OPTIONAL}
 
 _DRA = "resource.k8s.io"
 NAMESPACES = _BY_PATH["", "v1", "namespaces"]
@@ -177,4 +203,15 @@ PRIORITY_CLASSES = _BY_PATH["scheduling.k8s.io", "v1", "priorityclasses"]
 RUNTIME_CLASSES = _BY_PATH["node.k8s.io", "v1", "runtimeclasses"]
 NEW_EVENTS = _BY_PATH["events.k8s.io", "v1", "events"]
 """The same objects as core events, under their newer name."""
-_STORED_AS = {NEW_EVENTS: EVENTS}
+TAINT_RULES = optional("v1beta2", "devicetaintrules")
+STORED: tuple[ResourceType, ...] = tuple([item for item in (*ALL, *OPTIONAL) if item.is_stored])
+"""All that has objects, served or not."""
+
+
+def _storage_of(item: ResourceType) -> ResourceType:
+    if item.plural == TAINT_RULES.plural:
+        return TAINT_RULES
+    return _BY_PATH[item.group, "v1", item.plural]
+
+
+_STORED_AS = {NEW_EVENTS: EVENTS} | {item: _storage_of(item) for item in OPTIONAL}

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from harness import clocks, processes
+from harness import clocks, errors, processes
 from harness.apiserver import (
     auditing,
     certificates,
@@ -20,6 +20,7 @@ from harness.apiserver import (
     kubeconfigs,
     limiting,
     listening,
+    resources,
     serving,
     watching,
 )
@@ -53,6 +54,8 @@ class Options:
     """Where commits are kept; None keeps them in memory only."""
     journal: journals.Options = dataclasses.field(default_factory=journals.Options)
     audit_log: pathlib.Path | None = None
+    runtime_config: tuple[str, ...] = ()
+    """Optional API versions to serve, as kube-apiserver's option names them: `resource.k8s.io/v1beta1=true`."""
     serves_faults: bool = False
     """Whether the fault API is served."""
     limits: limiting.Limits = dataclasses.field(default_factory=limiting.Limits)
@@ -62,8 +65,21 @@ def serve(options: Options, *, note: Callable[[str], None]) -> int:
     """Serve until SIGTERM or SIGINT; 0 then. HarnessError when it cannot, or cannot go on; `note` is told what is worth a line."""
     listening.check_host(options.host, is_open=options.is_open)
     listening.allow_files(options.limits.connections_max)
+    _enable(options.runtime_config)
     asyncio.run(_Process(options, note).run())
     return 0
+
+
+def _enable(runtime_config: tuple[str, ...]) -> None:
+    for item in runtime_config:
+        group_version, _, wanted = item.partition("=")
+        known = resources.optional_group_versions()
+        if group_version not in known or wanted not in ("", "true", "false"):
+            raise errors.UsageError(
+                f"expected --runtime-config GROUP/VERSION=true with one of {', '.join(known)}, got {item!r}"
+            )
+        if wanted != "false":
+            resources.enable(group_version)
 
 
 class _Process:

@@ -14,6 +14,7 @@ from typing import Any
 
 from harness.apiserver import (
     admitting,
+    converting,
     naming,
     resources,
     statuses,
@@ -48,7 +49,7 @@ class Store:
         self._now = now
         self._stream = stream
         self._tables: dict[resources.ResourceType, dict[Key, storing.Stored]] = {
-            table_of(item): {} for item in resources.ALL if item.is_stored
+            table_of(item): {} for item in resources.STORED
         }
         self._history = watching.History(watch_history, floor=past.version if past else 0)
         self._listeners: list[Listener] = list(listeners)
@@ -94,7 +95,10 @@ class Store:
 
     def get(self, resource: resources.ResourceType, namespace: str, name: str) -> storing.Stored:
         """The object; 404 when there is none."""
-        stored = self._tables[table_of(resource)].get((namespace, name))
+        return converting.outward(resource, self._find(table_of(resource), namespace, name))
+
+    def _find(self, resource: resources.ResourceType, namespace: str, name: str) -> storing.Stored:
+        stored = self._tables[resource].get((namespace, name))
         if stored is None:
             raise statuses.not_found(resource, name)
         return stored
@@ -104,7 +108,7 @@ class Store:
         table = self._tables[table_of(selection.resource)]
         found = [stored for stored in table.values() if selection.has(stored)]
         found.sort(key=lambda stored: (stored.namespace, stored.name))
-        return found
+        return [converting.outward(selection.resource, stored) for stored in found]
 
     def tables(self) -> list[tuple[resources.ResourceType, list[storing.Stored]]]:
         """Every object as it is now, by resource."""
@@ -135,6 +139,8 @@ class Store:
         dry_run: bool = False,
     ) -> storing.Stored:
         """Store a new object and return it."""
+        served, resource = resource, table_of(resource)
+        document = converting.inward(served, document)
         meta = self._identify(resource, namespace, document)
         self._require_namespace(resource, namespace, meta["name"])
         strategies.prepare_create(resource, document, now=self._now)
@@ -145,10 +151,10 @@ class Store:
         meta["uid"] = str(uuid.UUID(int=self._stream.getrandbits(128), version=4))
         meta["creationTimestamp"] = self._now()
         if dry_run:
-            return storing.store(document, self.resource_version)
+            return converting.outward(served, storing.store(document, self.resource_version))
         stored = storing.store(document, self.resource_version + 1)
         self._commit(resource, "ADDED", stored, None)
-        return stored
+        return converting.outward(served, stored)
 
     def update(
         self,
@@ -161,7 +167,9 @@ class Store:
         dry_run: bool = False,
     ) -> storing.Stored:
         """Replace an object (or its status); 409 when the document is not based on the current version."""
-        old = self.get(resource, namespace, name)
+        served, resource = resource, table_of(resource)
+        document = converting.inward(served, document)
+        old = self._find(resource, namespace, name)
         meta = self._require_same(resource, old, document)
         version = meta.get("resourceVersion") or ""
         if not version and resource.requires_version_on_update and not subresource:
@@ -170,7 +178,8 @@ class Store:
             raise statuses.invalid(resource, name, [cause])
         if version not in ("", "0") and version != str(old.resource_version):
             raise statuses.stale(resource, name)
-        return self._replace(resource, old, document, subresource=subresource, dry_run=dry_run)
+        new = self._replace(resource, old, document, subresource=subresource, dry_run=dry_run)
+        return converting.outward(served, new)
 
     def patch(
         self,
@@ -183,21 +192,24 @@ class Store:
         dry_run: bool = False,
     ) -> storing.Stored:
         """Change the current version of an object; a patch without a version cannot conflict (dra.md 4.3)."""
-        old = self.get(resource, namespace, name)
-        document = change(old.document())
+        served, resource = resource, table_of(resource)
+        old = self._find(resource, namespace, name)
+        document = change(converting.outward(served, old).document())
+        document = converting.inward(served, document)
         if (uid := (document.get("metadata") or {}).get("uid")) not in (None, "", old.uid):
             raise validating.changed_uid(resource, name, uid)
         meta = self._require_same(resource, old, document)
         if meta.get("resourceVersion") not in (None, "", str(old.resource_version)):
             raise statuses.stale(resource, name)
-        return self._replace(resource, old, document, subresource=subresource, dry_run=dry_run)
+        new = self._replace(resource, old, document, subresource=subresource, dry_run=dry_run)
+        return converting.outward(served, new)
 
     def bind(self, namespace: str, name: str, binding: Document) -> None:
         """Assign a pod to a node, once (dra.md 4.10)."""
         node = (binding.get("target") or {}).get("name")
         if not node:
             raise statuses.StatusError(500, "", "target.name: Required value")
-        old = self.get(resources.PODS, namespace, name)
+        old = self._find(resources.PODS, namespace, name)
         pod = old.document()
         self._require_preconditions(resources.PODS, old, binding.get("metadata") or {})
         if why := _unbindable(pod):
@@ -225,10 +237,16 @@ class Store:
         orphan: bool = False,
     ) -> tuple[storing.Stored, bool]:
         """Begin or finish the deletion of an object; (its last state, whether it is gone)."""
-        old = self.get(resource, namespace, name)
+        old = self._find(table_of(resource), namespace, name)
         self._require_delete_preconditions(resource, old, preconditions or {})
         if orphan:
             self._orphan_dependents(old.uid)
+        last, gone = self._delete(table_of(resource), old, grace_period_s)
+        return converting.outward(resource, last), gone
+
+    def _delete(
+        self, resource: resources.ResourceType, old: storing.Stored, grace_period_s: int | None
+    ) -> tuple[storing.Stored, bool]:
         document = old.document()
         grace_s = 0
         if resource is resources.PODS:

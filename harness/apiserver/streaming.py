@@ -7,7 +7,16 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from harness.apiserver import faulting, handling, requesting, serving, statuses, storing, watching
+from harness.apiserver import (
+    converting,
+    faulting,
+    handling,
+    requesting,
+    serving,
+    statuses,
+    storing,
+    watching,
+)
 from harness.apiserver import store as stores
 
 BOOKMARK_INTERVAL_S = 10.0
@@ -71,6 +80,7 @@ class Watch:
         seen = self._selection.sees(commit)
         if seen is None:
             return
+        seen = (seen[0], converting.outward(self._selection.resource, seen[1]))
         if self._server.faults is not None and self._held is None:
             self._meet_fault(self._server.faults, seen)
         else:
@@ -144,8 +154,8 @@ class Watch:
                 self._put_bookmark(annotations=_INITIAL_EVENTS_END)
             return
         commits = self._server.store.commits_after(self._selection.resource, version)
-        for seen in self._selection.sees_all(commits):
-            self._put_seen(seen)
+        for kind, stored in self._selection.sees_all(commits):
+            self._put_seen((kind, converting.outward(self._selection.resource, stored)))
 
     def _set_timers(self) -> None:
         timeout_s = self._request.integer("timeoutSeconds")

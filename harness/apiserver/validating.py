@@ -19,6 +19,7 @@ from harness.apiserver.rules import (
     nodes,
     pods,
     slices,
+    taints,
 )
 
 Document = dict[str, Any]
@@ -104,6 +105,7 @@ _NEW: dict[resources.ResourceType, Callable[[Document], Causes]] = {
     resources.CLAIM_TEMPLATES: claims.template,
     resources.SLICES: slices.device_slice,
     resources.DEVICE_CLASSES: classes.device_class,
+    resources.TAINT_RULES: taints.rule,
 }
 _CHANGED: dict[resources.ResourceType, Callable[[Document, Document], Causes]] = {
     resources.PODS: pods.pod_change,
@@ -115,8 +117,10 @@ _CHANGED: dict[resources.ResourceType, Callable[[Document, Document], Causes]] =
     resources.CLAIM_TEMPLATES: claims.template_change,
     resources.SLICES: slices.device_slice,
     resources.DEVICE_CLASSES: classes.device_class,
+    resources.TAINT_RULES: taints.rule,
 }
 _CHANGED_STATUS: dict[resources.ResourceType, Callable[[Document, Document], Causes]] = {
     resources.PODS: pods.pod_status,
     resources.CLAIMS: allocations.status,
+    resources.TAINT_RULES: taints.rule_status,
 }

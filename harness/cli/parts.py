@@ -78,6 +78,12 @@ def apiserver(
         pathlib.Path | None,
         typer.Option(help="Append an audit.k8s.io/v1 event (RequestResponse) for every request."),
     ] = None,
+    runtime_config: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Serve an API version that is off by default, e.g. resource.k8s.io/v1beta1=true."
+        ),
+    ] = None,
     faults: Annotated[
         bool, typer.Option("--faults", help="Serve the fault API at /flake-hunt/v1/faults.")
     ] = False,
@@ -102,6 +108,7 @@ def apiserver(
             data_dir=data_dir,
             journal=journals.Options(sync=writing.Sync(fsync), log_bytes_max=log_bytes_max),
             audit_log=audit_log,
+            runtime_config=tuple(runtime_config or ()),
             serves_faults=faults,
             limits=limiting.Limits(connections_max=connections_max, watches_max=watches_max),
             ready_file=ready_file,

@@ -9,7 +9,7 @@ FORMAT = 1
 BEGIN, END = b"B", b"E"
 _LETTERS: dict[watching.EventType, bytes] = {"ADDED": b"A", "MODIFIED": b"M", "DELETED": b"D"}
 _TYPES = {letter: kind for kind, letter in _LETTERS.items()}
-_NAMES = {stores.table_of(item): item.qualified.encode() for item in reversed(resources.ALL)}
+_NAMES = {stores.table_of(item): item.qualified.encode() for item in reversed(resources.STORED)}
 _RESOURCES = {name: item for item, name in _NAMES.items()}
 
 

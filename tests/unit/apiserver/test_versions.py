@@ -226,8 +226,3 @@ def test_generation_counts_the_changes_of_the_spec(store: Any) -> None:
     )
     changed = store.patch(R.DEVICE_CLASSES, "", "c", lambda d: d | {"spec": {}})
     assert [generation(made), generation(labelled), generation(changed)] == [1, 1, 2]
-
-
-def test_both_names_of_events_mean_the_same_objects(store: Any) -> None:
-    store.create(R.EVENTS, "default", {"metadata": {"name": "e"}})
-    assert store.get(R.NEW_EVENTS, "default", "e") == store.get(R.EVENTS, "default", "e")

@@ -1,0 +1,123 @@
+"""Objects under another name: what clients of other versions send and see, and what is stored.
+
+Some resources are served in several versions or groups; each object is stored once, in one of them. `inward` makes the stored form of
+what a client sent, `outward` what a client sees of what is stored. Versions of one shape differ in their apiVersion only; in
+resource.k8s.io/v1beta1 requests and devices are shaped differently, and events have two sets of field names.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from harness.apiserver import resources, storing
+
+Document = dict[str, Any]
+Converter = Callable[[Document], None]
+_EXACT = (
+    "deviceClassName",
+    "selectors",
+    "allocationMode",
+    "count",
+    "adminAccess",
+    "tolerations",
+    "capacity",
+)
+"""What v1beta1 has in a request itself, and later versions in its `exactly`."""
+_EVENT_FIELDS = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "reportingController": "reportingComponent",
+    "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+}
+"""Fields of events.k8s.io by what they are called in the core group."""
+_CORE_EVENT_FIELDS = {core: name for name, core in _EVENT_FIELDS.items()}
+
+
+def inward(served: resources.ResourceType, document: Document) -> Document:
+    """The document in the form in which it is stored, changed in place."""
+    stored = resources.table_of(served)
+    if stored is not served:
+        _convert(document, _INWARD.get(served))
+        document["apiVersion"], document["kind"] = stored.api_version, stored.kind
+    return document
+
+
+def outward(served: resources.ResourceType, stored: storing.Stored) -> storing.Stored:
+    """A stored object as clients of the resource see it."""
+    if resources.table_of(served) is served:
+        return stored
+    document = stored.document()
+    _convert(document, _OUTWARD.get(served))
+    document["apiVersion"], document["kind"] = served.api_version, served.kind
+    return msgspec.structs.replace(stored, data=storing.encode(document))
+
+
+def _convert(document: Document, converter: Converter | None) -> None:
+    if converter is not None:
+        converter(document)
+
+
+# ------------------------------------------------------------------ resource.k8s.io/v1beta1
+
+
+def _nest_claim(document: Document) -> None:
+    for request in _requests(document):
+        if exactly := {key: request.pop(key) for key in _EXACT if key in request}:
+            request["exactly"] = exactly
+
+
+def _flatten_claim(document: Document) -> None:
+    for request in _requests(document):
+        request.update(request.pop("exactly", None) or {})
+
+
+def _requests(document: Document) -> list[Document]:
+    """The requests of a claim or of a template."""
+    spec = document.get("spec") or {}
+    devices = (spec.get("spec") or spec).get("devices") or {}
+    return devices.get("requests") or []
+
+
+def _flatten_slice(document: Document) -> None:
+    for device in _devices(document):
+        device.update(device.pop("basic", None) or {})
+
+
+def _nest_slice(document: Document) -> None:
+    for device in _devices(document):
+        basic = {key: device.pop(key) for key in list(device) if key != "name"}
+        device["basic"] = basic
+
+
+def _devices(document: Document) -> list[Document]:
+    return (document.get("spec") or {}).get("devices") or []
+
+
+# ------------------------------------------------------------------ events
+
+
+def _rename(names: dict[str, str]) -> Converter:
+    def rename(document: Document) -> None:
+        for old, new in names.items():
+            if old in document:
+                document[new] = document.pop(old)
+
+    return rename
+
+
+_INWARD: dict[resources.ResourceType, Converter] = {
+    resources.NEW_EVENTS: _rename(_EVENT_FIELDS),
+    resources.optional("v1beta1", "resourceclaims"): _nest_claim,
+    resources.optional("v1beta1", "resourceclaimtemplates"): _nest_claim,
+    resources.optional("v1beta1", "resourceslices"): _flatten_slice,
+}
+_OUTWARD: dict[resources.ResourceType, Converter] = {
+    resources.NEW_EVENTS: _rename(_CORE_EVENT_FIELDS),
+    resources.optional("v1beta1", "resourceclaims"): _flatten_claim,
+    resources.optional("v1beta1", "resourceclaimtemplates"): _flatten_claim,
+    resources.optional("v1beta1", "resourceslices"): _nest_slice,
+}
