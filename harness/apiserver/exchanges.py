@@ -103,8 +103,12 @@ class Exchange:
         self._connection.follow(watch)
         if self._entry is not None:
             self._entry.started(200)
-            watch.on_end = functools.partial(self._entry.completed, 200)
+            watch.on_end = functools.partial(self._note_end, self._entry)
         watch.start()
+
+    def _note_end(self, entry: auditing.Entry) -> None:
+        entry.completed(200)
+        self._server.turn.end_soon()
 
     def _respond(self, answer: handling.Answer) -> None:
         self._meet("response", functools.partial(self._finish, answer), answer)

@@ -15,7 +15,6 @@ import msgspec
 from harness import clocks, errors, processes
 from harness.apiserver import (
     auditing,
-    certificates,
     faulting,
     kubeconfigs,
     limiting,
@@ -115,21 +114,13 @@ class _Process:
 
     def _identity(self) -> identities.Identity:
         """That of last time, or a new one."""
-        options = self._options
+        options, known = self._options, None
         if options.data_dir is not None:
             self._directory = directories.claim(options.data_dir)
             known = identities.load(options.data_dir)
-            if known is not None and known.host == options.host:
-                return known
-        made = certificates.make(options.host)
-        return identities.Identity(
-            host=options.host,
-            token=secrets.token_urlsafe(32),
-            read_only_token=secrets.token_urlsafe(32),
-            authority=made.authority,
-            certificate=made.certificate,
-            key=made.key,
-        )
+        if known is None:
+            return identities.make(options.host)
+        return known if known.host == options.host else identities.move(known, options.host)
 
     def _open_store(self) -> stores.Store:
         if self._options.data_dir is None:

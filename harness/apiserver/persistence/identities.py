@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import secrets
 import tempfile
 
 import msgspec
@@ -29,6 +30,27 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def certificates(self) -> certificates.Identity:
         """The certificates in the form that listeners want."""
         return certificates.Identity(self.authority, self.certificate, self.key)
+
+
+def make(host: str) -> Identity:
+    """A new identity for this address."""
+    made = certificates.make(host)
+    return Identity(
+        host=host,
+        token=secrets.token_urlsafe(32),
+        read_only_token=secrets.token_urlsafe(32),
+        authority=made.authority,
+        certificate=made.certificate,
+        key=made.key,
+    )
+
+
+def move(identity: Identity, host: str) -> Identity:
+    """The same tokens at another address, where the certificates have to be others."""
+    moved = make(host)
+    return msgspec.structs.replace(
+        moved, token=identity.token, read_only_token=identity.read_only_token
+    )
 
 
 def load(directory: pathlib.Path) -> Identity | None:

@@ -1,14 +1,17 @@
 """The server as a process: its kubeconfigs, its ports, its end."""
 
+import contextlib
 import json
 import os
 import pathlib
+import resource
 import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import psutil
 import pytest
 
 from harness import processes
@@ -21,14 +24,14 @@ TIMEOUT_S = 30
 def start(tmp_path: pathlib.Path) -> Iterator[Callable[..., processes.Process]]:
     started: list[processes.Process] = []
 
-    def start_one(*options: str) -> processes.Process:
+    def start_one(*options: str | pathlib.Path) -> processes.Process:
         argv = processes.command(
             "apiserver",
             "--kubeconfig",
             str(tmp_path / "kubeconfig"),
             "--plain-kubeconfig",
             str(tmp_path / "plain"),
-            *options,
+            *map(str, options),
         )
         process = processes.start_ready(
             "apiserver",
@@ -104,14 +107,185 @@ def test_a_port_in_use_is_one_message(tmp_path: pathlib.Path, option: str) -> No
     assert not (tmp_path / "kubeconfig").exists()
 
 
-def test_only_loopback_is_served(tmp_path: pathlib.Path) -> None:
-    argv = processes.command(
-        "apiserver", "--kubeconfig", str(tmp_path / "kubeconfig"), "--host", "0.0.0.0"
+def ended(tmp_path: pathlib.Path, *options: str | pathlib.Path) -> tuple[int, str]:
+    """Exit code and message of a server that does not start."""
+    argv = processes.command("apiserver", "--kubeconfig", str(tmp_path / "other"))
+    result = subprocess.run(
+        [*argv, *map(str, options)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
     )
-    ended = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    assert ended.returncode == 2
-    assert "expected a loopback address, got 0.0.0.0" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+    return result.returncode, result.stderr
+
+
+def test_only_loopback_is_served(tmp_path: pathlib.Path) -> None:
+    code, text = ended(tmp_path, "--host", "0.0.0.0")
+    assert code == 2
+    assert "expected a loopback address, got 0.0.0.0" in text
+    assert "--i-know-it-is-open" in text
+    code, text = ended(tmp_path, "--host", "example.org")
+    assert code == 2
+    assert "expected an IP address for --host" in text
+
+
+def test_an_open_server_is_open_by_tls_only(
+    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
+) -> None:
+    process = start("--host", "0.0.0.0", "--i-know-it-is-open")
+    listening = {
+        connection.laddr.ip
+        for connection in psutil.Process(process.pid).net_connections()
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert listening == {"0.0.0.0", "127.0.0.1"}
+    assert server_of(tmp_path / "plain").startswith("http://127.0.0.1:")
+    assert server_of(tmp_path / "kubeconfig").startswith("https://127.0.0.1:")
+    assert connect("kubeconfig").list(apis.NAMESPACES).items
+
+
+def test_a_reader_reads_and_does_not_write(
+    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
+) -> None:
+    start("--read-only-kubeconfig", tmp_path / "reader")
+    assert (tmp_path / "reader").stat().st_mode & 0o777 == 0o600
+    reader = connect("reader")
+    assert reader.list(apis.NAMESPACES).items
+    with pytest.raises(apis.ApiError, match="cannot create resource"):
+        reader.create(apis.LEASES, {"metadata": {"name": "a"}, "spec": {}}, namespace="default")
+
+
+# ---------------------------------------------------------------- a data directory
+
+
+def lease(name: str) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "spec": {}}
+
+
+@pytest.mark.parametrize("sync", ["always", "interval", "never"])
+def test_kubeconfigs_objects_and_versions_outlive_the_process(
+    start: Callable[..., Any],
+    connect: Callable[[str], apis.Api],
+    tmp_path: pathlib.Path,
+    sync: str,
+) -> None:
+    options = ("--data-dir", tmp_path / "data", "--fsync", sync)
+    process = start(*options)
+    names = ("kubeconfig", "plain")
+    kept = [(tmp_path / name).read_text() for name in names]
+    made = connect("plain").create(apis.LEASES, lease("a"), namespace="default")
+    process.kill()
+    start(*options)
+    assert [(tmp_path / name).read_text() for name in names] == kept
+    for name in names:
+        assert connect(name).get(apis.LEASES, "a", namespace="default") == made
+    second = connect("plain").create(apis.LEASES, lease("b"), namespace="default")
+    versions = [int(item["metadata"]["resourceVersion"]) for item in (made, second)]
+    assert versions[1] == versions[0] + 1
+
+
+def test_a_port_that_is_taken_meanwhile_is_said(
+    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
+) -> None:
+    start("--data-dir", tmp_path / "data").kill()
+    port = int(server_of(tmp_path / "plain").rpartition(":")[2])
+    with socket.create_server(("127.0.0.1", port)):
+        process = start("--data-dir", tmp_path / "data")
+    assert f"port {port}, the one of last time, is taken" in process.log.read_text()
+    assert connect("plain").list(apis.NAMESPACES).items
+
+
+def test_two_servers_do_not_share_a_directory(
+    start: Callable[..., Any], tmp_path: pathlib.Path
+) -> None:
+    process = start("--data-dir", tmp_path / "data")
+    code, text = ended(tmp_path, "--data-dir", tmp_path / "data")
+    assert code == 1
+    assert f"the process {process.pid} has it" in text
+
+
+def test_a_torn_record_is_cut_and_damage_is_not(
+    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
+) -> None:
+    data = tmp_path / "data"
+    process = start("--data-dir", data)
+    connect("plain").create(apis.LEASES, lease("a"), namespace="default")
+    process.kill()
+    (log,) = data.glob("log-*")
+    whole = log.read_bytes()
+    log.write_bytes(whole + b"0badcafe 1f4 A leases")
+    process = start("--data-dir", data)
+    assert (
+        "the last record was cut off in the middle and is gone (21 bytes)"
+        in process.log.read_text()
+    )
+    assert connect("plain").get(apis.LEASES, "a", namespace="default")
+    process.kill()
+    log.write_bytes(whole.replace(b'"name":"default"', b'"name":"defcult"', 1))
+    code, text = ended(tmp_path, "--data-dir", data)
+    assert code == 1
+    second_record = whole.index(b"\n") + 1
+    assert f"{log} is damaged at byte {second_record}" in text
+
+
+def test_a_log_that_cannot_be_written_ends_the_server_and_loses_nothing(
+    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
+) -> None:
+    data = tmp_path / "data"
+    process = start("--data-dir", data)
+    size_max = sum(path.stat().st_size for path in data.iterdir()) + 20_000
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size_max, size_max))
+    api, told = connect("plain"), 0
+    with contextlib.suppress(transports.TransportError):
+        while told < 1000:
+            api.create(apis.LEASES, lease(f"lease-{told}"), namespace="default")
+            told += 1
+    assert 0 < told < 1000
+    assert process.wait(timeout_s=TIMEOUT_S) == 1
+    assert "expected to write" in process.log.read_text()
+    assert "Traceback" not in process.log.read_text()
+    start("--data-dir", data)
+    listed = connect("plain").list(apis.LEASES, namespace="default")
+    names = {item["metadata"]["name"] for item in listed.items}
+    assert names == {f"lease-{number}" for number in range(told)}
+
+
+def test_damaged_tokens_are_one_message(start: Callable[..., Any], tmp_path: pathlib.Path) -> None:
+    start("--data-dir", tmp_path / "data").kill()
+    (tmp_path / "data" / "identity.json").write_text("{")
+    code, text = ended(tmp_path, "--data-dir", tmp_path / "data")
+    assert code == 1
+    assert "expected the tokens and certificates of the server in" in text
+
+
+# ---------------------------------------------------------------- audit log and faults
+
+
+def test_the_audit_log_is_written(
+    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
+) -> None:
+    start("--audit-log", tmp_path / "audit.log")
+    connect("kubeconfig").list(apis.NAMESPACES)
+    (event,) = map(json.loads, (tmp_path / "audit.log").read_text().splitlines())
+    assert (event["verb"], event["objectRef"]["resource"]) == ("list", "namespaces")
+    assert (tmp_path / "audit.log").stat().st_mode & 0o777 == 0o600
+    code, text = ended(tmp_path, "--audit-log", tmp_path)
+    assert code == 1
+    assert "expected to write the audit log" in text
+
+
+def test_faults_are_served_when_asked_for(
+    start: Callable[..., Any], connect: Callable[[str], apis.Api]
+) -> None:
+    request = transports.Request(method="GET", path="/flake-hunt/v1/faults")
+    process = start()
+    assert connect("plain").transport.send(request).status == 404
+    process.kill()
+    start("--faults")
+    assert connect("plain").transport.send(request).status == 200
 
 
 def test_a_bounded_history_is_410_from_its_end_on(

@@ -1,0 +1,172 @@
+"""The audit log: what is noted of every request, in Kubernetes' words, before its answer leaves, and never a token."""
+
+import itertools
+import json
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.apiserver import auditing, serving
+
+TIMEOUT_S = 20
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / "audit.log"
+
+
+@pytest.fixture
+def audited(serve: Callable[..., Any], path: pathlib.Path) -> Any:
+    ticks = itertools.count()
+
+    def now() -> str:
+        return f"2026-01-01T00:00:{next(ticks):02}.000000Z"
+
+    return serve(make_parts=lambda: serving.Parts(audit=auditing.AuditLog(path, now=now)))
+
+
+def read(path: pathlib.Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def config(name: str) -> dict[str, Any]:
+    return {"metadata": {"name": name}}
+
+
+def test_a_write_is_there_when_it_is_answered(audited: Any, path: pathlib.Path) -> None:
+    headers = {"Audit-ID": "id-of-the-client", "User-Agent": "tester/1"}
+    body = json.dumps(config("a"), indent=2).encode()  # of several lines
+    status, made = audited.call("POST", f"{CONFIGMAPS}?x=y", body, headers=headers)
+    (event,) = read(path)
+    assert status == 201
+    assert event == {
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": "RequestResponse",
+        "auditID": "id-of-the-client",
+        "stage": "ResponseComplete",
+        "requestURI": f"{CONFIGMAPS}?x=y",
+        "verb": "create",
+        "user": {"username": "flake-hunt", "groups": ["system:masters", "system:authenticated"]},
+        "sourceIPs": ["127.0.0.1"],
+        "userAgent": "tester/1",
+        "objectRef": {
+            "resource": "configmaps",
+            "namespace": "default",
+            "name": "a",
+            "apiVersion": "v1",
+        },
+        "responseStatus": {"metadata": {}, "code": 201},
+        "requestObject": config("a"),
+        "responseObject": made,
+        "requestReceivedTimestamp": "2026-01-01T00:00:00.000000Z",
+        "stageTimestamp": "2026-01-01T00:00:01.000000Z",
+        "annotations": {"authorization.k8s.io/decision": "allow"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "path_and_query", "verb"),
+    [
+        ("GET", CONFIGMAPS, "list"),
+        ("GET", f"{CONFIGMAPS}/a", "get"),
+        ("HEAD", f"{CONFIGMAPS}/a", "get"),
+        ("PUT", f"{CONFIGMAPS}/a", "update"),
+        ("PATCH", f"{CONFIGMAPS}/a", "patch"),
+        ("DELETE", f"{CONFIGMAPS}/a", "delete"),
+        ("DELETE", CONFIGMAPS, "deletecollection"),
+        ("GET", "/healthz", "get"),
+        ("GET", "/nowhere", "get"),
+    ],
+)
+def test_verbs(
+    audited: Any, path: pathlib.Path, method: str, path_and_query: str, verb: str
+) -> None:
+    status, _ = audited.call(method, path_and_query)
+    (event,) = read(path)
+    assert (event["verb"], event["responseStatus"]["code"]) == (verb, status)
+    assert ("objectRef" in event) == path_and_query.startswith("/api")
+
+
+def test_writes_can_be_put_in_the_order_of_their_commits(audited: Any, path: pathlib.Path) -> None:
+    _, made = audited.call("POST", CLAIMS, config("c") | {"spec": {}})
+    _, changed = audited.call("PUT", f"{CLAIMS}/c/status", made | {"status": {}})
+    audited.call("DELETE", f"{CLAIMS}/c")
+    events = read(path)
+    versions = [int(event["responseObject"]["metadata"]["resourceVersion"]) for event in events]
+    assert versions == sorted(versions)
+    assert events[1]["objectRef"] == {
+        "resource": "resourceclaims",
+        "namespace": "default",
+        "name": "c",
+        "uid": made["metadata"]["uid"],
+        "apiGroup": "resource.k8s.io",
+        "apiVersion": "v1",
+        "resourceVersion": made["metadata"]["resourceVersion"],
+        "subresource": "status",
+    }
+    assert events[1]["responseObject"] == changed
+
+
+def test_failures_bring_their_status(audited: Any, path: pathlib.Path) -> None:
+    _, failure = audited.call("GET", f"{CONFIGMAPS}/missing")
+    audited.call("POST", CONFIGMAPS, b"{ no JSON")
+    found, broken = read(path)
+    assert found["responseStatus"] == found["responseObject"] == failure
+    assert broken["responseStatus"]["code"] == 400
+    assert "requestObject" not in broken
+
+
+def test_yaml_is_noted_as_an_object(audited: Any, path: pathlib.Path) -> None:
+    headers = {"Content-Type": "application/apply-patch+yaml"}
+    audited.call(
+        "PATCH", f"{CONFIGMAPS}/a?fieldManager=m", b"metadata:\n  name: a\n", headers=headers
+    )
+    assert read(path)[0]["requestObject"] == config("a")
+
+
+def test_who_is_nobody_is_noted_and_no_token_ever(audited: Any, path: pathlib.Path) -> None:
+    audited.call("GET", CONFIGMAPS, token="a-wrong-token")
+    audited.call("GET", CONFIGMAPS)
+    audited.call("POST", CONFIGMAPS, config("a"), token="less-of-a-secret")
+    nobody, somebody, reader = read(path)
+    assert (nobody["user"], nobody["responseStatus"]["code"]) == ({}, 401)
+    assert nobody["annotations"] == {"authorization.k8s.io/decision": "forbid"}
+    assert somebody["user"]["username"] == "flake-hunt"
+    assert reader["responseStatus"]["code"] == 403
+    for secret in ("a-wrong-token", "secret-of-the-tests", "less-of-a-secret"):
+        assert secret not in path.read_text()
+
+
+def test_the_audit_id_is_returned(audited: Any, path: pathlib.Path) -> None:
+    request = (
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret-of-the-tests\r\n"
+        b"%bConnection: close\r\n\r\n"
+    )
+    for header in (b"Audit-ID: mine\r\n", b""):
+        with audited.connect() as connection:
+            connection.sendall(request % header)
+            answer = b""
+            while data := connection.recv(65536):
+                answer += data
+        noted = read(path)[-1]["auditID"]
+        assert f"audit-id: {noted}\r\n" in answer.decode().lower()
+        assert (noted == "mine") == bool(header)
+
+
+def test_a_watch_has_a_beginning_and_an_end(audited: Any, path: pathlib.Path) -> None:
+    with audited.watching(f"{CONFIGMAPS}?watch=true") as events:
+        audited.call("POST", CONFIGMAPS, config("a"))
+        next(events)
+        started = read(path)[0]
+        assert (started["stage"], started["verb"]) == ("ResponseStarted", "watch")
+    clocks.wait_until(lambda: len(read(path)) == 3, timeout_s=TIMEOUT_S, why="the watch's end")
+    ended = read(path)[2]
+    assert (ended["stage"], ended["auditID"]) == ("ResponseComplete", started["auditID"])
+    assert "responseObject" not in ended

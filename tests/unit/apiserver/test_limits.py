@@ -1,0 +1,283 @@
+"""Clients that are too many, too slow, too greedy, or make no sense: the server goes on for all others."""
+
+import json
+import random
+import re
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.apiserver import limiting, parsing, serving
+
+TIMEOUT_S = 20
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+HEAD = b"Host: x\r\nAuthorization: Bearer secret-of-the-tests\r\n"
+GET = b"GET /api/v1/namespaces/default/configmaps HTTP/1.1\r\n" + HEAD
+
+
+@pytest.fixture
+def serve_with(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """A server with limits; it looks for slow clients often."""
+    monkeypatch.setattr(serving, "CHECK_INTERVAL_S", 0.01)
+
+    def start(**limits: Any) -> Any:
+        return serve(make_parts=lambda: serving.Parts(limits=limiting.Limits(**limits)))
+
+    return start
+
+
+def read_all(connection: socket.socket) -> bytes:
+    text = b""
+    try:
+        while data := connection.recv(65536):
+            text += data
+    except ConnectionResetError:
+        text += b"(reset)"
+    return text
+
+
+def require_alive(live: Any) -> None:
+    assert live.call("GET", "/healthz") == (200, b"ok")
+
+
+def fill(live: Any, count: int, size: int) -> None:
+    for number in range(count):
+        document = {"metadata": {"name": f"big-{number}"}, "data": {"x": "x" * size}}
+        assert live.call("POST", CONFIGMAPS, document)[0] == 201
+
+
+# ---------------------------------------------------------------- too many
+
+
+def test_one_connection_too_many_is_told_so(serve_with: Callable[..., Any]) -> None:
+    live = serve_with(connections_max=2)
+    with live.connect() as one, live.connect() as two:
+        for connection in (one, two):
+            connection.sendall(GET + b"\r\n")
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+        with live.connect() as third:
+            answer = read_all(third)
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert b"\r\nRetry-After: 1\r\n" in answer
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["reason"] == "ServiceUnavailable"
+    clocks.wait_until(
+        lambda: live.run(lambda: len(live.server._connections)) == 0,
+        timeout_s=TIMEOUT_S,
+        why="the connections to end",
+    )
+    require_alive(live)
+
+
+def test_one_watch_too_many_is_told_so(serve_with: Callable[..., Any]) -> None:
+    live = serve_with(watches_max=1)
+    with live.watching(f"{CONFIGMAPS}?watch=true"):
+        status, body = live.call("GET", f"{CONFIGMAPS}?watch=true")
+        assert (status, body["reason"]) == (429, "TooManyRequests")
+        assert body["details"]["retryAfterSeconds"] == 1
+    clocks.wait_until(
+        lambda: live.run(lambda: live.server._watch_count) == 0,
+        timeout_s=TIMEOUT_S,
+        why="the watch to end",
+    )
+    with live.watching(f"{CONFIGMAPS}?watch=true"):
+        pass
+
+
+# ---------------------------------------------------------------- too slow
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        b"GE",
+        b"GET / HTTP/1.1\r\nHost",
+        b"POST / HTTP/1.1\r\n" + HEAD + b"Content-Length: 9\r\n\r\n{",
+        b"POST / HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab",
+    ],
+)
+def test_half_a_request_is_not_waited_for_for_ever(
+    serve_with: Callable[..., Any], half: bytes
+) -> None:
+    live = serve_with(request_timeout_s=0.05)
+    with live.connect() as connection:
+        connection.sendall(half)
+        assert read_all(connection).startswith(b"HTTP/1.1 408 ")
+    require_alive(live)
+
+
+def test_who_asks_for_nothing_may_stay(serve_with: Callable[..., Any]) -> None:
+    live = serve_with(request_timeout_s=0.01)
+    with live.connect() as connection:
+        for _ in range(3):
+            live.run(lambda: live.server._check())
+            clocks.sleep(0.02)
+            connection.sendall(GET + b"\r\n")
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
+def test_who_takes_no_answer_is_dropped(serve_with: Callable[..., Any]) -> None:
+    live = serve_with(stall_timeout_s=0.05)
+    fill(live, 8, 1_000_000)
+    with live.connect() as connection:
+        connection.sendall(GET + b"\r\n")
+        clocks.wait_until(
+            lambda: live.run(lambda: len(live.server._connections)) == 0,
+            timeout_s=TIMEOUT_S,
+            why="the client to be dropped",
+        )
+    assert live.run(lambda: live.server.unread.total_bytes) == 0
+
+
+# ---------------------------------------------------------------- too greedy
+
+
+def test_pipelined_lists_wait_until_the_client_reads(live: Any) -> None:
+    fill(live, 4, 500_000)
+    count = 200
+    with live.connect() as connection:
+        connection.sendall((GET + b"\r\n") * (count - 1) + GET + b"Connection: close\r\n\r\n")
+        clocks.wait_until(
+            lambda: live.run(lambda: live.server.unread.total_bytes) > 0,
+            timeout_s=TIMEOUT_S,
+            why="the server to begin",
+        )
+        require_alive(live)
+        assert live.run(lambda: live.server.unread.total_bytes) < 10_000_000  # of 400 MB
+        size, answers = 0, 0
+        while data := connection.recv(1 << 20):
+            size += len(data)
+            answers += data.count(b"HTTP/1.1 200 ")
+    assert size > count * 2_000_000
+    assert answers >= count - 2  # a head may fall on the border of two reads
+
+
+def test_all_clients_together_may_leave_so_much_unread(serve_with: Callable[..., Any]) -> None:
+    live = serve_with(unread_bytes_max=20_000_000)
+    fill(live, 8, 1_000_000)
+    clients = [live.connect() for _ in range(12)]
+    for client in clients:
+        client.sendall(GET + b"Connection: close\r\n\r\n")
+        require_alive(live)
+        assert live.run(lambda: live.server.unread.total_bytes) <= 20_000_000
+    ends = [read_all(client) for client in clients]
+    for client in clients:
+        client.close()
+    dropped = sum(not text.endswith(b"]}") for text in ends)
+    assert 1 <= dropped < len(clients)
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_body_that_is_too_large(live: Any, announced: bool) -> None:
+    size = parsing.BODY_BYTES_MAX + 1
+    length = b"Content-Length: %d\r\n" % size
+    chunked = b"Transfer-Encoding: chunked\r\n"
+    with live.connect() as connection:
+        connection.sendall(
+            b"POST %b HTTP/1.1\r\n%b%b\r\n"
+            % (CONFIGMAPS.encode(), HEAD, length if announced else chunked)
+        )
+        if not announced:
+            connection.sendall(b"%x\r\n" % size + b"x" * size)
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"Request entity too large: limit is 3145728" in answer
+    require_alive(live)
+
+
+# ---------------------------------------------------------------- no sense
+
+SCRAPS = [
+    b"GET ",
+    b"/api/v1/pods",
+    b" HTTP/1.1",
+    b"\r\n",
+    b"\r\n\r\n",
+    b"\0",
+    b"\xff\xfe",
+    b"Content-Length: 5\r\n",
+    b"Content-Length: -1\r\n",
+    b"Transfer-Encoding: chunked\r\n",
+    b"Transfer-Encoding: gzip\r\n",
+    b"Host: x\r\n",
+    b"Authorization: Bearer secret-of-the-tests\r\n",
+    b"Upgrade: websocket\r\nConnection: Upgrade\r\n",
+    b"5\r\nabcde\r\n",
+    b"zz\r\n",
+    b"HTTP/9.9",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b"GET http://[::1 HTTP/1.1\r\n\r\n",
+    b"GET /%zz?a=%ff&b HTTP/1.1\r\n",
+    b"A" * 300,
+]
+
+
+def test_nonsense_ends_its_connection_only(live: Any) -> None:
+    dice = random.Random(1)
+    for _ in range(400):
+        text = b"".join(dice.choices(SCRAPS, k=dice.randrange(1, 8)))
+        with live.connect() as connection:
+            connection.sendall(text)
+            connection.shutdown(socket.SHUT_WR)
+            answers = re.findall(rb"HTTP/1.1 (\d+)", read_all(connection))
+        assert set(answers) <= {b"100", b"200", b"400", b"401", b"404", b"405"}, text
+    require_alive(live)
+    clocks.wait_until(
+        lambda: live.run(lambda: len(live.server._connections)) == 0,
+        timeout_s=TIMEOUT_S,
+        why="every connection to be forgotten",
+    )
+
+
+def test_a_request_may_come_byte_by_byte(live: Any) -> None:
+    with live.connect() as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in GET + b"Connection: close\r\n\r\n":
+            connection.sendall(bytes([byte]))
+        assert read_all(connection).startswith(b"HTTP/1.1 200 ")
+
+
+# ---------------------------------------------------------------- who may only read
+
+
+def test_a_reader_reads(live: Any) -> None:
+    fill(live, 1, 1)
+    for path in (CONFIGMAPS, f"{CONFIGMAPS}/big-0", "/healthz", "/api"):
+        assert live.call("GET", path, token="less-of-a-secret")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "message"),
+    [
+        (
+            "POST",
+            CONFIGMAPS,
+            (
+                'configmaps is forbidden: User "flake-hunt-reader" cannot create resource "configmaps" in API group "" '
+                'in the namespace "default"'
+            ),
+        ),
+        (
+            "PUT",
+            "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c/status",
+            (
+                'resourceclaims.resource.k8s.io "c" is forbidden: User "flake-hunt-reader" cannot update resource '
+                '"resourceclaims/status" in API group "resource.k8s.io" in the namespace "default"'
+            ),
+        ),
+        (
+            "DELETE",
+            "/api/v1/nodes",
+            (
+                'nodes is forbidden: User "flake-hunt-reader" cannot deletecollection resource "nodes" in API group "" '
+                "at the cluster scope"
+            ),
+        ),
+        ("POST", "/nowhere", 'forbidden: User "flake-hunt-reader" cannot post path "/nowhere"'),
+    ],
+)
+def test_a_reader_does_not_write(live: Any, method: str, path: str, message: str) -> None:
+    status, body = live.call(method, path, {"metadata": {"name": "c"}}, token="less-of-a-secret")
+    assert (status, body["reason"], body["message"]) == (403, "Forbidden", message)
