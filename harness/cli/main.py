@@ -6,7 +6,7 @@ import sys
 import typer
 
 from harness import errors
-from harness.cli import clusters, exploring, hunting, parts, replaying, running
+from harness.cli import clusters, examining, exploring, hunting, parts, replaying, running
 
 INTERRUPTED = 130
 USAGE = 2
@@ -28,6 +28,7 @@ running.add_to(app)
 exploring.add_to(app)
 replaying.add_to(app)
 clusters.add_to(app)
+examining.add_to(app)
 parts.add_to(app)
 
 

@@ -35,16 +35,28 @@ class Kind:
 
 
 def find(*, at_least: str) -> Kind:
-    """The command of the PATH; ClusterError when there is none, or one that is too old."""
+    """Both commands of the PATH; ClusterError when one is missing or too old."""
+    find_docker()
+    return find_kind(at_least=at_least)
+
+
+def find_docker() -> str:
+    """The path of the docker command, which kind calls; ClusterError when there is none."""
+    path = shutil.which("docker")
+    if path is None:
+        raise errors.ClusterError(
+            "expected the command docker in PATH, which kind calls, found none: install Docker's "
+            "command line (docs.docker.com/engine/install)"
+        )
+    return path
+
+
+def find_kind(*, at_least: str) -> Kind:
+    """The kind command of the PATH; ClusterError when there is none, or one that is too old."""
     path = shutil.which(COMMAND)
     if path is None:
         raise errors.ClusterError(
             f"expected the command kind in PATH, found none: {_INSTALL.format(at_least)}"
-        )
-    if shutil.which("docker") is None:
-        raise errors.ClusterError(
-            "expected the command docker in PATH, which kind calls, found none: install Docker's "
-            "command line (docs.docker.com/engine/install)"
         )
     found = Kind(path=path, version=version_of(path))
     if found.version < numbers(at_least):

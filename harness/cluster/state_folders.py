@@ -5,6 +5,8 @@ import os
 import pathlib
 import tempfile
 
+from harness import errors
+
 
 def folder() -> pathlib.Path:
     """The folder; it is there, and nobody else can read it."""
@@ -26,7 +28,9 @@ def _made(state: str | None) -> pathlib.Path:
             continue  # a container's read-only or missing home
         if os.access(path, os.W_OK):
             return path
-    raise OSError(f"no folder can be written, not even below {tempfile.gettempdir()}")
+    raise errors.HarnessError(
+        f"expected a folder that can be written, not even {tempfile.gettempdir()} can: export XDG_STATE_HOME=FOLDER"
+    )
 
 
 def _home() -> list[pathlib.Path]:

@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import psutil
 
@@ -43,14 +43,21 @@ reuse_min = 5
 class Command:
     """A command that was started."""
 
-    def __init__(self, folder: pathlib.Path, *arguments: str) -> None:
+    def __init__(
+        self, folder: pathlib.Path, *arguments: str, env: Mapping[str, str] | None = None
+    ) -> None:
         self._mark = uuid.uuid4().hex
         self.output = folder / f"output-{self._mark}.txt"
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "harness.cli.main", *arguments],
                 cwd=folder,
-                env={**os.environ, MARK: self._mark, "XDG_STATE_HOME": str(folder / "state")},
+                env={
+                    **os.environ,
+                    MARK: self._mark,
+                    "XDG_STATE_HOME": str(folder / "state"),
+                    **(env or {}),
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -90,9 +97,11 @@ class Command:
 
 
 @contextlib.contextmanager
-def started(folder: pathlib.Path, *arguments: str) -> Iterator[Command]:
+def started(
+    folder: pathlib.Path, *arguments: str, env: Mapping[str, str] | None = None
+) -> Iterator[Command]:
     """A command that leaves nothing behind, whatever the test does."""
-    command = Command(folder, *arguments)
+    command = Command(folder, *arguments, env=env)
     try:
         yield command
     finally:

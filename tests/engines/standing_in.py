@@ -105,6 +105,13 @@ def profile(**changes: Any) -> profiles.KindProfile:
     return profiles.KindProfile.model_validate(document)
 
 
+def profile_text() -> str:
+    """The same as a file."""
+    document = profile().model_dump(mode="json", exclude_defaults=True)
+    document |= {"schema_version": 1, "provider": "kind"}
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in document.items())
+
+
 def _executables(folder: pathlib.Path) -> None:
     """kind as a program; docker too, because kind needs the command to be there."""
     folder.mkdir(parents=True, exist_ok=True)

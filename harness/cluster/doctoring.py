@@ -1,0 +1,202 @@
+"""What a provider needs on this machine, whether it is there, and the command that mends it. Looks, and makes nothing but its own state folder."""
+
+import dataclasses
+import enum
+import os
+import pathlib
+import resource
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Iterator
+
+import psutil
+
+from harness import errors
+from harness.cluster import kind_commands, kind_failures, providers, state_folders
+from harness.scenario import profiles
+
+PROVIDERS = ("embedded", "local", "kind", "kubeconfig")
+OPEN_FILES_MIN = 1024
+MEMORY_MIB_MIN = 1024
+DISK_GIB_MIN = 1
+INOTIFY_MIN = {"max_user_watches": 524_288, "max_user_instances": 512}
+"""kind's documentation (known issues, too many open files); the kernel's usual defaults break at the third or fourth cluster."""
+_INOTIFY = pathlib.Path("/proc/sys/fs/inotify")
+_MIB, _GIB = 1 << 20, 1 << 30
+
+
+class State(enum.StrEnum):
+    """Of a finding."""
+
+    OK = "ok"
+    WARNING = "warning"
+    """It may work; more than one cluster, or a later run, may not."""
+    MISSING = "missing"
+    """The provider cannot work."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    provider: str
+    part: str
+    state: State
+    seen: str
+    remedy: str = ""
+
+
+def examine(provider: str, *, contact: bool = True) -> list[Finding]:
+    """Everything that this provider needs. `contact`: also ask a cluster that exists."""
+    match provider:
+        case "embedded":
+            return list(_embedded())
+        case "kind":
+            from harness.cluster import engine_doctoring  # it brings the docker SDK, 0.3 s
+
+            return [*_kind_commands(), *engine_doctoring.examine(), *_inotify()]
+        case "kubeconfig" if not contact:
+            return [_kubeconfig_file()]
+        case "local" | "kubeconfig":
+            return [_checked(provider)]
+        case _:
+            raise errors.UsageError(
+                f"expected one of {', '.join(PROVIDERS)}, got {provider!r} for --for"
+            )
+
+
+def judged(
+    provider: str,
+    part: str,
+    *,
+    good: bool,
+    seen: str,
+    remedy: str,
+    otherwise: State = State.MISSING,
+) -> Finding:
+    """A finding of something that is good or not."""
+    state = State.OK if good else otherwise
+    return Finding(
+        provider=provider, part=part, state=state, seen=seen, remedy="" if good else remedy
+    )
+
+
+def attempted(provider: str, part: str, look: Callable[[], str]) -> Finding:
+    """A finding of something that says what is wrong, and what to do, when it is looked at."""
+    try:
+        return Finding(provider=provider, part=part, state=State.OK, seen=look())
+    except errors.HarnessError as error:
+        return Finding(
+            provider=provider, part=part, state=State.MISSING, seen="no", remedy=str(error)
+        )
+
+
+def _embedded() -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield judged(
+        "embedded",
+        "Python",
+        good=sys.version_info >= (3, 11),
+        seen=version,
+        remedy="install Python 3.11 or newer, then: rm -rf .venv && make setup PYTHON=python3.11",
+    )
+    yield attempted("embedded", "loopback", _loopback)
+    yield _open_files()
+    memory = psutil.virtual_memory().available // _MIB
+    yield judged(
+        "embedded",
+        "memory",
+        good=memory >= MEMORY_MIB_MIN,
+        seen=f"{memory} MiB available",
+        remedy=f"a run of two processes wants {MEMORY_MIB_MIN} MiB: end something, or hunt with --jobs 1",
+        otherwise=State.WARNING,
+    )
+    yield _disk("embedded", pathlib.Path.cwd(), DISK_GIB_MIN)
+    yield attempted("embedded", "state folder", lambda: str(state_folders.folder()))
+
+
+def _loopback() -> str:
+    try:
+        with socket.create_server(("127.0.0.1", 0)):
+            return "127.0.0.1 can be listened on"
+    except OSError as error:
+        raise errors.HarnessError(
+            f"expected to listen on 127.0.0.1 ({error.strerror}): sudo ip link set lo up"
+        ) from error
+
+
+def _open_files() -> Finding:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    enough = hard == resource.RLIM_INFINITY or hard >= OPEN_FILES_MIN
+    return judged(
+        "embedded",
+        "open files",
+        good=enough,
+        seen="unlimited" if hard == resource.RLIM_INFINITY else f"at most {hard}",
+        remedy=f"ulimit -Hn {OPEN_FILES_MIN * 4} (as root, in /etc/security/limits.conf for good)",
+        otherwise=State.WARNING,
+    )
+
+
+def _disk(provider: str, folder: pathlib.Path, gib_min: int) -> Finding:
+    free = shutil.disk_usage(folder).free / _GIB
+    return judged(
+        provider,
+        "disk",
+        good=free >= gib_min,
+        seen=f"{free:.1f} GiB free for {folder}",
+        remedy=f"a hunt writes up to {gib_min} GiB: make room, or name another folder with --reports",
+        otherwise=State.WARNING,
+    )
+
+
+def _checked(provider: str) -> Finding:
+    """The provider's own look at what it needs."""
+
+    def look() -> str:
+        providers.of(profiles.load(provider)).check()
+        return "everything that it needs"
+
+    return attempted(provider, provider, look)
+
+
+def _kubeconfig_file() -> Finding:
+    named = os.environ.get("KUBECONFIG") or str(pathlib.Path("~/.kube/config").expanduser())
+    there = [path for path in named.split(os.pathsep) if path and pathlib.Path(path).is_file()]
+    return judged(
+        "kubeconfig",
+        "kubeconfig",
+        good=bool(there),
+        seen=f"{there[0]} (the cluster was not asked: --for kubeconfig does)" if there else "none",
+        remedy="export KUBECONFIG=FILE, of a cluster that is meant for tests",
+    )
+
+
+def _kind_commands() -> Iterator[Finding]:
+    profile = profiles.load("kind")
+    wanted = profile.kind_min if isinstance(profile, profiles.KindProfile) else "0.33.0"
+
+    def kind() -> str:
+        found = kind_commands.find_kind(at_least=wanted)
+        return f"v{'.'.join(map(str, found.version))} ({found.path})"
+
+    yield attempted("kind", "kind command", kind)
+    yield attempted("kind", "docker command", kind_commands.find_docker)
+
+
+def _inotify() -> Iterator[Finding]:
+    """Limits of the kernel, which are not namespaced; on another machine than the engine's they mean nothing."""
+    for name, wanted in INOTIFY_MIN.items():
+        try:
+            value = int((_INOTIFY / name).read_text())
+        except (OSError, ValueError):
+            continue  # not Linux: the engine's virtual machine has its own
+        yield judged(
+            "kind",
+            f"inotify {name}",
+            good=value >= wanted,
+            seen=str(value),
+            remedy=f"enough for two or three clusters; for more: {kind_failures.SYSCTL}",
+            otherwise=State.WARNING,
+        )

@@ -1,0 +1,119 @@
+"""What kind needs of the container engine, and what is there."""
+
+import shutil
+from collections.abc import Iterator
+
+from harness import errors
+from harness.cluster import docker_engines, doctoring, kind, registry
+from harness.scenario import profiles
+
+_MIB, _GIB = 1 << 20, 1 << 30
+_Finding, _State = doctoring.Finding, doctoring.State
+
+
+def examine() -> list[doctoring.Finding]:
+    """Everything about the engine; only that it is missing when it does not answer."""
+    profile = profiles.load("kind")
+    if not isinstance(profile, profiles.KindProfile):
+        raise errors.HarnessError("expected clusters/kind.toml to be a profile of kind")
+    try:
+        with docker_engines.connected(timeout_s=5) as engine:
+            return list(_examine(engine, profile))
+    except errors.ClusterError as error:
+        return [
+            _Finding(
+                provider="kind",
+                part="container engine",
+                state=_State.MISSING,
+                seen="no answer",
+                remedy=str(error),
+            )
+        ]
+
+
+def _examine(
+    engine: docker_engines.Engine, profile: profiles.KindProfile
+) -> Iterator[doctoring.Finding]:
+    found = engine.describe()
+    yield doctoring.attempted("kind", "container engine", lambda: _usable(found))
+    yield _memory(found, profile)
+    yield from _disk(found, profile)
+    yield _cgroups(found)
+    yield _image(engine, profile)
+    yield _left(engine)
+
+
+def _usable(engine: docker_engines.Description) -> str:
+    kind.require_usable(engine)
+    api = ".".join(map(str, engine.api_version))
+    return f"Docker {engine.version}, API {api}, {engine.cpus} CPUs, {engine.platform}"
+
+
+def _memory(engine: docker_engines.Description, profile: profiles.KindProfile) -> doctoring.Finding:
+    mib = engine.memory_bytes // _MIB
+    return doctoring.judged(
+        "kind",
+        "engine's memory",
+        good=mib >= profile.memory_mib_min,
+        seen=f"{mib} MiB",
+        remedy=f"one cluster wants {profile.memory_mib_min} MiB: give the engine's machine more "
+        "(Docker Desktop: Settings, Resources)",
+        otherwise=_State.WARNING,
+    )
+
+
+def _disk(
+    engine: docker_engines.Description, profile: profiles.KindProfile
+) -> Iterator[doctoring.Finding]:
+    try:
+        free = shutil.disk_usage(engine.root_folder).free / _GIB
+    except OSError:
+        return  # the engine's disk is in a virtual machine, or only root may look
+    yield doctoring.judged(
+        "kind",
+        "engine's disk",
+        good=free >= profile.disk_gib_min,
+        seen=f"{free:.1f} GiB free for {engine.root_folder}",
+        remedy=f"image and cluster want {profile.disk_gib_min} GiB: docker system df, docker system prune",
+        otherwise=_State.WARNING,
+    )
+
+
+def _cgroups(engine: docker_engines.Description) -> doctoring.Finding:
+    good = engine.cgroup_version == "2"
+    return doctoring.judged(
+        "kind",
+        "cgroups",
+        good=good,
+        seen=f"version {engine.cgroup_version}{', rootless' if engine.rootless else ''}",
+        remedy="kubelets of Kubernetes 1.35 and newer refuse version 1, and so does a rootless engine: boot "
+        "with systemd.unified_cgroup_hierarchy=1",
+        otherwise=_State.MISSING if engine.rootless else _State.WARNING,
+    )
+
+
+def _image(engine: docker_engines.Engine, profile: profiles.KindProfile) -> doctoring.Finding:
+    name = profile.image.partition("@")[0]
+    return doctoring.judged(
+        "kind",
+        "node image",
+        good=engine.has_image(profile.image),
+        seen=name,
+        remedy=f"not here yet; the first cluster pulls it. Without a network: docker pull {profile.image} and docker save "
+        "elsewhere, then --cluster-set image_archive=FILE",
+        otherwise=_State.WARNING,
+    )
+
+
+def _left(engine: docker_engines.Engine) -> doctoring.Finding:
+    """Containers with our prefix that belong to no cluster of the registry."""
+    held = {kind.cluster_name(entry.name) for entry in registry.known() if entry.provider == "kind"}
+    left = sorted({node.cluster for node in engine.nodes()} - held)
+    return doctoring.judged(
+        "kind",
+        "left by earlier runs",
+        good=not left,
+        seen=", ".join(left) or "nothing",
+        remedy="flake-hunt cluster prune --older-than 0",
+        otherwise=_State.WARNING,
+    )

@@ -1,0 +1,171 @@
+"""Kills commands at random moments and looks for what they have left after the next `flake-hunt cluster prune`.
+
+python -m tests.e2e.moments 50        the full one, with its tally
+"""
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from harness import clocks
+from tests.e2e import running
+from tests.engines import standing_in
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+GRACE_S = 60
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where commands are run: folders of their own for state, temporary files and reports, and a stand-in engine."""
+
+    folder: pathlib.Path
+    engine: standing_in.StandIn
+
+    @property
+    def state(self) -> pathlib.Path:
+        return self.folder / "state"
+
+    @property
+    def temporary(self) -> pathlib.Path:
+        return self.folder / "tmp"
+
+    @property
+    def home(self) -> pathlib.Path:
+        return self.folder / "home"
+
+    def environment(self) -> dict[str, str]:
+        for path in (self.temporary, self.home):
+            path.mkdir(exist_ok=True)
+        return {
+            **self.engine.environment(),
+            "XDG_STATE_HOME": str(self.state),
+            "TMPDIR": str(self.temporary),
+            "HOME": str(self.home),
+        }
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """What was done to what, when."""
+
+    arguments: Sequence[str]
+    signal: signal.Signals
+    after_s: float
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.arguments[:2])} {self.signal.name} after {self.after_s:.2f} s"
+
+
+def commands(folder: pathlib.Path) -> list[list[str]]:
+    """Runs and clusters that stay, on the embedded server and on kind."""
+    scenario = running.scenario(folder)
+    profile = folder / "stand-in.toml"
+    profile.write_text(standing_in.profile_text())
+    return [
+        ["run", str(scenario), "--reports", "reports"],
+        ["cluster", "up", "--name", "stays", "--nodes", "2", "--devices-per-node", "2"],
+        ["run", str(scenario), "--reports", "reports", "--cluster", str(profile)],
+        ["cluster", "up", "--name", "stays", "--nodes", "2", "--cluster", str(profile)],
+    ]
+
+
+def draw(random_: random.Random, choices: list[list[str]]) -> Moment:
+    """A command, a signal, a moment: early ones more often, for there the most is half done."""
+    longest = random_.choice([0.5, 2.0, 6.0])
+    return Moment(
+        arguments=random_.choice(choices),
+        signal=random_.choice(SIGNALS),
+        after_s=random_.uniform(0.0, longest),
+    )
+
+
+def left_after(moment: Moment, place: Place) -> list[str]:
+    """What is left, in words, when the command was hit and prune has run."""
+    with running.started(place.folder, *moment.arguments, env=place.environment()) as command:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            command.process.wait(moment.after_s)
+        if command.process.poll() is None:
+            os.kill(command.process.pid, moment.signal)
+        command.process.wait(GRACE_S)
+        _settle(moment, place)
+        return [*_processes(command), *_files(place), *_on_engine(place)]
+
+
+def _settle(moment: Moment, place: Place) -> None:
+    """A cluster that came up in time is meant to stay; so it is taken down. Then prune."""
+    entries = list((place.state / "flake-hunt" / "clusters").glob("*.json"))
+    if "up" in moment.arguments and entries and '"state":"up"' in entries[0].read_text():
+        _flake_hunt(place, "cluster", "down", "stays")
+    _flake_hunt(place, "cluster", "prune", "--older-than", "0")
+
+
+def _flake_hunt(place: Place, *arguments: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "harness.cli.main", *arguments],
+        env={**os.environ, **place.environment()},
+        cwd=place.folder,
+        capture_output=True,
+        text=True,
+        timeout=running.TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise AssertionError(
+            f"{arguments}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+        )
+
+
+def _processes(command: running.Command) -> list[str]:
+    with contextlib.suppress(Exception):
+        clocks.wait_until(lambda: not command.others(), timeout_s=3, why="processes to be gone")
+    return [f"process {pid} {line}" for pid, line in command.others().items()]
+
+
+def _files(place: Place) -> list[str]:
+    """Entries, folders of clusters, temporary files, and kubeconfigs wherever they are."""
+    kept = [
+        *(place.state / "flake-hunt" / "clusters").glob("*"),
+        *place.temporary.iterdir(),
+        *place.home.rglob("*"),
+        *(path for path in place.folder.glob("reports/**/cluster/*kubeconfig*")),
+    ]
+    return [f"file {path.relative_to(place.folder)}" for path in kept]
+
+
+def _on_engine(place: Place) -> list[str]:
+    """The network `kind` is kind's own and is shared: it stays, as it does after `kind delete cluster`."""
+    left = place.engine.left()
+    return [f"{kind} {name}" for kind, names in left.items() for name in names]
+
+
+def main(count: int) -> int:
+    """The full one."""
+    seed = int(os.environ.get("SEED", "1"))
+    random_, failures, tally = random.Random(seed), [], {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        with standing_in.started(folder / "engine") as engine:
+            place = Place(folder=folder, engine=engine)
+            choices = commands(folder)
+            for number in range(count):
+                moment = draw(random_, choices)
+                left = left_after(moment, place)
+                key = (" ".join(moment.arguments[:2]).split("/")[0], moment.signal.name)
+                tally[key] = tally.get(key, 0) + 1
+                sys.stdout.write(f"{number + 1} {moment}: {'; '.join(left) or 'nothing left'}\n")
+                sys.stdout.flush()
+                failures += [f"{moment}: {item}" for item in left]
+    sys.stdout.write(f"seed {seed}, {count} moments, {len(failures)} left behind; {tally}\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

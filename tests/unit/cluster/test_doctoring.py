@@ -1,0 +1,165 @@
+"""flake-hunt doctor: what it looks at, what it says, and its exit code."""
+
+import os
+import pathlib
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.cluster import doctoring
+from tests.engines import standing_in
+
+GOOD = {"MemTotal": 8 << 30}
+
+
+def use(
+    engine: standing_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    for name, value in engine.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def findings(provider: str) -> dict[str, doctoring.Finding]:
+    return {item.part: item for item in doctoring.examine(provider)}
+
+
+def examined(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, **description: Any
+) -> dict[str, doctoring.Finding]:
+    """The findings for kind with an engine that says this of itself."""
+    with standing_in.started(tmp_path / "engine", describe={**GOOD, **description}) as engine:
+        use(engine, monkeypatch, tmp_path)
+        return findings("kind")
+
+
+def test_a_machine_that_has_everything(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    found = examined(monkeypatch, tmp_path)
+    assert found["kind command"].seen.startswith("v0.33.0 (")
+    assert found["container engine"].seen.startswith("Docker 27.5.1, API 1.47, 8 CPUs")
+    for part in (
+        "kind command",
+        "docker command",
+        "container engine",
+        "engine's memory",
+        "cgroups",
+    ):
+        assert found[part].state is doctoring.State.OK, found[part]
+        assert not found[part].remedy
+    assert found["left by earlier runs"].seen == "nothing"
+    assert found["node image"].state is doctoring.State.WARNING, "it can still be pulled"
+    assert "docker pull kindest/node:v1.37.0@sha256:" in found["node image"].remedy
+
+
+@pytest.mark.parametrize(
+    ("description", "part", "state", "remedy"),
+    [
+        ({"ApiVersion": "1.40"}, "container engine", "missing", "API 1.41 or newer (Docker 20.10)"),
+        ({"MemTotal": 1 << 30}, "engine's memory", "warning", "2048 MiB"),
+        ({"CgroupVersion": "1"}, "cgroups", "warning", "systemd.unified_cgroup_hierarchy=1"),
+        (
+            {
+                "CgroupVersion": "1",
+                "SecurityOptions": ["name=seccomp,profile=builtin", "name=rootless"],
+            },
+            "cgroups",
+            "missing",
+            "systemd.unified_cgroup_hierarchy=1",
+        ),
+    ],
+)
+def test_an_engine_that_lacks_something(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: pathlib.Path,
+    description: dict[str, Any],
+    part: str,
+    state: str,
+    remedy: str,
+) -> None:
+    found = examined(monkeypatch, tmp_path, **description)[part]
+    assert found.state == state
+    assert remedy in found.remedy
+
+
+def test_what_earlier_runs_left(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    with standing_in.started(tmp_path / "engine") as engine:
+        use(engine, monkeypatch, tmp_path)
+        client = engine.client()
+        for name in ("fh-old", "kind"):
+            labels = {"io.x-k8s.kind.cluster": name}
+            client.api.create_container("kindest/node:v1.36.0", name=name, labels=labels)
+        client.close()
+        found = findings("kind")["left by earlier runs"]
+    assert found.seen == "fh-old", "what others made with kind is none of our business"
+    assert found.remedy == "flake-hunt cluster prune --older-than 0"
+
+
+def test_no_engine_and_no_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
+    found = findings("kind")
+    missing = {part for part, item in found.items() if item.state is doctoring.State.MISSING}
+    assert missing == {"kind command", "docker command", "container engine"}
+    assert "No such file or directory" in found["container engine"].remedy
+    assert "sudo systemctl start docker" in found["container engine"].remedy
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may open every socket")
+def test_an_engine_that_lets_nobody_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    with standing_in.started(tmp_path / "engine") as engine:
+        use(engine, monkeypatch, tmp_path)
+        pathlib.Path(engine.host.removeprefix("unix://")).chmod(0)
+        assert "usermod -aG docker" in findings("kind")["container engine"].remedy
+
+
+def test_embedded_needs_nothing_that_is_not_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert not [item for item in doctoring.examine("embedded") if item.state == "missing"]
+
+
+def test_an_unknown_provider() -> None:
+    with pytest.raises(errors.UsageError, match=r"embedded, local, kind, kubeconfig, got 'cloud'"):
+        doctoring.examine("cloud")
+
+
+def doctor(tmp_path: pathlib.Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    bare = {
+        "HOME": str(tmp_path),
+        "DOCKER_HOST": f"unix://{tmp_path}/no.sock",
+        "PATH": str(tmp_path),
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "harness.cli.main", "doctor", *arguments],
+        env=bare,
+        cwd=pathlib.Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_command_on_a_machine_without_anything(tmp_path: pathlib.Path) -> None:
+    every = doctor(tmp_path)
+    assert every.returncode == 1
+    words = " ".join(every.stdout.split())
+    assert "install kind v0.33.0 or newer" in words
+    assert "sudo systemctl start docker" in words
+    assert "export KUBECONFIG=FILE" in words
+    last = every.stdout.splitlines()[-1]
+    assert last.startswith("Not ready: ")
+    assert {"kind", "kubeconfig"} <= set(last.removeprefix("Not ready: ").strip(".").split(", "))
+    ready = doctor(tmp_path, "--for", "embedded")
+    assert (ready.returncode, ready.stdout.splitlines()[-1]) == (0, "Ready.")
+    assert doctor(tmp_path, "--for", "kind").returncode == 1
+    assert doctor(tmp_path, "--for", "cloud").returncode == 2
