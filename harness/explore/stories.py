@@ -13,15 +13,15 @@ def tell(moments: Sequence[exploring.Moment], names: Names, finding: str) -> lis
     """One sentence for each step that matters, in order, and what they lead to."""
     sentences = []
     for moment in moments:
-        phrase = _PHRASES.get(moment.name)
-        if phrase is not None:
+        if is_told(moment):
+            phrase = _PHRASES[moment.name]
             sentences.append(f"{_who(moment.task)} {phrase(_named(moment.fields, names))}")
     return [*sentences, f"therefore {finding}"]
 
 
 def is_told(moment: exploring.Moment) -> bool:
     """Whether the story has a sentence for it."""
-    return moment.name in _PHRASES
+    return moment.name in _PHRASES and moment.fields.get("handler") not in _UNTOLD_HANDLERS
 
 
 def _named(fields: Fields, names: Names) -> dict[str, str]:
@@ -42,6 +42,8 @@ def _who(task: str) -> str:
     return task
 
 
+_UNTOLD_HANDLERS = frozenset({"_ClaimEvents"})
+"""What they do has no part in a double allocation: they make pods be tried again."""
 _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
     "scheduling.started": lambda f: f"takes {f['pod']}",
     "scheduling.unschedulable": lambda f: f"puts {f['pod']} aside: {f['reason']}",
@@ -57,9 +59,11 @@ _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
         f"takes {f['device']} of {f['claim']} out of the allocated devices"
     ),
     "assume-cache.event.popped": lambda f: (
-        f"takes an event of {f['claim']} from the assume cache's queue, to deliver it"
+        f"takes the event that {f['claim']} has version {f['version']} from the assume cache's queue, to deliver it"
     ),
-    "pre-bind.written": lambda f: f"has the answer that {f['claim']} is written",
+    "pre-bind.written": lambda f: (
+        f"has the answer that {f['claim']} is written, in version {f['version']}"
+    ),
     "pre-bind.assumed": lambda f: f"has told the assume cache of {f['claim']}",
     "pre-bind.not-assumed": lambda f: (
         f"cannot tell the assume cache of {f['claim']}: {f['reason']}"

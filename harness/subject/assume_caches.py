@@ -7,7 +7,6 @@ another emitter waits for its end, so that when `assume` returns, every effect o
 
 import collections
 import dataclasses
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,8 +14,27 @@ from harness import concurrency
 from harness.client import informers
 
 Object = dict[str, Any]
-Event = tuple[str, Callable[[], None]]
-"""The uid of the claim that it is about, and what delivers it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Event:
+    """A change of an object that one handler is still to be told of."""
+
+    obj: Object
+    """The object that it is about."""
+    handler: informers.Handler
+    tell: Callable[[informers.Handler], None]
+
+    def deliver(self) -> None:
+        """Tell the handler."""
+        meta = self.obj["metadata"]
+        concurrency.step(
+            "assume-cache.event.popped",
+            claim=meta["uid"],
+            version=meta["resourceVersion"],
+            handler=type(self.handler).__name__,
+        )
+        self.tell(self.handler)
 
 
 class AssumeError(Exception):
@@ -119,8 +137,7 @@ class AssumeCache:
         self._push(new, lambda handler: handler.on_update(old, new))
 
     def _push(self, obj: Object, call: Callable[[informers.Handler], None]) -> None:
-        uid = obj["metadata"]["uid"]
-        self._events.extend((uid, functools.partial(call, handler)) for handler in self._handlers)
+        self._events.extend(Event(obj, handler, call) for handler in self._handlers)
 
     def _emit(self) -> None:
         """Deliver every queued event, in order, as the only emitter."""
@@ -128,9 +145,7 @@ class AssumeCache:
             return
         try:
             while (event := self._next_event()) is not None:
-                uid, deliver = event
-                concurrency.step("assume-cache.event.popped", claim=uid)
-                deliver()
+                event.deliver()
         except BaseException:
             with self._changed:
                 self._end_emitting()

@@ -168,7 +168,8 @@ class DynamicResources:
     def _assume(self, uid: str, written: Object | None) -> None:
         if written is None:
             return
-        concurrency.step("pre-bind.written", claim=uid)
+        version = written["metadata"]["resourceVersion"]
+        concurrency.step("pre-bind.written", claim=uid, version=version)
         try:
             self._cache.assume(written)
         except assume_caches.AssumeError as error:

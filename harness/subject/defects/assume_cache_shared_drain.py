@@ -1,6 +1,5 @@
 """Root cause A of the upstream double allocations, as the code was."""
 
-from harness import concurrency
 from harness.subject import assume_caches
 
 
@@ -17,6 +16,5 @@ class SharedDrainAssumeCache(assume_caches.AssumeCache):
             with self._changed:
                 if not self._events:
                     return
-                uid, deliver = self._events.popleft()
-            concurrency.step("assume-cache.event.popped", claim=uid)
-            deliver()
+                event = self._events.popleft()
+            event.deliver()
