@@ -9,6 +9,7 @@ HarnessError                     something kept the harness from doing its work 
 ├── ClusterError                 a cluster that did not start, stop or answer
 ├── DataDirectoryError           an API server's data that is damaged (file and byte are named), in use, or cannot be written
 ├── ProcessError                 a process of a run that did not start or died
+├── SubjectError                 a scheduler under test that ended as soon as it was started
 └── WaitTimeoutError             a condition that did not come true in its time
 
 A violation of a guarantee is never an exception, and a harness error never becomes a verdict of INVALID.
@@ -56,6 +57,10 @@ class DataDirectoryError(HarnessError):
 
 class ProcessError(HarnessError):
     """A process of a run that did not start, or died when it should not have."""
+
+
+class SubjectError(HarnessError):
+    """A scheduler under test that ended as soon as it was started."""
 
 
 class WaitTimeoutError(HarnessError):

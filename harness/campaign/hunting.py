@@ -8,6 +8,7 @@ import pytest
 
 from harness import clocks, errors
 from harness.campaign import planning, plugin, results
+from harness.subject import defects
 
 Listener = Callable[[results.RunResult], None]
 _CONFIGURATION = "[pytest]\n"
@@ -85,7 +86,7 @@ def _broken(report: pytest.TestReport) -> results.RunResult:
     return results.RunResult(
         scenario=scenario,
         subject=subject,
-        is_control=subject != "correct",
+        is_control=set(subject.split(", ")) <= set(defects.names()),
         seconds=report.duration,
         error=str(report.longrepr)[-2000:],
     )

@@ -1,17 +1,18 @@
 """Which runs a campaign makes, decided before the first one: campaign.json."""
 
 import pathlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from harness import errors, seeds
-from harness.cluster import providers
 from harness.run import planning
 from harness.scenario import loading, profiles
 
 SCHEMA_VERSION = 1
+CORRECT = "correct"
+PYTHON = "python"
 CONTROL_ATTEMPTS = 3
 """A positive control that was missed is tried again, so often in all; every attempt counts in the table."""
 
@@ -24,6 +25,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     """The scenario's name, for tables."""
     defects: list[str]
+    subjects: list[str] = []
+    """Schedulers instead of the scenario's; empty: the scenario's. A control is always the Python subject, whose defects they are."""
     repetition: int
     seed: int
 
@@ -35,7 +38,7 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def subject(self) -> str:
         """What is tested, for tables."""
-        return ", ".join(self.defects) or "correct"
+        return ", ".join(self.defects) or " + ".join(self.subjects) or CORRECT
 
     @property
     def id(self) -> str:
@@ -52,6 +55,8 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Where the run directories go."""
     cluster: dict[str, Any]
     """The cluster profile after overrides, as a plain document; each worker has a cluster of its own."""
+    binaries: str = ""
+    """The folder of a kube-scheduler; empty: where envtest looks."""
     runs: list[PlannedRun]
 
 
@@ -64,22 +69,29 @@ def plan(
     reports: pathlib.Path,
     cluster: profiles.Profile | None = None,
     defects: Sequence[str] | None = None,
+    subjects: Sequence[str] = (),
+    binaries: str = "",
 ) -> CampaignPlan:
     """The runs of a campaign; ScenarioError or UsageError for what cannot be run.
 
-    `defects` None: those that the scenarios name as their controls. `cluster` None: embedded ones.
+    `defects` None: those that the scenarios name as their controls. `cluster` None: embedded ones. `subjects` replace the schedulers
+    of the scenarios in all runs but the controls.
     """
     planning.check_defects(defects or ())
     profile = cluster or profiles.load("embedded")
-    providers.of(profile).check()
     random = seeds.Seeds(seed)
-    runs = [
-        run
-        for name in scenarios
-        for run in _runs(
-            name, random, repeat=repeat, repeat_controls=repeat_controls, defects=defects
+    runs: list[PlannedRun] = []
+    for name in scenarios:
+        loaded = loading.load(name)
+        planning.plan(
+            loaded, seed=seed, cluster=profile, chosen_subjects=subjects, binaries=binaries
         )
-    ]
+        chosen = loaded.scenario.controls if defects is None else defects
+        planning.check_defects(chosen)
+        title = loaded.scenario.name
+        runs += _repeated(name, title, [], repeat, random, subjects)
+        for defect in chosen:
+            runs += _repeated(name, title, [defect], repeat_controls, random, [PYTHON])
     if not runs:
         raise errors.UsageError("expected at least one run: raise --repeat or --repeat-controls")
     longest_first = sorted(runs, key=lambda run: (run.is_control, run.repetition))
@@ -87,34 +99,25 @@ def plan(
         seed=seed,
         reports=str(reports.resolve()),
         cluster=profile.model_dump(mode="json"),
+        binaries=binaries,
         runs=longest_first,
     )
 
 
-def _runs(
-    name: str,
-    random: seeds.Seeds,
-    *,
-    repeat: int,
-    repeat_controls: int,
-    defects: Sequence[str] | None,
-) -> Iterator[PlannedRun]:
-    scenario = loading.load(name).scenario
-    controls = scenario.controls if defects is None else defects
-    planning.check_defects(controls)
-    yield from _repeated(name, scenario.name, [], repeat, random)
-    for defect in controls:
-        yield from _repeated(name, scenario.name, [defect], repeat_controls, random)
-
-
 def _repeated(
-    path: str, title: str, defects: list[str], times: int, random: seeds.Seeds
+    path: str,
+    title: str,
+    defects: list[str],
+    times: int,
+    random: seeds.Seeds,
+    subjects: Sequence[str],
 ) -> Iterable[PlannedRun]:
     return (
         PlannedRun(
             scenario=path,
             title=title,
             defects=defects,
+            subjects=list(subjects),
             repetition=number,
             seed=random.derive(title, *defects, number),
         )

@@ -98,6 +98,8 @@ class RunItem(pytest.Item):
             defects=self._run.defects,
             cluster=profile,
             until_found=self._run.is_control,
+            chosen_subjects=self._run.subjects,
+            binaries=self._plan.binaries,
         )
         directory = runs.new_directory(plan, pathlib.Path(self._plan.reports))
         name = f"flake-hunt-{plan.run_id}-{_worker(self.config)}"

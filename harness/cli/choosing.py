@@ -27,10 +27,20 @@ ClusterSet = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
+Subject = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--subject",
+        metavar="SUBJECT",
+        help="Test this scheduler instead of the scenario's (may be repeated): python, kube-scheduler[=PATH], "
+        "cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} {scheduler_name} …'.",
+        rich_help_panel=_PANEL,
+    ),
+]
 Binaries = Annotated[
     pathlib.Path | None,
     typer.Option(
-        help="local: the folder of etcd and kube-apiserver (default: KUBEBUILDER_ASSETS, PATH).",
+        help="The folder of etcd, kube-apiserver and kube-scheduler (default: KUBEBUILDER_ASSETS, PATH).",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -69,7 +79,7 @@ def profile(
     from harness.scenario import profiles
 
     chosen = list(overrides or ())
-    if binaries is not None:
+    if binaries is not None and profiles.load(name).provider == "local":
         chosen.append(f"binaries={json.dumps(str(binaries.resolve()))}")
     if kubeconfig is not None:
         chosen.append(f"kubeconfig={json.dumps(str(kubeconfig.resolve()))}")
@@ -78,3 +88,8 @@ def profile(
     if i_know_this_cluster:
         chosen.append("i_know_this_cluster=true")
     return profiles.load(name, overrides=chosen)
+
+
+def folder(binaries: pathlib.Path | None) -> str:
+    """The folder of the binaries for the plan; empty when none was named."""
+    return "" if binaries is None else str(binaries.resolve())

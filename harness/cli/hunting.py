@@ -31,6 +31,7 @@ def hunt(
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once (default: cores).")] = None,
     seed: Annotated[int | None, typer.Option(help="All random numbers come from it.")] = None,
+    subject: choosing.Subject = None,
     cluster: choosing.Cluster = "embedded",
     cluster_set: choosing.ClusterSet = None,
     binaries: choosing.Binaries = None,
@@ -68,6 +69,8 @@ def hunt(
         repeat_controls=repeat_controls,
         reports=reports,
         cluster=profile,
+        subjects=subject or (),
+        binaries=choosing.folder(binaries),
         defects=defect or None,
     )
     folder = hunting.new_folder(reports, chosen)

@@ -1,6 +1,7 @@
 """The entry point: builds the command and turns every end into a message and an exit code."""
 
 import os
+import signal
 import sys
 
 import typer
@@ -33,8 +34,20 @@ parts.add_to(app)
 
 
 def main() -> None:
-    """Run the command and exit."""
+    """Run the command and exit. SIGTERM is an interruption like Ctrl-C: what was begun is taken down (parts set their own handler)."""
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(_run())
+
+
+def _interrupt(number: int, frame: object) -> None:
+    del number, frame
+    signal.signal(signal.SIGTERM, _already)
+    raise KeyboardInterrupt
+
+
+def _already(number: int, frame: object) -> None:
+    """Taking down is not interrupted again. (Not SIG_IGN, which processes that are started meanwhile would inherit.)"""
+    del number, frame
 
 
 def _run() -> int:

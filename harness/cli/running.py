@@ -35,6 +35,7 @@ def run(
     until_found: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool, typer.Option("--until-found", help="End as soon as a double allocation shows.")
     ] = False,
+    subject: choosing.Subject = None,
     cluster: choosing.Cluster = "embedded",
     cluster_set: choosing.ClusterSet = None,
     binaries: choosing.Binaries = None,
@@ -60,7 +61,13 @@ def run(
         i_know_this_cluster=i_know_this_cluster,
     )
     plan = planning.plan(
-        loaded, seed=chosen, defects=defect or (), cluster=profile, until_found=until_found
+        loaded,
+        seed=chosen,
+        defects=defect or (),
+        cluster=profile,
+        until_found=until_found,
+        chosen_subjects=subject or (),
+        binaries=choosing.folder(binaries),
     )
     print(f"seed {chosen}", flush=True)
     directory = runs.new_directory(plan, reports)

@@ -2,6 +2,7 @@
 
 ```
 scenario.toml              verbatim copy           plan.json                 seed and everything resolved
+cluster.json               what ran, and its versions
 processes.jsonl            starts, ends, phases    operations-<process>.jsonl  API calls
 observations.jsonl         what was committed      steps-<process>.jsonl     named steps of the subject
 fault-windows.jsonl        what was broken         logs/<process>.log
@@ -31,6 +32,11 @@ class RunDirectory:
     def plan(self) -> pathlib.Path:
         """Seed, resolved options, versions (`plans.Plan`)."""
         return self.path / "plan.json"
+
+    @property
+    def cluster(self) -> pathlib.Path:
+        """The cluster as it was found once it ran: name, provider, versions of its components."""
+        return self.path / "cluster.json"
 
     @property
     def processes(self) -> pathlib.Path:

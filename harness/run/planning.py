@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from harness import clocks, errors
 from harness.cluster import providers
 from harness.history import plans
+from harness.run import subjects
 from harness.scenario import loading, profiles, specs
 from harness.subject import defects as known_defects
 from harness.traffic import launching
 
-SCHEDULER_NAME = "flake-hunt"
 OBSERVED = ["resourceclaims", "pods", "resourceslices"]
 _LIBRARIES = (
     "locust",
@@ -38,8 +38,13 @@ def plan(
     defects: Sequence[str] = (),
     cluster: profiles.Profile | None = None,
     until_found: bool = False,
+    chosen_subjects: Sequence[str] = (),
+    binaries: str = "",
 ) -> plans.Plan:
-    """Everything decided before the run begins; UsageError for what cannot be run. `cluster` None: an embedded one."""
+    """Everything decided before the run begins; UsageError for what cannot be run. `cluster` None: an embedded one.
+
+    `chosen_subjects` replace the scenario's schedulers (`subjects.parse`); `binaries`: the folder of a kube-scheduler.
+    """
     check_defects(defects)
     profile = cluster or profiles.load("embedded")
     provider = providers.of(profile)
@@ -48,11 +53,19 @@ def plan(
     scenario = _with_control_duration(loaded.scenario) if until_found else loaded.scenario
     if not provider.capabilities.exclusive:
         scenario = _with_own_names(scenario, run_id)
+    subject = subjects.resolve(
+        scenario.subject,
+        chosen=chosen_subjects,
+        defects=defects,
+        on=provider.capabilities,
+        folder=binaries or getattr(profile, "binaries", ""),
+    )
+    scenario = scenario.model_copy(update={"subject": subject})
     return plans.Plan(
         run_id=run_id,
         scenario=scenario.name,
         seed=seed,
-        subject="python",
+        subject=subjects.title(subject),
         defects=list(defects),
         cluster=profile.provider,
         cluster_profile=profile.model_dump(mode="json"),
@@ -62,10 +75,10 @@ def plan(
         until_found=until_found,
         requirements=_requirements(scenario),
         expected_operations=[*launching.process_names(scenario.traffic), "kubelet"],
-        expected_steps=["scheduler", "claim-controller"],
+        expected_steps=subjects.python_parts(subject),
         resources=OBSERVED,
-        settings={**scenario.model_dump(mode="json"), "scheduler_name": SCHEDULER_NAME},
-        versions=versions(),
+        settings=scenario.model_dump(mode="json"),
+        versions=versions() | subjects.versions(subject),
     )
 
 
@@ -91,8 +104,7 @@ def _with_own_names(scenario: specs.Scenario, run_id: str) -> specs.Scenario:
 
 def scenario_of(plan: plans.Plan) -> specs.Scenario:
     """The scenario as it was resolved."""
-    settings = {key: value for key, value in plan.settings.items() if key != "scheduler_name"}
-    return specs.Scenario.model_validate(settings)
+    return specs.Scenario.model_validate(plan.settings)
 
 
 def check_defects(names: Sequence[str]) -> None:

@@ -16,13 +16,12 @@ from harness.client import apis, transports
 from harness.cluster import contracts, keeping, pools, providers, registry
 from harness.history import directories, plans
 from harness.report import rendering
-from harness.run import goals, planning, progressing, supervising
+from harness.run import goals, planning, progressing, subjects, supervising
 from harness.scenario import loading, profiles, specs
 from harness.traffic import launching
 
 RECORDER, KUBELET, TRAFFIC = "recorder", "kubelet", "traffic"
-SCHEDULER, CONTROLLER = "scheduler", "claim-controller"
-STOP_ORDER = (TRAFFIC, SCHEDULER, CONTROLLER, KUBELET, RECORDER)
+LAST = (subjects.CONTROLLER, KUBELET, RECORDER)
 """The recorder last: it must see all that the others do."""
 TRAFFIC_STOP_TIMEOUT_S = launching.STOP_TIMEOUT_S + 10.0
 _SUBJECT_SETTINGS = ("switch_interval_s", "binders", "backoff_initial_s", "backoff_max_s", "pauses")
@@ -45,6 +44,7 @@ def run(
     plans.write(directory.plan, plan)
     progress.phase("starting the cluster")
     with _cluster(plan, directory, cluster) as chosen:
+        _describe(chosen, plan, directory)
         _Run(plan, directory, chosen, progress).make()
     progress.phase("judging")
     judgement = judging.judge(directory)
@@ -67,6 +67,14 @@ def _cluster(
         yield own
 
 
+def _describe(
+    cluster: providers.Cluster, plan: plans.Plan, directory: directories.RunDirectory
+) -> None:
+    """Write down what the run meets."""
+    found = {"name": cluster.name, "provider": plan.cluster, "versions": dict(cluster.versions)}
+    directory.cluster.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+
+
 class _Run:
     """The processes of one run, in the order of their lives."""
 
@@ -79,6 +87,7 @@ class _Run:
     ) -> None:
         self._scenario, self._plan, self._directory = planning.scenario_of(plan), plan, directory
         self._kubeconfig, self._progress = cluster.kubeconfig.resolve(), progress
+        self._user_kubeconfig = cluster.user_kubeconfig.resolve()
         profile = profiles.restore(plan.cluster_profile)
         self._capabilities = providers.of(profile).capabilities
         self._transport = transports.connect(self._kubeconfig)
@@ -113,13 +122,13 @@ class _Run:
         if self._scenario.subject.start == "before-traffic":
             self._start_subject()
             self._start_traffic()
-            self._supervisor.wait_ready(SCHEDULER, CONTROLLER)
+            self._supervisor.wait_ready(*self._plan.expected_steps)
             self._wait_for_traffic()
         else:
             self._start_traffic()
             self._wait_for_traffic()
             self._start_subject()
-            self._supervisor.wait_ready(SCHEDULER, CONTROLLER)
+            self._supervisor.wait_ready(*self._plan.expected_steps)
         self._wait_for_pods()
 
     # ------------------------------------------------------------------- beginning
@@ -147,24 +156,47 @@ class _Run:
 
     def _start_subject(self) -> None:
         self._phase("starting the scheduler")
-        settings = self._write_settings()
-        common: list[str | pathlib.Path] = [*self._connection(), "--settings", settings]
+        subject = self._scenario.subject
+        names = subjects.process_names(subject)
+        for name, scheduler in zip(names, subject.schedulers, strict=True):
+            self._start_scheduler(name, scheduler)
+        if subject.claim_controller == "python":
+            self._start_part_of_subject(subjects.CONTROLLER, subjects.CONTROLLER)
+
+    def _start_scheduler(self, name: str, scheduler: specs.AnyScheduler) -> None:
+        if isinstance(scheduler, specs.PythonScheduler):
+            option = ("--scheduler-name", scheduler.scheduler_name)
+            self._start_part_of_subject(name, subjects.PROCESS, *option)
+            return
+        argv = subjects.command(name, scheduler, self._scenario.subject, self._surroundings())
+        if argv is not None:
+            environment = {"KUBECONFIG": str(self._user_kubeconfig)}
+            self._supervisor.start_foreign(name, argv, env=environment)
+
+    def _surroundings(self) -> subjects.Surroundings:
+        return subjects.Surroundings(
+            kubeconfig=self._user_kubeconfig,
+            namespace=self._plan.namespace,
+            run_id=self._plan.run_id,
+            seed=self._plan.seed,
+            folder=self._directory.logs.resolve(),
+            protobuf=self._capabilities.protobuf,
+        )
+
+    def _start_part_of_subject(self, name: str, part: str, *arguments: str) -> None:
+        """A part that is ours: with its settings and the known defects, recording its steps."""
+        common = [*self._connection(), "--settings", self._write_settings(name)]
         for defect in self._plan.defects:
             common += ["--defect", defect]
-        name = str(self._plan.settings["scheduler_name"])
-        self._start_part_of_subject(SCHEDULER, *common, "--scheduler-name", name)
-        self._start_part_of_subject(CONTROLLER, *common)
-
-    def _start_part_of_subject(self, name: str, *arguments: str | pathlib.Path) -> None:
         steps = self._directory.steps(name).resolve()
-        self._supervisor.start_part(name, name, *arguments, "--steps", steps)
+        self._supervisor.start_part(name, part, *common, *arguments, "--steps", steps)
 
-    def _write_settings(self) -> pathlib.Path:
-        """The settings file of the subject's processes: what of the plan concerns them."""
+    def _write_settings(self, name: str) -> pathlib.Path:
+        """The settings file of a process of the subject: what of the plan concerns it."""
         chosen = self._plan.settings["subject"]
         settings = {key: chosen[key] for key in _SUBJECT_SETTINGS}
         settings |= {"seed": self._plan.seed, "run_id": self._plan.run_id}
-        path = self._directory.logs / "subject-settings.json"
+        path = self._directory.logs / f"{name}-settings.json"
         path.write_bytes(msgspec.json.encode(settings))
         return path.resolve()
 
@@ -237,7 +269,8 @@ class _Run:
         try:
             self._phase("stopping")
             self._supervisor.stop(TRAFFIC, timeout_s=TRAFFIC_STOP_TIMEOUT_S)
-            self._supervisor.stop_all(STOP_ORDER)
+            schedulers = subjects.process_names(self._scenario.subject)
+            self._supervisor.stop_all([*schedulers, *LAST])
         finally:
             self._supervisor.kill_all()
             self._supervisor.phase("ended")

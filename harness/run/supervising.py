@@ -8,6 +8,8 @@ from harness import clocks, errors, processes
 from harness.history import directories, records
 
 READY_TIMEOUT_S = 30.0
+SETTLE_S = 0.5
+"""A program that refuses its arguments or its configuration has ended by then."""
 STOP_TIMEOUT_S = 15.0
 
 
@@ -15,6 +17,7 @@ STOP_TIMEOUT_S = 15.0
 class _Child:
     name: str
     process: processes.Process
+    foreign: bool
     ended: bool = False
 
 
@@ -31,13 +34,18 @@ class Supervisor:
         self._journal.write(records.Phase(name=name, detail=detail, ts_ns=clocks.monotonic_ns()))
 
     def start(
-        self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None
+        self,
+        name: str,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        foreign: bool = False,
     ) -> processes.Process:
-        """Start a process of the run; its output goes to logs/<name>.log."""
+        """Start a process of the run; its output goes to logs/<name>.log. How a `foreign` one ends when it is told to says nothing."""
         process = processes.start(
             name, list(argv), log=self._directory.log(name), env=env, folder=self._directory.logs
         )
-        self._children[name] = _Child(name, process)
+        self._children[name] = _Child(name, process, foreign)
         self._journal.write(
             records.ProcessStarted(
                 process=name, pid=process.pid, argv=list(argv), ts_ns=clocks.monotonic_ns()
@@ -56,6 +64,18 @@ class Supervisor:
             ready = self._ready_file(name)
             self.wait_until(ready.exists, timeout_s=READY_TIMEOUT_S, why=f"{name} to be ready")
             ready.unlink()
+
+    def start_foreign(self, name: str, argv: Sequence[str], *, env: Mapping[str, str]) -> None:
+        """Start a program that is not ours and cannot say that it is ready; SubjectError when it ends at once."""
+        process = self.start(name, argv, env=env, foreign=True)
+        exit_code = process.wait(timeout_s=SETTLE_S)
+        if exit_code is None:
+            return
+        self._ended(self._children[name], exit_code, expected=False)
+        raise errors.SubjectError(
+            f"expected {name} to run, but `{argv[0]}` ended at once ({_how(exit_code)}): correct the subject's command. "
+            f"The end of {process.log}:\n{process.last_words()}"
+        )
 
     def _ready_file(self, name: str) -> pathlib.Path:
         return self._directory.logs.resolve() / f"{name}.ready"
@@ -98,7 +118,8 @@ class Supervisor:
             return
         died = child.process.poll()
         exit_code = child.process.stop(timeout_s=timeout_s) if died is None else died
-        self._ended(child, exit_code, expected=died is None and exit_code == 0)
+        in_order = exit_code == 0 or child.foreign  # kube-scheduler's own is 1
+        self._ended(child, exit_code, expected=died is None and in_order)
 
     def stop_all(self, order: Sequence[str]) -> None:
         """Stop every process that is left, in this order, unnamed ones last."""
@@ -129,8 +150,11 @@ class Supervisor:
         )
 
     def _obituary(self, child: _Child, exit_code: int) -> str:
-        how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
         return (
-            f"expected {child.name} to live until the end of the run, but it ended with {how}: "
+            f"expected {child.name} to live until the end of the run, but it ended with {_how(exit_code)}: "
             f"see {self._directory.log(child.name)}"
         )
+
+
+def _how(exit_code: int) -> str:
+    return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"

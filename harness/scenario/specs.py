@@ -132,8 +132,79 @@ class PausesSpec(Spec):
     """The longest pause; lengths are uniform up to it."""
 
 
+class SchedulerSpec(Spec):
+    """A scheduler that is tested."""
+
+    scheduler_name: Annotated[
+        str, pydantic.Field(pattern=r"^([a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?)?$")
+    ] = ""
+    """The spec.schedulerName of its pods; empty: `flake-hunt`, and `flake-hunt-2` … for further ones. Schedulers of different
+    names share the pods evenly; two of the same name compete for them."""
+
+
+class PythonScheduler(SchedulerSpec):
+    """Ours, with its known defects."""
+
+    kind: Literal["python"] = "python"
+
+
+class KubeScheduler(SchedulerSpec):
+    """A kube-scheduler binary with a configuration that is generated for the cluster."""
+
+    kind: Literal["kube-scheduler"]
+    binary: str = ""
+    """Its path; empty: in --binaries, KUBEBUILDER_ASSETS, or on PATH."""
+    verbosity: Annotated[int, pydantic.Field(ge=0, le=10)] = 2
+    """--v; 6 logs what `flake-hunt explain` reads."""
+    qps: Annotated[float, pydantic.Field(gt=0)] = 5000.0
+    """Requests a second; 5000 as in upstream's tests, so that the client is no bottleneck (its own default is 50)."""
+    burst: PositiveCount = 5000
+    """Requests at once above qps; as in upstream's tests."""
+    feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
+    """--feature-gates."""
+
+
+class ClusterScheduler(SchedulerSpec):
+    """The kube-scheduler that the cluster runs anyway."""
+
+    kind: Literal["cluster"]
+    scheduler_name: str = "default-scheduler"
+    """The name of its profile."""
+
+
+class CommandScheduler(SchedulerSpec):
+    """Any program."""
+
+    kind: Literal["command"]
+    command: Annotated[list[str], pydantic.Field(min_length=1)]
+    """Program and arguments; {kubeconfig} {scheduler_name} {namespace} {log_dir} {run_id} {seed} are filled in."""
+    version_command: list[str] = pydantic.Field(default_factory=list)
+    """A command whose output names the version, for the plan; empty: it is not known."""
+
+
+class ExternalScheduler(SchedulerSpec):
+    """A scheduler that runs already, wherever."""
+
+    kind: Literal["external"]
+    scheduler_name: Annotated[str, pydantic.Field(min_length=1)]
+    """What it listens to."""
+
+
+AnyScheduler: TypeAlias = Annotated[
+    PythonScheduler | KubeScheduler | ClusterScheduler | CommandScheduler | ExternalScheduler,
+    pydantic.Field(discriminator="kind"),
+]
+
+
 class SubjectSpec(Spec):
     """How the scheduler and the claim controller run."""
+
+    schedulers: Annotated[list[AnyScheduler], pydantic.Field(min_length=1, max_length=8)] = [
+        PythonScheduler()
+    ]
+    """What schedules; several at once share the pods."""
+    claim_controller: Literal["auto", "python", "cluster"] = "auto"
+    """Who makes claims from templates and frees them; auto: the cluster's own where it has one, else ours."""
 
     start: Literal["before-traffic", "after-traffic"] = "before-traffic"
     """after-traffic: everything is created first, so that scheduling meets a full queue."""

@@ -21,9 +21,10 @@ class Worker:
         processes.die_with_parent()
         directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
         self.plan = plans.read(directory.plan)
-        settings = dict(self.plan.settings)
-        self.scheduler_name: str = settings.pop("scheduler_name")
-        self.scenario = specs.Scenario.model_validate(settings)
+        self.scenario = specs.Scenario.model_validate(self.plan.settings)
+        self._schedulers = itertools.cycle(
+            [item.scheduler_name for item in self.scenario.subject.schedulers]
+        )
         self.index, self.journal = self._claim_journal(directory)
         self.seeds = seeds.Seeds(self.plan.seed)
         kubeconfig = pathlib.Path(os.environ[launching.KUBECONFIG_VARIABLE])
@@ -83,11 +84,11 @@ class Worker:
         return objects.claim_spec(self.scenario.claim, self.scenario.pools.device_class.name)
 
     def new_pod(self, name: str, *, claim_name: str | None = None) -> objects.Object:
-        """A pod of this run."""
+        """A pod of this run, for the next of its schedulers."""
         return objects.pod(
             name,
             run_id=self.plan.run_id,
-            scheduler=self.scheduler_name,
+            scheduler=next(self._schedulers),
             claim_name=claim_name,
         )
 

@@ -1,0 +1,112 @@
+"""Kubernetes' own binaries: found, and looked at before anything is started with them."""
+
+import os
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+from harness import errors
+
+Version = tuple[int, int, int]
+ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
+ASSETS_FOLDER = pathlib.Path("/usr/local/kubebuilder/bin")
+VERSION_TIMEOUT_S = 20.0
+OLDEST: dict[str, Version] = {
+    "etcd": (3, 4, 0),
+    "kube-apiserver": (1, 34, 0),
+    "kube-controller-manager": (1, 34, 0),
+    "kube-scheduler": (1, 34, 0),
+}
+"""resource.k8s.io/v1 came with Kubernetes 1.34."""
+REMEDY = (
+    "get them with `go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use 1.36`, whose last line is the folder to give to "
+    f"--binaries or {ASSETS_VARIABLE} (kube-scheduler and kube-controller-manager: https://dl.k8s.io/v1.36.4/bin/linux/amd64/<name>)"
+)
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+
+
+def find(name: str, folder: str = "") -> pathlib.Path:
+    """The binary in this folder, or (empty) where envtest and the shell look; UsageError when there is none that could run."""
+    places = [folder] if folder else _default_places()
+    for place in places:
+        path = pathlib.Path(place, name)
+        if path.is_file():
+            return _executable(path)
+    where = folder or f"{ASSETS_VARIABLE} ({os.environ.get(ASSETS_VARIABLE, 'not set')}) and PATH"
+    raise errors.UsageError(f"expected the binary {name} in {where}, but it is not there: {REMEDY}")
+
+
+def _default_places() -> list[str]:
+    assets = os.environ.get(ASSETS_VARIABLE)
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return [*([assets] if assets else []), str(ASSETS_FOLDER), *(part for part in path if part)]
+
+
+def program(name: str) -> pathlib.Path:
+    """A program by path or by name on PATH; UsageError when there is none."""
+    found = shutil.which(name)
+    if found is not None:
+        return pathlib.Path(found).absolute()
+    path = pathlib.Path(name)
+    if path.is_file():
+        return _executable(path.absolute())
+    raise errors.UsageError(
+        f"expected a program, but {name} is neither a file nor on PATH: correct its name, or install it"
+    )
+
+
+def _executable(path: pathlib.Path) -> pathlib.Path:
+    if not os.access(path, os.X_OK):
+        raise errors.UsageError(f"expected {path} to be executable, and it is not: chmod +x {path}")
+    return path.absolute()
+
+
+def version(path: pathlib.Path, arguments: Sequence[str] = ("--version",)) -> str:
+    """The first line that says a version, as `v1.36.4`; UsageError for a binary that does not run here."""
+    try:
+        ended = subprocess.run(
+            [str(path), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=VERSION_TIMEOUT_S,
+            check=False,
+        )
+    except OSError as error:
+        raise _does_not_run(path, error) from error
+    except subprocess.TimeoutExpired as error:
+        raise errors.UsageError(
+            f"expected {path} {' '.join(arguments)} to answer within {VERSION_TIMEOUT_S:g} s, but it did not: is it the right binary?"
+        ) from error
+    said = ended.stdout + ended.stderr
+    found = _VERSION.search(said)
+    if ended.returncode or not found:
+        words = said.strip().splitlines()[:1] or ["nothing"]
+        raise errors.UsageError(
+            f"expected {path} to say its version, but it said {words[0][:200]!r} (exit code {ended.returncode}): "
+            "is it the right binary?"
+        )
+    return f"v{found.group(1)}.{found.group(2)}.{found.group(3)}"
+
+
+def require_new_enough(path: pathlib.Path, found: str) -> None:
+    """UsageError for a version that cannot do what is needed."""
+    oldest = OLDEST[path.name]
+    match = _VERSION.fullmatch(found)
+    numbers = tuple(int(part) for part in match.groups()) if match else (0, 0, 0)
+    if numbers < oldest:
+        wanted = ".".join(map(str, oldest))
+        raise errors.UsageError(
+            f"expected {path.name} {wanted} or newer, got {found} ({path}): {REMEDY}"
+        )
+
+
+def _does_not_run(path: pathlib.Path, error: OSError) -> errors.UsageError:
+    machine = f"{platform.system().lower()}/{platform.machine()}"
+    return errors.UsageError(
+        f"expected a binary for this machine ({machine}), but {path} cannot be run here ({error.strerror}): {REMEDY}"
+    )

@@ -1,0 +1,265 @@
+"""Subjects: named, resolved for a cluster, refused when they cannot work, and turned into command lines."""
+
+import json
+import pathlib
+from typing import Any
+
+import jsonschema
+import pytest
+
+from harness import errors
+from harness.cluster import contracts
+from harness.run import kube_schedulers, subjects
+from harness.scenario import loading, specs
+from tests.engines import commands
+
+SCHEMA = json.loads((commands.HERE / "kube-scheduler-config-v1.schema.json").read_text())
+BARE, WHOLE = (
+    contracts.Capabilities(),
+    contracts.Capabilities(scheduler=True, claim_controller=True),
+)
+
+
+def resolve(*chosen: str, on: contracts.Capabilities = BARE, **changes: Any) -> specs.SubjectSpec:
+    subject = changes.pop("subject", specs.SubjectSpec())
+    arguments = {"defects": (), "folder": "", **changes}
+    return subjects.resolve(subject, chosen=chosen, on=on, **arguments)
+
+
+@pytest.fixture
+def around(tmp_path: pathlib.Path) -> subjects.Surroundings:
+    return subjects.Surroundings(
+        kubeconfig=tmp_path / "kubeconfig",
+        namespace="space",
+        run_id="abc",
+        seed=7,
+        folder=tmp_path,
+        protobuf=False,
+    )
+
+
+# --------------------------------------------------------------------------------- naming
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("python", {"kind": "python", "scheduler_name": ""}),
+        ("kube-scheduler", {"kind": "kube-scheduler", "binary": ""}),
+        ("kube-scheduler=/opt/ks", {"kind": "kube-scheduler", "binary": "/opt/ks"}),
+        ("cluster", {"kind": "cluster", "scheduler_name": "default-scheduler"}),
+        ("cluster=gpus", {"kind": "cluster", "scheduler_name": "gpus"}),
+        ("external=volcano", {"kind": "external", "scheduler_name": "volcano"}),
+        (
+            "command=run --to={kubeconfig} 'a b'",
+            {"kind": "command", "command": ["run", "--to={kubeconfig}", "a b"]},
+        ),
+    ],
+)
+def test_forms(text: str, expected: dict[str, Any]) -> None:
+    parsed = subjects.parse(text)
+    assert {key: getattr(parsed, key) for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "pyhton", "external", "external=", "command=", "python=3", "command= "]
+)
+def test_what_is_no_subject(text: str) -> None:
+    with pytest.raises(errors.UsageError, match="expected a subject") as caught:
+        subjects.parse(text)
+    assert subjects.FORMS in str(caught.value)
+
+
+def test_a_command_with_an_open_quote() -> None:
+    with pytest.raises(errors.UsageError, match="expected a command line as for a shell"):
+        subjects.parse("command=run 'it")
+
+
+# ------------------------------------------------------------------------------ resolving
+
+
+def test_the_default_is_ours() -> None:
+    subject = resolve()
+    assert [item.scheduler_name for item in subject.schedulers] == ["flake-hunt"]
+    assert subject.claim_controller == "python"
+    assert subjects.python_parts(subject) == ["scheduler", "claim-controller"]
+    assert subjects.title(subject) == "python"
+
+
+def test_several_schedulers_have_names_of_their_own() -> None:
+    subject = resolve("python", "external=volcano", "python")
+    names = [item.scheduler_name for item in subject.schedulers]
+    assert names == ["flake-hunt", "volcano", "flake-hunt-3"]
+    assert subjects.process_names(subject) == ["scheduler", "scheduler-2", "scheduler-3"]
+    assert subjects.python_parts(subject) == ["scheduler", "scheduler-3", "claim-controller"]
+    assert subjects.title(subject) == "python + external + python"
+
+
+def test_a_name_that_is_given_stays_also_twice() -> None:
+    twice = [specs.PythonScheduler(scheduler_name="one")] * 2
+    subject = resolve(subject=specs.SubjectSpec(schedulers=twice))
+    assert [item.scheduler_name for item in subject.schedulers] == ["one", "one"]
+
+
+def test_the_clusters_own_claim_controller_is_taken_where_there_is_one() -> None:
+    assert resolve(on=WHOLE).claim_controller == "cluster"
+    assert subjects.python_parts(resolve(on=WHOLE)) == ["scheduler"]
+    wanted = specs.SubjectSpec(claim_controller="python")
+    assert resolve(subject=wanted).claim_controller == "python"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "on", "message"),
+    [
+        ("python", WHOLE, "two would make every claim twice"),
+        ("cluster", BARE, "this one does not: leave it out, and ours is started"),
+    ],
+)
+def test_claim_controllers_that_cannot_be(
+    wanted: Any, on: contracts.Capabilities, message: str
+) -> None:
+    with pytest.raises(errors.UsageError, match=message):
+        resolve(on=on, subject=specs.SubjectSpec(claim_controller=wanted))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "changes", "message"),
+    [
+        ("cluster", {}, "take --subject kube-scheduler, or --cluster kind"),
+        ("external=x", {"defects": ["gather-not-atomic"]}, "expected the python subject for --defect"),
+        ("command=no-such-program", {}, "no-such-program is neither a file nor on PATH"),
+        ("command=sh {kubconfig}", {}, r"got {kubconfig} in '{kubconfig}'. Known: {kubeconfig}"),
+        ("command=sh {}", {}, "got {} in"),
+        ("command=sh {kubeconfig", {}, "expected braces around a placeholder"),
+        ("kube-scheduler", {"folder": "/nowhere"}, "expected the binary kube-scheduler in /nowhere"),
+        ("kube-scheduler=/nowhere/ks", {}, "/nowhere/ks is neither a file nor on PATH"),
+    ],
+)  # fmt: skip
+def test_what_cannot_work_is_refused(chosen: str, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(errors.UsageError) as caught:
+        resolve(chosen, **changes)
+    assert message in str(caught.value)
+
+
+def test_a_scenario_may_name_them(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "mine.toml"
+    shipped = loading.load("pod-churn").text
+    path.write_text(
+        shipped.replace("[subject]\n", '[subject]\nschedulers = [{kind = "external", scheduler_name = "x"}]\n')
+    )  # fmt: skip
+    subject = loading.load(str(path)).scenario.subject
+    assert subjects.title(resolve(subject=subject)) == "external"
+    path.write_text(
+        shipped.replace("[subject]\n", '[subject]\nschedulers = [{kind = "external"}]\n')
+    )
+    with pytest.raises(errors.ScenarioError, match="scheduler_name: expected a value, got none"):
+        loading.load(str(path))
+
+
+# ------------------------------------------------------------------------- kube-scheduler
+
+
+def test_its_version_and_path_are_found(tmp_path: pathlib.Path) -> None:
+    path = commands.install(tmp_path, "kube-scheduler")
+    subject = resolve("kube-scheduler", folder=str(tmp_path))
+    (scheduler,) = subject.schedulers
+    assert isinstance(scheduler, specs.KubeScheduler)
+    assert scheduler.binary == str(path)
+    assert subjects.versions(subject) == {"scheduler": "kube-scheduler v1.36.4"}
+
+
+def test_its_command_line_and_configuration(around: subjects.Surroundings) -> None:
+    scheduler = specs.KubeScheduler(
+        kind="kube-scheduler",
+        binary="/opt/kube-scheduler",
+        scheduler_name="mine",
+        verbosity=6,
+        feature_gates={"B": False, "A": True},
+    )
+    subject = specs.SubjectSpec(backoff_initial_s=0.02, backoff_max_s=2.5)
+    argv = subjects.command("scheduler", scheduler, subject, around)
+    file = around.folder / "scheduler-configuration.json"
+    assert argv == [
+        "/opt/kube-scheduler",
+        f"--config={file}",
+        "--secure-port=0",
+        "--v=6",
+        "--feature-gates=A=true,B=false",
+    ]
+    made = json.loads(file.read_text())
+    assert made["clientConnection"]["kubeconfig"] == str(around.kubeconfig)
+    assert made["clientConnection"]["contentType"] == "application/json"
+    assert made["profiles"] == [{"schedulerName": "mine"}]
+    assert (made["podInitialBackoffSeconds"], made["podMaxBackoffSeconds"]) == (1, 3)
+    assert made["leaderElection"] == {"leaderElect": False}
+
+
+@pytest.mark.parametrize("protobuf", [True, False])
+@pytest.mark.parametrize("backoffs", [(0.0, 0.0), (0.02, 0.1), (1.0, 10.0), (30.0, 5.0)])
+def test_its_configuration_is_one_of_the_published_types(
+    tmp_path: pathlib.Path, protobuf: bool, backoffs: tuple[float, float]
+) -> None:
+    made = kube_schedulers.configuration(
+        specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
+        specs.SubjectSpec(backoff_initial_s=backoffs[0], backoff_max_s=backoffs[1]),
+        kubeconfig=tmp_path,
+        protobuf=protobuf,
+    )
+    jsonschema.Draft202012Validator(SCHEMA).validate(made)
+    assert made["podMaxBackoffSeconds"] >= made["podInitialBackoffSeconds"]  # else it is refused
+    assert ("protobuf" in made["clientConnection"]["contentType"]) is protobuf
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"apiVersion": "kubescheduler.config.k8s.io/v1beta3"},
+        {"podInitialBackoffSeconds": 0.02},
+        {"podInitialBackoffSeconds": 0},
+        {"clientConnection": {"kubeConfig": "x"}},
+        {"profiles": []},
+        {"profiles": [{"name": "x"}]},
+        {"unknown": 1},
+    ],
+)
+def test_the_schema_refuses_what_kube_scheduler_refuses(change: dict[str, Any]) -> None:
+    made = kube_schedulers.configuration(
+        specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
+        specs.SubjectSpec(),
+        kubeconfig=pathlib.Path("k"),
+        protobuf=True,
+    )
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(SCHEMA).validate(made | change)
+
+
+# -------------------------------------------------------------------------------- commands
+
+
+def test_a_commands_placeholders_are_filled_in(around: subjects.Surroundings) -> None:
+    words = "sh --to={kubeconfig} {scheduler_name}/{namespace} {log_dir} {run_id}-{seed} {{}}"
+    (scheduler,) = resolve(f"command={words}").schedulers
+    argv = subjects.command("scheduler", scheduler, specs.SubjectSpec(), around)
+    assert argv is not None
+    assert pathlib.Path(argv[0]).name in ("sh", "dash")
+    assert argv[1:] == [
+        f"--to={around.kubeconfig}",
+        "flake-hunt/space",
+        str(around.folder / "scheduler"),
+        "abc-7",
+        "{}",
+    ]
+    assert (around.folder / "scheduler").is_dir()
+
+
+def test_a_commands_version(tmp_path: pathlib.Path) -> None:
+    scheduler = specs.CommandScheduler(
+        kind="command", command=["sh"], version_command=["sh", "-c", "echo volcano 1.9.3"]
+    )
+    subject = resolve(subject=specs.SubjectSpec(schedulers=[scheduler]))
+    assert subjects.versions(subject) == {"scheduler": "v1.9.3"}
+
+
+def test_what_somebody_else_runs_is_not_started(around: subjects.Surroundings) -> None:
+    for scheduler in resolve("external=x", "cluster", on=WHOLE).schedulers:
+        assert subjects.command("s", scheduler, specs.SubjectSpec(), around) is None
