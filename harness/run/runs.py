@@ -68,7 +68,7 @@ def _cluster(
 
 
 def _describe(
-    cluster: providers.Cluster, plan: plans.Plan, directory: directories.RunDirectory
+    cluster: contracts.Cluster, plan: plans.Plan, directory: directories.RunDirectory
 ) -> None:
     """Write down what the run meets."""
     found = {"name": cluster.name, "provider": plan.cluster, "versions": dict(cluster.versions)}
