@@ -24,6 +24,7 @@ from harness.apiserver import (
 Document = dict[str, Any]
 DIRECTIVES = ("", "Ignore", "Strict", "Warn")
 SUMMARY_CHARACTERS_MAX = 30
+_OPERATION = ("op", "path", "from", "value")
 _TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
 
@@ -87,15 +88,31 @@ def patched(
 
 
 def decode_patch(body: bytes, validation: Validation) -> tuple[Any, list[str]]:
-    """A patch, and what strict decoding objects to in it."""
+    """A patch, and what strict decoding objects to in it; a list is one of JSON patch operations."""
     try:
         patch = storing.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise statuses.bad_request(gojson.error(body) or str(error)) from error
-    if not validation.wanted or _mentions(body, decoding.count_keys(patch)):
+    if not validation.wanted:
+        return patch, []
+    if isinstance(patch, list):
+        return patch, [f"json patch {problem}" for problem in _operation_problems(body)]
+    if _mentions(body, decoding.count_keys(patch)):
         return patch, []
     careful = diagnosing.parse(body)
     return careful, diagnosing.duplicates(careful)
+
+
+def _operation_problems(body: bytes) -> list[str]:
+    operations = diagnosing.parse(body)
+    unknown = [
+        f'unknown field "[{index}].{name}"'
+        for index, operation in enumerate(operations)
+        if isinstance(operation, dict)
+        for name in operation
+        if name not in _OPERATION
+    ]
+    return diagnosing.duplicates(operations) + unknown
 
 
 # ------------------------------------------------------------------ parsing

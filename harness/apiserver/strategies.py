@@ -24,7 +24,6 @@ _GATED = {
     "type": "PodScheduled",
     "status": "False",
     "lastProbeTime": None,
-    "lastTransitionTime": None,
     "reason": "SchedulingGated",
     "message": "Scheduling is blocked due to non-empty scheduling gates",
 }
@@ -46,15 +45,17 @@ def prepare_create(
     dropping.drop_disabled(resource, document)
     if resource.tracks_generation:
         meta["generation"] = 1
-    _begin_status(resource, document)
+    _begin_status(resource, document, now)
 
 
-def _begin_status(resource: resources.ResourceType, document: Document) -> None:
+def _begin_status(
+    resource: resources.ResourceType, document: Document, now: Callable[[], str]
+) -> None:
     if resource is resources.PODS:
         spec = document["spec"]
         status = document["status"] = {"phase": "Pending", "qosClass": qos.of(spec)}
         if spec.get("schedulingGates"):
-            status["conditions"] = [dict(_GATED)]
+            status["conditions"] = [_GATED | {"lastTransitionTime": now()}]
     elif resource is resources.NAMESPACES:
         document["status"] = {"phase": "Active"}
     elif "status" not in document and (empty := _empty_status(resource)) is not None:

@@ -17,14 +17,14 @@ _LAYOUT_PARTS = re.compile(r"\.0+|Z07:00|\d+|\D")
 def canonical(text: str) -> str:
     """A time in whole seconds; ValueError with Go's message when it is none."""
     moment = _parse(_TIME, text, _SECONDS)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(moment, "seconds")
 
 
 @functools.lru_cache(4096)
 def canonical_micro(text: str) -> str:
     """A time in microseconds, all six digits of which must be there; ValueError with Go's message otherwise."""
     moment = _parse(_MICRO_TIME, text, _MICROS)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _written(moment, "microseconds")
 
 
 def _parse(shape: re.Pattern[str], text: str, layout: str) -> datetime.datetime:
@@ -36,9 +36,13 @@ def _parse(shape: re.Pattern[str], text: str, layout: str) -> datetime.datetime:
     offset = "+00:00" if zone == "Z" else zone
     try:
         moment = datetime.datetime.fromisoformat(f"{date}.{micros}{offset}")
-    except ValueError as error:
+        return moment.astimezone(datetime.UTC)
+    except (ValueError, OverflowError) as error:
         raise ValueError(f'parsing time "{text}": {_out_of_range(date)} out of range') from error
-    return moment.astimezone(datetime.UTC)
+
+
+def _written(moment: datetime.datetime, unit: str) -> str:
+    return moment.replace(tzinfo=None).isoformat(timespec=unit) + "Z"
 
 
 def _mismatch(text: str, layout: str) -> str:

@@ -1,0 +1,230 @@
+"""Bodies of requests, and what the real server says of those it does not like."""
+
+import json
+
+import pytest
+
+from harness.apiserver import bodies, resources, statuses
+
+CONFIGMAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+
+
+def read(body, resource=resources.CONFIGMAPS, directive=""):
+    validation = bodies.Validation(directive)
+    text = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return bodies.read(text, resource, validation), validation.warnings
+
+
+def refusal(body, resource=resources.CONFIGMAPS, directive=""):
+    with pytest.raises(statuses.StatusError) as error:
+        read(body, resource, directive)
+    assert error.value.code == 400
+    return error.value.message
+
+
+DUPLICATE = b'{"metadata":{"name":"c"},"data":{"a":"1","a":"2"}}'
+UNKNOWN = CONFIGMAP | {"metadata": {"name": "c", "foo": 1}, "nonsense": {"x": 1}}
+
+
+def test_unknown_fields_are_pruned_and_named():
+    document, warnings = read(UNKNOWN)
+
+    assert document == CONFIGMAP
+    assert warnings == ['unknown field "metadata.foo"', 'unknown field "nonsense"']
+
+
+def test_strict_refuses_unknown_fields():
+    assert refusal(UNKNOWN, directive="Strict") == (
+        'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: '
+        'unknown field "metadata.foo", unknown field "nonsense"'
+    )
+
+
+def test_ignore_is_silent():
+    assert read(UNKNOWN, directive="Ignore") == (CONFIGMAP, [])
+
+
+@pytest.mark.parametrize("space", [b"", b" ", b"\n\t "])
+def test_duplicate_fields_are_found_however_they_are_written(space):
+    body = DUPLICATE.replace(b":", space + b": ")
+    document, warnings = read(body)
+
+    assert document["data"] == {"a": "2"}
+    assert warnings == ['duplicate field "data.a"']
+    assert 'strict decoding error: duplicate field "data.a"' in refusal(body, directive="Strict")
+
+
+def test_an_object_that_comes_twice_is_merged():
+    document, warnings = read(b'{"metadata":{"name":"c"},"data":{"a":"1"},"data":{"b":"2"}}')
+
+    assert document["data"] == {"a": "1", "b": "2"}
+    assert warnings == ['duplicate field "data"']
+
+
+def test_colons_and_quotes_in_strings_are_no_fields():
+    body = CONFIGMAP | {"data": {"a": 'x": y: "z" :', "b": "c"}}
+
+    assert read(body, directive="Strict") == (body, [])
+
+
+def test_positions_in_lists_are_told():
+    claim = {"spec": {"devices": {"requests": [{"name": "a"}, {"name": "b", "count": 1}]}}}
+    _, warnings = read(claim, resources.CLAIMS)
+
+    assert warnings == ['unknown field "spec.devices.requests[1].count"']
+
+
+@pytest.mark.parametrize(
+    ("resource", "document", "why"),
+    [
+        (
+            resources.PODS,
+            {"spec": {"containers": "x"}},
+            "json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type []v1.Container",
+        ),
+        (
+            resources.PODS,
+            {"spec": {"priority": 1.5}},
+            "json: cannot unmarshal number 1.5 into Go struct field PodSpec.spec.priority of type int32",
+        ),
+        (
+            resources.CLAIMS,
+            {"spec": {"devices": {"requests": [{"name": 5}]}}},
+            "json: cannot unmarshal number into Go struct field DeviceRequest.spec.devices.requests.name of type string",
+        ),
+        (
+            resources.CONFIGMAPS,
+            {"metadata": {"labels": "x"}},
+            "json: cannot unmarshal string into Go struct field ObjectMeta.metadata.labels of type map[string]string",
+        ),
+        (
+            resources.SLICES,
+            {"spec": {"pool": "x"}},
+            "json: cannot unmarshal string into Go struct field ResourceSliceSpec.spec.pool of type v1.ResourcePool",
+        ),
+        (resources.SECRETS, {"data": {"a": "1"}}, "illegal base64 data at input byte 0"),
+        (
+            resources.PODS,
+            {"spec": {"overhead": {"cpu": "lots"}}},
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+        ),
+    ],
+)
+@pytest.mark.parametrize("directive", ["", "Ignore", "Strict"])
+def test_wrong_types_are_always_refused(resource, document, why, directive):
+    kind = resource.kind
+    message = f'{kind} in version "v1" cannot be handled as a {kind}: {why}'
+    assert refusal(document, resource, directive) == message
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ({"kind": "Secret"}, "converting (v1.Secret) to (core.ConfigMap): unknown conversion"),
+        (
+            {"apiVersion": "foo/v9"},
+            'no kind "ConfigMap" is registered for version "foo/v9" in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"',
+        ),
+        ({"kind": "Secret", "data": {"a": "1"}}, "illegal base64 data at input byte 0"),
+    ],
+)
+def test_objects_of_another_kind(body, why):
+    assert refusal(body).endswith(f" cannot be handled as a ConfigMap: {why}")
+
+
+def test_an_object_of_another_version_of_its_kind():
+    claim = {"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceClaim"}
+    assert refusal(claim, resources.CLAIMS) == (
+        "the API version in the data (resource.k8s.io/v1beta1) does not match the expected "
+        "API version (resource.k8s.io/v1)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "end"),
+    [
+        (b'{"kind":', 'json parse error: unexpected end of JSON input ({"kind":)'),
+        (b"", "json parse error: unexpected end of JSON input (<empty>)"),
+        (b"// x\n{}", "invalid character '/' looking for beginning of value (2f2f20780a7b7d)"),
+        (
+            b'{"kind":"ConfigMap","apiVersion":"v1"} x',
+            'invalid character \'x\' after top-level value ({"kind":"ConfigMap","apiVersio ...)',
+        ),
+        (
+            b'{"kind":5}',
+            'json: cannot unmarshal number into Go struct field .kind of type string ({"kind":5})',
+        ),
+        (
+            b'{"apiVersion":"a/b/c"}',
+            'unexpected GroupVersion string: a/b/c ({"apiVersion":"a/b/c"})',
+        ),
+    ],
+)
+def test_what_is_no_object(body, end):
+    message = refusal(body)
+
+    assert message.startswith("the object provided is unrecognized (must be of type ConfigMap)")
+    assert message.endswith(end)
+
+
+def test_null_and_an_empty_object_are_empty():
+    assert read(b"null") == read(b"{}") == ({"metadata": {}}, [])
+
+
+def test_half_a_surrogate_pair_is_replaced():
+    document, _ = read(rb'{"data":{"a":"\ud800","b":"\ud83d\ude00","c":"\\ud800"}}')
+
+    assert document["data"] == {"a": "\N{REPLACEMENT CHARACTER}", "b": "😀", "c": "\\ud800"}
+
+
+# ------------------------------------------------------------------ patches
+
+
+def _patched(document, directive="", problems=()):
+    validation = bodies.Validation(directive)
+    return (
+        bodies.patched(document, resources.CONFIGMAPS, validation, list(problems)),
+        validation.warnings,
+    )
+
+
+def test_a_patched_object_is_pruned():
+    assert _patched(UNKNOWN) == (
+        CONFIGMAP,
+        ['unknown field "metadata.foo"', 'unknown field "nonsense"'],
+    )
+
+
+@pytest.mark.parametrize(
+    ("document", "directive", "why"),
+    [
+        (UNKNOWN, "Strict", "strict decoding error: p, unknown field"),
+        ({"data": 1}, "", "json: cannot unmarshal number into Go struct field ConfigMap.data"),
+    ],
+)
+def test_a_patched_object_that_is_none_is_invalid(document, directive, why):
+    with pytest.raises(statuses.StatusError) as error:
+        _patched(document, directive, ["p"])
+
+    assert (error.value.code, error.value.reason) == (422, "Invalid")
+    assert error.value.message.startswith(' "" is invalid: patch: Invalid value: "{')
+    assert why in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("patch", "problems"),
+    [
+        (b'{"a":1}', []),
+        (b'{"a":1,"a":2}', ['duplicate field "a"']),
+        (b'[{"op":"add","op":"add"}]', ['json patch duplicate field "[0].op"']),
+        (b'[{"op":"add","foo":1}]', ['json patch unknown field "[0].foo"']),
+    ],
+)
+def test_problems_of_patches(patch, problems):
+    assert bodies.decode_patch(patch, bodies.Validation())[1] == problems
+    assert bodies.decode_patch(patch, bodies.Validation("Ignore"))[1] == []
+
+
+def test_a_patch_that_is_no_json():
+    with pytest.raises(statuses.StatusError, match="unexpected end of JSON input"):
+        bodies.decode_patch(b"{", bodies.Validation())

@@ -1,0 +1,181 @@
+"""Objects come out of decoding as Go would write them again."""
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from harness.apiserver import decoding, resources, schemas
+
+PODS, CLAIMS = schemas.of(resources.PODS), schemas.of(resources.CLAIMS)
+
+
+def read(kind, value):
+    return decoding.read(kind, value, decoding.Tally())
+
+
+def _pod(**spec):
+    return {
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "a"}], **spec},
+        "status": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"volumes": None}, "volumes"),
+        ({"volumes": []}, "volumes"),
+        ({"nodeSelector": {}}, "nodeSelector"),
+        ({"nodeName": ""}, "nodeName"),
+        ({"hostNetwork": False}, "hostNetwork"),
+        ({"securityContext": None}, "securityContext"),
+        ({"unheardOf": 1}, "unheardOf"),
+        ({"Volumes": [{"name": "v"}]}, "Volumes"),
+    ],
+)
+def test_what_go_leaves_out(spec, field):
+    assert field not in read(PODS, _pod(**spec))["spec"]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"terminationGracePeriodSeconds": 0},
+        {"enableServiceLinks": False},
+        {"securityContext": {}},
+        {"hostNetwork": True},
+    ],
+)
+def test_empty_values_behind_pointers_stay(spec):
+    assert read(PODS, _pod(**spec))["spec"].items() >= spec.items()
+
+
+def test_structs_and_required_fields_appear_although_nobody_set_them():
+    made = read(PODS, {"spec": {"containers": [{}]}})
+
+    assert made == {
+        "metadata": {},
+        "spec": {"containers": [{"name": "", "resources": {}}]},
+        "status": {},
+    }
+
+
+def test_a_required_list_that_is_empty_is_null():
+    assert read(PODS, {"spec": {"containers": []}})["spec"] == {"containers": None}
+    assert read(CLAIMS, {})["spec"] == {"devices": {"requests": None}}
+
+
+def test_null_items_are_empty_items():
+    container = {"name": "a", "args": ["x", None], "env": [None]}
+    made = read(PODS, {"spec": {"containers": [container]}, "metadata": {"labels": {"a": None}}})
+
+    assert made["spec"]["containers"][0]["args"] == ["x", ""]
+    assert made["spec"]["containers"][0]["env"] == [{"name": ""}]
+    assert made["metadata"]["labels"] == {"a": ""}
+
+
+def test_values_have_one_spelling():
+    limits = {"cpu": "1000m", "memory": 1024}
+    pod = _pod(containers=[{"name": "a", "resources": {"limits": limits}}])
+    pod["metadata"]["creationTimestamp"] = "2024-01-01T02:00:00.5+02:00"
+
+    made = read(PODS, pod)
+
+    assert made["metadata"]["creationTimestamp"] == "2024-01-01T00:00:00Z"
+    assert made["spec"]["containers"][0]["resources"]["limits"] == {"cpu": "1", "memory": "1024"}
+
+
+def test_bytes_lose_their_line_ends():
+    secret = schemas.of(resources.SECRETS)
+
+    assert read(secret, {"data": {"a": "eHl6\neHl6"}})["data"] == {"a": "eHl6eHl6"}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"containers": "x"},
+        {"containers": [1]},
+        {"priority": "1"},
+        {"priority": 1.5},
+        {"priority": 2**31},
+        {"priority": True},
+        {"hostNetwork": 1},
+        {"nodeName": 1},
+        {"nodeSelector": []},
+        {"nodeSelector": {"a": 1}},
+        {"securityContext": []},
+        {"overhead": {"cpu": "lots"}},
+    ],
+)
+def test_wrong_types_are_refused(spec):
+    with pytest.raises(decoding.MismatchError):
+        read(PODS, _pod(**spec))
+
+
+def test_the_tally_counts_keys_and_unknown_fields():
+    tally = decoding.Tally()
+    decoding.read(PODS, _pod(x={"y": 1}, nodeSelector={"a": "b"}), tally)
+
+    assert (tally.keys, tally.unknown) == (9, 1)
+
+
+def test_the_input_is_not_changed():
+    pod = _pod(volumes=None)
+    read(PODS, pod)
+
+    assert pod == _pod(volumes=None)
+
+
+def test_what_a_type_contains_itself_is_read():
+    name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+    deep = {"properties": {"a": {"properties": {"b": {"type": "string", "x": 1}}}}}
+
+    made = read(schemas.definition(name), deep)
+
+    assert made == {"properties": {"a": {"properties": {"b": {"type": "string"}}}}}
+
+
+# ------------------------------------------------------------------ any object
+
+_VALUES = {
+    "string": st.sampled_from(["", "a"]),
+    "boolean": st.booleans(),
+    "integer": st.integers(-1, 2),
+    "number": st.integers(0, 2),
+    "bytes": st.sampled_from(["", "eHl6"]),
+    "quantity": st.sampled_from(["0", "1500m", "1024Mi", 3]),
+    "int_or_string": st.sampled_from([0, 1, "25%"]),
+    "time": st.sampled_from(["2024-01-01T00:00:00Z", "2024-01-01T01:00:00+01:00"]),
+    "micro_time": st.just("2024-01-01T00:00:00.123456Z"),
+    "any": st.just({"a": 1}),
+}
+
+
+def _values(kind, depth):
+    if kind.kind == "object":
+        return _objects(kind, depth)
+    if kind.kind == "list":
+        return st.lists(_values(kind.item, depth), max_size=2)
+    if kind.kind == "map":
+        return st.dictionaries(st.sampled_from("ab"), _values(kind.item, depth), max_size=2)
+    return _VALUES[kind.kind]
+
+
+@st.composite
+def _objects(draw, kind, depth):
+    names = sorted(kind.fields) if depth else []
+    chosen = draw(st.lists(st.sampled_from(names), max_size=6, unique=True)) if names else []
+    return {name: draw(st.none() | _values(kind.fields[name].type, depth - 1)) for name in chosen}
+
+
+@hypothesis.settings(
+    max_examples=150, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
+)
+@hypothesis.given(st.data())
+def test_reading_again_changes_nothing(data):
+    kind = schemas.of(data.draw(st.sampled_from(resources.ALL)))
+    made = read(kind, data.draw(_objects(kind, 5)))
+
+    assert read(kind, made) == made

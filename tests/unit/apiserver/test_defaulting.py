@@ -1,0 +1,285 @@
+"""Defaults of kinds, and admission of pods."""
+
+import copy
+
+import pytest
+
+from harness.apiserver import admitting, defaulting, defaults, qos, resources, schemas, statuses
+
+
+def filled(resource, document):
+    made = copy.deepcopy(document)
+    defaulting.fill(schemas.of(resource), made)
+    return made
+
+
+def _pod(**container):
+    return {
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "a", "image": "i", "resources": {}, **container}]},
+    }
+
+
+def test_a_pod():
+    made = filled(resources.PODS, _pod())["spec"]
+
+    assert made == {
+        "containers": [
+            {
+                "name": "a",
+                "image": "i",
+                "resources": {},
+                "terminationMessagePath": "/dev/termination-log",
+                "terminationMessagePolicy": "File",
+                "imagePullPolicy": "Always",
+            }
+        ],
+        "restartPolicy": "Always",
+        "dnsPolicy": "ClusterFirst",
+        "schedulerName": "default-scheduler",
+        "securityContext": {},
+        "terminationGracePeriodSeconds": 30,
+        "enableServiceLinks": True,
+    }
+
+
+def test_defaults_are_filled_once():
+    once = filled(resources.PODS, _pod())
+
+    assert filled(resources.PODS, once) == once
+
+
+def test_what_was_set_stays():
+    pod = _pod(imagePullPolicy="Never")
+    pod["spec"] |= {"terminationGracePeriodSeconds": 0, "enableServiceLinks": False}
+
+    made = filled(resources.PODS, pod)["spec"]
+    assert made["terminationGracePeriodSeconds"] == 0
+    assert made["enableServiceLinks"] is False
+    assert made["containers"][0]["imagePullPolicy"] == "Never"
+
+
+def test_parts_of_containers_and_volumes():
+    pod = _pod(
+        ports=[{"containerPort": 80}],
+        readinessProbe={"httpGet": {"port": 80}},
+        env=[{"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+    )
+    pod["spec"]["volumes"] = [{"name": "e"}, {"name": "s", "secret": {"secretName": "x"}}]
+
+    made = filled(resources.PODS, pod)["spec"]
+    container = made["containers"][0]
+
+    assert container["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
+    assert container["readinessProbe"] == {
+        "httpGet": {"port": 80, "path": "/", "scheme": "HTTP"},
+        "timeoutSeconds": 1,
+        "periodSeconds": 10,
+        "successThreshold": 1,
+        "failureThreshold": 3,
+    }
+    assert container["env"][0]["valueFrom"]["fieldRef"]["apiVersion"] == "v1"
+    assert made["volumes"] == [
+        {"name": "e", "emptyDir": {}},
+        {"name": "s", "secret": {"secretName": "x", "defaultMode": 0o644}},
+    ]
+
+
+def test_limits_are_requested():
+    resources_ = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}
+    made = filled(resources.PODS, _pod(resources=resources_))["spec"]["containers"][0]
+
+    assert made["resources"]["requests"] == {"cpu": "500m", "memory": "1Gi"}
+
+
+def test_ports_of_the_host_network():
+    pod = _pod(ports=[{"containerPort": 80}])
+    pod["spec"]["hostNetwork"] = True
+
+    assert filled(resources.PODS, pod)["spec"]["containers"][0]["ports"][0]["hostPort"] == 80
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [
+        ("i", "Always"),
+        ("i:latest", "Always"),
+        ("i:1", "IfNotPresent"),
+        ("registry:5000/i", "Always"),
+        ("registry:5000/i:1.2", "IfNotPresent"),
+        ("i@sha256:0123", "IfNotPresent"),
+        ("", "IfNotPresent"),
+    ],
+)
+def test_pull_policies(image, policy):
+    assert defaults.pull_policy(image) == policy
+
+
+def test_claims():
+    requests = [
+        {"name": "a", "exactly": {"deviceClassName": "c"}},
+        {"name": "b", "firstAvailable": [{"name": "s"}, {"name": "t", "allocationMode": "All"}]},
+        {"name": "c", "exactly": {"count": 3, "tolerations": [{"key": "k"}]}},
+    ]
+    made = filled(resources.CLAIMS, {"spec": {"devices": {"requests": requests}}})
+    first, second, third = made["spec"]["devices"]["requests"]
+
+    assert first["exactly"] == {"deviceClassName": "c", "allocationMode": "ExactCount", "count": 1}
+    assert second["firstAvailable"] == [
+        {"name": "s", "allocationMode": "ExactCount", "count": 1},
+        {"name": "t", "allocationMode": "All"},
+    ]
+    assert third["exactly"]["count"] == 3
+    assert third["exactly"]["tolerations"] == [{"key": "k", "operator": "Equal"}]
+
+
+def test_nodes_namespaces_secrets():
+    node = filled(resources.NODES, {"status": {"capacity": {"cpu": "4"}}})
+    namespace = filled(resources.NAMESPACES, {"metadata": {"name": "n"}})
+    secret = filled(resources.SECRETS, {"stringData": {"a": "xyz"}, "data": {"b": "eA=="}})
+
+    assert node["status"]["allocatable"] == {"cpu": "4"}
+    assert namespace["metadata"]["labels"] == {"kubernetes.io/metadata.name": "n"}
+    assert secret == {"type": "Opaque", "data": {"a": "eHl6", "b": "eA=="}}
+
+
+def test_pods_in_templates_of_other_kinds():
+    kind = schemas.of_kind("apps", "v1", "Deployment")
+    deployment = {"metadata": {}, "spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}
+    defaulting.fill(kind, deployment)
+
+    assert deployment["spec"]["replicas"] == 1
+    assert deployment["spec"]["strategy"] == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"},
+    }
+    assert deployment["spec"]["template"]["spec"]["dnsPolicy"] == "ClusterFirst"
+
+
+def test_constants_are_never_shared():
+    first, second = filled(resources.PODS, _pod()), filled(resources.PODS, _pod())
+    first["spec"]["securityContext"]["runAsUser"] = 1
+
+    assert second["spec"]["securityContext"] == {}
+
+
+@pytest.mark.parametrize("table", [defaults.CONSTANTS, defaults.RULES])
+def test_the_tables_name_types_and_fields_that_exist(table):
+    for name, values in table.items():
+        kind = schemas.definition(f"io.k8s.api.{name}")
+        if isinstance(values, dict):
+            assert set(values) <= set(kind.fields)
+
+
+# ------------------------------------------------------------------ admission
+
+NOT_READY = {
+    "key": "node.kubernetes.io/not-ready",
+    "operator": "Exists",
+    "effect": "NoExecute",
+    "tolerationSeconds": 300,
+}
+UNREACHABLE = NOT_READY | {"key": "node.kubernetes.io/unreachable"}
+
+
+@pytest.mark.parametrize(
+    ("own", "added"),
+    [
+        ([], [NOT_READY, UNREACHABLE]),
+        ([{"key": NOT_READY["key"], "operator": "Exists"}], [UNREACHABLE]),
+        ([{"operator": "Exists"}], []),
+        ([{"operator": "Exists", "effect": "NoSchedule"}], [NOT_READY, UNREACHABLE]),
+    ],
+)
+def test_tolerations(own, added):
+    spec = {"tolerations": list(own)}
+    admitting.tolerate(spec)
+
+    assert spec["tolerations"] == own + added
+
+
+CLASSES = {
+    "high": {"metadata": {"name": "high"}, "value": 10, "preemptionPolicy": "Never"},
+    "usual": {"metadata": {"name": "usual"}, "value": 5, "globalDefault": True},
+}
+
+
+def _prioritised(spec, classes):
+    pod = {"metadata": {"name": "p"}, "spec": spec}
+    admitting.prioritise(pod, find_class=classes.get, classes=classes.values)
+    return pod["spec"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "classes", "wanted"),
+    [
+        ({}, {}, (0, "PreemptLowerPriority", None)),
+        ({"priorityClassName": "high"}, CLASSES, (10, "Never", "high")),
+        ({}, CLASSES, (5, "PreemptLowerPriority", "usual")),
+        (
+            {"priorityClassName": "system-node-critical"},
+            {},
+            (2_000_001_000, "PreemptLowerPriority", "system-node-critical"),
+        ),
+        ({"priority": 10, "priorityClassName": "high"}, CLASSES, (10, "Never", "high")),
+    ],
+)
+def test_priorities(spec, classes, wanted):
+    made = _prioritised(spec, classes)
+
+    assert (made["priority"], made["preemptionPolicy"], made.get("priorityClassName")) == wanted
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"priorityClassName": "none"}, "no PriorityClass with name none was found"),
+        ({"priority": 5}, r"the integer value of priority \(5\) must not be provided"),
+        ({"preemptionPolicy": "Never"}, r"the string value of PreemptionPolicy \(Never\) must not"),
+    ],
+)
+def test_refused_priorities(spec, why):
+    with pytest.raises(statuses.StatusError, match=why) as error:
+        _prioritised(spec, {})
+    assert error.value.code == 403
+
+
+def test_an_update_keeps_the_priority():
+    spec = {}
+    admitting.keep_priority(spec, {"priority": 3, "preemptionPolicy": "Never"})
+
+    assert spec == {"priority": 3, "preemptionPolicy": "Never"}
+
+
+def test_runtime_classes():
+    found = {"overhead": {"podFixed": {"cpu": "1"}}, "scheduling": {"nodeSelector": {"a": "b"}}}
+    pod = {"metadata": {"name": "p"}, "spec": {"runtimeClassName": "r"}}
+    admitting.require_runtime_class(pod, find_class={"r": found}.get)
+
+    assert pod["spec"] == {
+        "runtimeClassName": "r",
+        "overhead": {"cpu": "1"},
+        "nodeSelector": {"a": "b"},
+    }
+    with pytest.raises(statuses.StatusError, match='RuntimeClass "r" not found'):
+        admitting.require_runtime_class(pod, find_class={}.get)
+
+
+FULL = {"cpu": "1", "memory": "1Gi"}
+
+
+@pytest.mark.parametrize(
+    ("containers", "wanted"),
+    [
+        ([{}], "BestEffort"),
+        ([{"requests": {"example.com/x": "1"}}], "BestEffort"),
+        ([{"requests": {"cpu": "0"}}], "BestEffort"),
+        ([{"requests": {"cpu": "1"}}], "Burstable"),
+        ([{"requests": FULL, "limits": FULL}], "Guaranteed"),
+        ([{"requests": {"cpu": "1000m", "memory": "1024Mi"}, "limits": FULL}], "Guaranteed"),
+        ([{"requests": FULL, "limits": {"cpu": "2", "memory": "1Gi"}}], "Burstable"),
+        ([{"requests": FULL, "limits": FULL}, {}], "Burstable"),
+    ],
+)
+def test_quality_of_service(containers, wanted):
+    assert qos.of({"containers": [{"resources": item} for item in containers]}) == wanted
