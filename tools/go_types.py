@@ -2,7 +2,8 @@
 
 Each line is a type and its fields; `tools/schemas.py` puts them into the schema data. The rule without these tables: a required field is
 encoded always; of the optional ones, structs are held by pointers and everything else by value, and they are left out when they are
-empty. Kinds of the alpha and beta versions follow the rule alone.
+empty. What is said of
+resource.k8s.io/v1 holds for its older versions; other kinds of alpha and beta versions follow the rule alone.
 """
 
 VALUE_STRUCTS = """
@@ -177,6 +178,10 @@ resource.v1.DeviceToleration tolerationSeconds
 resource.v1.ExactDeviceRequest adminAccess
 resource.v1.NodeAllocatableResourceMapping capacityKey
 resource.v1.ResourceSliceSpec allNodes nodeName perDeviceNodeSelection
+resource.v1alpha3.DeviceTaintSelector device driver pool
+resource.v1beta1.BasicDevice allNodes allowMultipleAllocations bindsToNode nodeName
+resource.v1beta1.DeviceRequest adminAccess
+resource.v1beta2.DeviceTaintSelector device driver pool
 scheduling.v1.PriorityClass preemptionPolicy
 storage.v1.CSIDriverSpec attachRequired fsGroupPolicy nodeAllocatableUpdatePeriodSeconds podInfoOnMount preventPodSchedulingIfMissing
 storage.v1.CSIDriverSpec requiresRepublish seLinuxMount serviceAccountTokenInSecrets storageCapacity
@@ -192,3 +197,8 @@ meta.v1.OwnerReference blockOwnerDeletion controller
 meta.v1.Preconditions resourceVersion uid
 """
 """Fields that hold a pointer although they hold no struct, or although they are required."""
+
+OMITTED = """
+resource.v1.CapacityRequestPolicyRange min
+"""
+"""Required fields that are pointers with `omitempty` all the same."""

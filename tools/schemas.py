@@ -29,13 +29,24 @@ _KEPT = ("type", "format", "required")
 def _table(text: str) -> set[tuple[str, str]]:
     rows = (line.split() for line in text.strip().splitlines())
     return {
-        (prefix + name, field) for name, *fields in rows for field in fields for prefix in _PREFIXES
+        (prefix + version, field)
+        for name, *fields in rows
+        for version in _versions(name)
+        for field in fields
+        for prefix in _PREFIXES
     }
+
+
+def _versions(name: str) -> list[str]:
+    """A type and what it is called in older versions of resource.k8s.io."""
+    older = ("v1beta1", "v1beta2") if name.startswith("resource.v1.") else ()
+    return [name, *(name.replace(".v1.", f".{version}.") for version in older)]
 
 
 _VALUE_STRUCTS = _table(go_types.VALUE_STRUCTS)
 _NO_OMITEMPTY = _table(go_types.NO_OMITEMPTY)
 _POINTERS = _table(go_types.POINTERS)
+_OMITTED = _table(go_types.OMITTED)
 
 
 def main(source: str, target: str) -> None:
@@ -54,10 +65,11 @@ def _definition(name: str, node: Node) -> Node:
         shape = made.setdefault("properties", {})[field] = _shape(child)
         at = (name, field)
         by_convention = field in _VALUE_BY_CONVENTION and "$ref" in child
-        value = field in required or by_convention or at in _VALUE_STRUCTS
+        needed = field in required and at not in _OMITTED
+        value = needed or by_convention or at in _VALUE_STRUCTS
         if value or at in _NO_OMITEMPTY:
             shape["x-go-always"] = True
-        if at in _POINTERS or ("$ref" in child and not value):
+        if at in _POINTERS | _OMITTED or ("$ref" in child and not value):
             shape["x-go-pointer"] = True
     return made
 

@@ -2,7 +2,8 @@
 
 Some resources are served in several versions or groups; each object is stored once, in one of them. `inward` makes the stored form of
 what a client sent, `outward` what a client sees of what is stored. Versions of one shape differ in their apiVersion only; in
-resource.k8s.io/v1beta1 requests and devices are shaped differently, and events have two sets of field names.
+resource.k8s.io/v1beta1 requests and devices are shaped differently, and events have two sets of field names. What a converted object
+has in fields that nobody set follows the types of its new version.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver import resources, storing
+from harness.apiserver import decoding, resources, schemas, storing
 
 Document = dict[str, Any]
 Converter = Callable[[Document], None]
@@ -38,27 +39,29 @@ _CORE_EVENT_FIELDS = {core: name for name, core in _EVENT_FIELDS.items()}
 
 
 def inward(served: resources.ResourceType, document: Document) -> Document:
-    """The document in the form in which it is stored, changed in place."""
+    """The document in the form in which it is stored; what was given may be changed."""
     stored = resources.table_of(served)
-    if stored is not served:
-        _convert(document, _INWARD.get(served))
-        document["apiVersion"], document["kind"] = stored.api_version, stored.kind
-    return document
+    if stored is served:
+        return document
+    return _converted(document, _INWARD.get(served), stored)
 
 
 def outward(served: resources.ResourceType, stored: storing.Stored) -> storing.Stored:
     """A stored object as clients of the resource see it."""
     if resources.table_of(served) is served:
         return stored
-    document = stored.document()
-    _convert(document, _OUTWARD.get(served))
-    document["apiVersion"], document["kind"] = served.api_version, served.kind
+    document = _converted(stored.document(), _OUTWARD.get(served), served)
     return msgspec.structs.replace(stored, data=storing.encode(document))
 
 
-def _convert(document: Document, converter: Converter | None) -> None:
+def _converted(
+    document: Document, converter: Converter | None, target: resources.ResourceType
+) -> Document:
     if converter is not None:
         converter(document)
+    document["apiVersion"], document["kind"] = target.api_version, target.kind
+    made: Document = decoding.read(schemas.of(target), document, decoding.Tally())
+    return made
 
 
 # ------------------------------------------------------------------ resource.k8s.io/v1beta1

@@ -12,14 +12,28 @@ _LIST_ATTRIBUTES = ("bools", "ints", "strings", "versions")
 """Of the gate DRAListTypeAttributes."""
 _NODE_RESOURCES = "nodeAllocatableResourceMappings"
 """Of the gate DRANodeAllocatableResources."""
+_ELECTION = ("strategy", "preferredHolder")
+"""Of the gate CoordinatedLeaderElection."""
 
 
 def drop_disabled(
     resource: resources.ResourceType, document: Document, old: Document | None = None
 ) -> None:
     """Fields of gates that are off, in place; what is stored already stays."""
-    if resource is not resources.SLICES:
-        return
+    if resource is resources.SLICES:
+        _drop_from_slice(document, old)
+    elif resource is resources.LEASES:
+        _drop_from_lease(document, old)
+
+
+def _drop_from_lease(document: Document, old: Document | None) -> None:
+    spec, before = document.get("spec") or {}, (old or {}).get("spec") or {}
+    for key in _ELECTION:
+        if key not in before:
+            spec.pop(key, None)
+
+
+def _drop_from_slice(document: Document, old: Document | None) -> None:
     stored = _devices(old or {})
     keeps_lists = any(_has_list_attribute(device) for device in stored)
     keeps_resources = any(_NODE_RESOURCES in device for device in stored)

@@ -49,6 +49,13 @@ def label_problems(name: str) -> list[str]:
     return [*problems, "must not contain dots" if _SUBDOMAIN.fullmatch(name) else LABEL_RULE]
 
 
+def path_segment_problems(name: str) -> list[str]:
+    """What keeps a name from being a part of a URL's path; empty when nothing does."""
+    if name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{letter}'" for letter in "/%" if letter in name]
+
+
 def unfinished(prefix: str) -> str:
     """A prefix as it is judged before characters are appended: its trailing dash does not count."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix

@@ -146,7 +146,7 @@ class Store:
         strategies.prepare_create(resource, document, now=self._now)
         self._admit(resource, document, None)
         validating.check_create(
-            resource, document, namespace_labels=lambda: self._namespace_labels(namespace)
+            served, document, namespace_labels=lambda: self._namespace_labels(namespace)
         )
         meta["uid"] = str(uuid.UUID(int=self._stream.getrandbits(128), version=4))
         meta["creationTimestamp"] = self._now()

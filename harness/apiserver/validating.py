@@ -28,14 +28,15 @@ _Labels = Callable[[], dict[str, str]]
 
 
 def check_create(
-    resource: resources.ResourceType, document: Document, *, namespace_labels: _Labels
+    served: resources.ResourceType, document: Document, *, namespace_labels: _Labels
 ) -> None:
-    """StatusError 422 when a new object breaks rules."""
+    """StatusError 422 when a new object, in the form in which it is stored, breaks the rules of the resource it was sent to."""
+    resource = resources.table_of(served)
     found = [
         *_admin_request(resource, document, namespace_labels),
         *metadata.new(resource, document["metadata"]),
     ]
-    if rule := _NEW.get(resource):
+    if rule := _NEW.get(served) or _NEW.get(resource):
         found += rule(document)
     _raise(resource, document, found)
 
@@ -98,6 +99,7 @@ _NEW: dict[resources.ResourceType, Callable[[Document], Causes]] = {
     resources.PODS: pods.pod,
     resources.NODES: nodes.node,
     resources.EVENTS: events.event,
+    resources.NEW_EVENTS: events.new_event,
     resources.CONFIGMAPS: configmaps.config_map,
     resources.SECRETS: configmaps.secret,
     resources.LEASES: leases.lease,

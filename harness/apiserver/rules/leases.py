@@ -18,5 +18,3 @@ def lease(document: Document) -> Iterator[Cause]:
     if transitions is not None and transitions < 0:
         why = "must be greater than or equal to 0"
         yield causes.invalid("spec.leaseTransitions", transitions, why)
-    if spec.get("holderIdentity") == "":
-        yield causes.invalid("spec.holderIdentity", "", "must not be empty")

@@ -76,8 +76,7 @@ def finalizers_of(meta: Document) -> Iterator[Cause]:
 
 def name_problems(resource: resources.ResourceType) -> Callable[[str], list[str]]:
     """What a name of this kind must be; names are all different, so nothing is remembered of them."""
-    label_only = resource is resources.NAMESPACES
-    return naming.label_problems if label_only else naming.subdomain_problems
+    return _NAME_PROBLEMS.get(resource, naming.subdomain_problems)
 
 
 def labels(found: Document | None, at: str) -> Iterator[Cause]:
@@ -158,3 +157,9 @@ def _no_new_finalizers(names: list[str], before: list[str]) -> Iterator[Cause]:
             f"[]string{{{shown}}}"
         )
         yield causes.forbidden("metadata.finalizers", why)
+
+
+_NAME_PROBLEMS = {
+    resources.NAMESPACES: naming.label_problems,
+    resources.EVENTS: naming.path_segment_problems,
+}
