@@ -1,8 +1,11 @@
-"""Schedules a second of the explorer, and how long each known defect takes to be found, by strategy."""
+"""Schedules a second of the explorer, its memory, all interleavings of the smallest world, and how long each known defect takes to be found."""
 
+import dataclasses
 import statistics
 import time
 from collections.abc import Iterator
+
+import psutil
 
 from harness.explore import hunting
 from harness.subject import defects
@@ -22,6 +25,9 @@ def measure() -> Iterator[tuple[str, float, str]]:
         *_, progress = hunting.explore(wanted)
         rate = progress.schedules / (time.perf_counter() - started)
         yield f"{SCENARIO}, {', '.join(chosen) or 'correct'}", rate, "schedules/s"
+    yield "resident memory after 5,000 schedules more", _growth_mib(), "MiB more"
+    yield from _exhaust(1)
+    yield from _exhaust(2)
     for name in defects.names():
         for strategy in hunting.STRATEGIES:
             spent = [_seconds_to_finding(name, strategy, seed) for seed in range(SEEDS)]
@@ -30,6 +36,28 @@ def measure() -> Iterator[tuple[str, float, str]]:
                 statistics.median(spent),
                 "s to find",
             )
+
+
+def _growth_mib() -> float:
+    process = psutil.Process()
+    before = process.memory_info().rss
+    for _ in hunting.explore(_hunt((), "random", seed=2, schedules=5000, until_found=False)):
+        pass
+    return float(process.memory_info().rss - before) / 2**20
+
+
+def _exhaust(preemptions: int) -> Iterator[tuple[str, float, str]]:
+    wanted = dataclasses.replace(
+        _hunt((), hunting.EXHAUSTIVE, seed=1, schedules=None, until_found=False),
+        scenario="two-claims-one-device",
+        preemptions_max=preemptions,
+        time_s=None,
+    )
+    started = time.perf_counter()
+    *_, progress = hunting.explore(wanted)
+    what = f"two-claims-one-device, all with at most {preemptions} preemptions"
+    yield f"{what} ({len(progress.distinct)} distinct)", progress.schedules, "schedules"
+    yield what, time.perf_counter() - started, "s to exhaust"
 
 
 def _seconds_to_finding(name: str, strategy: str, seed: int) -> float:

@@ -10,11 +10,9 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 from harness import errors, seeds
-from harness.explore import exploring, runtimes, searching, specs, strategies, tokens
+from harness.explore import counting, exploring, runtimes, searching, specs, strategies, tokens
 
 CHUNK = 50
-DISTINCT_MAX = 1_000_000
-"""So many different interleavings are told apart; memory stays flat beyond."""
 FINDINGS_KEPT = 100
 
 Make = Callable[[random.Random], runtimes.Strategy]
@@ -74,7 +72,7 @@ class Progress:
     schedules: int = 0
     given_up: int = 0
     """Of them: came to a state in which another one had been."""
-    distinct: set[int] = dataclasses.field(default_factory=set)
+    distinct: counting.Distinct = dataclasses.field(default_factory=counting.Distinct)
     """Interleavings up to the order of steps that do not concern each other."""
     findings: list[tuple[str, list[int]]] = dataclasses.field(default_factory=list)
     """The violation and the decisions that lead to it."""
@@ -87,7 +85,7 @@ class Progress:
         self.schedules += 1
         if outcome.was_given_up:
             self.given_up += 1
-        elif len(self.distinct) < DISTINCT_MAX:
+        else:
             self.distinct.add(outcome.state)
         if outcome.finding is not None:
             self.finding_count += 1

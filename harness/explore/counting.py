@@ -1,0 +1,29 @@
+"""Counts different states in constant memory."""
+
+import math
+
+_BITS = 1 << 26
+
+
+class Distinct:
+    """How many different hashes were added, by linear counting (Whang et al., TODS 1990).
+
+    Each hash sets one of 2²⁶ bits; the count follows from how many are still clear. Up to some ten thousands it is exact to one or two, at
+    tens of millions to about 0.1 %, and it takes 8 MiB whatever comes.
+    """
+
+    def __init__(self) -> None:
+        self._bits = bytearray(_BITS // 8)
+        self._set = 0
+
+    def add(self, state: int) -> None:
+        """One more, seen before or not."""
+        place = state % _BITS
+        mask = 1 << (place & 7)
+        if not self._bits[place >> 3] & mask:
+            self._bits[place >> 3] |= mask
+            self._set += 1
+
+    def __len__(self) -> int:
+        clear = max(_BITS - self._set, 1)
+        return round(-_BITS * math.log(clear / _BITS))
