@@ -126,6 +126,7 @@ core.v1.LoadBalancerIngress ipMode
 core.v1.LocalVolumeSource fsType
 core.v1.NodeFeatures supplementalGroupsPolicy
 core.v1.NodeRuntimeHandlerFeatures recursiveReadOnlyMounts userNamespaces
+core.v1.NodeSelector nodeSelectorTerms
 core.v1.NodeSwapStatus capacity
 core.v1.PersistentVolumeClaimSpec storageClassName volumeAttributesClassName volumeMode
 core.v1.PersistentVolumeClaimStatus currentVolumeAttributesClassName
@@ -177,7 +178,7 @@ resource.v1.DeviceRequestAllocationResult adminAccess shareID
 resource.v1.DeviceToleration tolerationSeconds
 resource.v1.ExactDeviceRequest adminAccess
 resource.v1.NodeAllocatableResourceMapping capacityKey
-resource.v1.ResourceSliceSpec allNodes nodeName perDeviceNodeSelection
+resource.v1.ResourceSliceSpec allNodes devices nodeName perDeviceNodeSelection
 resource.v1alpha3.DeviceTaintSelector device driver pool
 resource.v1beta1.BasicDevice allNodes allowMultipleAllocations bindsToNode nodeName
 resource.v1beta1.DeviceRequest adminAccess
@@ -196,7 +197,8 @@ meta.v1.ObjectMeta deletionGracePeriodSeconds
 meta.v1.OwnerReference blockOwnerDeletion controller
 meta.v1.Preconditions resourceVersion uid
 """
-"""Fields that hold a pointer although they hold no struct, or although they are required."""
+"""Fields that hold a pointer although they hold no struct, or although they are required; and two lists of which validation tells an
+empty one from none at all."""
 
 OMITTED = """
 resource.v1.CapacityRequestPolicyRange min

@@ -21,9 +21,17 @@ def drop_disabled(
 ) -> None:
     """Fields of gates that are off, in place; what is stored already stays."""
     if resource is resources.SLICES:
+        _drop_empty_devices(document)
         _drop_from_slice(document, old)
     elif resource is resources.LEASES:
         _drop_from_lease(document, old)
+
+
+def _drop_empty_devices(document: Document) -> None:
+    """An empty list is none once it is stored; beside counters it will be refused."""
+    spec = document.get("spec") or {}
+    if not spec.get("devices") and not spec.get("sharedCounters"):
+        spec.pop("devices", None)
 
 
 def _drop_from_lease(document: Document, old: Document | None) -> None:

@@ -19,6 +19,7 @@ from harness.apiserver import (
     statuses,
     storing,
     tables,
+    validating,
     watching,
 )
 from harness.apiserver import store as stores
@@ -150,7 +151,7 @@ class Handler:
         stored = self._store.create(
             target.resource, target.namespace, document, dry_run=request.dry_run
         )
-        return Answer(201, stored.data, warnings=tuple(validation.warnings))
+        return Answer(201, stored.data, warnings=_warnings(validation, target.resource, stored))
 
     def _update(self, request: requesting.Request, target: requesting.Target) -> Answer:
         validation = options.validation(request)
@@ -166,7 +167,7 @@ class Handler:
             subresource=_writing(target.subresource),
             dry_run=request.dry_run,
         )
-        return Answer(200, stored.data, warnings=tuple(validation.warnings))
+        return Answer(200, stored.data, warnings=_warnings(validation, target.resource, stored))
 
     def _patch(self, request: requesting.Request, target: requesting.Target) -> Answer:
         content_type = request.headers.get("content-type", "").partition(";")[0].strip()
@@ -183,7 +184,7 @@ class Handler:
             return bodies.patched(changed, target.resource, validation, problems)
 
         stored = self._change(request, target, change)
-        return Answer(200, stored.data, warnings=tuple(validation.warnings))
+        return Answer(200, stored.data, warnings=_warnings(validation, target.resource, stored))
 
     def _apply(
         self, request: requesting.Request, target: requesting.Target, applied: Any
@@ -301,6 +302,12 @@ def selection_of(request: requesting.Request) -> watching.Selection | None:
     if target is None or request.method != "GET" or target.subresource:
         return None
     return request.selection(target) if request.flag("watch") else None
+
+
+def _warnings(
+    validation: bodies.Validation, resource: resources.ResourceType, stored: storing.Stored
+) -> tuple[str, ...]:
+    return (*validation.warnings, *validating.warnings(resource, stored))
 
 
 def _writing(subresource: str) -> str:

@@ -6,7 +6,7 @@ The server checks metadata by itself and once more with its kind, so a mistake i
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from harness.apiserver import resources, statuses
+from harness.apiserver import resources, statuses, storing
 from harness.apiserver.rules import (
     allocations,
     causes,
@@ -59,6 +59,12 @@ def check_update(
     if rule := (_CHANGED_STATUS if subresource == "status" else _CHANGED).get(resource):
         found += rule(document, old)
     _raise(resource, document, found)
+
+
+def warnings(resource: resources.ResourceType, stored: storing.Stored) -> tuple[str, ...]:
+    """What its writer should know of an object that was stored."""
+    rule = _WARNINGS.get(resources.table_of(resource))
+    return tuple(rule(stored.document())) if rule else ()
 
 
 def changed_uid(resource: resources.ResourceType, name: str, uid: str) -> statuses.StatusError:
@@ -125,4 +131,7 @@ _CHANGED_STATUS: dict[resources.ResourceType, Callable[[Document, Document], Cau
     resources.PODS: pods.pod_status,
     resources.CLAIMS: allocations.status,
     resources.TAINT_RULES: taints.rule_status,
+}
+_WARNINGS: dict[resources.ResourceType, Callable[[Document], Iterable[str]]] = {
+    resources.SLICES: slices.warnings,
 }

@@ -46,6 +46,14 @@ def device_slice(document: Document, old: Document | None = None) -> Iterator[Ca
     )
 
 
+def warnings(document: Document) -> Iterator[str]:
+    """What is allowed, but not wise."""
+    driver = document["spec"]["driver"]
+    if driver != driver.lower():
+        name = printing.quoted(driver)
+        yield f"spec.driver: driver names should be lowercase; {name} contains uppercase characters"
+
+
 def _pool(pool: Document) -> Iterator[Cause]:
     yield from formats.pool_causes("spec.pool.name", pool.get("name"))
     if (count := pool.get("resourceSliceCount") or 0) <= 0:
