@@ -149,7 +149,7 @@ def _what(progress: "hunting.Progress") -> str:
 
 
 def _show(hunt: "hunting.Hunt", progress: "hunting.Progress") -> int:
-    from harness.cli import replaying
+    from harness.cli import displaying, replaying
     from harness.explore import reducing
 
     if not progress.findings:
@@ -157,7 +157,9 @@ def _show(hunt: "hunting.Hunt", progress: "hunting.Progress") -> int:
         return 0
     finding, decisions = progress.findings[0]
     print(f"found after {_what(progress)}: {finding}", flush=True)
-    return replaying.tell(reducing.smallest(hunt.token(decisions)))
+    with displaying.console(stderr=True).status("making it smaller"):
+        token = reducing.smallest(hunt.token(decisions))
+    return replaying.tell(token)
 
 
 def _covered(hunt: "hunting.Hunt", progress: "hunting.Progress") -> str:

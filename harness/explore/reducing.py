@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 from harness.explore import hunting, shrinking, specs, tokens
 
+STRATEGY = "pct"
 SCHEDULES = 300
-"""Of each strategy, in each smaller world."""
-TRIES = 1000
+"""In each smaller world."""
+TRIES = 500
 """Runs that may be made to spare deviations."""
 
 
@@ -30,27 +31,20 @@ def _in_the_smallest_world(token: tokens.Token, kind: str) -> tokens.Token:
     """Each number is made smaller until the finding is not found any more, one number after the other."""
     for name in specs.LEAST:
         while (sizes := specs.one_less(token.scenario, dict(token.sizes), name)) is not None:
-            found = _in_world(token, tuple(sizes.items()), kind)
+            found = _search(token, tuple(sizes.items()), kind)
             if found is None:
                 break
             token = found
     return token
 
 
-def _in_world(
-    token: tokens.Token, sizes: tuple[tuple[str, int], ...], kind: str
-) -> tokens.Token | None:
-    tries = (_search(token, sizes, strategy, kind) for strategy in hunting.STRATEGIES)
-    return next((found for found in tries if found is not None), None)
-
-
 def _search(
-    token: tokens.Token, sizes: tuple[tuple[str, int], ...], strategy: str, kind: str
+    token: tokens.Token, sizes: tuple[tuple[str, int], ...], kind: str
 ) -> tokens.Token | None:
     hunt = hunting.Hunt(
         scenario=token.scenario,
         defects=token.defects,
-        strategy=strategy,
+        strategy=STRATEGY,
         seed=1,
         schedules=SCHEDULES,
         time_s=None,
