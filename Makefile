@@ -1,10 +1,14 @@
 # One line a target; `make` alone says what there is. Everything happens in .venv, made on first use.
 .DEFAULT_GOAL := help
-.PHONY: help setup flake-hunt test lint types bench report clean
+.PHONY: help setup flake-hunt test lint types e2e-kind nightly doctor bench report clean
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 RUN ?= reports/latest
+CLUSTER ?= embedded
+SUBJECT ?= python
+MINUTES ?= 30
+SUMMARY ?= $(or $(GITHUB_STEP_SUMMARY),reports/nightly.md)
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,6 +28,16 @@ lint: .venv/.dev-installed  ## style, and the import contracts
 
 types: .venv/.dev-installed  ## mypy, strict
 	$(BIN)/mypy
+
+e2e-kind: .venv/.dev-installed  ## end to end on real Kubernetes by kind and Docker; skips, and says why, without them
+	-$(BIN)/flake-hunt doctor --for kind
+	E2E=kind $(BIN)/python -m pytest -rs tests/e2e/test_kind.py $(ARGS)
+
+nightly: .venv/.installed  ## hunt until the time is used (CLUSTER=kind-1.36 SUBJECT=kube-scheduler MINUTES=60)
+	$(BIN)/flake-hunt nightly --cluster $(CLUSTER) --subject $(SUBJECT) --minutes $(MINUTES) --summary $(SUMMARY) $(ARGS)
+
+doctor: .venv/.installed  ## what is missing on this machine (ARGS="--for kind")
+	$(BIN)/flake-hunt doctor $(ARGS)
 
 bench: .venv/.dev-installed  ## figures and ratios; nothing is asserted
 	$(BIN)/python -m bench $(ARGS)

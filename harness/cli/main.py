@@ -7,7 +7,7 @@ import sys
 import typer
 
 from harness import errors
-from harness.cli import clusters, examining, exploring, hunting, parts, replaying, running
+from harness.cli import clusters, examining, exploring, hunting, nights, parts, replaying, running
 
 INTERRUPTED = 130
 USAGE = 2
@@ -25,6 +25,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 hunting.add_to(app)
+nights.add_to(app)
 running.add_to(app)
 exploring.add_to(app)
 replaying.add_to(app)

@@ -23,7 +23,7 @@ _NAME_TAKEN = _Known(
 _NOT_PULLED = _Known(
     "failed to pull image",
     "the node image is not here and could not be pulled. Look at the network; or bring an archive "
-    "(`docker save IMAGE -o node.tar` where there is one) and give it: --image-archive node.tar",
+    "(`docker save IMAGE -o node.tar` where there is one) and give it: --cluster-set image_archive=node.tar",
 )
 _NOT_ALLOWED = _Known(
     "permission denied while trying to connect to the docker",

@@ -3,6 +3,7 @@
 python -m tests.e2e.moments 50        the full one, with its tally
 """
 
+import collections
 import contextlib
 import dataclasses
 import os
@@ -14,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from harness import clocks
+from harness import clocks, errors
 from tests.e2e import running
 from tests.engines import standing_in
 
@@ -61,7 +62,8 @@ class Moment:
     after_s: float
 
     def __str__(self) -> str:
-        return f"{' '.join(self.arguments[:2])} {self.signal.name} after {self.after_s:.2f} s"
+        words = ["kind" if "--cluster" in self.arguments else "embedded", self.arguments[0]]
+        return f"{' '.join(words)} {self.signal.name} after {self.after_s:.2f} s"
 
 
 def commands(folder: pathlib.Path) -> list[list[str]]:
@@ -79,7 +81,7 @@ def commands(folder: pathlib.Path) -> list[list[str]]:
 
 def draw(random_: random.Random, choices: list[list[str]]) -> Moment:
     """A command, a signal, a moment: early ones more often, for there the most is half done."""
-    longest = random_.choice([0.5, 2.0, 6.0])
+    longest = random_.choice([0.5, 2.0, 6.0, 12.0])
     return Moment(
         arguments=random_.choice(choices),
         signal=random_.choice(SIGNALS),
@@ -87,16 +89,19 @@ def draw(random_: random.Random, choices: list[list[str]]) -> Moment:
     )
 
 
-def left_after(moment: Moment, place: Place) -> list[str]:
-    """What is left, in words, when the command was hit and prune has run."""
+def left_after(moment: Moment, place: Place) -> tuple[list[str], list[str]]:
+    """What was left, in words, when the command had been hit, and what was still left when prune had run."""
     with running.started(place.folder, *moment.arguments, env=place.environment()) as command:
         with contextlib.suppress(subprocess.TimeoutExpired):
             command.process.wait(moment.after_s)
         if command.process.poll() is None:
             os.kill(command.process.pid, moment.signal)
         command.process.wait(GRACE_S)
+        before = _everything(command, place)
         _settle(moment, place)
-        return [*_processes(command), *_files(place), *_on_engine(place)]
+        with contextlib.suppress(errors.WaitTimeoutError):
+            clocks.wait_until(lambda: not command.others(), timeout_s=3, why="processes to be gone")
+        return before, _everything(command, place)
 
 
 def _settle(moment: Moment, place: Place) -> None:
@@ -123,9 +128,11 @@ def _flake_hunt(place: Place, *arguments: str) -> None:
         )
 
 
+def _everything(command: running.Command, place: Place) -> list[str]:
+    return [*_processes(command), *_files(place), *_on_engine(place)]
+
+
 def _processes(command: running.Command) -> list[str]:
-    with contextlib.suppress(Exception):
-        clocks.wait_until(lambda: not command.others(), timeout_s=3, why="processes to be gone")
     return [f"process {pid} {line}" for pid, line in command.others().items()]
 
 
@@ -149,7 +156,8 @@ def _on_engine(place: Place) -> list[str]:
 def main(count: int) -> int:
     """The full one."""
     seed = int(os.environ.get("SEED", "1"))
-    random_, failures, tally = random.Random(seed), [], {}
+    random_, failures, tally = random.Random(seed), [], collections.Counter[str]()
+    left_first = 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         with standing_in.started(folder / "engine") as engine:
@@ -157,13 +165,19 @@ def main(count: int) -> int:
             choices = commands(folder)
             for number in range(count):
                 moment = draw(random_, choices)
-                left = left_after(moment, place)
-                key = (" ".join(moment.arguments[:2]).split("/")[0], moment.signal.name)
-                tally[key] = tally.get(key, 0) + 1
-                sys.stdout.write(f"{number + 1} {moment}: {'; '.join(left) or 'nothing left'}\n")
+                before, left = left_after(moment, place)
+                tally[f"{moment.arguments[0]} {moment.signal.name}"] += 1
+                left_first += bool(before)
+                sys.stdout.write(
+                    f"{number + 1} {moment}: {len(before)} things left by the command, by prune "
+                    f"{'; '.join(left) or 'nothing'}\n"
+                )
                 sys.stdout.flush()
                 failures += [f"{moment}: {item}" for item in left]
-    sys.stdout.write(f"seed {seed}, {count} moments, {len(failures)} left behind; {tally}\n")
+    sys.stdout.write(
+        f"seed {seed}, {count} moments, something left by the command {left_first} times, by prune "
+        f"{len(failures)} things; {dict(tally)}\n"
+    )
     return 1 if failures else 0
 
 

@@ -72,7 +72,7 @@ SAID = [
         '"docker pull kindest/node:v1.17.0@sha256:95" failed with error: exit status 1\n\n'
         "Command Output: Error response from daemon: Get https://registry-1.docker.io/v2/: net/http: "
         "request canceled while waiting for connection",
-        "--image-archive",
+        "--cluster-set image_archive=",
         id="issue 1328",
     ),
     pytest.param(

@@ -1,0 +1,82 @@
+"""`flake-hunt nightly`: campaigns until the time is used; what `make nightly` and the nightly workflow call."""
+
+import os
+import pathlib
+from typing import Annotated
+
+import typer
+
+from harness.cli import choosing
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(rich_help_panel="Hunting")(nightly)
+
+
+def nightly(
+    minutes: Annotated[
+        float, typer.Option(min=0, help="Begin no campaign that would end later.")
+    ] = 30,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs of each scenario in a campaign.")] = 2,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once (default: cores).")] = None,
+    seed: Annotated[int | None, typer.Option(help="All random numbers come from it.")] = None,
+    subject: choosing.Subject = None,
+    cluster: choosing.Cluster = "embedded",
+    cluster_set: choosing.ClusterSet = None,
+    binaries: choosing.Binaries = None,
+    summary: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="Append a summary in Markdown to this file ($GITHUB_STEP_SUMMARY)."),
+    ] = None,
+    reports: Annotated[
+        pathlib.Path, typer.Option("--reports", help="Run directories go below this folder.")
+    ] = pathlib.Path("reports"),
+) -> int:
+    """Hunt until the time is used: every scenario again and again, and each known defect once, as positive control.
+
+    Exit code 10 when a double allocation was found, 20 when a positive control was not caught, 0 otherwise; reports/nights.jsonl is the history.
+    """
+    from harness import seeds
+    from harness.campaign import hunting, nights, planning, results
+    from harness.cli import displaying, tables
+    from harness.scenario import loading
+
+    chosen = seeds.fresh() if seed is None else seed
+    profile = choosing.profile(cluster, overrides=cluster_set, binaries=binaries)
+    print(f"seed {chosen}", flush=True)
+    budget, found, campaigns = nights.Budget(minutes * 60), [], 0
+    for number in budget.rounds():
+        plan = planning.plan(
+            loading.shipped_names(),
+            seed=seeds.Seeds(chosen).derive("campaign", number),
+            repeat=repeat,
+            repeat_controls=1 if number == 0 else 0,
+            reports=reports,
+            cluster=profile,
+            subjects=subject or (),
+            binaries=choosing.folder(binaries),
+        )
+        folder = hunting.new_folder(reports, plan.seed)
+        with (
+            displaying.keeping_evidence(folder),
+            tables.campaign_progress(len(plan.runs)) as listener,
+        ):
+            made = hunting.hunt(plan, folder, jobs=jobs or os.cpu_count() or 1, listener=listener)
+        tables.show(made, plan, folder=folder)
+        found += made
+        campaigns = number + 1
+    entry = nights.night(
+        found,
+        cluster=cluster,
+        subject=", ".join(subject or ["python"]),
+        seed=chosen,
+        campaigns=campaigns,
+        seconds=budget.used_s,
+    )
+    text = nights.markdown(entry, results.rows(found), nights.remember(reports, entry))
+    print(text)
+    if summary is not None:
+        with summary.open("a") as file:
+            file.write(text)
+    return entry.exit_code

@@ -1,0 +1,78 @@
+"""The users' CI: by its published schema, and a few calls of make targets that exist.
+
+The schema is SchemaStore's github-workflow.json (Apache-2.0), as check-jsonschema 0.39.0 ships it.
+"""
+
+import gzip
+import json
+import pathlib
+import re
+
+import jsonschema
+import pytest
+import yaml
+
+from harness.scenario import profiles
+
+ROOT = pathlib.Path(__file__).parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+SCHEMA = pathlib.Path(__file__).with_name("github-workflow.schema.json.gz")
+TARGETS = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+MAKE_CALLS_MAX = 3
+
+
+def steps(path: pathlib.Path) -> list[dict]:
+    document = yaml.safe_load(path.read_text())
+    return [step for job in document["jobs"].values() for step in job["steps"]]
+
+
+def test_both_are_there() -> None:
+    assert [path.name for path in WORKFLOWS] == ["ci.yml", "nightly.yml"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_the_schema_of_workflows(path: pathlib.Path) -> None:
+    validator = jsonschema.Draft7Validator(json.loads(gzip.decompress(SCHEMA.read_bytes())))
+    typed = yaml.safe_load(path.read_text())
+    typed["on"] = typed.pop(True)  # YAML 1.1 reads `on` so
+    validator.validate(typed)
+    del typed["jobs"][next(iter(typed["jobs"]))]["runs-on"]
+    assert not validator.is_valid(typed), "a schema that takes everything proves nothing"
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_what_is_run_is_a_target_of_the_makefile(path: pathlib.Path) -> None:
+    commands = [step["run"] for step in steps(path) if "run" in step]
+    assert 1 <= len(commands) <= MAKE_CALLS_MAX
+    for command in commands:
+        program, target, *_ = command.split()
+        assert program == "make"
+        assert target in TARGETS
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_evidence_is_kept_whatever_happens(path: pathlib.Path) -> None:
+    keeping = [step for step in steps(path) if "upload-artifact" in step.get("uses", "")]
+    assert [(step["if"], step["with"]["path"]) for step in keeping] == [("always()", "reports")]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_it_may_read_and_no_more(path: pathlib.Path) -> None:
+    assert yaml.safe_load(path.read_text())["permissions"] == {"contents": "read"}
+
+
+def test_the_matrices_are_what_there_is() -> None:
+    ci, nightly = (yaml.safe_load(path.read_text())["jobs"] for path in WORKFLOWS)
+    versions = ci["test"]["strategy"]["matrix"]["python"]
+    assert versions == ["3.11", "3.12", "3.13", "3.14"]
+    shipped = [name for name in profiles.shipped_names() if name.startswith("kind-")]
+    assert nightly["hunt"]["strategy"]["matrix"]["cluster"] == shipped
+    installed = next(
+        step for step in nightly["hunt"]["steps"] if "kind-action" in step.get("uses", "")
+    )
+    wanted = {
+        profile.kind_min
+        for profile in map(profiles.load, shipped)
+        if isinstance(profile, profiles.KindProfile)
+    }
+    assert wanted == {installed["with"]["version"].removeprefix("v")}
