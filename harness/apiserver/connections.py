@@ -120,10 +120,10 @@ class Connection(asyncio.Protocol):
 
     # -------------------------------------------------------------- answers
 
-    def write(self, data: bytes, *, after_events: bool = False) -> None:
+    def write(self, data: bytes) -> None:
         """Send when the turn is settled; never before what was to be sent already."""
         if not self._out:
-            self._server.turn.show_answer(self.flush, after_events=after_events)
+            self._server.turn.show_answer(self.flush)
         self._out.append(data)
         self._out_bytes += len(data)
 
@@ -131,7 +131,7 @@ class Connection(asyncio.Protocol):
         """Close when everything is sent."""
         self._closes_after_out = True
         if not self._out:
-            self._server.turn.show_answer(self.flush, after_events=True)
+            self._server.turn.show_answer(self.flush)
 
     def flush(self) -> None:
         """Hand over to the operating system what is to be sent."""
@@ -152,17 +152,17 @@ class Connection(asyncio.Protocol):
         """Begin a chunked answer."""
         self.write(framing.chunked_head(status, content_type))
 
-    def write_chunk(self, data: bytes) -> None:
+    def write_chunk(self, chunk: bytes) -> None:
         """Go on with a chunked answer: at once when the turn is settled."""
         if self._out or not self._server.turn.is_settled:
-            self.write(framing.chunk(data), after_events=True)
+            self.write(chunk)
         elif self._transport is not None:
-            self._transport.write(framing.chunk(data))
+            self._transport.write(chunk)
             self._note_unread()
 
     def end_stream(self) -> None:
         """End a chunked answer, and the connection with it."""
-        self.write(framing.LAST_CHUNK, after_events=True)
+        self.write(framing.LAST_CHUNK)
         self.end()
 
     # -------------------------------------------------------------- ends

@@ -31,7 +31,7 @@ class Connection(streaming.Stream, Protocol):
     source: str
     """The client's address."""
 
-    def write(self, data: bytes, *, after_events: bool = False) -> None:
+    def write(self, data: bytes) -> None:
         """Send an answer."""
 
     def end(self) -> None:
@@ -118,11 +118,7 @@ class Exchange:
         if self._entry is not None:
             self._entry.completed(answer.status, answer)
             more = b"Audit-Id: %b\r\n" % self._entry.audit_id.encode("latin-1")
-        is_read = self._request.method in ("GET", "HEAD")
-        self._connection.write(
-            encode(answer, more, is_head=self._request.method == "HEAD"),
-            after_events=not is_read and self._server.events_first(),
-        )
+        self._connection.write(encode(answer, more, is_head=self._request.method == "HEAD"))
         if not self._incoming.keep_alive:
             self._connection.end()
 

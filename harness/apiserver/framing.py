@@ -24,6 +24,8 @@ _REASONS = {
 LAST_CHUNK = b"0\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
+_KEPT_BYTES_MAX = 1024 * 1024
+
 
 def head(status: int, content_type: str, length: int, more: bytes = b"") -> bytes:
     """The head of an answer of this length; `more` are whole header lines."""
@@ -55,3 +57,28 @@ def warning(text: str) -> bytes:
 def chunk(data: bytes) -> bytes:
     """One part of an answer that goes on."""
     return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+class EventFramer:
+    """Frames events; what the last watch was sent is not made again for the next one, since most watches see the same."""
+
+    def __init__(self) -> None:
+        self._body, self._kind, self._line = b"", "", b""
+        self._lines: list[bytes] = []
+        self._chunk = b""
+
+    def line(self, kind: str, body: bytes) -> bytes:
+        """One event."""
+        if body is not self._body or kind != self._kind:
+            self._body, self._kind = body, kind
+            self._line = b'{"type":"%b","object":%b}\n' % (kind.encode(), body)
+        return self._line
+
+    def chunk(self, lines: list[bytes]) -> bytes:
+        """Some events as one chunk; the list is the framer's from now on."""
+        if lines == self._lines:  # the same objects mostly, which is quick to see
+            return self._chunk
+        made = chunk(b"".join(lines))
+        if len(made) <= _KEPT_BYTES_MAX:
+            self._lines, self._chunk = lines, made
+        return made

@@ -1,6 +1,7 @@
 """From the bytes of a connection to whole requests, with limits on what is read."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
 import httptools
@@ -67,7 +68,7 @@ class RequestParser:
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header."""
         self._count_header(len(name) + len(value))
-        key = name.decode("latin-1").lower()
+        key = _key(name)
         if key == "authorization":
             self._authorization = value
         else:
@@ -111,3 +112,9 @@ class RequestParser:
         self._header_bytes += count
         if self._header_bytes > HEADER_BYTES_MAX:
             raise statuses.StatusError(431, "", "the request's headers are too large")
+
+
+@functools.lru_cache(maxsize=1024)
+def _key(name: bytes) -> str:
+    """A header's name in lower case; clients use few."""
+    return name.decode("latin-1").lower()

@@ -14,6 +14,7 @@ from harness.apiserver import (
     auditing,
     authenticating,
     faulting,
+    framing,
     handling,
     limiting,
     resources,
@@ -73,8 +74,9 @@ class Server:
         self.now = now
         self.handler = handling.Handler(store, now=now)
         self.authenticator = authenticating.Authenticator(token, read_only_token)
-        self.turn = turns.Turn(self._settle)
+        self.turn = turns.Turn(self._settle, self.events_first)
         self.limits, self.audit, self.faults = parts.limits, parts.audit, parts.faults
+        self.framer = framing.EventFramer()
         self.unread = limiting.Unread(parts.limits)
         self._parts = parts
         self._coin = coin

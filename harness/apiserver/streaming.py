@@ -29,7 +29,7 @@ class Stream(Protocol):
     def write_head(self, status: int, content_type: str) -> None:
         """Begin."""
 
-    def write_chunk(self, data: bytes) -> None:
+    def write_chunk(self, chunk: bytes) -> None:
         """Go on."""
 
     def end_stream(self) -> None:
@@ -104,7 +104,7 @@ class Watch:
 
     def _fail(self, error: statuses.StatusError) -> None:
         """The last event is an error."""
-        self._put(b"ERROR", storing.encode(error.to_status()))
+        self._put("ERROR", storing.encode(error.to_status()))
         self.end()
 
     # -------------------------------------------------------------- faults
@@ -175,19 +175,19 @@ class Watch:
             meta["annotations"] = annotations
         resource = self._selection.resource
         document = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": meta}
-        self._put(b"BOOKMARK", storing.encode(document))
+        self._put("BOOKMARK", storing.encode(document))
 
     def _put_seen(self, seen: tuple[watching.EventType, storing.Stored]) -> None:
         kind, stored = seen
         if self._plain:
-            self._put(kind.encode(), stored.data)
+            self._put(kind, stored.data)
         else:
             resource = self._selection.resource
             body = handling.event_object(self._request, resource, stored, self._server.now())
-            self._put(kind.encode(), body)
+            self._put(kind, body)
 
-    def _put(self, kind: bytes, body: bytes) -> None:
-        self._put_line(b'{"type":"%b","object":%b}\n' % (kind, body))
+    def _put(self, kind: str, body: bytes) -> None:
+        self._put_line(self._server.framer.line(kind, body))
 
     def _put_line(self, line: bytes) -> None:
         if self._held is not None:
@@ -202,6 +202,5 @@ class Watch:
 
     def _flush(self) -> None:
         if self._lines:
-            chunk = b"".join(self._lines)
-            self._lines.clear()
-            self._connection.write_chunk(chunk)
+            lines, self._lines = self._lines, []
+            self._connection.write_chunk(self._server.framer.chunk(lines))
