@@ -7,7 +7,17 @@ import sys
 import typer
 
 from harness import errors
-from harness.cli import clusters, examining, exploring, hunting, nights, parts, replaying, running
+from harness.cli import (
+    clusters,
+    conforming,
+    examining,
+    exploring,
+    hunting,
+    nights,
+    parts,
+    replaying,
+    running,
+)
 
 INTERRUPTED = 130
 USAGE = 2
@@ -31,6 +41,7 @@ exploring.add_to(app)
 replaying.add_to(app)
 clusters.add_to(app)
 examining.add_to(app)
+conforming.add_to(app)
 parts.add_to(app)
 
 
