@@ -10,15 +10,14 @@ from collections.abc import Sequence
 
 from harness import errors
 
-Version = tuple[int, int, int]
 ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
 ASSETS_FOLDER = pathlib.Path("/usr/local/kubebuilder/bin")
 VERSION_TIMEOUT_S = 20.0
-OLDEST: dict[str, Version] = {
-    "etcd": (3, 4, 0),
-    "kube-apiserver": (1, 34, 0),
-    "kube-controller-manager": (1, 34, 0),
-    "kube-scheduler": (1, 34, 0),
+OLDEST = {
+    "etcd": "v3.4.0",
+    "kube-apiserver": "v1.34.0",
+    "kube-controller-manager": "v1.34.0",
+    "kube-scheduler": "v1.34.0",
 }
 """resource.k8s.io/v1 came with Kubernetes 1.34."""
 REMEDY = (
@@ -96,13 +95,20 @@ def version(path: pathlib.Path, arguments: Sequence[str] = ("--version",)) -> st
 def require_new_enough(path: pathlib.Path, found: str) -> None:
     """UsageError for a version that cannot do what is needed."""
     oldest = OLDEST[path.name]
-    match = _VERSION.fullmatch(found)
-    numbers = tuple(int(part) for part in match.groups()) if match else (0, 0, 0)
-    if numbers < oldest:
-        wanted = ".".join(map(str, oldest))
+    if not is_at_least(found, oldest):
         raise errors.UsageError(
-            f"expected {path.name} {wanted} or newer, got {found} ({path}): {REMEDY}"
+            f"expected {path.name} {oldest} or newer, got {found} ({path}): {REMEDY}"
         )
+
+
+def is_at_least(found: str, wanted: str) -> bool:
+    """Whether one `v1.36.4` is as new as another."""
+    return _numbers(found) >= _numbers(wanted)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    match = _VERSION.fullmatch(text)
+    return tuple(int(part) for part in match.groups()) if match else (0, 0, 0)
 
 
 def _does_not_run(path: pathlib.Path, error: OSError) -> errors.UsageError:

@@ -17,8 +17,10 @@ def of(profile: profiles.Profile) -> contracts.Provider:
             return kind.Provider(profile)
         case profiles.KubeconfigProfile():
             return existing.Provider(profile)
-        case _:
-            raise NotImplementedError(profile.provider)
+        case profiles.LocalProfile():
+            from harness.cluster import local  # it brings cryptography
+
+            return local.Provider(profile)
 
 
 def up(profile: profiles.Profile, request: contracts.Request) -> Cluster:

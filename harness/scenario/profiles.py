@@ -53,6 +53,8 @@ class LocalProfile(ProfileSpec):
     """The API server's own record of every write, in the run directory."""
     controller_manager: bool = False
     """Run kube-controller-manager too; its resourceclaim-controller then is the claim controller, ours is not started."""
+    priority_and_fairness: bool = False
+    """Whether the API server queues by flow; that would queue the load behind itself and hide concurrency."""
     feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
     """--feature-gates of every Kubernetes binary."""
 

@@ -1,0 +1,140 @@
+"""The command lines of a local control plane: etcd, kube-apiserver, kube-controller-manager. Pure functions."""
+
+import dataclasses
+import pathlib
+from collections.abc import Mapping
+
+from harness.scenario import profiles
+
+ADDRESS = "127.0.0.1"
+SERVICE_RANGE = "10.0.0.0/24"
+SERVICE_ADDRESS = "10.0.0.1"
+"""The first of the range, which the service `kubernetes` gets."""
+NO_FSYNC_SINCE = "v3.5.0"
+AUDIT_LOG_MIB_MAX = 4096
+"""One file for a run: rotation would tear the history into several."""
+REQUESTS_IN_FLIGHT_MAX, MUTATING_REQUESTS_IN_FLIGHT_MAX = 3000, 1000
+"""Without priority and fairness, which would queue the load behind itself; as in the kind profiles."""
+NODE_MONITOR_GRACE = "240h"
+"""How long a node may be silent and stay Ready."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Where everything of one cluster lies."""
+
+    logs: pathlib.Path
+    """Logs and the audit log."""
+    secrets: pathlib.Path
+    """Keys, certificates, tokens; removed with the cluster."""
+    data: pathlib.Path
+    """etcd's; removed with the cluster."""
+
+    def secret(self, name: str) -> str:
+        """The path of a key, certificate or token file."""
+        return str(self.secrets / name)
+
+    @property
+    def audit_policy(self) -> pathlib.Path:
+        """What the audit log is to hold."""
+        return self.logs / "audit-policy.yaml"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """On loopback."""
+
+    etcd: int
+    etcd_peer: int
+    apiserver: int
+
+
+def etcd(binary: pathlib.Path, files: Files, ports: Ports, *, no_fsync: bool) -> list[str]:
+    """One member, plain HTTP on loopback, as the API server of the same machine needs it."""
+    client, peer = f"http://{ADDRESS}:{ports.etcd}", f"http://{ADDRESS}:{ports.etcd_peer}"
+    flags: dict[str, object] = {
+        "name": "flake-hunt",
+        "data-dir": files.data,
+        "listen-client-urls": client,
+        "advertise-client-urls": client,
+        "listen-peer-urls": peer,
+        "initial-advertise-peer-urls": peer,
+        "initial-cluster": f"flake-hunt={peer}",
+        "logger": "zap",
+        "log-outputs": "stderr",
+    }
+    if no_fsync:
+        flags["unsafe-no-fsync"] = "true"
+    return _command(binary, flags)
+
+
+def apiserver(
+    binary: pathlib.Path, files: Files, ports: Ports, profile: profiles.LocalProfile
+) -> list[str]:
+    """TLS on loopback. Pods need no service account, because nobody may be there to make one."""
+    flags: dict[str, object] = {
+        "etcd-servers": f"http://{ADDRESS}:{ports.etcd}",
+        "bind-address": ADDRESS,
+        "advertise-address": ADDRESS,
+        "secure-port": ports.apiserver,
+        "endpoint-reconciler-type": "none",  # loopback is no address of a service
+        "tls-cert-file": files.secret("apiserver.crt"),
+        "tls-private-key-file": files.secret("apiserver.key"),
+        "service-account-issuer": "https://kubernetes.default.svc",
+        "service-account-key-file": files.secret("service-accounts.crt"),
+        "service-account-signing-key-file": files.secret("service-accounts.key"),
+        "service-cluster-ip-range": SERVICE_RANGE,
+        "authorization-mode": "RBAC",
+        "disable-admission-plugins": "ServiceAccount",
+        **_authentication(files, profile),
+        **_queueing(profile),
+        **_gates(profile.feature_gates),
+    }
+    if profile.audit_log:
+        flags["audit-policy-file"] = files.audit_policy
+        flags["audit-log-path"] = files.logs / "audit.log"
+        flags["audit-log-maxsize"] = AUDIT_LOG_MIB_MAX
+    return _command(binary, flags)
+
+
+def controller_manager(
+    binary: pathlib.Path, files: Files, kubeconfig: pathlib.Path, profile: profiles.LocalProfile
+) -> list[str]:
+    """All controllers, alone, with patience for nodes that are fake."""
+    flags: dict[str, object] = {
+        "kubeconfig": kubeconfig,
+        "leader-elect": "false",
+        "secure-port": 0,
+        "service-account-private-key-file": files.secret("service-accounts.key"),
+        "root-ca-file": files.secret("authority.crt"),
+        "node-monitor-grace-period": NODE_MONITOR_GRACE,
+        **_gates(profile.feature_gates),
+    }
+    return _command(binary, flags)
+
+
+def _authentication(files: Files, profile: profiles.LocalProfile) -> Mapping[str, object]:
+    if profile.auth == "token":
+        return {"token-auth-file": files.secret("tokens.csv")}
+    return {"client-ca-file": files.secret("authority.crt")}
+
+
+def _queueing(profile: profiles.LocalProfile) -> Mapping[str, object]:
+    if profile.priority_and_fairness:
+        return {}
+    return {
+        "enable-priority-and-fairness": "false",
+        "max-requests-inflight": REQUESTS_IN_FLIGHT_MAX,
+        "max-mutating-requests-inflight": MUTATING_REQUESTS_IN_FLIGHT_MAX,
+    }
+
+
+def _gates(chosen: Mapping[str, bool]) -> Mapping[str, object]:
+    if not chosen:
+        return {}
+    pairs = (f"{name}={str(on).lower()}" for name, on in sorted(chosen.items()))
+    return {"feature-gates": ",".join(pairs)}
+
+
+def _command(binary: pathlib.Path, flags: Mapping[str, object]) -> list[str]:
+    return [str(binary), *(f"--{name}={value}" for name, value in flags.items())]

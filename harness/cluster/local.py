@@ -1,0 +1,300 @@
+"""The local provider: real etcd and kube-apiserver binaries as processes on loopback, as envtest runs them; no Docker."""
+
+import dataclasses
+import os
+import pathlib
+import secrets
+import shutil
+import socket
+from collections.abc import Callable, Mapping, Sequence
+
+from harness import clocks, errors, processes
+from harness.client import apis, kubeconfigs, transports
+from harness.cluster import binaries, contracts, control_planes, kind_configs, pki
+from harness.scenario import profiles
+
+READY_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 15.0
+TRIES = 3
+"""A port that was free may be taken a moment later: then everything is started again with others."""
+USER, GROUP = "flake-hunt", "system:masters"
+KUBECONFIG = "kubeconfig"
+MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - a tmpfs is what is wanted; the folder in it is for nobody else's eyes
+_SECRETS, _DATA = "secrets", "etcd-data"
+_TAKEN = "address already in use"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LocalCluster:
+    """A control plane of processes."""
+
+    name: str
+    kubeconfig: pathlib.Path
+    versions: Mapping[str, str]
+    files: control_planes.Files
+    running: Sequence[processes.Process]
+    """In the order in which they are stopped: etcd last."""
+
+    @property
+    def user_kubeconfig(self) -> pathlib.Path:
+        """The same: there is one way in, over TLS."""
+        return self.kubeconfig
+
+    @property
+    def pids(self) -> list[int]:
+        """All of them."""
+        return [process.pid for process in self.running]
+
+    def is_alive(self) -> bool:
+        """Whether all of them run."""
+        return all(process.poll() is None for process in self.running)
+
+    def collect_logs(self, into: pathlib.Path) -> None:
+        """They lie in the cluster's folder from the beginning."""
+
+    def down(self) -> None:
+        """Stop the processes, and remove everything but the logs."""
+        for process in self.running:
+            process.stop(timeout_s=STOP_TIMEOUT_S)
+        _remove(self.files, self.kubeconfig)
+
+
+class Provider:
+    """Starts local control planes."""
+
+    def __init__(self, profile: profiles.LocalProfile) -> None:
+        self._profile = profile
+
+    @property
+    def capabilities(self) -> contracts.Capabilities:
+        """An API server; the rest as far as kube-controller-manager is asked for."""
+        managed = self._profile.controller_manager
+        return contracts.Capabilities(claim_controller=managed, namespace_controller=managed)
+
+    def check(self) -> None:
+        """That the binaries are there, run on this machine, and are new enough."""
+        self._versions()
+
+    def up(self, request: contracts.Request) -> LocalCluster:
+        """Start everything and wait until it answers."""
+        versions = self._versions()
+        for attempt in range(1, TRIES + 1):
+            starting = _Starting(self._profile, request, versions)
+            try:
+                return starting.start()
+            except _PortTakenError:
+                starting.undo()
+                if attempt == TRIES:
+                    raise
+            except BaseException:
+                starting.undo()
+                raise
+        raise AssertionError("the last attempt returns or raises")
+
+    def is_there(self, request: contracts.Request) -> bool:
+        """Whether its keys are."""
+        return _files(self._profile, request).secrets.is_dir()
+
+    def collect_logs(self, request: contracts.Request, into: pathlib.Path) -> None:
+        """They lie in the cluster's folder from the beginning."""
+
+    def reap(self, request: contracts.Request) -> None:
+        """Keys, etcd's data and the kubeconfig."""
+        _remove(_files(self._profile, request), request.directory / KUBECONFIG)
+
+    def _versions(self) -> dict[str, str]:
+        names = ["etcd", "kube-apiserver"]
+        if self._profile.controller_manager:
+            names.append("kube-controller-manager")
+        found = {}
+        for name in names:
+            path = binaries.find(name, self._profile.binaries)
+            found[name] = binaries.version(path)
+            binaries.require_new_enough(path, found[name])
+        return found
+
+
+class _PortTakenError(errors.ClusterError):
+    """Somebody else took a port between our choice and its use."""
+
+
+class _Starting:
+    """One attempt to start everything."""
+
+    def __init__(
+        self,
+        profile: profiles.LocalProfile,
+        request: contracts.Request,
+        versions: Mapping[str, str],
+    ) -> None:
+        self._profile, self._request, self._versions = profile, request, versions
+        self._files = _files(profile, request)
+        self._kubeconfig = request.directory / KUBECONFIG
+        self._ports = control_planes.Ports(**_free_ports("etcd", "etcd_peer", "apiserver"))
+        self._running: list[processes.Process] = []
+
+    def start(self) -> LocalCluster:
+        """etcd, then the API server, then what works on it."""
+        self._write_files()
+        self._start_etcd()
+        self._start_apiserver()
+        if self._profile.controller_manager:
+            self._start_controller_manager()
+        return LocalCluster(
+            name=self._request.name,
+            kubeconfig=self._kubeconfig,
+            versions=self._versions,
+            files=self._files,
+            running=tuple(reversed(self._running)),
+        )
+
+    def undo(self) -> None:
+        """Leave nothing but the logs."""
+        for process in reversed(self._running):
+            process.kill()
+        _remove(self._files, self._kubeconfig)
+
+    # -------------------------------------------------------------------------- files
+
+    def _write_files(self) -> None:
+        for folder in (self._files.secrets, self._files.data):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True, mode=0o700)
+        self._files.audit_policy.write_text(kind_configs.audit_policy())
+        authority = pki.Authority()
+        folder = self._files.secrets
+        (folder / "authority.crt").write_bytes(authority.certificate)
+        pki.write(folder, "service-accounts", pki.signing_keys())
+        server = authority.server(control_planes.ADDRESS, control_planes.SERVICE_ADDRESS)
+        pki.write(folder, "apiserver", server)
+        kubeconfigs.write(self._kubeconfig, self._kubeconfig_document(self._user(authority)))
+
+    def _user(self, authority: pki.Authority) -> dict[str, str]:
+        """Our credentials, as a user of a kubeconfig."""
+        if self._profile.auth == "token":
+            token = secrets.token_urlsafe(32)
+            file = self._files.secrets / "tokens.csv"
+            file.touch(mode=0o600)
+            file.write_text(f'{token},{USER},{USER},"{GROUP}"\n')
+            return {"token": token}
+        pair = authority.client(USER, GROUP)
+        certificate, key = pki.write(self._files.secrets, "client", pair)
+        return {"client-certificate": str(certificate), "client-key": str(key)}
+
+    def _kubeconfig_document(self, user: Mapping[str, str]) -> dict[str, object]:
+        name = self._request.name
+        cluster = {
+            "server": f"https://{control_planes.ADDRESS}:{self._ports.apiserver}",
+            "certificate-authority": self._files.secret("authority.crt"),
+        }
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": name,
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "clusters": [{"name": name, "cluster": cluster}],
+            "users": [{"name": name, "user": user}],
+        }
+
+    # ---------------------------------------------------------------------- processes
+
+    def _start_etcd(self) -> None:
+        binary = self._binary("etcd")
+        no_fsync = self._profile.unsafe_no_fsync and binaries.is_at_least(
+            self._versions["etcd"], control_planes.NO_FSYNC_SINCE
+        )
+        argv = control_planes.etcd(binary, self._files, self._ports, no_fsync=no_fsync)
+        endpoint = kubeconfigs.Endpoint(
+            host=control_planes.ADDRESS, port=self._ports.etcd, tls=False
+        )
+        self._start("etcd", argv, lambda: _answers(transports.HttpTransport(endpoint), "/health"))
+
+    def _start_apiserver(self) -> None:
+        binary = self._binary("kube-apiserver")
+        argv = control_planes.apiserver(binary, self._files, self._ports, self._profile)
+        self._start("kube-apiserver", argv, self._is_api_ready)
+
+    def _start_controller_manager(self) -> None:
+        """It works when it has made its first service account: it opens no port to ask."""
+        binary = self._binary("kube-controller-manager")
+        argv = control_planes.controller_manager(
+            binary, self._files, self._kubeconfig, self._profile
+        )
+        self._start(
+            "kube-controller-manager",
+            argv,
+            lambda: self._finds(apis.SERVICE_ACCOUNTS.path("default", "default")),
+        )
+
+    def _is_api_ready(self) -> bool:
+        """Ready, and with the namespace of the kubelets' leases, which it makes by itself a little later."""
+        return self._finds("/readyz") and self._finds(apis.NAMESPACES.path(None, "kube-node-lease"))
+
+    def _finds(self, path: str) -> bool:
+        return _answers(transports.connect(self._kubeconfig), path)
+
+    def _start(self, name: str, argv: Sequence[str], is_ready: Callable[[], bool]) -> None:
+        log = self._request.directory / f"{name}.log"
+        process = processes.start(name, argv, log=log, with_parent=not self._request.stays)
+        self._running.append(process)
+
+        def came_up() -> bool:
+            exit_code = process.poll()
+            if exit_code is not None:
+                raise _ended(name, exit_code, process)
+            return is_ready()
+
+        try:
+            clocks.wait_until(came_up, timeout_s=READY_TIMEOUT_S, why=f"{name} to be ready")
+        except errors.WaitTimeoutError as error:
+            raise errors.ClusterError(
+                f"expected {name} to be ready within {READY_TIMEOUT_S:g} s. The end of {log}:\n{process.last_words()}"
+            ) from error
+
+    def _binary(self, name: str) -> pathlib.Path:
+        return binaries.find(name, self._profile.binaries)
+
+
+def _ended(name: str, exit_code: int, process: processes.Process) -> errors.ClusterError:
+    words = process.last_words()
+    if _TAKEN in words:
+        return _PortTakenError(
+            f"expected a free port for {name}, but another program took it, {TRIES} times over: try again. "
+            f"The end of {process.log}:\n{words}"
+        )
+    return errors.ClusterError(
+        f"expected {name} to start, but it ended with exit code {exit_code}. The end of {process.log}:\n{words}"
+    )
+
+
+def _answers(transport: transports.Transport, path: str) -> bool:
+    try:
+        request = transports.Request(method="GET", path=path, timeout_s=5.0)
+        return transport.send(request).status == 200
+    except transports.TransportError:
+        return False
+    finally:
+        transport.close()
+
+
+def _files(profile: profiles.LocalProfile, request: contracts.Request) -> control_planes.Files:
+    """Known from the request alone, so that they can be removed when whoever made them has died."""
+    folder = request.directory.resolve()
+    in_memory = profile.storage == "memory" and os.access(MEMORY, os.W_OK)
+    data = MEMORY / f"flake-hunt-{os.getuid()}-{request.name}" if in_memory else folder / _DATA
+    return control_planes.Files(logs=folder, secrets=folder / _SECRETS, data=data)
+
+
+def _remove(files: control_planes.Files, kubeconfig: pathlib.Path) -> None:
+    for folder in (files.secrets, files.data):
+        shutil.rmtree(folder, ignore_errors=True)
+    kubeconfig.unlink(missing_ok=True)
+
+
+def _free_ports(*names: str) -> dict[str, int]:
+    """Different ports that are free now."""
+    probes = [socket.create_server((control_planes.ADDRESS, 0)) for _ in names]
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return dict(zip(names, ports, strict=True))
