@@ -235,6 +235,7 @@ class _Starting:
 
     def _start(self, name: str, argv: Sequence[str], is_ready: Callable[[], bool]) -> None:
         log = self._request.directory / f"{name}.log"
+        log.unlink(missing_ok=True)  # of an attempt whose port was taken
         process = processes.start(name, argv, log=log, with_parent=not self._request.stays)
         self._running.append(process)
 

@@ -1,0 +1,292 @@
+"""Stands in for a kube-apiserver binary: its flags, what it demands of them, its way to readiness, its authentication and its ends.
+
+It wants a real etcd and asks it for its health; the API behind it is the embedded server's, with what the real one does besides: nodes are
+born with the taint `node.kubernetes.io/not-ready`, /readyz fails for a while, anonymous callers may see the version and nothing else.
+Messages are the real ones. A client certificate of another authority is refused in the handshake here, and with a 401 by the real one.
+"""
+
+import asyncio
+import contextlib
+import csv
+import json
+import pathlib
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from typing import Any, NoReturn
+
+VERSION = "Kubernetes v1.36.4"
+FLAGS = pathlib.Path(__file__).with_name("kube_apiserver_flags.txt")
+READY_AFTER_S = 0.3
+ETCD_TIMEOUT_S = 5.0
+OPEN = ("/readyz", "/livez", "/healthz", "/version")
+RECONCILERS = ("master-count", "lease", "none")
+Flags = dict[str, str]
+
+
+def fail(message: str) -> NoReturn:
+    print(
+        f'E1121 10:00:00.000000       1 run.go:72] "command failed" err="{message}"',
+        file=sys.stderr,
+    )
+    sys.exit(1)
+
+
+def usage(message: str) -> NoReturn:
+    print(f"Error: {message}", file=sys.stderr)
+    sys.exit(1)
+
+
+def parse(arguments: list[str]) -> Flags:
+    kinds = dict(line.split() for line in FLAGS.read_text().splitlines() if line and line[0] != "#")
+    given = {}
+    for argument in arguments:
+        name, equals, value = argument.removeprefix("--").partition("=")
+        if not argument.startswith("--") or name not in kinds:
+            usage(f"unknown flag: --{name}")
+        if not equals and kinds[name] != "b":
+            usage(f"flag needs an argument: --{name}")
+        if kinds[name] == "i" and not value.lstrip("-").isdigit():
+            usage(
+                f'invalid argument "{value}" for "--{name}" flag: strconv.ParseInt: parsing "{value}": invalid syntax'
+            )
+        if kinds[name] == "b" and value not in ("", "true", "false"):
+            usage(
+                f'invalid argument "{value}" for "--{name}" flag: strconv.ParseBool: parsing "{value}": invalid syntax'
+            )
+        given[name] = value
+    return given
+
+
+def validate(flags: Flags) -> None:
+    problems = []
+    if not flags.get("etcd-servers"):
+        problems.append("--etcd-servers must be specified")
+    if not flags.get("service-account-issuer"):
+        problems.append("service-account-issuer is a required flag")
+    if not (flags.get("service-account-signing-key-file") and flags.get("service-account-issuer")):
+        problems.append(
+            "--service-account-signing-key-file and --service-account-issuer are required flags"
+        )
+    reconciler = flags.get("endpoint-reconciler-type", "lease")
+    if reconciler not in RECONCILERS:
+        problems.append(
+            f"--endpoint-reconciler-type error: unknown endpoint reconciler type: {reconciler}"
+        )
+    if problems:
+        fail(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+    for name in (
+        "tls-cert-file",
+        "tls-private-key-file",
+        "client-ca-file",
+        "token-auth-file",
+        "audit-policy-file",
+    ):
+        path = flags.get(name)
+        if path and not pathlib.Path(path).is_file():
+            fail(f"open {path}: no such file or directory")
+
+
+def require_etcd(servers: str) -> None:
+    deadline = time.monotonic() + ETCD_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if _is_healthy(f"{servers.split(',', maxsplit=1)[0]}/health"):
+            return
+        time.sleep(0.05)
+    fail("context deadline exceeded")
+
+
+def _is_healthy(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=1) as answer:
+            return bool(json.load(answer)["health"] == "true")
+    except (OSError, ValueError):
+        return False
+
+
+class Backend:
+    """The embedded server behind."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        kubeconfig, ready = folder / "plain", folder / "ready"
+        argv = [
+            "apiserver",
+            "--kubeconfig",
+            str(folder / "user"),
+            "--plain-kubeconfig",
+            str(kubeconfig),
+        ]
+        command = [sys.executable, "-m", "harness.cli.main", *argv, "--ready-file", str(ready)]
+        self.process = subprocess.Popen(command)
+        while not ready.exists():
+            if self.process.poll() is not None:
+                fail("the stand-in's own server did not start")
+            time.sleep(0.02)
+        document = json.loads(kubeconfig.read_text())
+        self.host, _, port = (
+            document["clusters"][0]["cluster"]["server"].removeprefix("http://").partition(":")
+        )
+        self.port = int(port)
+        self.token = document["users"][0]["user"]["token"]
+
+
+class Front:
+    """Terminates TLS, decides who asks, and passes on."""
+
+    def __init__(self, flags: Flags, backend: Backend) -> None:
+        self._backend = backend
+        self._tokens = set()
+        if path := flags.get("token-auth-file"):
+            with pathlib.Path(path).open() as file:
+                self._tokens = {row[0] for row in csv.reader(file)}
+        self._ready_at = time.monotonic() + READY_AFTER_S
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError, ssl.SSLError):
+            await self._serve(reader, writer)
+        writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        known = bool(writer.get_extra_info("peercert"))
+        far_reader, far_writer = await asyncio.open_connection(
+            self._backend.host, self._backend.port
+        )
+        back = asyncio.ensure_future(self._copy(far_reader, writer))
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                lines = head.decode().split("\r\n")
+                method, path, _ = lines[0].split(" ", 2)
+                headers = [line for line in lines[1:] if line]
+                values = {
+                    key.lower(): value.strip()
+                    for key, _, value in (line.partition(":") for line in headers)
+                }
+                body = await reader.readexactly(int(values.get("content-length", 0)))
+                answer = self._answer(path, values, known=known)
+                if answer is not None:
+                    writer.write(answer)
+                    await writer.drain()
+                    continue
+                if method == "POST" and path.partition("?")[0] == "/api/v1/nodes":
+                    body = _tainted(body)
+                kept = [
+                    line
+                    for line in headers
+                    if line.partition(":")[0].lower() not in ("authorization", "content-length")
+                ]
+                kept += [f"Authorization: Bearer {self._backend.token}"]
+                kept += [f"Content-Length: {len(body)}"] if body else []
+                far_writer.write("\r\n".join([lines[0], *kept, "", ""]).encode() + body)
+                await far_writer.drain()
+        finally:
+            back.cancel()
+            far_writer.close()
+
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.CancelledError):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+            writer.close()
+
+    def _answer(self, path: str, headers: dict[str, str], *, known: bool) -> bytes | None:
+        authorization = headers.get("authorization", "")
+        if authorization and authorization.removeprefix("Bearer ") not in self._tokens:
+            return _status(401, "Unauthorized", "Unauthorized")
+        if path.partition("?")[0] in ("/readyz", "/healthz", "/livez"):
+            if time.monotonic() < self._ready_at:
+                return _plain(
+                    500,
+                    "[+]ping ok\n[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\nreadyz check failed",
+                )
+            return _plain(200, "ok")
+        if not (authorization or known or path in OPEN):
+            message = f'forbidden: User "system:anonymous" cannot get path "{path}"'
+            return _status(403, "Forbidden", message)
+        return None
+
+
+def _tainted(body: bytes) -> bytes:
+    """Admission's TaintNodesByCondition."""
+    node: dict[str, Any] = json.loads(body)
+    taints = node.setdefault("spec", {}).setdefault("taints", [])
+    taints.append({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"})
+    return json.dumps(node).encode()
+
+
+def _status(code: int, reason: str, message: str) -> bytes:
+    status = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": code,
+    }
+    return _response(code, json.dumps(status).encode(), "application/json")
+
+
+def _plain(code: int, text: str) -> bytes:
+    return _response(code, text.encode(), "text/plain; charset=utf-8")
+
+
+def _response(code: int, body: bytes, kind: str) -> bytes:
+    head = f"HTTP/1.1 {code} X\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+async def serve(flags: Flags, backend: Backend) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(flags["tls-cert-file"], flags["tls-private-key-file"])
+    if authority := flags.get("client-ca-file"):
+        context.verify_mode = ssl.CERT_OPTIONAL
+        context.load_verify_locations(authority)
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    host, port = flags["bind-address"], int(flags["secure-port"])
+    front = Front(flags, backend)
+    server = await asyncio.start_server(front.serve, host, port, ssl=context)
+    await stopped.wait()
+    server.close()
+
+
+def listen_or_fail(flags: Flags) -> None:
+    """The port is looked at early, as the real one does."""
+    import socket
+
+    where = f"{flags.get('bind-address', '0.0.0.0')}:{flags.get('secure-port', '6443')}"
+    try:
+        socket.create_server((flags["bind-address"], int(flags["secure-port"]))).close()
+    except OSError:
+        fail(
+            f"failed to create listener: failed to listen on {where}: listen tcp {where}: bind: address already in use"
+        )
+
+
+def main() -> None:
+    if sys.argv[1:] == ["--version"]:
+        print(VERSION)
+        return
+    flags = parse(sys.argv[1:])
+    validate(flags)
+    listen_or_fail(flags)
+    require_etcd(flags["etcd-servers"])
+    if path := flags.get("audit-log-path"):
+        pathlib.Path(path).touch()
+    with tempfile.TemporaryDirectory() as folder:
+        backend = Backend(pathlib.Path(folder))
+        try:
+            asyncio.run(serve(flags, backend))
+        finally:
+            backend.process.terminate()
+            backend.process.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""Local control planes: a real etcd, and a stand-in for kube-apiserver unless FLAKE_HUNT_BINARIES names a folder of real ones."""
+
+import json
+import pathlib
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+
+from harness import errors
+from harness.client import apis, transports
+from harness.cluster import binaries, contracts, control_planes, local, pools, providers
+from harness.scenario import profiles, specs
+from tests.engines import commands
+
+ETCD = shutil.which("etcd")
+needs_etcd = pytest.mark.skipif(
+    ETCD is None, reason="no etcd on PATH (Debian: apt install etcd-server)"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path) -> pathlib.Path:
+    """The binaries: etcd as it is, the rest standing in."""
+    made = tmp_path / "binaries"
+    commands.install(made, "kube-apiserver")
+    if ETCD is not None:
+        (made / "etcd").symlink_to(ETCD)
+    return made
+
+
+@pytest.fixture
+def up(folder: pathlib.Path, tmp_path: pathlib.Path) -> Iterator[Callable[..., contracts.Cluster]]:
+    started: list[contracts.Cluster] = []
+
+    def start(name: str = "one", **changes: object) -> contracts.Cluster:
+        directory = tmp_path / name
+        directory.mkdir()
+        request = contracts.Request(name=f"{tmp_path.name}-{name}"[-40:], directory=directory)
+        started.append(provider(folder, **changes).up(request))
+        return started[-1]
+
+    yield start
+    for cluster in started:
+        cluster.down()
+
+
+def provider(folder: pathlib.Path, **changes: object) -> contracts.Provider:
+    overrides = [f"binaries={json.dumps(str(folder))}"]
+    overrides += [f"{key}={json.dumps(value)}" for key, value in changes.items()]
+    return providers.of(profiles.load("local", overrides=overrides))
+
+
+# ------------------------------------------------------------------------------ it works
+
+
+@needs_etcd
+@pytest.mark.parametrize(("auth", "storage"), [("client-certificate", "memory"), ("token", "disk")])
+def test_a_cluster_comes_answers_and_goes(
+    up: Callable[..., contracts.Cluster], tmp_path: pathlib.Path, auth: str, storage: str
+) -> None:
+    cluster = up(auth=auth, storage=storage)
+    assert isinstance(cluster, local.LocalCluster)
+    assert cluster.is_alive()
+    assert cluster.versions["kube-apiserver"] == "v1.36.4"
+    assert cluster.versions["etcd"].startswith("v3.")
+    api = apis.Api(transports.connect(cluster.kubeconfig))
+    spec = specs.PoolsSpec(nodes=2, devices_per_node=2)
+    on = provider(pathlib.Path(), auth=auth).capabilities
+    world = pools.publish(api, spec, namespace="run", run_id="r", on=on)
+    taints = [node["spec"].get("taints") for node in api.list(apis.NODES).items]
+    assert not any(taints), "without a node-lifecycle controller nobody else takes the taint away"
+    pools.remove(api, world)
+    api.transport.close()
+    files, running = cluster.files, [psutil.Process(pid) for pid in cluster.pids]
+    assert files.data.is_dir()
+    assert (files.data.parent == local.MEMORY) is (storage == "memory")
+    assert all(path.stat().st_mode & 0o077 == 0 for path in files.secrets.glob("*.key"))
+    cluster.down()
+    psutil.wait_procs(running, timeout=30)
+    assert not cluster.is_alive()
+    assert not files.data.exists()
+    assert not files.secrets.exists()
+    assert not cluster.kubeconfig.exists()
+    left = {path.name for path in (tmp_path / "one").iterdir()}
+    assert left == {"etcd.log", "kube-apiserver.log", "audit.log", "audit-policy.yaml"}
+
+
+@needs_etcd
+def test_a_port_that_is_taken_meanwhile_is_no_failure(
+    up: Callable[..., contracts.Cluster], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = local._free_ports
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        offered = iter([taken.getsockname()[1]])
+
+        def ports(*names: str) -> dict[str, int]:
+            found = free(*names)
+            return {**found, "apiserver": next(offered, found["apiserver"])}
+
+        monkeypatch.setattr(local, "_free_ports", ports)
+        assert up().is_alive()
+
+
+@needs_etcd
+def test_what_a_dead_owner_left_is_reaped_by_the_request_alone(
+    folder: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    directory = tmp_path / "one"
+    directory.mkdir()
+    request = contracts.Request(name=f"reaped-{tmp_path.name}"[-40:], directory=directory)
+    cluster = provider(folder).up(request)
+    assert isinstance(cluster, local.LocalCluster)
+    assert provider(folder).is_there(request)
+    for pid in cluster.pids:
+        for process in [*psutil.Process(pid).children(recursive=True), psutil.Process(pid)]:
+            process.kill()
+    for process in cluster.running:
+        process.kill()
+    provider(folder).reap(request)
+    assert not cluster.files.data.exists()
+    assert not cluster.kubeconfig.exists()
+    assert not provider(folder).is_there(request)
+
+
+# ---------------------------------------------------------------------------- it does not
+
+
+def fake(folder: pathlib.Path, name: str, text: str, mode: int = 0o755) -> pathlib.Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.unlink(missing_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def test_binaries_that_are_missing_come_with_where_to_get_them(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.UsageError, match="expected the binary etcd in") as caught:
+        provider(tmp_path).check()
+    assert "setup-envtest" in str(caught.value)
+
+
+def test_the_places_that_envtest_looks_at(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = fake(tmp_path, "kube-apiserver", "#!/bin/sh\necho Kubernetes v1.35.8\n")
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(binaries, "ASSETS_FOLDER", tmp_path / "no")
+    monkeypatch.delenv(binaries.ASSETS_VARIABLE, raising=False)
+    with pytest.raises(errors.UsageError, match=r"KUBEBUILDER_ASSETS \(not set\) and PATH"):
+        binaries.find("kube-apiserver")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert binaries.find("kube-apiserver") == path
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv(binaries.ASSETS_VARIABLE, str(tmp_path))
+    assert binaries.find("kube-apiserver") == path
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "message"),
+    [
+        ("#!/bin/sh\necho etcd Version: 3.5.16\n", 0o644, "chmod +x"),
+        ("\x7fELF not of this machine", 0o755, "expected a binary for this machine"),
+        ("#!/bin/sh\necho etcd Version: 3.3.27\n", 0o755, "etcd v3.4.0 or newer, got v3.3.27"),
+        ("#!/bin/sh\necho hello\n", 0o755, "to say its version, but it said 'hello' (exit code 0)"),
+        ("#!/bin/sh\nexit 3\n", 0o755, "it said 'nothing' (exit code 3)"),
+    ],
+)
+def test_binaries_that_are_wrong(
+    tmp_path: pathlib.Path, text: str, mode: int, message: str
+) -> None:
+    fake(tmp_path / "b", "etcd", text, mode)
+    with pytest.raises(errors.UsageError) as caught:
+        provider(tmp_path / "b").check()
+    assert message in str(caught.value)
+
+
+def test_an_api_server_that_is_too_old(tmp_path: pathlib.Path) -> None:
+    fake(tmp_path / "b", "etcd", "#!/bin/sh\necho etcd Version: 3.5.16\n")
+    fake(tmp_path / "b", "kube-apiserver", "#!/bin/sh\necho Kubernetes v1.33.4\n")
+    with pytest.raises(errors.UsageError, match=r"kube-apiserver v1.34.0 or newer, got v1.33.4"):
+        provider(tmp_path / "b").check()
+
+
+@needs_etcd
+def test_an_api_server_that_refuses_its_flags_says_why_and_nothing_is_left(
+    folder: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    script = "#!/bin/sh\n[ $1 = --version ] && echo Kubernetes v1.36.4 && exit 0\n"
+    script += "echo 'Error: unknown flag: --bind-address' >&2; exit 1\n"
+    fake(folder, "kube-apiserver", script)
+    directory = tmp_path / "one"
+    directory.mkdir()
+    before = set(psutil.Process().children())
+    request = contracts.Request(name=f"refuses-{tmp_path.name}"[-40:], directory=directory)
+    with pytest.raises(errors.ClusterError) as caught:
+        provider(folder).up(request)
+    assert "kube-apiserver to start, but it ended with exit code 1" in str(caught.value)
+    assert "unknown flag: --bind-address" in str(caught.value)
+    assert set(psutil.Process().children()) <= before
+    left = {path.name for path in directory.iterdir()}
+    assert left == {"etcd.log", "kube-apiserver.log", "audit-policy.yaml"}
+
+
+# ----------------------------------------------------------------------- command lines
+
+
+def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> None:
+    files = control_planes.Files(logs=tmp_path, secrets=tmp_path / "s", data=tmp_path / "d")
+    ports = control_planes.Ports(etcd=1, etcd_peer=2, apiserver=3)
+    text = ["feature_gates.B=false", "feature_gates.A=true", "audit_log=false", "auth=token"]
+    profile = profiles.load("local", overrides=[*text, "priority_and_fairness=true"])
+    assert isinstance(profile, profiles.LocalProfile)
+    argv = control_planes.apiserver(tmp_path, files, ports, profile)
+    assert "--feature-gates=A=true,B=false" in argv
+    assert f"--token-auth-file={tmp_path}/s/tokens.csv" in argv
+    assert not any("audit" in word or "client-ca" in word or "inflight" in word for word in argv)
+    etcd = control_planes.etcd(tmp_path, files, ports, no_fsync=True)
+    assert "--unsafe-no-fsync=true" in etcd
+    manager = control_planes.controller_manager(tmp_path, files, tmp_path / "k", profile)
+    assert "--leader-elect=false" in manager
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "expected"),
+    [("v3.4.23", "v3.5.0", False), ("v3.5.0", "v3.5.0", True), ("v1.100.0", "v1.34.0", True)],
+)
+def test_versions_are_compared_as_numbers(found: str, wanted: str, expected: bool) -> None:
+    assert binaries.is_at_least(found, wanted) is expected
