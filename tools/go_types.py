@@ -1,9 +1,8 @@
 """What OpenAPI does not tell of the Go types: which fields are pointers, and which are encoded when they are empty.
 
-Each line is a type and its fields; `tools/schemas.py` puts them into the schema data. The rule without these tables: a required field is
-encoded always; of the optional ones, structs are held by pointers and everything else by value, and they are left out when they are
-empty. What is said of
-resource.k8s.io/v1 holds for its older versions; other kinds of alpha and beta versions follow the rule alone.
+Each line is a type and its fields; `tools/schemas.py` puts them into the schema data, for all versions of the type. The rule without
+these tables: a required field is encoded always; of the optional ones, structs are held by pointers and everything else by value, and
+they are left out when they are empty. Types that exist in alpha or beta versions only follow that rule alone.
 """
 
 VALUE_STRUCTS = """
@@ -182,7 +181,6 @@ resource.v1.ResourceSliceSpec allNodes devices nodeName perDeviceNodeSelection
 resource.v1alpha3.DeviceTaintSelector device driver pool
 resource.v1beta1.BasicDevice allNodes allowMultipleAllocations bindsToNode nodeName
 resource.v1beta1.DeviceRequest adminAccess
-resource.v1beta2.DeviceTaintSelector device driver pool
 scheduling.v1.PriorityClass preemptionPolicy
 storage.v1.CSIDriverSpec attachRequired fsGroupPolicy nodeAllocatableUpdatePeriodSeconds podInfoOnMount preventPodSchedulingIfMissing
 storage.v1.CSIDriverSpec requiresRepublish seLinuxMount serviceAccountTokenInSecrets storageCapacity

@@ -20,27 +20,20 @@ import go_types
 
 Node = dict[str, Any]
 
-_PREFIXES = ("io.k8s.api.", "io.k8s.apimachinery.pkg.apis.")
 _REF = "#/$defs/"
 _VALUE_BY_CONVENTION = ("metadata", "spec", "status")
 _KEPT = ("type", "format", "required")
 
 
-def _table(text: str) -> set[tuple[str, str]]:
+def _table(text: str) -> set[tuple[str, str, str]]:
     rows = (line.split() for line in text.strip().splitlines())
-    return {
-        (prefix + version, field)
-        for name, *fields in rows
-        for version in _versions(name)
-        for field in fields
-        for prefix in _PREFIXES
-    }
+    return {(*_unversioned(name), field) for name, *fields in rows for field in fields}
 
 
-def _versions(name: str) -> list[str]:
-    """A type and what it is called in older versions of resource.k8s.io."""
-    older = ("v1beta1", "v1beta2") if name.startswith("resource.v1.") else ()
-    return [name, *(name.replace(".v1.", f".{version}.") for version in older)]
+def _unversioned(name: str) -> tuple[str, str]:
+    """The group and the short name of a definition, whatever its version."""
+    group, _, kind = name.rsplit(".", 2)
+    return group.removeprefix("io.k8s.api.").removeprefix("io.k8s.apimachinery.pkg.apis."), kind
 
 
 _VALUE_STRUCTS = _table(go_types.VALUE_STRUCTS)
@@ -63,7 +56,7 @@ def _definition(name: str, node: Node) -> Node:
     required = node.get("required", [])
     for field, child in node.get("properties", {}).items():
         shape = made.setdefault("properties", {})[field] = _shape(child)
-        at = (name, field)
+        at = (*_unversioned(name), field)
         by_convention = field in _VALUE_BY_CONVENTION and "$ref" in child
         needed = field in required and at not in _OMITTED
         value = needed or by_convention or at in _VALUE_STRUCTS
