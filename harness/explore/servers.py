@@ -8,9 +8,7 @@ from harness import concurrency
 from harness.apiserver import handling, requesting, statuses, storing, watching
 from harness.apiserver import store as stores
 from harness.client import apis, transports
-from harness.explore import locking, runtimes
-
-NOW = "2026-01-01T00:00:00Z"
+from harness.explore import filling, locking, runtimes
 
 
 class LocalServer:
@@ -31,7 +29,7 @@ class LocalServer:
         A watch that breaks is resumed, or finds its history compacted: then it is told 410, and lists again.
         """
         self._store, self._runtime = store, runtime
-        self._handler = handling.Handler(store, now=lambda: NOW)
+        self._handler = handling.Handler(store, now=lambda: filling.NOW)
         self._watches: dict[object, list[LocalWatch]] = collections.defaultdict(list)
         self._losses_left, self._breaks_left = losses_max, breaks_max
         self._conflicts_left = conflicts_max

@@ -7,11 +7,10 @@ from harness.apiserver import resources, watching
 from harness.apiserver import store as stores
 from harness.client import apis, transports
 from harness.cluster import kubelets
+from harness.explore import filling
 from harness.subject import claim_controllers
 
 Object = dict[str, Any]
-NAMESPACE = "default"
-SCHEDULER = "flake-hunt"
 TEMPLATE = "template"
 RUNNING = b'"phase":"Running"'
 
@@ -29,7 +28,7 @@ class Users:
 
     def start_others(self) -> None:
         """Start the claim controller and the kubelets."""
-        self._store.create(resources.CLAIM_TEMPLATES, NAMESPACE, _template())
+        self._store.create(resources.CLAIM_TEMPLATES, filling.NAMESPACE, _template())
         self._store.listen(self._on_commit)
         chosen = claim_controllers.Options(workers=2)
         claim_controllers.ClaimController(apis.Api(self._transport), chosen).start()
@@ -44,9 +43,9 @@ class Users:
         for turn in range(self._rounds):
             name = f"pod-{number}-{turn + 1}"
             running, gone = self._event(name, "Running"), self._event(name, "gone")
-            api.create(apis.PODS, _pod(name), namespace=NAMESPACE)
+            api.create(apis.PODS, _pod(name), namespace=filling.NAMESPACE)
             running.wait()
-            api.delete(apis.PODS, name, namespace=NAMESPACE)
+            api.delete(apis.PODS, name, namespace=filling.NAMESPACE)
             gone.wait()
         self.done += 1
 
@@ -65,7 +64,7 @@ class Users:
 
 
 def _template() -> Object:
-    request = {"name": "device", "exactly": {"deviceClassName": "gpu"}}
+    request = {"name": "device", "exactly": {"deviceClassName": filling.DEVICE_CLASS}}
     return {
         "apiVersion": apis.CLAIM_TEMPLATES.api_version,
         "kind": apis.CLAIM_TEMPLATES.kind,
@@ -80,7 +79,7 @@ def _pod(name: str) -> Object:
         "kind": "Pod",
         "metadata": {"name": name},
         "spec": {
-            "schedulerName": SCHEDULER,
+            "schedulerName": filling.SCHEDULER,
             "containers": [{"name": "work", "image": "none"}],
             "resourceClaims": [{"name": "device", "resourceClaimTemplateName": TEMPLATE}],
         },

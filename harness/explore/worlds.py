@@ -2,21 +2,13 @@
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from harness import concurrency
 from harness.apiserver import resources, watching
 from harness.apiserver import store as stores
 from harness.client import apis
-from harness.explore import oracles, runtimes, servers, specs, users
+from harness.explore import filling, oracles, runtimes, servers, specs, users
 from harness.subject import defects, schedulers
-
-Object = dict[str, Any]
-NAMESPACE = "default"
-SCHEDULER = "flake-hunt"
-DRIVER = "gpu.example"
-DEVICE_CLASS = "gpu"
-SYNC_MAX_NS = 1_000_000_000
 
 
 class World:
@@ -31,7 +23,10 @@ class World:
     ) -> None:
         self._spec, self._runtime = spec, runtime
         self._late: list[int] = []
-        self._store = stores.Store(now=lambda: servers.NOW, stream=random.Random(1))
+        self._past = filling.filled(spec.claims, spec.devices)
+        self._store = stores.Store(
+            now=lambda: filling.NOW, stream=random.Random(2), past=self._past
+        )
         self.oracle = oracles.Oracle()
         self._store.listen(self.oracle.on_commit)
         server = servers.LocalServer(
@@ -41,9 +36,6 @@ class World:
             breaks_max=spec.breaks_max,
             conflicts_max=spec.conflicts_max,
         )
-        self._filled: list[watching.Commit] = []
-        self._store.listen(self._filled.append)
-        self._fill()
         self._users = users.Users(server, self._store, rounds=spec.rounds)
         self._api = apis.Api(server)
         self._parts = defects.parts(chosen_defects)
@@ -51,7 +43,7 @@ class World:
 
     def _new_scheduler(self) -> schedulers.Scheduler:
         options = schedulers.Options(
-            scheduler_name=SCHEDULER,
+            scheduler_name=filling.SCHEDULER,
             binders=self._spec.binders,
             backoff_initial_s=0.1,
             backoff_max_s=0.1,
@@ -86,8 +78,8 @@ class World:
 
     def listen(self, listener: Callable[[watching.Commit], None]) -> None:
         """Be told of every commit, also of those that made the world."""
-        for commit in self._filled:
-            listener(commit)
+        for resource, stored in self._past.objects:
+            listener(watching.Commit(resource=resource, type="ADDED", object=stored, previous=None))
         self._store.listen(listener)
 
     def go_on(self) -> bool:
@@ -107,7 +99,7 @@ class World:
     def _reallocate(self) -> None:
         """Take the device of the first claim away and give it the last one, as another scheduler might."""
         self._allocated.wait()
-        claim = self._api.get(apis.CLAIMS, "claim-1", namespace=NAMESPACE)
+        claim = self._api.get(apis.CLAIMS, "claim-1", namespace=filling.NAMESPACE)
         results = claim["status"]["allocation"]["devices"]["results"]
         freed = self._api.update_status(apis.CLAIMS, {**claim, "status": {}})
         last = [{**results[0], "device": f"device-{self._spec.devices - 1}"}]
@@ -115,7 +107,7 @@ class World:
         self._api.update_status(apis.CLAIMS, {**freed, "status": status})
 
     def _create_pod(self, index: int, *, prefix: str = "") -> None:
-        self._store.create(resources.PODS, NAMESPACE, _pod(index, prefix))
+        self._store.create(resources.PODS, filling.NAMESPACE, filling.pod(index, prefix))
 
     def _on_commit(self, commit: watching.Commit) -> None:
         if commit.resource is not resources.CLAIMS or commit.type == "ADDED":
@@ -130,7 +122,7 @@ class World:
         """Nothing moves any more: every device must have its pod, and every user be done, unless answers were lost."""
         if self._users.done < self._spec.users:
             return f"stuck: {self._users.done} users are done, expected {self._spec.users}"
-        pods = watching.Selection(resource=resources.PODS, namespace=NAMESPACE)
+        pods = watching.Selection(resource=resources.PODS, namespace=filling.NAMESPACE)
         bound = sum("nodeName" in pod.document()["spec"] for pod in self._store.select(pods))
         expected = min(self._spec.claims, self._spec.devices)
         if bound >= expected or self._spec.is_known_to_fail:
@@ -141,63 +133,6 @@ class World:
         """uid -> name of every claim and pod."""
         found: dict[str, str] = {}
         for resource in (resources.CLAIMS, resources.PODS):
-            selection = watching.Selection(resource=resource, namespace=NAMESPACE)
+            selection = watching.Selection(resource=resource, namespace=filling.NAMESPACE)
             found |= {stored.uid: stored.name for stored in self._store.select(selection)}
         return found
-
-    def _fill(self) -> None:
-        self._store.create(resources.NODES, "", _node())
-        self._store.create(resources.DEVICE_CLASSES, "", _device_class())
-        self._store.create(resources.SLICES, "", _slice(self._spec.devices))
-        for index in range(self._spec.claims):
-            self._store.create(resources.CLAIMS, NAMESPACE, _claim(index))
-
-
-def _node() -> Object:
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker-0"}}
-
-
-def _device_class() -> Object:
-    return {
-        "apiVersion": apis.DEVICE_CLASSES.api_version,
-        "kind": "DeviceClass",
-        "metadata": {"name": DEVICE_CLASS},
-        "spec": {},
-    }
-
-
-def _slice(devices: int) -> Object:
-    return {
-        "apiVersion": apis.SLICES.api_version,
-        "kind": "ResourceSlice",
-        "metadata": {"name": "worker-0"},
-        "spec": {
-            "driver": DRIVER,
-            "nodeName": "worker-0",
-            "pool": {"name": "worker-0", "generation": 1, "resourceSliceCount": 1},
-            "devices": [{"name": f"device-{index}"} for index in range(devices)],
-        },
-    }
-
-
-def _claim(index: int) -> Object:
-    request = {"name": "device", "exactly": {"deviceClassName": DEVICE_CLASS}}
-    return {
-        "apiVersion": apis.CLAIMS.api_version,
-        "kind": "ResourceClaim",
-        "metadata": {"name": f"claim-{index + 1}"},
-        "spec": {"devices": {"requests": [request]}},
-    }
-
-
-def _pod(index: int, prefix: str) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": f"{prefix}pod-{index + 1}"},
-        "spec": {
-            "schedulerName": SCHEDULER,
-            "containers": [{"name": "work", "image": "none"}],
-            "resourceClaims": [{"name": "device", "resourceClaimName": f"claim-{index + 1}"}],
-        },
-    }

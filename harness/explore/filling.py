@@ -1,0 +1,81 @@
+"""What is there before anything is explored: a node with devices, and claims. The same for every run, so made once."""
+
+import functools
+import random
+from typing import Any
+
+from harness.apiserver import resources, watching
+from harness.apiserver import store as stores
+from harness.client import apis
+
+Object = dict[str, Any]
+NOW = "2026-01-01T00:00:00Z"
+NAMESPACE = "default"
+SCHEDULER = "flake-hunt"
+DRIVER = "gpu.example"
+DEVICE_CLASS = "gpu"
+
+
+@functools.lru_cache(maxsize=64)
+def filled(claims: int, devices: int) -> watching.Past:
+    """A past for stores to go on from; every object of it keeps its uid and version."""
+    store = stores.Store(now=lambda: NOW, stream=random.Random(1))
+    store.create(resources.NODES, "", _node())
+    store.create(resources.DEVICE_CLASSES, "", _device_class())
+    store.create(resources.SLICES, "", _slice(devices))
+    for index in range(claims):
+        store.create(resources.CLAIMS, NAMESPACE, _claim(index))
+    objects = [(resource, stored) for resource, table in store.tables() for stored in table]
+    objects.sort(key=lambda item: item[1].resource_version)
+    return watching.Past(version=store.resource_version, objects=objects, changes=[])
+
+
+def _node() -> Object:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker-0"}}
+
+
+def _device_class() -> Object:
+    return {
+        "apiVersion": apis.DEVICE_CLASSES.api_version,
+        "kind": "DeviceClass",
+        "metadata": {"name": DEVICE_CLASS},
+        "spec": {},
+    }
+
+
+def _slice(devices: int) -> Object:
+    return {
+        "apiVersion": apis.SLICES.api_version,
+        "kind": "ResourceSlice",
+        "metadata": {"name": "worker-0"},
+        "spec": {
+            "driver": DRIVER,
+            "nodeName": "worker-0",
+            "pool": {"name": "worker-0", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": f"device-{index}"} for index in range(devices)],
+        },
+    }
+
+
+def _claim(index: int) -> Object:
+    request = {"name": "device", "exactly": {"deviceClassName": DEVICE_CLASS}}
+    return {
+        "apiVersion": apis.CLAIMS.api_version,
+        "kind": "ResourceClaim",
+        "metadata": {"name": f"claim-{index + 1}"},
+        "spec": {"devices": {"requests": [request]}},
+    }
+
+
+def pod(index: int, prefix: str = "") -> Object:
+    """The pod of a claim."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"{prefix}pod-{index + 1}"},
+        "spec": {
+            "schedulerName": SCHEDULER,
+            "containers": [{"name": "work", "image": "none"}],
+            "resourceClaims": [{"name": "device", "resourceClaimName": f"claim-{index + 1}"}],
+        },
+    }
