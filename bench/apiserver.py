@@ -1,68 +1,238 @@
-"""Creates and status updates a second on the embedded API server, with no watches and with five."""
+"""The embedded API server: what it carries, what it costs, and what bad clients do to the others.
 
+CPU figures are of the server's process alone: they mean something on a busy machine too.
+"""
+
+import contextlib
+import itertools
 import pathlib
+import random
+import re
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 
-from harness.client import apis, transports
-from harness.cluster import embedded
+import psutil
+
+from bench import clients
+from harness import clocks, processes
+from harness.apiserver import resources, storing, watching
+from harness.apiserver import store as stores
+from harness.apiserver.persistence import directories, writing
 
 CREATES = 2000
-CLIENTS = 4
-WATCHES = 5
-NAMESPACE = "default"
-
-
-def measure() -> Iterator[tuple[str, float, str]]:
-    """One server for each number of watches."""
-    for watches in (0, WATCHES):
-        with tempfile.TemporaryDirectory() as folder:
-            cluster = embedded.up("bench", pathlib.Path(folder))
-            try:
-                rate = _creates_per_s(cluster.kubeconfig, watches)
-            finally:
-                cluster.down()
-        yield f"pods created by {CLIENTS} clients, {watches} watches", rate, "creates/s"
-
-
-def _creates_per_s(kubeconfig: pathlib.Path, watches: int) -> float:
-    api = apis.Api(transports.connect(kubeconfig))
-    version = api.list(apis.PODS, namespace=NAMESPACE).resource_version
-    followed = [
-        api.watch(apis.PODS, namespace=NAMESPACE, resource_version=version) for _ in range(watches)
-    ]
-    readers = [threading.Thread(target=_read, args=(watch,), daemon=True) for watch in followed]
-    writers = [
-        threading.Thread(target=_create, args=(kubeconfig, index), daemon=True)
-        for index in range(CLIENTS)
-    ]
-    started = time.perf_counter()
-    for thread in (*readers, *writers):
-        thread.start()
-    for thread in (*writers, *readers):
-        thread.join()
-    return CREATES / (time.perf_counter() - started)
-
-
-def _create(kubeconfig: pathlib.Path, client: int) -> None:
-    api = apis.Api(transports.connect(kubeconfig))
-    for index in range(CREATES // CLIENTS):
-        pod = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": f"pod-{client}-{index}"},
-            "spec": {"containers": [{"name": "work", "image": "none"}]},
+CLAIMS_LISTED = 10_000
+LOGGED = 100_000
+IDLE = 500
+MALFORMED = 10_000
+PODS = "/api/v1/namespaces/default/pods"
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+ALLOCATED = {
+    "status": {
+        "allocation": {
+            "devices": {
+                "results": [
+                    {"request": "one", "driver": "bench.example", "pool": "p", "device": "d-1"}
+                ]
+            }
         }
-        api.create(apis.PODS, pod, namespace=NAMESPACE)
+    }
+}
+START_TIMEOUT_S = 60.0
+
+Figures = Iterator[tuple[str, float, str]]
+_NAME = re.compile(rb'"name":"(bench-\d+)"')
 
 
-def _read(watch: transports.Watch) -> None:
-    """Until the watch has shown every pod: a server that answers first and tells later is not faster."""
-    seen = 0
-    for line in watch:
-        seen += line.startswith(b'{"type":"ADDED"')
-        if seen == CREATES:
-            watch.close()
-            return
+class Server:
+    """A server of the bench."""
+
+    def __init__(self, process: processes.Process, kubeconfig: pathlib.Path) -> None:
+        self._process = psutil.Process(process.pid)
+        self._numbers = itertools.count()
+        self.client = clients.Client(kubeconfig)
+
+    def memory_bytes(self) -> int:
+        """Its resident memory."""
+        return int(self._process.memory_info().rss)
+
+    def cpu_s(self) -> float:
+        """The CPU time that it has used."""
+        times = self._process.cpu_times()
+        return float(times.user + times.system)
+
+    def new_pods(self, count: int) -> Iterator[bytes]:
+        """Requests that create pods."""
+        for number in itertools.islice(self._numbers, count):
+            pod = {
+                "metadata": {"name": f"bench-{number}"},
+                "spec": {"containers": [{"name": "work", "image": "none"}]},
+            }
+            yield self.client.request("POST", PODS, storing.encode(pod))
+
+    def creates(self, *, watches: int) -> tuple[float, float]:
+        """Creates a second, and the server's CPU time for each in µs."""
+        with self.client.watching(PODS, watches) as readers:
+            started, cpu_s = time.perf_counter(), self.cpu_s()
+            self.client.send_all(self.new_pods(CREATES), readers=readers)
+            seconds = time.perf_counter() - started
+        return CREATES / seconds, (self.cpu_s() - cpu_s) / CREATES * 1e6
+
+
+@contextlib.contextmanager
+def served(*options: str) -> Iterator[Server]:
+    """A server process."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        process = processes.start_ready(
+            "apiserver",
+            processes.command(
+                *("apiserver", "--kubeconfig", f"{folder}/tls", "--plain-kubeconfig"),
+                *(f"{folder}/plain", *options),
+            ),
+            log=folder / "log",
+            ready=folder / "ready",
+            timeout_s=START_TIMEOUT_S,
+        )
+        try:
+            yield Server(process, folder / "plain")
+        finally:
+            process.kill()
+
+
+def measure() -> Figures:
+    """All parts, each well below 20 s."""
+    yield from measure_creates()
+    yield from measure_claims()
+    yield from measure_latencies()
+    yield from measure_logs()
+    yield from measure_restart()
+    yield from measure_bad_clients()
+
+
+def measure_creates() -> Figures:
+    """Pods created with more and more watches on them."""
+    for watches in (0, 5, 50):
+        with served() as server:
+            rate, cpu_us = server.creates(watches=watches)
+        yield f"pods created by {clients.CLIENTS} clients, {watches} watches", rate, "creates/s"
+        yield f"  CPU time of the server for each, {watches} watches", cpu_us, "µs"
+
+
+def measure_claims() -> Figures:
+    """Claims whose status is written, and a list of many."""
+    with served() as server:
+        client = server.client
+        claims = [claim(number) for number in range(CLAIMS_LISTED)]
+        client.send_all(client.request("POST", CLAIMS, storing.encode(item)) for item in claims)
+        started = time.perf_counter()
+        listed = client.get(CLAIMS)
+        seconds = time.perf_counter() - started
+        yield f"a list of {CLAIMS_LISTED} claims, {len(listed) / 1e6:.1f} MB", seconds * 1e3, "ms"
+        names = [item["metadata"]["name"] for item in claims[:CREATES]]
+        body = storing.encode(ALLOCATED)
+        started, cpu_s = time.perf_counter(), server.cpu_s()
+        client.send_all(client.request("PATCH", f"{CLAIMS}/{name}/status", body) for name in names)
+        seconds, cpu_s = time.perf_counter() - started, server.cpu_s() - cpu_s
+        yield "status updates (allocations)", CREATES / seconds, "updates/s"
+        yield "  CPU time of the server for each", cpu_s / CREATES * 1e6, "µs"
+
+
+def claim(number: int) -> storing.Document:
+    """A claim for one device."""
+    request = {"name": "one", "exactly": {"deviceClassName": "bench.example"}}
+    return {
+        "metadata": {"name": f"claim-{number}"},
+        "spec": {"devices": {"requests": [request]}},
+    }
+
+
+def measure_latencies() -> Figures:
+    """How long it takes from a create to its answer and to its event, with other clients at work."""
+    with served() as server:
+        begun: dict[bytes, float] = {}
+        seen: dict[bytes, float] = {}
+
+        def requests() -> Iterator[bytes]:
+            for request in server.new_pods(CREATES):
+                found = _NAME.search(request)
+                begun[found[1] if found else b""] = time.perf_counter()
+                yield request
+
+        def on_event(text: bytes) -> None:
+            now = time.perf_counter()
+            for name in _NAME.findall(text):
+                seen.setdefault(name, now)
+
+        with server.client.watching(PODS, 5) as readers:
+            answers = server.client.send_all(requests(), readers=readers, on_event=on_event)
+    events = [seen[name] - begun[name] for name in seen]
+    for what, found in (("answer", sorted(answers)), ("event", sorted(events))):
+        for percent in (50, 99, 100):
+            value = found[min(len(found) * percent // 100, len(found) - 1)] * 1e3
+            yield f"from a create to its {what} under load, p{percent}", value, "ms"
+
+
+def measure_logs() -> Figures:
+    """What a log costs."""
+    for options in ([], ["never"], ["interval"], ["always"]):
+        with tempfile.TemporaryDirectory() as data:
+            log = ["--data-dir", data, "--fsync", *options] if options else []
+            with served(*log) as server:
+                _, cpu_us = server.creates(watches=5)
+        what = f"with a log, --fsync {options[0]}" if options else "in memory only"
+        yield f"CPU time of the server for each create {what}", cpu_us, "µs"
+    with tempfile.TemporaryDirectory() as folder, served("--audit-log", f"{folder}/log") as server:
+        _, cpu_us = server.creates(watches=5)
+    yield "CPU time of the server for each create with an audit log", cpu_us, "µs"
+
+
+def measure_restart() -> Figures:
+    """How long a start takes, and how much memory many objects do."""
+    started = time.perf_counter()
+    with served() as server:
+        yield "a start", time.perf_counter() - started, "s"
+        empty = server.memory_bytes()
+        server.client.send_all(server.new_pods(1))
+        pod = storing.decode(server.client.get(f"{PODS}/bench-0"))
+    with tempfile.TemporaryDirectory() as name:
+        data = pathlib.Path(name, "data")
+        write_log(data, pod)
+        started = time.perf_counter()
+        with served("--data-dir", str(data)) as server:
+            yield f"a start from a log of {LOGGED} writes", time.perf_counter() - started, "s"
+            kib = (server.memory_bytes() - empty) / LOGGED / 1024
+            size = len(storing.encode(pod)) / 1024
+            yield f"memory for each of {LOGGED} pods, of {size:.2f} KiB each as JSON", kib, "KiB"
+
+
+def write_log(data: pathlib.Path, pod: storing.Document) -> None:
+    """A log of many pods like this one, as a server would have written it."""
+    directory = directories.claim(data)
+    log = writing.create(directory, 0, sync=writing.Sync.NEVER)
+    store = stores.Store(now=clocks.wall_text, stream=random.Random(1), listeners=[log.append])
+    version = store.resource_version
+    for number in range(LOGGED):
+        pod["metadata"] |= {"name": f"pod-{number}", "uid": f"{number:036}"}
+        stored = storing.store(pod, version + 1 + number)
+        log.append(
+            watching.Commit(resource=resources.PODS, type="ADDED", object=stored, previous=None)
+        )
+    log.close()
+    writing.publish(directory, 0)
+    directory.close()
+
+
+def measure_bad_clients() -> Figures:
+    """Throughput and memory before and with those who do nothing, do not read, or make no sense."""
+    with served() as server:
+        server.creates(watches=5)  # warm
+        _, before_us = server.creates(watches=5)
+        memory = server.memory_bytes()
+        with server.client.idle(IDLE), server.client.deaf(PODS):
+            server.client.malformed(MALFORMED)
+            grown_mb = (server.memory_bytes() - memory) / 1e6
+            _, after_us = server.creates(watches=5)
+    yield "CPU time of the server for each create, well-behaved clients only", before_us, "µs"
+    yield f"  with {IDLE} idle ones, a deaf one, after {MALFORMED} malformed", after_us, "µs"
+    yield "  memory that these have cost", grown_mb, "MB"

@@ -1,0 +1,138 @@
+"""Cheap clients of an API server: sockets in one selector loop, so that the server is what is measured."""
+
+import contextlib
+import json
+import pathlib
+import random
+import selectors
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+CLIENTS = 4
+TIMEOUT_S = 60.0
+_READ_BYTES = 1 << 20
+
+
+class Client:
+    """Speaks to the server of one kubeconfig."""
+
+    def __init__(self, kubeconfig: pathlib.Path) -> None:
+        document = json.loads(kubeconfig.read_text())
+        host, port = document["clusters"][0]["cluster"]["server"].removeprefix("http://").split(":")
+        self._address = (host, int(port))
+        self._token = document["users"][0]["user"]["token"]
+
+    def request(self, method: str, path: str, body: bytes = b"") -> bytes:
+        """A request as it is sent."""
+        patch = "application/merge-patch+json"
+        content_type = patch if method == "PATCH" else "application/json"
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\nUser-Agent: bench\r\n"
+            f"Authorization: Bearer {self._token}\r\nContent-Type: {content_type}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        return head.encode() + body
+
+    def connect(self) -> socket.socket:
+        """A new connection."""
+        connection = socket.create_connection(self._address, TIMEOUT_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    def get(self, path: str) -> bytes:
+        """The body of an answer."""
+        with self.connect() as connection:
+            connection.sendall(self.request("GET", path))
+            return read_answer(connection)
+
+    @contextlib.contextmanager
+    def watching(self, path: str, count: int) -> Iterator[list[socket.socket]]:
+        """Watches from now on."""
+        version = json.loads(self.get(f"{path}?limit=1"))["metadata"]["resourceVersion"]
+        opened = [self.connect() for _ in range(count)]
+        for connection in opened:
+            connection.sendall(self.request("GET", f"{path}?watch=true&resourceVersion={version}"))
+            connection.recv(65536)
+        try:
+            yield opened
+        finally:
+            for connection in opened:
+                connection.close()
+
+    def send_all(
+        self,
+        requests: Iterable[bytes],
+        *,
+        readers: Iterable[socket.socket] = (),
+        on_event: Callable[[bytes], None] = lambda _: None,
+    ) -> list[float]:
+        """Every request, by CLIENTS connections with one under way each; how long each took. What readers get goes to on_event."""
+        waiting, sent, took = iter(requests), dict[socket.socket, float](), list[float]()
+        with selectors.DefaultSelector() as selector, contextlib.ExitStack() as stack:
+            for reader in readers:
+                selector.register(reader, selectors.EVENT_READ, data=on_event)
+            for _ in range(CLIENTS):
+                connection = stack.enter_context(self.connect())
+                selector.register(connection, selectors.EVENT_READ)
+                _send_next(connection, waiting, sent)
+            while sent:
+                for key, _ in selector.select(TIMEOUT_S):
+                    connection = key.fileobj  # type: ignore[assignment]
+                    if key.data is not None:
+                        key.data(connection.recv(_READ_BYTES))
+                        continue
+                    read_answer(connection)
+                    took.append(time.perf_counter() - sent.pop(connection))
+                    _send_next(connection, waiting, sent)
+        return took
+
+    @contextlib.contextmanager
+    def idle(self, count: int) -> Iterator[None]:
+        """Connections that say nothing."""
+        with contextlib.ExitStack() as stack:
+            for _ in range(count):
+                stack.enter_context(self.connect())
+            yield
+
+    @contextlib.contextmanager
+    def deaf(self, path: str) -> Iterator[None]:
+        """A watch that nobody reads."""
+        with self.connect() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall(self.request("GET", f"{path}?watch=true"))
+            yield
+
+    def malformed(self, count: int) -> None:
+        """Requests that make no sense, each on a connection of its own."""
+        dice = random.Random(1)
+        for _ in range(count):
+            with self.connect() as connection, contextlib.suppress(OSError):
+                connection.sendall(dice.randbytes(dice.randrange(1, 200)) + b"\r\n\r\n")
+                connection.shutdown(socket.SHUT_WR)
+                connection.recv(65536)
+
+
+def _send_next(
+    connection: socket.socket, waiting: Iterator[bytes], sent: dict[socket.socket, float]
+) -> None:
+    request = next(waiting, None)
+    if request is not None:
+        sent[connection] = time.perf_counter()
+        connection.sendall(request)
+
+
+def read_answer(connection: socket.socket) -> bytes:
+    """One whole answer's body; RuntimeError when it is a refusal."""
+    text = connection.recv(_READ_BYTES)
+    while b"\r\n\r\n" not in text:
+        text += connection.recv(_READ_BYTES)
+    head, _, body = text.partition(b"\r\n\r\n")
+    if head[9:10] != b"2":
+        raise RuntimeError(f"expected a success, got {text[:300]!r}")
+    length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n", 1)[0])
+    parts, size = [body], len(body)
+    while size < length:
+        parts.append(connection.recv(_READ_BYTES))
+        size += len(parts[-1])
+    return b"".join(parts)
