@@ -1,0 +1,151 @@
+"""What a claim or a template may ask for; the order of the causes is the server's."""
+
+from typing import Any
+
+import pytest
+
+from harness.apiserver.rules import claims
+
+Document = dict[str, Any]
+EXACT = {"deviceClassName": "gpu.example", "allocationMode": "ExactCount", "count": 1}
+
+
+def request(name: str = "r", **exactly: Any) -> Document:
+    return {"name": name, "exactly": {**EXACT, **exactly}}
+
+
+def claim(*requests: Document, **devices: Any) -> Document:
+    return {"spec": {"devices": {"requests": list(requests), **devices}}}
+
+
+AT = "spec.devices.requests[0].exactly"
+REQUESTS = [
+    (request(), []),
+    (request(allocationMode="All", count=0), []),
+    (request(tolerations=[{"operator": "Exists"}]), []),
+    (request(tolerations=[{}]), [(f"{AT}.tolerations[0].operator", "Required")]),
+    (
+        request(tolerations=[{"operator": "Exists", "value": "x"}]),
+        [(f"{AT}.tolerations[0].value", "Invalid")],
+    ),
+    (
+        request(tolerations=[{"operator": "Equal", "key": "a b", "effect": "Now"}]),
+        [
+            (f"{AT}.tolerations[0].key", "Invalid"),
+            (f"{AT}.tolerations[0].effect", "NotSupported"),
+        ],
+    ),
+    (request(selectors=[{}]), [(f"{AT}.selectors[0].cel", "Required")]),
+    (
+        request(deviceClassName="Bad_", count=0),
+        [(f"{AT}.deviceClassName", "Invalid"), (f"{AT}.count", "Invalid")],
+    ),
+    (
+        {"name": "r", "firstAvailable": [{"name": "a/b", **EXACT}]},
+        [("spec.devices.requests[0].firstAvailable[0].name", "Invalid")],
+    ),
+    (
+        {"name": "r", "firstAvailable": [{"name": "a", **EXACT}, {"name": "a", **EXACT}]},
+        [("spec.devices.requests[0].firstAvailable[1]", "Duplicate")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("document", "wrong"), REQUESTS)
+def test_requests(fields: Any, document: Document, wrong: list[Any]) -> None:
+    assert fields(claims.claim(claim(document))) == wrong
+
+
+def config(driver: Any = "d", parameters: Any = None, **more: Any) -> Document:
+    return {"opaque": {"driver": driver, "parameters": parameters or {"a": 1}}, **more}
+
+
+DEVICES = [
+    ({"constraints": [{"requests": ["r"], "matchAttribute": "d/a"}]}, []),
+    ({"constraints": [{"distinctAttribute": "d/a"}]}, []),
+    ({"constraints": [{"requests": ["r"]}]}, [("constraints[0]", "Required")]),
+    (
+        {"constraints": [{"requests": ["r", "r"], "matchAttribute": "d/a"}]},
+        [("constraints[0].requests[1]", "Duplicate")],
+    ),
+    (
+        {"constraints": [{"requests": ["r/zz"], "matchAttribute": "numa"}]},
+        [("constraints[0].requests[0]", "Invalid"), ("constraints[0].matchAttribute", "Invalid")],
+    ),
+    ({"config": [config(requests=["r"])]}, []),
+    ({"config": [{}]}, [("config[0].opaque", "Required")]),
+    ({"config": [config(driver="")]}, [("config[0].opaque.driver", "Required")]),
+    ({"config": [config(parameters=[1])]}, [("config[0].opaque.parameters", "Invalid")]),
+    ({"config": [config(parameters="x" * 10240)]}, [("config[0].opaque.parameters", "TooLong")]),
+]
+
+
+@pytest.mark.parametrize(("devices", "wrong"), DEVICES)
+def test_beside_the_requests(fields: Any, devices: Document, wrong: list[Any]) -> None:
+    found = fields(claims.claim(claim(request(), **devices)))
+    assert found == [(f"spec.devices.{field}", reason) for field, reason in wrong]
+
+
+def test_alternatives_are_referred_to_by_both_names(fields: Any) -> None:
+    either = {"name": "r", "firstAvailable": [{"name": "a", **EXACT}]}
+    constraints = [{"requests": ["r/a", "r"], "matchAttribute": "d/a"}]
+    assert fields(claims.claim(claim(either, constraints=constraints))) == []
+
+
+def test_parameters_may_not_be_null(lines: Any) -> None:
+    wrong = {"opaque": {"driver": "d", "parameters": None}}
+    assert lines(claims.claim(claim(request(), config=[wrong]))) == [
+        "spec.devices.config[0].opaque.parameters: Required value"
+    ]
+
+
+def test_templates_have_a_longer_path_and_little_metadata(lines: Any) -> None:
+    meta = {"name": "x", "labels": {"a": "b"}, "finalizers": ["f"]}
+    document = {"spec": {"metadata": meta, **claim(request(count=-1))}}
+    assert lines(claims.template(document)) == [
+        "spec.metadata.name: Forbidden: cannot be set",
+        "spec.metadata.finalizers: Forbidden: cannot be set",
+        "spec.spec.devices.requests[0].exactly.count: Invalid value: -1: must be greater than zero",
+    ]
+
+
+def test_a_spec_does_not_change(lines: Any) -> None:
+    old = claim(request())
+    assert lines(claims.claim_change(claim(request(selectors=[])), old)) == []
+    (line,) = lines(claims.claim_change(claim(request(count=2)), old))
+    assert line.startswith('spec: Invalid value: {"Devices":{"Requests":[{"Name":"r","Exactly":')
+    assert line.endswith(": field is immutable")
+
+
+def test_only_the_first_request_for_admin_access_is_named(fields: Any) -> None:
+    wanted = [request("a"), request("b", adminAccess=True), request("c", adminAccess=True)]
+    assert fields(claims.admin_request(claim(*wanted))) == [
+        ("spec.devices.requests[1].adminAccess", "Forbidden")
+    ]
+    template = {"spec": {"spec": claim(*wanted)["spec"]}}
+    assert fields(claims.admin_request(template)) == [
+        ("spec.devices.requests[1].adminAccess", "Forbidden")
+    ]
+
+
+def test_admin_access_that_was_granted_is_not_questioned(fields: Any) -> None:
+    def allocated(*granted: bool) -> Document:
+        results = [{"adminAccess": value} for value in granted]
+        return {"status": {"allocation": {"devices": {"results": results}}}}
+
+    assert fields(claims.admin_result(allocated(False, True), {"status": {}})) == [
+        ("status.allocation.devices.results[1].adminAccess", "Forbidden")
+    ]
+    assert fields(claims.admin_result(allocated(True, True), allocated(True))) == []
+
+
+def test_admin_claims_in_a_store(store: Any, refuses: Any) -> None:
+    from harness.apiserver import resources
+
+    document = {"metadata": {"name": "c"}, **claim(request(adminAccess=True))}
+    with refuses(422, "Invalid", "spec.devices.requests[0].adminAccess: Forbidden: admin access"):
+        store.create(resources.CLAIMS, "default", document)
+    labels = {"resource.kubernetes.io/admin-access": "true"}
+    store.create(resources.NAMESPACES, "", {"metadata": {"name": "admins", "labels": labels}})
+    document["metadata"]["namespace"] = "admins"
+    assert store.create(resources.CLAIMS, "admins", document).name == "c"

@@ -1,0 +1,153 @@
+"""CEL selectors: what compiles, what is said of what does not, and what costs too much."""
+
+import pytest
+
+from harness.apiserver.rules import compiling, costs, expressions, syntax
+
+GOOD = [
+    "true",
+    'device.driver == "gpu.example.com"',
+    'device.attributes["gpu.example.com"].model == "a"',
+    'device.attributes["gpu.example.com"].version.isGreaterThan(semver("1.0.0"))',
+    'device.capacity["gpu.example.com"].memory.compareTo(quantity("1Gi")) >= 0',
+    'device.capacity["gpu.example.com"].?memory.hasValue()',
+    '"gpu.example.com" in device.attributes',
+    'has(device.attributes["gpu.example.com"].model)',
+    "has(device.driver)",
+    "device.allowMultipleAllocations == true",
+    'cel.bind(d, device.attributes["gpu.example.com"], d.model == "a" && d.index < 4)',
+    'cel.bind(d, device, d.driver == "x")',
+    'device.attributes["d"].model.lowerAscii().matches("^a.*")',
+    'device.attributes["d"].name.split(",").exists(part, part == "x")',
+    "[1, 2, 3].sum() > 5 && sets.contains([1, 2], [1])",
+    'ip.isCanonical("10.0.0.1") && cidr("10.0.0.0/8").containsIP("10.0.0.1")',
+    'device.attributes["d"].flag',
+]
+BAD = [
+    (
+        "device.",
+        (
+            "compilation failed: ERROR: <input>:1:8: Syntax error: no viable alternative at input '.'\n"
+            " | device.\n | .......^"
+        ),
+    ),
+    (
+        "foo",
+        (
+            "compilation failed: ERROR: <input>:1:1: undeclared reference to 'foo' (in container '')\n"
+            " | foo\n | ^"
+        ),
+    ),
+    (
+        "",
+        (
+            "compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting "
+            "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, "
+            "BYTES, IDENTIFIER}"
+        ),
+    ),
+    (
+        "true &&\n device.model == 1",
+        (
+            "compilation failed: ERROR: <input>:2:8: undefined field 'model'\n"
+            " |  device.model == 1\n | .......^"
+        ),
+    ),
+    ("1", "must evaluate to bool or the unknown type, not int"),
+    ('"x"', "must evaluate to bool or the unknown type, not string"),
+    ("[true]", "must evaluate to bool or the unknown type, not list(bool)"),
+    ('{"a": 1}', "must evaluate to bool or the unknown type, not map(string, int)"),
+    ("null", "must evaluate to bool or the unknown type, not null_type"),
+    (
+        'duration("1s")',
+        "must evaluate to bool or the unknown type, not google.protobuf.Duration",
+    ),
+    (
+        'device.capacity["d"].memory',
+        "must evaluate to bool or the unknown type, not kubernetes.Quantity",
+    ),
+]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_what_compiles(text: str) -> None:
+    assert compiling.compiled(text) == compiling.Compiled()
+
+
+@pytest.mark.parametrize(("text", "problem"), BAD)
+def test_what_does_not(text: str, problem: str) -> None:
+    assert compiling.compiled(text).problem == problem
+
+
+def test_types_are_checked() -> None:
+    problem = compiling.compiled("device.driver == 1").problem
+    assert "found no matching overload for '_==_' applied to '(string, int)'" in problem
+
+
+def nested(depth: int, inner: str) -> str:
+    """`[0, … 9].all(v0, [0, … 9].all(v1, …))`."""
+    for level in range(depth):
+        inner = f"{list(range(10))}.all(v{level}, {inner})"
+    return inner
+
+
+@pytest.mark.parametrize(("depth", "too_complex"), [(1, False), (3, False), (5, True)])
+def test_nested_loops_multiply(depth: int, too_complex: bool) -> None:
+    text = nested(depth, 'device.driver.contains("x")')
+    assert compiling.compiled(text) == compiling.Compiled(too_complex=too_complex)
+
+
+def cost(text: str) -> int:
+    environment = compiling._environment(typed_fields=True)
+    return costs.largest(syntax.read(environment.compile(text).serialize()))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("true", 0),
+        ("1 + 1 == 2", 2),
+        ("[1, 2].size() == 2", 12),
+        ('device.driver == "x"', 3),
+        ('device.driver.startsWith("x")', 3),
+        ('device.driver.contains("x")', 9),
+        ("device.attributes.all(k, k.size() > 0)", 2 + 32 * 6 + 1),
+    ],
+)
+def test_costs(text: str, expected: int) -> None:
+    assert cost(text) == expected
+
+
+def test_a_text_of_unknown_length_costs_without_bound() -> None:
+    assert cost('dyn("x").find(dyn("a")) == ""') == costs.UNBOUNDED
+
+
+def test_an_expression_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiling.compiled.cache_clear()
+    reads = []
+    read = syntax.read
+    monkeypatch.setattr(syntax, "read", lambda data: reads.append(1) or read(data))
+    selectors = [{"cel": {"expression": "1 == 1"}}] * 3
+    assert list(expressions.selectors(selectors, "s")) == []
+    assert len(reads) == 1
+
+
+def test_stored_selectors_are_not_compiled() -> None:
+    wrong = [{"cel": {"expression": "1"}}]
+    assert list(expressions.selectors(wrong, "s", stored=True)) == []
+    assert [cause.field for cause in expressions.selectors(wrong, "s")] == ["s[0].cel.expression"]
+
+
+def test_long_expressions_are_not_compiled() -> None:
+    (cause,) = expressions.selectors([{"cel": {"expression": "é" * 5121}}], "s")
+    assert cause.text() == "s[0].cel.expression: Too long: may not be more than 10240 bytes"
+
+
+def test_compiling_is_imported_late() -> None:
+    """CEL costs start-up time; a server that never sees a selector does not pay for it."""
+    import subprocess
+    import sys
+
+    code = "import sys, harness.apiserver.store; print('cel_expr_python' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

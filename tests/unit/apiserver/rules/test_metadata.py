@@ -1,0 +1,99 @@
+"""Metadata of every object."""
+
+from typing import Any
+
+import pytest
+
+from harness.apiserver import resources
+from harness.apiserver.rules import metadata
+
+R = resources
+Document = dict[str, Any]
+OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
+
+
+NEW = [
+    ({"name": "a.b"}, []),
+    ({"name": "a-x7x2z", "generateName": "a-"}, []),
+    ({"name": "Bad_x7x2z", "generateName": "Bad_"}, ["generateName", "name"]),
+    ({"name": ""}, ["name"]),
+    ({"labels": {"a b": "x y"}}, ["labels", "labels"]),
+    ({"annotations": {"Example.com/A": "any thing"}}, []),
+    ({"annotations": {"a b": ""}}, ["annotations"]),
+    ({"annotations": {"a": "x" * 262144}}, ["annotations"]),
+    ({"ownerReferences": [OWNER]}, []),
+    (
+        {"ownerReferences": [{}]},
+        [f"ownerReferences.{key}" for key in ("apiVersion", "kind", "name", "uid")],
+    ),
+    ({"ownerReferences": [{**OWNER, "kind": "Event"}]}, ["ownerReferences"]),
+    ({"ownerReferences": [{**OWNER, "controller": True}] * 2}, ["ownerReferences"]),
+    ({"finalizers": ["orphan", "example.com/f"]}, []),
+    ({"finalizers": ["orphan", "foregroundDeletion"]}, ["finalizers"]),
+    ({"finalizers": ["nope"]}, ["finalizers[0]"]),
+    ({"finalizers": ["a b/c"]}, ["finalizers"]),
+]
+
+
+@pytest.mark.parametrize(("meta", "wrong"), NEW)
+def test_new_objects(fields: Any, meta: Document, wrong: list[str]) -> None:
+    found = fields(metadata.new(R.CONFIGMAPS, {"name": "a", **meta}))
+    assert [field for field, _ in found] == [f"metadata.{field}" for field in wrong]
+
+
+@pytest.mark.parametrize(
+    ("resource", "good", "bad"),
+    [
+        (R.NAMESPACES, "a", "a.b"),
+        (R.PODS, "a.b", "A"),
+        (R.EVENTS, "Any_thing at all", "a/b"),
+    ],
+)
+def test_names_of_each_kind(fields: Any, resource: Any, good: str, bad: str) -> None:
+    assert fields(metadata.new(resource, {"name": good})) == []
+    assert fields(metadata.new(resource, {"name": bad})) == [("metadata.name", "Invalid")]
+
+
+def test_owners_are_shown_as_they_are_written(lines: Any) -> None:
+    controllers = [{**OWNER, "controller": True}, {**OWNER, "name": "q", "controller": True}]
+    (line,) = lines(metadata.new(R.PODS, {"name": "a", "ownerReferences": controllers}))
+    one, other = (
+        f'{{"apiVersion":"v1","kind":"Pod","name":"{name}","uid":"u","controller":true}}'
+        for name in "pq"
+    )
+    assert line == (
+        f"metadata.ownerReferences: Invalid value: [{one},{other}]: Only one "
+        'reference can have Controller set to true. Found "true" in references for Pod/p and Pod/q'
+    )
+
+
+def test_what_never_changes(fields: Any) -> None:
+    old = {"name": "a", "namespace": "n", "uid": "u", "creationTimestamp": "t"}
+    assert fields(metadata.changed(dict(old), old)) == []
+    found = fields(metadata.changed({**old, "uid": "v", "creationTimestamp": "t2"}, old))
+    assert found == [("metadata.uid", "Invalid"), ("metadata.creationTimestamp", "Invalid")]
+
+
+def test_finalizers_of_what_is_being_deleted(lines: Any) -> None:
+    old = {"deletionTimestamp": "t", "finalizers": ["x/a", "x/b"]}
+    assert lines(metadata.changed({"deletionTimestamp": "t", "finalizers": ["x/b"]}, old)) == []
+    more = {"deletionTimestamp": "t", "finalizers": ["x/a", "x/c"]}
+    assert lines(metadata.changed(more, old)) == [
+        (
+            "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being "
+            'deleted, found new finalizers []string{"x/c"}'
+        )
+    ]
+
+
+def test_a_mistake_in_changed_metadata_has_two_causes_and_one_message(
+    store: Any, refuses: Any
+) -> None:
+    store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "c"}})
+    labels = {"metadata": {"name": "c", "labels": {"a": "x y"}}}
+    with refuses(
+        422, "Invalid", 'ConfigMap "c" is invalid: metadata.labels: Invalid value'
+    ) as caught:
+        store.update(R.CONFIGMAPS, "default", "c", labels)
+    assert len(caught.value.details["causes"]) == 2
+    assert caught.value.message.count("metadata.labels") == 1

@@ -1,0 +1,160 @@
+"""Pods and their containers."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from harness.apiserver.rules import pods
+
+Document = dict[str, Any]
+
+
+def pod(**spec: Any) -> Document:
+    base = {
+        "containers": [{"name": "c", "image": "i"}],
+        "restartPolicy": "Always",
+        "dnsPolicy": "ClusterFirst",
+    }
+    return {"spec": base | spec}
+
+
+def container(**fields: Any) -> Document:
+    return {"name": "c", "image": "i", **fields}
+
+
+GATE = {"name": "example.com/g"}
+CLAIM = {"name": "a", "resourceClaimName": "x"}
+SPECS = [
+    (pod(), []),
+    (
+        pod(resourceClaims=[CLAIM], containers=[container(resources={"claims": [{"name": "a"}]})]),
+        [],
+    ),
+    (pod(schedulingGates=[GATE]), []),
+    (pod(containers=None), ["spec.containers: Required value"]),
+    (pod(initContainers=[container()]), ['spec.initContainers[0].name: Duplicate value: "c"']),
+    (
+        pod(containers=[container(image=" i")]),
+        [
+            'spec.containers[0].image: Invalid value: " i": must not have leading or trailing whitespace'
+        ],
+    ),
+    (
+        pod(containers=[container(resources={"requests": {"cpu": "1.5"}, "limits": {"cpu": "1"}})]),
+        [
+            (
+                'spec.containers[0].resources.requests: Invalid value: "1500m": must be less than or equal '
+                "to cpu limit of 1"
+            )
+        ],
+    ),
+    (
+        pod(containers=[container(resources={"limits": {"cpu": "-1"}})]),
+        [
+            (
+                'spec.containers[0].resources.limits[cpu]: Invalid value: "-1": must be greater than or '
+                "equal to 0"
+            )
+        ],
+    ),
+    (
+        pod(resourceClaims=[CLAIM], containers=[container(resources={"claims": [{"name": "b"}]})]),
+        [
+            (
+                'spec.containers[0].resources.claims[0]: Not found: "b": must be one of the names in '
+                'pod.spec.resourceClaims: "a"'
+            )
+        ],
+    ),
+    (
+        pod(containers=[container(resources={"claims": [{"name": "b"}]})]),
+        [
+            (
+                'spec.containers[0].resources.claims[0]: Not found: "b": must be one of the names in '
+                "pod.spec.resourceClaims which is empty"
+            )
+        ],
+    ),
+    (pod(restartPolicy=""), ["spec.restartPolicy: Required value"]),
+    (
+        pod(dnsPolicy="Y"),
+        [
+            (
+                'spec.dnsPolicy: Unsupported value: "Y": supported values: "ClusterFirstWithHostNet", '
+                '"ClusterFirst", "Default", "None"'
+            )
+        ],
+    ),
+    (
+        pod(nodeName="n", schedulingGates=[GATE]),
+        ["spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"],
+    ),
+    (
+        pod(schedulingGates=[GATE, GATE]),
+        ['spec.schedulingGates[1]: Duplicate value: "example.com/g"'],
+    ),
+    (
+        pod(
+            resourceClaims=[
+                {"name": "a", "resourceClaimName": "x", "resourceClaimTemplateName": "y"}
+            ]
+        ),
+        [
+            (
+                'spec.resourceClaims[0]: Invalid value: {"Name":"a","ResourceClaimName":"x",'
+                '"ResourceClaimTemplateName":"y"}: at most one of `resourceClaimName` or '
+                "`resourceClaimTemplateName` may be specified"
+            )
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("document", "wrong"), SPECS)
+def test_new_pods(lines: Any, document: Document, wrong: list[str]) -> None:
+    assert lines(pods.pod(document)) == wrong
+
+
+OLD = pod(tolerations=[{"key": "a"}], schedulingGates=[GATE], nodeSelector={"a": "b"}, priority=0)
+CHANGES = [
+    ({"containers": [{"name": "c", "image": "other"}]}, []),
+    ({"activeDeadlineSeconds": 5}, []),
+    ({"tolerations": [{"key": "a"}, {"key": "b"}]}, []),
+    ({"schedulingGates": None}, []),
+    ({"nodeSelector": {"a": "b", "c": "d"}}, []),
+    ({"containers": [container(), container(name="d")]}, [("spec.containers", "Forbidden")]),
+    ({"tolerations": [{"key": "b"}]}, [("spec.tolerations", "Forbidden")]),
+    ({"schedulingGates": [GATE, {"name": "h"}]}, [("spec.schedulingGates[1].name", "Forbidden")]),
+    ({"nodeName": "n"}, [("spec", "Forbidden")]),
+    ({"restartPolicy": "Never"}, [("spec", "Forbidden")]),
+    ({"priority": 1}, [("spec", "Forbidden")]),
+]
+
+
+@pytest.mark.parametrize(("change", "wrong"), CHANGES)
+def test_changed_pods(fields: Any, change: Document, wrong: list[Any]) -> None:
+    new = copy.deepcopy(OLD)
+    new["spec"].update(change)
+    assert fields(pods.pod_change(new, OLD)) == wrong
+
+
+def test_node_selectors_are_fixed_once_the_gates_are_gone(fields: Any) -> None:
+    old, new = pod(nodeSelector={"a": "b"}), pod(nodeSelector={"a": "c"})
+    assert fields(pods.pod_change(new, old)) == [("spec", "Forbidden")]
+
+
+def test_the_status_of_a_pod(fields: Any) -> None:
+    status = {
+        "conditions": [{"type": "Ready"}, {"type": "not one"}],
+        "resourceClaimStatuses": [
+            {"name": "a", "resourceClaimName": "x"},
+            {"name": "b", "resourceClaimName": "Y_"},
+        ],
+    }
+    document = pod(resourceClaims=[CLAIM]) | {"status": status}
+    assert fields(pods.pod_status(document, {})) == [
+        ("status.conditions[1].Type", "Invalid"),
+        ("status.resourceClaimStatuses[1].name", "Invalid"),
+        ("status.resourceClaimStatuses[1].resourceClaimName", "Invalid"),
+    ]

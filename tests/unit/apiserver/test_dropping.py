@@ -1,0 +1,55 @@
+"""What is dropped before an object is stored."""
+
+from typing import Any
+
+from harness.apiserver import dropping, resources
+
+R = resources
+Document = dict[str, Any]
+
+
+def device_slice(**device: Any) -> Document:
+    return {"spec": {"devices": [{"name": "d", **device}]}}
+
+
+def test_fields_of_gates_that_are_off() -> None:
+    document = device_slice(attributes={"a": {"ints": [1]}}, nodeAllocatableResourceMappings={})
+    dropping.drop_disabled(R.SLICES, document)
+    assert document == device_slice(attributes={"a": {}})
+
+
+def test_what_is_stored_already_stays() -> None:
+    old = device_slice(attributes={"a": {"ints": [1]}}, nodeAllocatableResourceMappings={"cpu": {}})
+    document = device_slice(attributes={"b": {"strings": ["x"]}})
+    dropping.drop_disabled(R.SLICES, document, old)
+    assert document == device_slice(attributes={"b": {"strings": ["x"]}})
+
+
+def test_an_empty_list_of_devices_is_none_unless_there_are_counters() -> None:
+    for counters in ({}, {"sharedCounters": [{"name": "c"}]}):
+        document: Document = {"spec": {"devices": [], **counters}}
+        dropping.drop_disabled(R.SLICES, document)
+        assert ("devices" in document["spec"]) is bool(counters)
+
+
+def test_coordinated_elections_are_off() -> None:
+    lease = {"spec": {"holderIdentity": "a", "strategy": "x", "preferredHolder": "b"}}
+    dropping.drop_disabled(R.LEASES, lease)
+    assert lease == {"spec": {"holderIdentity": "a"}}
+
+
+def test_reports_on_devices_that_are_gone() -> None:
+    def claim(*devices: str, reports: tuple[str, ...]) -> Document:
+        def named(names: tuple[str, ...]) -> list[Document]:
+            return [{"driver": "d", "pool": "p", "device": name} for name in names]
+
+        allocation = {"devices": {"results": named(devices)}} if devices else None
+        return {"status": {"allocation": allocation, "devices": named(reports)}}
+
+    old = claim("a", "b", reports=("a", "b"))
+    kept = claim("b", reports=("a", "b", "c"))
+    dropping.drop_stale_reports(kept, old)
+    assert kept == claim("b", reports=("b", "c"))
+    nothing = claim(reports=("a", "b"))
+    dropping.drop_stale_reports(nothing, old)
+    assert "devices" not in nothing["status"]
