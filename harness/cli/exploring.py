@@ -53,6 +53,8 @@ def explore(
 ) -> int:
     """Choose interleavings of the scheduler's threads instead of waiting for them; exit code 10 with the first finding.
 
+    20 when an exhaustive search was not finished.
+
     A finding is made as small as possible, told step by step, and comes with a token for `flake-hunt replay`.
     """
     from harness import seeds
@@ -149,12 +151,14 @@ def _what(progress: "hunting.Progress") -> str:
 
 
 def _show(hunt: "hunting.Hunt", progress: "hunting.Progress") -> int:
+    from harness.checks import verdicts
     from harness.cli import displaying, replaying
-    from harness.explore import reducing
+    from harness.explore import hunting, reducing
 
     if not progress.findings:
         print(f"nothing found: {_what(progress)}{_covered(hunt, progress)}")
-        return 0
+        is_unknown = hunt.strategy == hunting.EXHAUSTIVE and not progress.is_complete
+        return verdicts.Verdict.UNKNOWN.exit_code if is_unknown else 0
     finding, decisions = progress.findings[0]
     print(f"found after {_what(progress)}: {finding}", flush=True)
     with displaying.console(stderr=True).status("making it smaller"):

@@ -1,0 +1,96 @@
+"""`flake-hunt explore` and `replay`, in this process: what they print, their exit codes, and what people get wrong."""
+
+import pathlib
+import re
+
+import pytest
+
+from harness.cli import main
+
+TOKEN = re.compile(r"fh2-[\w-]+")
+
+
+@pytest.fixture
+def flake_hunt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> "FlakeHunt":
+    return FlakeHunt(monkeypatch, capsys)
+
+
+class FlakeHunt:
+    """The command."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        """Exit code, standard output, standard error."""
+        self._monkeypatch.setattr("sys.argv", ["flake-hunt", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main.main()
+        printed = self._capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, printed.out, printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["explore", "nope"], "Known: two-claims-one-device"),
+        (["explore", "--strategy", "dfs"], "Known: random, pct, exhaustive"),
+        (["explore", "--defect", "nope"], "Known defects: assume-cache-early-return"),
+        (["explore", "--set", "claims"], "expected --set name=number"),
+        (["explore", "--set", "claims=0"], "expected claims between 2 and 64"),
+        (["explore", "--set", "late_pods=1"], "expected one of claims, devices"),
+        (["replay", "fh1-abc"], "begins with 'fh2-'"),
+        (["replay", "fh2-abc"], "the token is damaged"),
+    ],
+)
+def test_a_mistake_has_one_clear_message(
+    flake_hunt: FlakeHunt, arguments: list[str], message: str
+) -> None:
+    code, out, err = flake_hunt(*arguments)
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_what_is_found_is_told_and_can_be_made_again(
+    flake_hunt: FlakeHunt, tmp_path: pathlib.Path
+) -> None:
+    code, out, _ = flake_hunt("explore", "--defect", "gather-not-atomic", "--seed", "1")
+    assert code == 10
+    assert "therefore device gpu.example/worker-0/device-0 is allocated to claim-" in out
+    (token,) = TOKEN.findall(out)
+    made = tmp_path / "test_made.py"
+    code, out, _ = flake_hunt("replay", token, "--times", "3", "--pytest", str(made))
+    assert (code, out.splitlines()[0]) == (10, "found in 3 of 3")
+    assert token in made.read_text()
+    assert pytest.main(["-q", "-p", "no:cacheprovider", "-k", "without", str(made)]) == 0
+    assert pytest.main(["-q", "-p", "no:cacheprovider", "-k", "given", str(made)]) == 1
+
+
+def test_a_finished_search_says_what_it_covers(flake_hunt: FlakeHunt) -> None:
+    code, out, _ = flake_hunt("explore", "--strategy", "exhaustive", "--preemptions", "1")
+    assert code == 0
+    assert "these are all with at most 1 preemptions" in out
+
+
+def test_an_unfinished_search_is_unknown(flake_hunt: FlakeHunt) -> None:
+    code, out, _ = flake_hunt("explore", "--strategy", "exhaustive", "--schedules", "20")
+    assert code == 20
+    assert "NOT all with at most 2 preemptions" in out
+
+
+def test_random_runs_that_find_nothing_claim_nothing(flake_hunt: FlakeHunt) -> None:
+    code, out, _ = flake_hunt(
+        "explore", "--strategy", "random", "--schedules", "20", "--set", "binders=1"
+    )
+    assert code == 0
+    assert "nothing found: 20 schedules" in out
+    assert "all" not in out.replace("schedules", "")
+
+
+def test_the_worlds_are_listed(flake_hunt: FlakeHunt) -> None:
+    code, out, _ = flake_hunt("explore", "--list")
+    assert code == 0
+    assert "H1: the answer to a write is lost after its commit (the correct subject is known" in out
