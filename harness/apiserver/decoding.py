@@ -77,14 +77,15 @@ class _Layout:
             self.constants[name] = zero
 
 
-_layout = functools.cache(_Layout)
-
-
 def _object_reader(kind: schemas.Type) -> Reader:
+    layout: _Layout | None = None
+
     def read_object(value: Any, tally: Tally) -> Any:
+        nonlocal layout
         if not isinstance(value, dict):
             raise MismatchError
-        layout = _layout(kind)  # late, because types may contain themselves
+        if layout is None:
+            layout = _Layout(kind)  # late, because types may contain themselves
         plans = layout.plans
         tally.keys += len(value)
         made = layout.constants.copy()
@@ -106,12 +107,11 @@ def _object_reader(kind: schemas.Type) -> Reader:
 
 def _list_reader(kind: schemas.Type) -> Reader:
     item = _item(kind)
-    plain, zero = _PLAIN.get(item.kind), item.zero
+    plain, zero, read_item = _PLAIN.get(item.kind), item.zero, reader(item)
 
     def read_list(value: Any, tally: Tally) -> Any:
         if not isinstance(value, list):
             raise MismatchError
-        read_item = reader(item)
         return [
             child if type(child) is plain else zero() if child is None else read_item(child, tally)
             for child in value
@@ -122,13 +122,12 @@ def _list_reader(kind: schemas.Type) -> Reader:
 
 def _map_reader(kind: schemas.Type) -> Reader:
     item = _item(kind)
-    plain, zero = _PLAIN.get(item.kind), item.zero
+    plain, zero, read_item = _PLAIN.get(item.kind), item.zero, reader(item)
 
     def read_map(value: Any, tally: Tally) -> Any:
         if not isinstance(value, dict):
             raise MismatchError
         tally.keys += len(value)
-        read_item = reader(item)
         return {
             key: child
             if type(child) is plain
