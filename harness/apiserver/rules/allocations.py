@@ -107,8 +107,10 @@ def _result(result: Document, at: str, known: requests.Names) -> Iterator[Cause]
     yield from formats.driver_causes(f"{at}.driver", result.get("driver"))
     yield from formats.pool_causes(f"{at}.pool", result.get("pool"))
     yield from formats.each(f"{at}.device", result.get("device") or "", formats.label)
-    yield from conditions.binding(result, at)
-    yield from taints.tolerations(result.get("tolerations"), f"{at}.tolerations")
+    if conditions.BINDING_FIELDS & result.keys():
+        yield from conditions.binding(result, at)
+    if tolerated := result.get("tolerations"):
+        yield from taints.tolerations(tolerated, f"{at}.tolerations")
     if (share := result.get("shareID")) is not None:
         yield from formats.each(f"{at}.shareID", share, formats.uid)
 

@@ -64,12 +64,11 @@ def admin_request(document: Document) -> Iterator[Cause]:
 
 def admin_result(document: Document, old: Document) -> Iterator[Cause]:
     """An allocation that newly grants admin access where it may not."""
-    if any(result.get("adminAccess") for result in _results(old)):
-        return
     for index, result in enumerate(_results(document)):
         if result.get("adminAccess"):
-            at = f"status.allocation.devices.results[{index}].adminAccess"
-            yield causes.forbidden(at, _NO_ADMIN)
+            if not any(before.get("adminAccess") for before in _results(old)):
+                at = f"status.allocation.devices.results[{index}].adminAccess"
+                yield causes.forbidden(at, _NO_ADMIN)
             return
 
 

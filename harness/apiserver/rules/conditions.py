@@ -9,6 +9,7 @@ from harness.apiserver.statuses import Cause
 Document = dict[str, Any]
 DEVICE_CONDITIONS_MAX = 8
 BINDING_MAX = 4
+BINDING_FIELDS = frozenset({"bindingConditions", "bindingFailureConditions"})
 REASON_BYTES_MAX = 1024
 MESSAGE_BYTES_MAX = 32 * 1024
 _STATUSES = ("False", "True", "Unknown")

@@ -57,7 +57,8 @@ def device(
         lambda consumption: consumption.get("counterSet") or "",
     )
     yield from _nodes(document, at, each_chooses=each_chooses)
-    yield from conditions.binding(document, at)
+    if conditions.BINDING_FIELDS & document.keys():
+        yield from conditions.binding(document, at)
 
 
 def by_name(

@@ -83,7 +83,8 @@ def _devices(document: Document, at: str) -> Iterator[Cause]:
     if selectors := document.get("selectors"):
         yield from expressions.selectors(selectors, f"{at}.selectors")
     yield from _amount(document.get("allocationMode") or "", document.get("count") or 0, at)
-    yield from taints.tolerations(document.get("tolerations"), f"{at}.tolerations")
+    if tolerated := document.get("tolerations"):
+        yield from taints.tolerations(tolerated, f"{at}.tolerations")
 
 
 def _amount(mode: str, count: int, at: str) -> Iterator[Cause]:

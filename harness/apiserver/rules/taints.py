@@ -36,9 +36,9 @@ def toleration(document: Document, at: str) -> Iterator[Cause]:
         yield causes.unsupported(f"{at}.effect", effect, EFFECTS)
 
 
-def tolerations(documents: list[Document] | None, at: str) -> Iterator[Cause]:
+def tolerations(documents: list[Document], at: str) -> Iterator[Cause]:
     """All that is tolerated."""
-    for index, document in enumerate(documents or ()):
+    for index, document in enumerate(documents):
         yield from toleration(document, f"{at}[{index}]")
 
 
