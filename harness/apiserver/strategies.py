@@ -13,13 +13,13 @@ _SERVER_SET = (
     "deletionGracePeriodSeconds",
     "generation",
 )
-_STATUS_KEEPS: dict[resources.ResourceType, tuple[str, ...]] = {
-    resources.PODS: ("ownerReferences",),
-    resources.NODES: (),
-    resources.NAMESPACES: (),
-}
-"""Metadata that a write of the status cannot change."""
-_STATUS_KEEPS_ELSE = ("labels", "annotations", "finalizers", "ownerReferences")
+_USER_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
+_METADATA_APART = frozenset(
+    {"admissionregistration.k8s.io", "apiextensions.k8s.io", "resource.k8s.io"}
+)
+"""Groups in which a write of the status cannot change the metadata."""
+_STATUS_KEEPS = {"pods": ("ownerReferences",), "deployments": ("labels",)}
+"""Metadata of other resources that a write of the status cannot change."""
 _GATED = {
     "type": "PodScheduled",
     "status": "False",
@@ -136,5 +136,11 @@ def _keep_all_but_status(
     for key in set(document) | set(old):
         if key not in ("status", "metadata"):
             _take(document, old, key)
-    for key in _STATUS_KEEPS.get(resource, _STATUS_KEEPS_ELSE):
+    for key in _kept_by_status(resource):
         _take(document["metadata"], old["metadata"], key)
+
+
+def _kept_by_status(resource: resources.ResourceType) -> tuple[str, ...]:
+    if resource.group in _METADATA_APART:
+        return _USER_METADATA
+    return _STATUS_KEEPS.get(resource.plural, ())
