@@ -1,8 +1,4 @@
-"""What the server says it serves: group and resource discovery, version, and the OpenAPI that kubectl asks for.
-
-The OpenAPI documents name kinds and operations without their fields: kubectl 1.29 and newer ask only whether the server validates
-fields itself. `kubectl explain` needs more.
-"""
+"""What the server says it serves: groups, versions and resources, in the old form and in the aggregated one."""
 
 from typing import Any
 
@@ -12,6 +8,10 @@ Document = dict[str, Any]
 VERSION = {
     "major": "1",
     "minor": "36",
+    "emulationMajor": "1",
+    "emulationMinor": "36",
+    "minCompatibilityMajor": "1",
+    "minCompatibilityMinor": "35",
     "gitVersion": "v1.36.0+flake-hunt",
     "gitCommit": "",
     "gitTreeState": "",
@@ -20,68 +20,55 @@ VERSION = {
     "compiler": "",
     "platform": "linux/amd64",
 }
-_PREFERRED_KINDS = {"namespaces": "Namespace"}
 
 
-def answer(path: str) -> Document | None:
-    """The discovery document at a path, None when there is none."""
-    match path.strip("/").split("/"):
+def answer(parts: list[str], *, is_aggregated: bool = False) -> Document | None:
+    """The document at a path, given in parts; None when there is none."""
+    match parts:
         case ["version"]:
             return dict(VERSION)
+        case ["api" | "apis" as root] if is_aggregated:
+            return _aggregated([""] if root == "api" else resources.groups())
         case ["api"]:
             return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
         case ["apis"]:
-            groups = [_group(name) for name in _groups()]
+            groups = [_group(name) for name in resources.groups()]
             return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
-        case ["api", "v1"]:
-            return _resource_list("", "v1")
-        case ["apis", group]:
-            known = group in _groups()
-            return {"kind": "APIGroup", "apiVersion": "v1", **_group(group)} if known else None
+        case ["api", version]:
+            return _resource_list("", version)
+        case ["apis", group] if group in resources.groups():
+            return {"kind": "APIGroup", "apiVersion": "v1", **_group(group)}
         case ["apis", group, version]:
             return _resource_list(group, version)
-        case ["openapi", "v3"]:
-            return {
-                "paths": {
-                    _root(g, v): {"serverRelativeURL": f"/openapi/v3/{_root(g, v)}"}
-                    for g, v in resources.group_versions()
-                }
-            }
-        case ["openapi", "v3", *rest]:
-            return _openapi("/".join(rest))
     return None
 
 
-def _groups() -> list[str]:
-    return list(dict.fromkeys(group for group, _ in resources.group_versions() if group))
-
-
-def _group(name: str) -> Document:
-    versions = [
-        {"groupVersion": f"{group}/{version}", "version": version}
-        for group, version in resources.group_versions()
-        if group == name
-    ]
-    return {"name": name, "versions": versions, "preferredVersion": versions[0] if versions else {}}
-
-
-def _root(group: str, version: str) -> str:
-    return f"apis/{group}/{version}" if group else f"api/{version}"
-
-
-def _served(group: str, version: str) -> list[resources.ResourceType]:
+def served(group: str, version: str) -> list[resources.ResourceType]:
+    """The resources of a group version."""
     return [item for item in resources.ALL if (item.group, item.version) == (group, version)]
 
 
+def _versions(group: str) -> list[str]:
+    return [version for name, version in resources.group_versions() if name == group]
+
+
+def _group(name: str) -> Document:
+    versions = [{"groupVersion": f"{name}/{v}", "version": v} for v in _versions(name)]
+    return {"name": name, "versions": versions, "preferredVersion": versions[0]}
+
+
+# ------------------------------------------------------------------ one list for each version
+
+
 def _resource_list(group: str, version: str) -> Document | None:
-    served = _served(group, version)
-    if not served:
+    found = sorted(served(group, version), key=lambda item: item.plural)
+    if not found:
         return None
     return {
         "kind": "APIResourceList",
-        "apiVersion": "v1",
-        "groupVersion": served[0].api_version,
-        "resources": [entry for item in served for entry in _entries(item)],
+        **({"apiVersion": "v1"} if group else {}),
+        "groupVersion": found[0].api_version,
+        "resources": [entry for item in found for entry in _entries(item)],
     }
 
 
@@ -91,55 +78,76 @@ def _entries(item: resources.ResourceType) -> list[Document]:
         "singularName": item.singular,
         "namespaced": item.namespaced,
         "kind": item.kind,
-        "verbs": list(resources.ALL_VERBS),
+        "verbs": list(item.verbs),
     }
-    if item.short_names:
-        main["shortNames"] = list(item.short_names)
-    if item.categories:
-        main["categories"] = list(item.categories)
+    main |= _names(item)
+    if item.is_stored:
+        main["storageVersionHash"] = item.storage_version_hash
     return [main, *(_subresource_entry(item, name) for name in item.subresources)]
 
 
+def _names(item: resources.ResourceType) -> Document:
+    names = {"shortNames": list(item.short_names), "categories": list(item.categories)}
+    return {key: value for key, value in names.items() if value}
+
+
 def _subresource_entry(item: resources.ResourceType, name: str) -> Document:
-    verbs = {"binding": ["create"], "finalize": ["update"]}.get(name, ["get", "patch", "update"])
+    part = item.subresource(name)
+    own = {"group": part.group, "version": part.version} if part.version else {}
     return {
         "name": f"{item.plural}/{name}",
         "singularName": "",
         "namespaced": item.namespaced,
-        "kind": "Binding" if name == "binding" else item.kind,
-        "verbs": verbs,
+        **own,
+        "kind": part.kind,
+        "verbs": list(part.verbs),
     }
 
 
-def _openapi(root: str) -> Document | None:
-    for group, version in resources.group_versions():
-        if _root(group, version) == root:
-            paths = dict(_openapi_path(root, item) for item in _served(group, version))
-            return {
-                "openapi": "3.0.0",
-                "info": {"title": "Flake Hunt", "version": VERSION["gitVersion"]},
-                "paths": paths,
-                "components": {"schemas": dict(_schema(i) for i in _served(group, version))},
+# ------------------------------------------------------------------ all at once
+
+
+def _aggregated(groups: list[str]) -> Document:
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {},
+        "items": [
+            {
+                "metadata": {"name": group} if group else {},
+                "versions": [_aggregated_version(group, version) for version in _versions(group)],
             }
-    return None
-
-
-def _gvk(item: resources.ResourceType) -> Document:
-    return {"group": item.group, "version": item.version, "kind": item.kind}
-
-
-def _schema(item: resources.ResourceType) -> tuple[str, Document]:
-    name = f"io.k8s.api.{item.group or 'core'}.{item.version}.{item.kind}"
-    return name, {"type": "object", "x-kubernetes-group-version-kind": [_gvk(item)]}
-
-
-def _openapi_path(root: str, item: resources.ResourceType) -> tuple[str, Document]:
-    space = "/namespaces/{namespace}" if item.namespaced else ""
-    field_validation = {"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}
-    patch = {
-        "parameters": [field_validation],
-        "responses": {"200": {"description": "OK"}},
-        "x-kubernetes-action": "patch",
-        "x-kubernetes-group-version-kind": _gvk(item),
+            for group in groups
+        ],
     }
-    return f"/{root}{space}/{item.plural}/{{name}}", {"patch": patch}
+
+
+def _aggregated_version(group: str, version: str) -> Document:
+    found = sorted(served(group, version), key=lambda item: item.plural)
+    return {
+        "version": version,
+        "resources": [_aggregated_resource(item) for item in found],
+        "freshness": "Current",
+    }
+
+
+def _aggregated_resource(item: resources.ResourceType) -> Document:
+    entry: Document = {
+        "resource": item.plural,
+        "responseKind": {"group": "", "version": "", "kind": item.kind},
+        "scope": "Namespaced" if item.namespaced else "Cluster",
+        "singularResource": item.singular,
+        "verbs": list(item.verbs),
+        **_names(item),
+    }
+    parts = [item.subresource(name) for name in item.subresources]
+    if parts:
+        entry["subresources"] = [
+            {
+                "subresource": part.name,
+                "responseKind": {"group": part.group, "version": part.version, "kind": part.kind},
+                "verbs": list(part.verbs),
+            }
+            for part in parts
+        ]
+    return entry

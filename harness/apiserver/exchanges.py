@@ -85,7 +85,7 @@ class Exchange:
         if self._request.path.startswith(fault_admin.PREFIX):
             self._administer(user)
         else:
-            self._meet("request", self._serve)
+            self._meet("request", functools.partial(self._serve, user))
 
     def _administer(self, user: authenticating.User) -> None:
         if not user.may_write:
@@ -93,13 +93,13 @@ class Exchange:
         registry = self._server.faults
         self._finish(fault_admin.answer(registry, self._request, boot_id=clocks.boot_id()))
 
-    def _serve(self) -> None:
-        selection = handling.selection_of(self._request)
-        if selection is None:
-            self._respond(self._server.handler.answer(self._request))
+    def _serve(self, user: authenticating.User) -> None:
+        target = handling.watched(self._request)
+        if target is None:
+            self._respond(self._server.handler.answer(self._request, user))
             return
         self._server.require_room_for_watch()
-        watch = streaming.Watch(self._server, self._connection, self._request, selection)
+        watch = streaming.Watch(self._server, self._connection, self._request, target)
         self._connection.follow(watch)
         if self._entry is not None:
             self._entry.started(200)

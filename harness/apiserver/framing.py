@@ -8,6 +8,7 @@ _REASONS = {
     403: b"Forbidden",
     404: b"Not Found",
     405: b"Method Not Allowed",
+    406: b"Not Acceptable",
     408: b"Request Timeout",
     409: b"Conflict",
     410: b"Gone",
@@ -29,10 +30,11 @@ _KEPT_BYTES_MAX = 1024 * 1024
 
 def head(status: int, content_type: str, length: int, more: bytes = b"") -> bytes:
     """The head of an answer of this length; `more` are whole header lines."""
-    return b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n%b\r\n" % (
+    if content_type:
+        more = b"Content-Type: %b\r\n%b" % (content_type.encode(), more)
+    return b"HTTP/1.1 %d %b\r\nContent-Length: %d\r\n%b\r\n" % (
         status,
         _REASONS.get(status, b"Status"),
-        content_type.encode(),
         length,
         more,
     )

@@ -1,7 +1,5 @@
 """From a request to an answer: every verb but watch, which never ends and is served by `streaming`."""
 
-import base64
-import binascii
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -10,28 +8,33 @@ import msgspec
 
 from harness.apiserver import (
     applying,
+    authenticating,
     bodies,
-    discovery,
+    listing,
+    negotiating,
     options,
     patches,
+    rendering,
     requesting,
     resources,
+    reviews,
+    sites,
     statuses,
     storing,
-    tables,
     validating,
-    watching,
+    verbs,
 )
 from harness.apiserver import store as stores
 
 Document = dict[str, Any]
-JSON = "application/json"
-_TABLE_MAX = 10_000
+JSON = negotiating.JSON
 _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
     "application/json-patch+json": lambda _, document, patch: patches.json_patch(document, patch),
     "application/merge-patch+json": lambda _, document, patch: patches.merge_patch(document, patch),
     "application/strategic-merge-patch+json": patches.strategic_patch,
 }
+_AS_OBJECTS = frozenset({"", "approval", "ephemeralcontainers", "finalize", "resize", "status"})
+"""Subresources that are read and written as their object is."""
 _PATCH_TYPES = (*_PATCHES, "application/apply-patch+yaml", "application/apply-patch+json")
 
 
@@ -61,97 +64,91 @@ class Handler:
         self._store = store
         self._now = now
 
-    def answer(self, request: requesting.Request) -> Answer:
+    def answer(
+        self,
+        request: requesting.Request,
+        user: authenticating.User = authenticating.ADMINISTRATOR,
+    ) -> Answer:
         """The answer to any request but a watch; StatusError when it fails."""
         target = requesting.parse_target(request.path)
         if target is None:
             return self._answer_path(request)
-        return self._verb(request, target)(request, target)
+        verb = verbs.of(request.method, target)
+        if not target.resource.is_stored:
+            return self._answer_without_objects(request, target, verb, user)
+        return self._step(verb, target)(request, target)
 
-    def _verb(
-        self, request: requesting.Request, target: requesting.Target
+    def _step(
+        self, verb: str, target: requesting.Target
     ) -> Callable[[requesting.Request, requesting.Target], Answer]:
-        method = "GET" if request.method == "HEAD" else request.method
         if target.subresource == "binding":
-            key = ("binding", method)
-        else:
-            key = ("object" if target.name else "collection", method)
-        verbs: dict[tuple[str, str], Callable[[requesting.Request, requesting.Target], Answer]] = {
-            ("collection", "GET"): self._list,
-            ("collection", "POST"): self._create,
-            ("collection", "DELETE"): self._delete_collection,
-            ("object", "GET"): self._get,
-            ("object", "PUT"): self._update,
-            ("object", "PATCH"): self._patch,
-            ("object", "DELETE"): self._delete,
-            ("binding", "POST"): self._bind,
-        }
-        refused = target.subresource and method == "DELETE"
-        if key not in verbs or refused or not target.resource.is_stored:
-            raise statuses.method_not_allowed()
-        return verbs[key]
+            return self._bind
+        if target.subresource not in _AS_OBJECTS:
+            raise statuses.not_served(f"{target.resource.plural}/{target.subresource}")
+        return {
+            "list": self._list,
+            "create": self._create,
+            "deletecollection": self._delete_collection,
+            "get": self._get,
+            "update": self._update,
+            "patch": self._patch,
+            "delete": self._delete,
+        }[verb]
 
     def _answer_path(self, request: requesting.Request) -> Answer:
-        if request.path.strip("/").split("/")[0] in ("healthz", "livez", "readyz"):
-            return Answer(200, b"ok", "text/plain; charset=utf-8")
-        document = discovery.answer(request.path)
-        if document is None:
-            raise statuses.unknown_path()
-        return Answer(200, storing.encode(document))
+        site = sites.answer(request)
+        return Answer(site.status, site.body, site.content_type)
+
+    def _answer_without_objects(
+        self,
+        request: requesting.Request,
+        target: requesting.Target,
+        verb: str,
+        user: authenticating.User,
+    ) -> Answer:
+        """Reviews are answered at once; what is listed of such resources is empty."""
+        resource = target.resource
+        if verb == "create" and resource.kind.endswith("Review"):
+            form = self._rendering(request, target)
+            document = _body(request, resource, options.validation(request))
+            reviewed = reviews.answer(resource, document, user)
+            return Answer(201, form.encoded(reviewed), form.content_type)
+        if verb == "list":
+            form = self._rendering(request, target, is_list=True)
+            return Answer(200, form.page([], {}), form.content_type)
+        if resource.kind == "Binding":
+            return self._bind_by_name(request, target)
+        raise statuses.not_found(resource, target.name)
 
     # -------------------------------------------------------------- reading
 
     def _get(self, request: requesting.Request, target: requesting.Target) -> Answer:
+        form = self._rendering(request, target)
+        listing.require_version(self._store, request)
         stored = self._store.get(target.resource, target.namespace, target.name)
-        if request.wants_table():
-            meta = {"resourceVersion": str(stored.resource_version)}
-            return self._table(target.resource, [stored], meta)
-        return Answer(200, stored.data)
+        return Answer(200, form.one(stored), form.content_type)
 
     def _list(self, request: requesting.Request, target: requesting.Target) -> Answer:
-        found = self._store.select(request.selection(target))
-        found, meta = self._page(request, found)
-        if request.wants_table():
-            return self._table(target.resource, found, meta)
-        resource = target.resource
-        head = storing.encode(
-            {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": meta}
-        )
-        items = b",".join([stored.data for stored in found])
-        return Answer(200, head[:-1] + b',"items":[' + items + b"]}")
+        form = self._rendering(request, target, is_list=True)
+        page = listing.page(self._store, request.selection(target), request)
+        return Answer(200, form.page(page.found, page.meta), form.content_type)
 
-    def _page(
-        self, request: requesting.Request, found: list[storing.Stored]
-    ) -> tuple[list[storing.Stored], Document]:
-        version = self._store.resource_version
-        if token := request.query.get("continue"):
-            version, after = _read_continue(token)
-            found = [item for item in found if (item.namespace, item.name) > after]
-        meta: Document = {"resourceVersion": str(version)}
-        limit = request.integer("limit")
-        if limit and len(found) > limit:
-            last = found[limit - 1]
-            meta["continue"] = _write_continue(version, (last.namespace, last.name))
-            meta["remainingItemCount"] = len(found) - limit
-            found = found[:limit]
-        return found, meta
-
-    def _table(
-        self, resource: resources.ResourceType, found: list[storing.Stored], meta: Document
-    ) -> Answer:
-        documents = [stored.document() for stored in found[:_TABLE_MAX]]
-        table = tables.table(resource, documents, meta=meta, now=self._now())
-        return Answer(200, storing.encode(table))
+    def _rendering(
+        self, request: requesting.Request, target: requesting.Target, *, is_list: bool = False
+    ) -> rendering.Rendering:
+        return rendering.Rendering(request, target.resource, self._now, is_list=is_list)
 
     # -------------------------------------------------------------- writing
 
     def _create(self, request: requesting.Request, target: requesting.Target) -> Answer:
         validation = options.validation(request)
+        form = self._rendering(request, target)
         document = _body(request, target.resource, validation)
         stored = self._store.create(
             target.resource, target.namespace, document, dry_run=request.dry_run
         )
-        return Answer(201, stored.data, warnings=_warnings(validation, target.resource, stored))
+        warnings = _warnings(validation, target.resource, stored)
+        return Answer(201, form.one(stored), form.content_type, warnings=warnings)
 
     def _update(self, request: requesting.Request, target: requesting.Target) -> Answer:
         validation = options.validation(request)
@@ -172,7 +169,7 @@ class Handler:
     def _patch(self, request: requesting.Request, target: requesting.Target) -> Answer:
         content_type = request.headers.get("content-type", "").partition(";")[0].strip()
         if content_type not in _PATCH_TYPES:
-            raise statuses.unsupported_media_type(content_type, _PATCH_TYPES)
+            raise statuses.unsupported_patch_type()
         validation = options.validation(request)
         patch, problems = bodies.decode_patch(request.body, validation)
         if content_type.startswith("application/apply-patch"):
@@ -234,6 +231,11 @@ class Handler:
             dry_run=request.dry_run,
         )
 
+    def _bind_by_name(self, request: requesting.Request, target: requesting.Target) -> Answer:
+        """A binding says itself which pod it is about."""
+        name = (_decode_object(request.body).get("metadata") or {}).get("name", "")
+        return self._bind(request, dataclasses.replace(target, name=name))
+
     def _bind(self, request: requesting.Request, target: requesting.Target) -> Answer:
         self._store.bind(target.namespace, target.name, _decode_object(request.body))
         return Answer(201, storing.encode(statuses.success(code=201)))
@@ -264,6 +266,7 @@ class Handler:
 
     def _delete_collection(self, request: requesting.Request, target: requesting.Target) -> Answer:
         wanted = _delete_options(request)
+        form = self._rendering(request, target, is_list=True)
         found = self._store.select(request.selection(target))
         for stored in found:
             self._store.delete(
@@ -272,36 +275,21 @@ class Handler:
                 stored.name,
                 grace_period_s=wanted.get("gracePeriodSeconds"),
             )
-        resource = target.resource
-        head = storing.encode(
-            {
-                "kind": f"{resource.kind}List",
-                "apiVersion": resource.api_version,
-                "metadata": {"resourceVersion": str(self._store.resource_version)},
-            }
-        )
-        return Answer(200, head[:-1] + b',"items":[' + b",".join(s.data for s in found) + b"]}")
+        meta = {"resourceVersion": str(self._store.resource_version)}
+        return Answer(200, form.page(found, meta), form.content_type)
 
 
 # ------------------------------------------------------------------ bodies
 
 
-def event_object(
-    request: requesting.Request, resource: resources.ResourceType, stored: storing.Stored, now: str
-) -> bytes:
-    """The object of a watch event in the form that the watcher asked for."""
-    if not request.wants_table():
-        return stored.data
-    meta = {"resourceVersion": str(stored.resource_version)}
-    return storing.encode(tables.table(resource, [stored.document()], meta=meta, now=now))
-
-
-def selection_of(request: requesting.Request) -> watching.Selection | None:
+def watched(request: requesting.Request) -> requesting.Target | None:
     """What a watch request is about; None when it is no watch."""
     target = requesting.parse_target(request.path)
-    if target is None or request.method != "GET" or target.subresource:
+    if target is None or request.method != "GET" or "watch" not in target.resource.verbs:
         return None
-    return request.selection(target) if request.flag("watch") else None
+    if target.is_watch:
+        return target
+    return target if not target.name and request.flag("watch") else None
 
 
 def _warnings(
@@ -329,7 +317,7 @@ def _body(
 ) -> Document:
     content_type = request.headers.get("content-type", JSON).partition(";")[0].strip()
     if content_type not in (JSON, ""):
-        raise statuses.unsupported_media_type(content_type, (JSON,))
+        raise statuses.unsupported_media_type(negotiating.MEDIA_TYPES)
     return bodies.read(request.body, resource, validation)
 
 
@@ -360,17 +348,3 @@ def _delete_options(request: requesting.Request) -> Document:
         cause = statuses.unsupported("propagationPolicy", wrong, (*known, "nil"))
         raise statuses.invalid_options("DeleteOptions", [cause])
     return options
-
-
-def _write_continue(version: int, after: tuple[str, str]) -> str:
-    return base64.urlsafe_b64encode(storing.encode([version, *after])).decode()
-
-
-def _read_continue(token: str) -> tuple[int, tuple[str, str]]:
-    try:
-        version, namespace, name = storing.decode(base64.urlsafe_b64decode(token))
-        return int(version), (namespace, name)
-    except (ValueError, TypeError, binascii.Error, msgspec.DecodeError) as error:
-        raise statuses.bad_request(
-            "continue key is not valid: it was not made by this server"
-        ) from error

@@ -1,13 +1,17 @@
 """What a request asks for: its path, its query and its headers, understood once."""
 
 import dataclasses
+import functools
+import re
 import urllib.parse
 from collections.abc import Mapping
 
 from harness.apiserver import field_selectors, resources, selectors, statuses, watching
 
-_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})  # Go's ParseBool
-_FALSE = frozenset({"", "0", "f", "F", "false", "FALSE", "False"})
+_FALSE = ("0", "false")
+_CACHE_SIZE = 4096
+_OWN_SUBRESOURCES = ("status", "finalize")
+"""Of a namespace: what follows a namespace's name is a resource otherwise."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +22,8 @@ class Target:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    is_watch: bool = False
+    """Whether the path begins with watch/, as it did before there was a parameter for it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,31 +38,23 @@ class Request:
     body: bytes
 
     def flag(self, name: str) -> bool:
-        """A boolean of the query, as Go parses it; 400 for anything else."""
-        text = self.query.get(name, "")
-        if text in _TRUE:
-            return True
-        if text in _FALSE:
-            return False
-        raise statuses.bad_request(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+        """A boolean of the query, as Kubernetes reads it: whatever is given and does not say no."""
+        text = self.query.get(name)
+        return text is not None and text.lower() not in _FALSE
 
     def integer(self, name: str) -> int | None:
-        """A non-negative integer of the query, None when it is absent; 400 for anything else."""
+        """An integer of the query, None when it is absent; 400 for anything else."""
         text = self.query.get(name, "")
         if not text:
             return None
-        if not text.isdecimal():
-            raise statuses.bad_request(f"invalid value {text!r} for the query parameter {name}")
+        if not re.fullmatch(r"[-+]?[0-9]{1,18}", text):
+            raise statuses.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
         return int(text)
 
     @property
     def dry_run(self) -> bool:
         """Whether nothing is to be stored."""
         return self.query.get("dryRun") == "All"
-
-    def wants_table(self) -> bool:
-        """Whether kubectl would like a Table."""
-        return "as=Table" in self.headers.get("accept", "")
 
     def selection(self, target: Target) -> watching.Selection:
         """What a list or watch of the target is about."""
@@ -66,12 +64,13 @@ class Request:
         return watching.Selection(
             resource=target.resource,
             namespace=target.namespace,
-            label=selectors.label_selector(label) if label else None,
+            label=selectors.label_selector(label) if label.strip() else None,
             field=field_selectors.field_selector(target.resource, field) if field else None,
         )
 
 
-def parse_query(text: str) -> dict[str, str]:
+@functools.lru_cache(_CACHE_SIZE)
+def parse_query(text: str) -> Mapping[str, str]:
     """The query; of a repeated key the first value counts, as in Go."""
     if not text:
         return {}
@@ -81,25 +80,45 @@ def parse_query(text: str) -> dict[str, str]:
 
 def parse_target(path: str) -> Target | None:
     """The resource that a path names, None for paths of another kind."""
+    try:
+        return _parse_target(path, len(resources.ALL))
+    except LookupError:
+        return None
+
+
+@functools.lru_cache(_CACHE_SIZE)
+def _parse_target(path: str, served: int) -> Target:  # noqa: ARG001 - versions may be enabled later
+    """The target, while so many resources are served; LookupError, which is not remembered, when there is none."""
+    if path.startswith("//"):
+        raise LookupError(path)
     parts = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
     match parts:
         case ["api", version, *rest] if rest:
             return _target("", version, rest)
         case ["apis", group, version, *rest] if rest:
             return _target(group, version, rest)
-    return None
+    raise LookupError(path)
 
 
-def _target(group: str, version: str, rest: list[str]) -> Target | None:
-    namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in ("status", "finalize"):
-        namespace, rest = rest[1], rest[2:]
+def _target(group: str, version: str, rest: list[str]) -> Target:
+    is_watch = rest[0] == "watch" and len(rest) > 1
+    if is_watch:
+        rest = rest[1:]
+    namespace, is_below = "", False
+    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _OWN_SUBRESOURCES:
+        namespace, rest, is_below = rest[1], rest[2:], True
     plural, name, subresource = (*rest, "", "")[:3]
     resource = resources.find(group, version, plural)
-    if resource is None or len(rest) > 3 or (namespace and not resource.namespaced):
-        return None
+    if resource is None or len(rest) > 3 or (is_below and not resource.namespaced):
+        raise LookupError(plural)
     if subresource and subresource not in resource.subresources:
-        return None
+        raise LookupError(subresource)
     if name and resource.namespaced and not namespace:
-        return None
-    return Target(resource=resource, namespace=namespace, name=name, subresource=subresource)
+        raise LookupError(name)
+    return Target(
+        resource=resource,
+        namespace=namespace,
+        name=name,
+        subresource=subresource,
+        is_watch=is_watch,
+    )

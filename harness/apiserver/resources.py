@@ -131,6 +131,11 @@ def enable(group_version: str) -> None:
             ALL.append(item)
 
 
+def groups() -> list[str]:
+    """Every named group, in the order of discovery."""
+    return list(dict.fromkeys(item.group for item in ALL if item.group))
+
+
 def table_of(resource: ResourceType) -> ResourceType:
     """The resource under which objects are kept: some have two names."""
     return _STORED_AS.get(resource, resource)

@@ -15,6 +15,7 @@ The data files are written by tools/schemas.py. Definitions: Copyright The Kuber
 """
 
 import functools
+import hashlib
 import pkgutil
 import zlib
 from collections.abc import Mapping
@@ -153,6 +154,15 @@ def descriptions() -> Mapping[str, Mapping[str, str]]:
     return found
 
 
+@functools.cache
+def fingerprint() -> bytes:
+    """Changes with the definitions and their texts."""
+    digest = hashlib.sha256()
+    for file in ("schemas.json.gz", "descriptions.json.gz"):
+        digest.update(_read(file))
+    return digest.digest()
+
+
 def merge_keys(resource: resources.ResourceType, path: str) -> tuple[str, ...] | None:
     """The keys by which a strategic merge patch tells the items of a list apart, None when it has none.
 
@@ -171,10 +181,14 @@ Keys = tuple[str, ...]
 
 
 def _load(file: str) -> Any:
+    return msgspec.json.decode(zlib.decompress(_read(file), wbits=_GZIP))
+
+
+def _read(file: str) -> bytes:
     data = pkgutil.get_data(__package__, file)
     if data is None:
         raise FileNotFoundError(file)
-    return msgspec.json.decode(zlib.decompress(data, wbits=_GZIP))
+    return data
 
 
 @functools.cache

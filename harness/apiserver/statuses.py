@@ -11,23 +11,30 @@ class StatusError(Exception):
     """A request that ends with a Status of failure."""
 
     def __init__(
-        self, code: int, reason: str, message: str, details: dict[str, Any] | None = None
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: dict[str, Any] | None = None,
+        *,
+        metadata: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.code, self.reason, self.message, self.details = code, reason, message, details
+        self._metadata = metadata or {}
 
     def to_status(self) -> dict[str, Any]:
         """The Status object."""
         status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self._metadata,
             "status": "Failure",
             "message": self.message,
         }
         if self.reason:
             status["reason"] = self.reason
-        if self.details:
+        if self.details is not None:
             status["details"] = self.details
         return {**status, "code": self.code}
 
@@ -175,13 +182,21 @@ def method_not_allowed() -> StatusError:
     return StatusError(405, "MethodNotAllowed", message, {})
 
 
-def unsupported_media_type(content_type: str, accepted: Sequence[str]) -> StatusError:
+def not_served(what: str) -> StatusError:
+    """501: Kubernetes serves it, this server does not."""
+    message = f"{what} is not served: the embedded API server has no kubelets to talk to"
+    return StatusError(501, "NotImplemented", message)
+
+
+def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
     """415: the body is of a type that is not accepted."""
-    message = (
-        f"the body of the request was in an unknown format ({content_type}) - accepted media "
-        f"types include: {', '.join(accepted)}"
-    )
+    message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     return StatusError(415, "UnsupportedMediaType", message)
+
+
+def unsupported_patch_type() -> StatusError:
+    """415: there are no patches of this type."""
+    return StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
 def too_busy(code: int, reason: str, why: str, retry_after_s: int) -> StatusError:

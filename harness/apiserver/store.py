@@ -62,6 +62,8 @@ class Store:
             self._restore(past)
         else:
             self._create_initial_objects()
+        self._first_version = past.version if past else self.resource_version
+        """The version at which it began: what was before was never there to be listed."""
 
     def _create_initial_objects(self) -> None:
         for name in _INITIAL_NAMESPACES:
@@ -107,8 +109,25 @@ class Store:
         """The selected objects, ordered by namespace and name."""
         table = self._tables[table_of(selection.resource)]
         found = [stored for stored in table.values() if selection.has(stored)]
-        found.sort(key=lambda stored: (stored.namespace, stored.name))
-        return [converting.outward(selection.resource, stored) for stored in found]
+        return _listed(selection.resource, found)
+
+    def select_at(self, selection: watching.Selection, version: int) -> list[storing.Stored]:
+        """The objects that were selected at a version; 410 when that is too long ago."""
+        if version < self._first_version:
+            raise statuses.expired(version, self._first_version)
+        resource = table_of(selection.resource)
+        commits = self._history.after(resource, version)
+        if not commits:
+            return self.select(selection)
+        table = dict(self._tables[resource])
+        for commit in reversed(commits):
+            key = (commit.object.namespace, commit.object.name)
+            if commit.previous is None:
+                table.pop(key, None)
+            else:
+                table[key] = commit.previous
+        found = [stored for stored in table.values() if selection.has(stored)]
+        return _listed(selection.resource, found)
 
     def tables(self) -> list[tuple[resources.ResourceType, list[storing.Stored]]]:
         """Every object as it is now, by resource."""
@@ -574,6 +593,14 @@ class Store:
     def _is_terminating(self, namespace: str) -> bool:
         stored = self._tables[resources.NAMESPACES].get(("", namespace))
         return stored is not None and stored.deleting
+
+
+def _listed(resource: resources.ResourceType, found: list[storing.Stored]) -> list[storing.Stored]:
+    """Objects in the order of their keys in etcd, as clients of the resource see them."""
+    found.sort(key=lambda stored: f"{stored.namespace}/{stored.name}")
+    if table_of(resource) is resource:
+        return found
+    return [converting.outward(resource, stored) for stored in found]
 
 
 def _is_done(resource: resources.ResourceType, document: Document) -> bool:

@@ -11,7 +11,10 @@ from harness.apiserver import (
     converting,
     faulting,
     handling,
+    listing,
+    rendering,
     requesting,
+    schemas,
     serving,
     statuses,
     storing,
@@ -47,15 +50,17 @@ class Watch:
         server: serving.Server,
         connection: Stream,
         request: requesting.Request,
-        selection: watching.Selection,
+        target: requesting.Target,
     ) -> None:
+        """400, 406, 422 and 500 for a watch that cannot be."""
         self._server, self._connection = server, connection
-        self._request, self._selection = request, selection
-        self.resource_key = stores.table_of(selection.resource)
+        self._request, self._selection = request, request.selection(target)
+        self._rendering = rendering.Rendering(request, target.resource, server.now, is_list=True)
+        self._version = listing.watch_version(request)
+        self.resource_key = stores.table_of(target.resource)
         self._lines: list[bytes] = []
         self._timers: list[asyncio.TimerHandle] = []
         self._loop = asyncio.get_running_loop()
-        self._plain = not request.wants_table()
         self._held: list[bytes] | None = None
         """Lines that a fault holds back; None when none does."""
         self._held_bytes = 0
@@ -64,11 +69,9 @@ class Watch:
 
     def start(self) -> None:
         """Send what is owed from the past, then follow; StatusError when the request is wrong."""
-        version = self._request.integer("resourceVersion") or 0
-        initial = self._request.flag("sendInitialEvents")
         self._connection.write_head(200, handling.JSON)
         try:
-            self._send_past(version, initial=initial)
+            self._send_past()
         except statuses.StatusError as error:
             self._fail(error)
             return
@@ -77,6 +80,8 @@ class Watch:
 
     def offer(self, commit: watching.Commit) -> None:
         """A commit has happened."""
+        if self._version and commit.object.resource_version <= self._version:
+            return  # it waits for a version that is not there yet
         seen = self._selection.sees(commit)
         if seen is None:
             return
@@ -146,16 +151,19 @@ class Watch:
 
     # -------------------------------------------------------------- sending
 
-    def _send_past(self, version: int, *, initial: bool) -> None:
-        if version == 0 or initial:
+    def _send_past(self) -> None:
+        """The objects as they are, or the changes since the version that was asked for."""
+        initial = self._request.query.get("sendInitialEvents")
+        if self._request.flag("sendInitialEvents") or (initial is None and not self._version):
             for stored in self._server.store.select(self._selection):
                 self._put_seen(("ADDED", stored))
-            if initial:
+            if initial is not None and self._request.flag("allowWatchBookmarks"):
                 self._put_bookmark(annotations=_INITIAL_EVENTS_END)
-            return
-        commits = self._server.store.commits_after(self._selection.resource, version)
-        for kind, stored in self._selection.sees_all(commits):
-            self._put_seen((kind, converting.outward(self._selection.resource, stored)))
+        elif self._version:
+            resource = self._selection.resource
+            commits = self._server.store.commits_after(resource, self._version)
+            for kind, stored in self._selection.sees_all(commits):
+                self._put_seen((kind, converting.outward(resource, stored)))
 
     def _set_timers(self) -> None:
         timeout_s = self._request.integer("timeoutSeconds")
@@ -170,21 +178,17 @@ class Watch:
         self._timers.append(self._loop.call_later(BOOKMARK_INTERVAL_S, self._bookmark))
 
     def _put_bookmark(self, *, annotations: dict[str, str] | None = None) -> None:
-        meta: dict[str, Any] = {"resourceVersion": str(self._server.store.resource_version)}
-        if annotations:
-            meta["annotations"] = annotations
         resource = self._selection.resource
-        document = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": meta}
-        self._put("BOOKMARK", storing.encode(document))
+        document: dict[str, Any] = schemas.of(resource).zero()
+        document["metadata"] = {"resourceVersion": str(self._server.store.resource_version)}
+        if annotations:
+            document["metadata"]["annotations"] = annotations
+        named = {"kind": resource.kind, "apiVersion": resource.api_version} | document
+        self._put("BOOKMARK", storing.encode(named))
 
     def _put_seen(self, seen: tuple[watching.EventType, storing.Stored]) -> None:
         kind, stored = seen
-        if self._plain:
-            self._put(kind, stored.data)
-        else:
-            resource = self._selection.resource
-            body = handling.event_object(self._request, resource, stored, self._server.now())
-            self._put(kind, body)
+        self._put(kind, self._rendering.event(stored))
 
     def _put(self, kind: str, body: bytes) -> None:
         self._put_line(self._server.framer.line(kind, body))

@@ -86,9 +86,10 @@ class LocalServer:
         self._runtime.point(self._objects)
         self._runtime.touch(self._objects)
         asked = _understood(request)
-        selection = handling.selection_of(asked)
-        if selection is None:
+        target = handling.watched(asked)
+        if target is None:
             raise ValueError(f"expected a watch request, got {request.path}")
+        selection = asked.selection(target)
         watch = LocalWatch(selection, self._breaks)
         version = asked.integer("resourceVersion") or 0
         try:

@@ -136,7 +136,7 @@ def test_a_version_is_served_once_it_is_enabled(live: Any, monkeypatch: Any) -> 
     enable(monkeypatch, "resource.k8s.io/v1beta1")
     status, made = live.call("POST", path, typed(claim({"name": "a", **EXACT}), "v1beta1"))
     assert (status, made["spec"]["devices"]["requests"]) == (201, [{"name": "a", **EXACT}])
-    assert live.call("GET", path)[1]["items"] == [made]
+    assert live.call("GET", f"{path}/c")[1] == made
     group = live.call("GET", "/apis/resource.k8s.io")[1]
     assert [item["version"] for item in group["versions"]] == ["v1", "v1beta1"]
     assert group["preferredVersion"]["version"] == "v1"

@@ -99,7 +99,7 @@ def test_without_the_token_nothing_is_said(live: Any, token: str, path: str) -> 
         ("PATCH", f"{CONFIGMAPS}/a", b"{}", "application/apply-patch+yaml", 422, "Invalid"),
         ("PATCH", f"{CONFIGMAPS}/b", b"{}", "application/merge-patch+json", 404, "NotFound"),
         ("GET", f"{CONFIGMAPS}/b", None, "", 404, "NotFound"),
-        ("GET", "/nowhere", None, "", 404, "NotFound"),
+        ("GET", "/api/v1/nowhere", None, "", 404, "NotFound"),
         ("GET", "/api/v1/gadgets", None, "", 404, "NotFound"),
         ("GET", "/apis/resource.k8s.io/v1beta1/resourceclaims", None, "", 404, "NotFound"),
         ("GET", f"{CONFIGMAPS}/a/status", None, "", 404, "NotFound"),
@@ -107,8 +107,7 @@ def test_without_the_token_nothing_is_said(live: Any, token: str, path: str) -> 
         ("PUT", CONFIGMAPS, b"{}", "application/json", 405, "MethodNotAllowed"),
         ("POST", f"{CONFIGMAPS}/a", b"{}", "application/json", 405, "MethodNotAllowed"),
         ("DELETE", f"{CLAIMS}/a/status", None, "", 405, "MethodNotAllowed"),
-        ("GET", f"{CONFIGMAPS}?watch=perhaps", None, "", 400, "BadRequest"),
-        ("GET", f"{CONFIGMAPS}?limit=-1", None, "", 400, "BadRequest"),
+        ("GET", f"{CONFIGMAPS}?limit=x", None, "", 400, "BadRequest"),
         ("GET", f"{CONFIGMAPS}?continue=bogus", None, "", 400, "BadRequest"),
         ("GET", f"{CONFIGMAPS}?labelSelector=a%20b", None, "", 400, "BadRequest"),
         ("GET", f"{CONFIGMAPS}?fieldSelector=x%3Dy", None, "", 400, "BadRequest"),
@@ -170,7 +169,7 @@ def test_what_is_no_http_ends_the_connection(live: Any, text: bytes) -> None:
 def test_a_server_error_is_answered_and_serving_goes_on(
     live: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(request: Any) -> Any:
+    def fail(*_: Any) -> Any:
         raise RuntimeError("a mistake of the tests")
 
     monkeypatch.setattr(live.server.handler, "answer", fail)
@@ -195,7 +194,8 @@ def test_the_verbs(live: Any) -> None:
     assert status == 200
     assert "data" not in patched
     status, listed = live.call("GET", CONFIGMAPS)
-    assert (status, listed["kind"], listed["items"]) == (200, "ConfigMapList", [patched])
+    bare = {key: value for key, value in patched.items() if key not in ("kind", "apiVersion")}
+    assert (status, listed["kind"], listed["items"]) == (200, "ConfigMapList", [bare])
     assert listed["metadata"] == {"resourceVersion": patched["metadata"]["resourceVersion"]}
     status, deleted = live.call("DELETE", f"{CONFIGMAPS}/a")
     assert (status, deleted["status"]) == (200, "Success")
@@ -258,7 +258,7 @@ def test_every_resource_is_discovered_and_served(live: Any) -> None:
         _, listed = live.call("GET", root)
         assert resource.plural in [entry["name"] for entry in listed["resources"]]
         status, body = live.call("GET", f"{root}/{resource.plural}")
-        expected = (200, f"{resource.kind}List") if resource.is_stored else (405, "Status")
+        expected = (200, f"{resource.kind}List") if "list" in resource.verbs else (405, "Status")
         assert (status, body["kind"]) == expected
 
 
@@ -273,9 +273,9 @@ def test_what_the_server_says_about_itself(live: Any, path: str) -> None:
 
 def test_every_openapi_document_that_is_named_is_there(live: Any) -> None:
     _, index = live.call("GET", "/openapi/v3")
-    for entry in index["paths"].values():
+    for entry in json.loads(index)["paths"].values():
         status, body = live.call("GET", entry["serverRelativeURL"])
-        assert (status, body["openapi"]) == (200, "3.0.0")
+        assert (status, body.get("openapi")) == (200, "3.0.0"), entry
 
 
 def test_expect_100_continue(live: Any) -> None:
@@ -292,7 +292,7 @@ def test_expect_100_continue(live: Any) -> None:
 
 def test_head_answers_without_a_body(live: Any) -> None:
     with live.connect() as connection:
-        connection.sendall(raw("HEAD", CONFIGMAPS, headers=b"Connection: close\r\n"))
+        connection.sendall(raw("HEAD", "/healthz", headers=b"Connection: close\r\n"))
         answer = read_all(connection)
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert answer.endswith(b"\r\n\r\n")
@@ -414,7 +414,9 @@ def test_a_watch_resumes_and_ends_in_time(live: Any) -> None:
 
 def test_a_watch_from_nowhere_begins_with_what_is_there(live: Any) -> None:
     live.call("POST", CONFIGMAPS, config("a"))
-    with live.watching(f"{CONFIGMAPS}?watch=true&sendInitialEvents=true") as events:
+    with live.watching(
+        f"{CONFIGMAPS}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    ) as events:
         added, bookmark = next(events), next(events)
     assert (added["type"], added["object"]["metadata"]["name"]) == ("ADDED", "a")
     assert bookmark["type"] == "BOOKMARK"
@@ -461,7 +463,7 @@ def test_a_watch_of_a_selection(live: Any) -> None:
 
 
 def test_a_watch_of_one_object(live: Any) -> None:
-    with live.watching(f"{CONFIGMAPS}/b?watch=true") as events:
+    with live.watching("/api/v1/watch/namespaces/default/configmaps/b") as events:
         live.call("POST", CONFIGMAPS, config("a"))
         live.call("POST", CONFIGMAPS, config("b"))
         assert next(events)["object"]["metadata"]["name"] == "b"

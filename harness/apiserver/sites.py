@@ -1,0 +1,87 @@
+"""The paths that are no resources: health, version, discovery, OpenAPI; and what is said of paths that do not exist."""
+
+import dataclasses
+
+from harness.apiserver import (
+    discovery,
+    negotiating,
+    openapi,
+    rendering,
+    requesting,
+    resources,
+    statuses,
+    storing,
+)
+
+TEXT = "text/plain; charset=utf-8"
+_CHECKS = {
+    "healthz": ("ping", "log", "etcd"),
+    "livez": ("ping", "log", "etcd"),
+    "readyz": ("ping", "log", "etcd-readiness", "informer-sync", "shutdown"),
+}
+_NO_PAGE = b"404 page not found\n"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Site:
+    """What is at a path."""
+
+    status: int
+    body: bytes
+    content_type: str = negotiating.JSON
+
+
+def answer(request: requesting.Request) -> Site:
+    """What is at a path that is no resource's; StatusError when nothing is."""
+    if request.path.startswith("//"):
+        return Site(404, _NO_PAGE, TEXT)
+    parts = request.path.strip("/").split("/")
+    match parts:
+        case [kind, *check] if kind in _CHECKS:
+            return _health(request, kind, "/".join(check))
+        case ["openapi", "v2"]:
+            openapi.require_json(request.headers.get("accept", ""))
+            return Site(200, openapi.document_2())
+        case ["openapi", "v3", *rest]:
+            return _openapi("/".join(rest))
+        case ["version"] | ["api", *_] | ["apis", *_]:
+            return _discovery(request, parts)
+    return Site(404, _NO_PAGE, TEXT)
+
+
+def _health(request: requesting.Request, kind: str, check: str) -> Site:
+    if request.path.endswith("/") or (check and check not in _CHECKS[kind]):
+        return Site(404, _NO_PAGE, TEXT)
+    if check or "verbose" not in request.query:
+        return Site(200, b"ok", TEXT)
+    lines = [f"[+]{name} ok" for name in _CHECKS[kind]]
+    return Site(200, "\n".join([*lines, f"{kind} check passed\n"]).encode(), TEXT)
+
+
+def _openapi(rest: str) -> Site:
+    body = openapi.index() if not rest else openapi.document(rest)
+    if body is None:
+        return Site(404, b"", "")
+    return Site(200, body, negotiating.JSON if rest else TEXT)
+
+
+def _discovery(request: requesting.Request, parts: list[str]) -> Site:
+    is_root = len(parts) == 1 and parts[0] != "version"
+    if len(parts) == 3 and parts[0] == "api" and parts[2] in ("watch", "proxy"):
+        why = f"unable to determine kind and namespace from url, {request.path}"
+        text = f'Internal Server Error: "{request.path}": failed to create RequestInfo: {why}\n'
+        return Site(500, text.encode(), TEXT)
+    if parts[0] == "apis" and len(parts) > 1 and parts[1] not in resources.groups():
+        return Site(404, _NO_PAGE, TEXT)
+    form = negotiating.form(request.headers.get("accept", ""), is_discovery=is_root)
+    document = discovery.answer(parts, is_aggregated=form.view == negotiating.DISCOVERY)
+    if document is None:
+        raise statuses.unknown_path()
+    if request.method != "GET" and not is_root:
+        raise statuses.method_not_allowed()
+    if form.view:
+        aggregated = f"{form.media};g=apidiscovery.k8s.io;v={form.version};as={form.view}"
+        return Site(200, storing.encode(document), aggregated)
+    if form.media == negotiating.YAML:
+        return Site(200, rendering.to_yaml(document), form.media)
+    return Site(200, storing.encode(document))
