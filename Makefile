@@ -1,6 +1,6 @@
 # One line a target; `make` alone says what there is. Everything happens in .venv, made on first use.
 .DEFAULT_GOAL := help
-.PHONY: help setup flake-hunt test lint types e2e-kind nightly doctor bench report clean
+.PHONY: help setup flake-hunt test lint types e2e-kind e2e-local nightly doctor bench report clean
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
@@ -32,6 +32,10 @@ types: .venv/.dev-installed  ## mypy, strict
 e2e-kind: .venv/.dev-installed  ## end to end on real Kubernetes by kind and Docker; skips, and says why, without them
 	-$(BIN)/flake-hunt doctor --for kind
 	E2E=kind $(BIN)/python -m pytest -rs tests/e2e/test_kind.py $(ARGS)
+
+e2e-local: .venv/.dev-installed  ## end to end on real etcd and kube-apiserver binaries; skips, and says why, without them
+	-$(BIN)/flake-hunt doctor --for local
+	E2E=local $(BIN)/python -m pytest -rs tests/e2e/test_local.py tests/e2e/test_clusters.py -k local $(ARGS)
 
 nightly: .venv/.installed  ## hunt until the time is used (CLUSTER=kind-1.36 SUBJECT=kube-scheduler MINUTES=60)
 	$(BIN)/flake-hunt nightly --cluster $(CLUSTER) --subject $(SUBJECT) --minutes $(MINUTES) --summary $(SUMMARY) $(ARGS)

@@ -1,4 +1,4 @@
-"""Local control planes: a real etcd, and a stand-in for kube-apiserver unless FLAKE_HUNT_BINARIES names a folder of real ones."""
+"""Local control planes: a real etcd, and a stand-in for kube-apiserver. With a real one: tests/e2e/test_local.py."""
 
 import json
 import pathlib

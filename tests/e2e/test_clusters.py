@@ -1,0 +1,254 @@
+"""One scenario, unchanged, on every kind of cluster; what is absent is skipped with its reason.
+
+`make e2e-local` runs it with real binaries (KUBEBUILDER_ASSETS or PATH), `make e2e-kind` on Docker, and E2E_CONTEXT=<context> on a cluster of
+yours that is marked for tests.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+
+from harness import errors
+from harness.client import apis, transports
+from harness.cluster import binaries, doctoring, embedded, existing, local
+from tests.e2e import running
+from tests.engines import commands
+
+pytestmark = pytest.mark.e2e
+WATCHED = (apis.NAMESPACES, apis.NODES, apis.SLICES, apis.DEVICE_CLASSES, apis.LEASES)
+Options = list[str]
+
+
+@pytest.fixture
+def elsewhere(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """A cluster that exists, with a node of somebody else: its kubeconfig."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    server = embedded.up("elsewhere", folder)
+    api = apis.Api(transports.connect(server.kubeconfig))
+    mark = {"metadata": {"annotations": {existing.MARK: "true"}}}
+    api.patch(apis.NAMESPACES, "default", mark)
+    api.create(apis.NODES, {"metadata": {"name": "worker-0"}})
+    api.transport.close()
+    yield server.user_kubeconfig
+    server.down()
+
+
+def objects(kubeconfig: pathlib.Path) -> set[tuple[str, str]]:
+    """Kind and uid of everything that a run could have made or taken away."""
+    api = apis.Api(transports.connect(kubeconfig))
+    found = {
+        (resource.plural, item["metadata"]["uid"])
+        for resource in WATCHED
+        for item in api.list(resource).items
+    }
+    api.transport.close()
+    return found
+
+
+def on_embedded(_: pytest.FixtureRequest) -> Options:
+    return []
+
+
+def on_local(_: pytest.FixtureRequest) -> Options:
+    try:
+        for name in ("etcd", "kube-apiserver"):
+            binaries.find(name)
+    except errors.UsageError as error:
+        pytest.skip(str(error))
+    return ["--cluster", "local"]
+
+
+def on_stand_in(request: pytest.FixtureRequest) -> Options:
+    """A real etcd; kube-apiserver is stood in for."""
+    etcd = shutil.which("etcd")
+    if etcd is None:
+        pytest.skip("no etcd on PATH (Debian: apt install etcd-server)")
+    folder: pathlib.Path = request.getfixturevalue("tmp_path") / "binaries"
+    commands.install(folder, "kube-apiserver")
+    (folder / "etcd").symlink_to(etcd)
+    return ["--cluster", "local", "--binaries", str(folder)]
+
+
+def on_kind(_: pytest.FixtureRequest) -> Options:
+    if os.environ.get("E2E") != "kind":
+        pytest.skip("kind is for: make e2e-kind")
+    missing = [item for item in doctoring.examine("kind") if item.state == "missing"]
+    if missing:
+        pytest.skip("; ".join(f"{item.part}: {item.remedy}" for item in missing))
+    return ["--cluster", "kind"]
+
+
+def on_existing(request: pytest.FixtureRequest) -> Options:
+    kubeconfig = request.getfixturevalue("elsewhere")
+    options = ["--cluster", "kubeconfig", "--kubeconfig", str(kubeconfig)]
+    return [*options, "--cluster-set", "controller_manager=false"]
+
+
+def on_yours(_: pytest.FixtureRequest) -> Options:
+    context = os.environ.get("E2E_CONTEXT")
+    if not context:
+        pytest.skip("no cluster of yours was named: E2E_CONTEXT=<context>")
+    return ["--cluster", "kubeconfig", "--context", context]
+
+
+@pytest.mark.parametrize(
+    ("provider", "options"),
+    [
+        pytest.param("embedded", on_embedded, id="embedded"),
+        pytest.param("local", on_local, id="local"),
+        pytest.param("local", on_stand_in, id="local-stand-in"),
+        pytest.param("kind", on_kind, id="kind", marks=pytest.mark.timeout(1800)),
+        pytest.param("kubeconfig", on_existing, id="kubeconfig"),
+        pytest.param("kubeconfig", on_yours, id="kubeconfig-yours"),
+    ],
+)
+def test_a_scenario_runs_unchanged_on_every_cluster(
+    tmp_path: pathlib.Path,
+    request: pytest.FixtureRequest,
+    provider: str,
+    options: Callable[[pytest.FixtureRequest], Options],
+) -> None:
+    chosen = options(request)
+    scenario = running.scenario(tmp_path)
+    code, output = running.run(tmp_path, "run", str(scenario), "--seed", "7", *chosen)
+    assert code == 0, output
+    directory = running.run_directory(tmp_path)
+    assert (directory / "scenario.toml").read_text() == running.SMALL_SCENARIO
+    found = json.loads((directory / "cluster.json").read_text())
+    assert found["provider"] == provider
+    assert found["versions"]
+    assert not list((directory / "logs").rglob("kubeconfig*")), "credentials are left"
+
+
+def test_on_a_cluster_that_exists_nothing_of_a_run_stays(
+    tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
+) -> None:
+    """Whether it ends by itself, or is told to end while everything is there."""
+    before = objects(elsewhere)
+    scenario = str(running.scenario(tmp_path))
+    options = on_existing(request)
+    with running.started(
+        tmp_path, "run", scenario, "--set", "traffic.duration_s=60", *options
+    ) as command:
+        command.wait_for_other("main scheduler")
+        assert len(objects(elsewhere)) > len(before) + 5
+        command.process.send_signal(signal.SIGTERM)
+        assert command.wait() == 130
+        assert "interrupted" in command.text()
+        command.require_alone()
+    assert objects(elsewhere) == before
+
+
+def test_an_unmarked_cluster_is_not_touched(
+    tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
+) -> None:
+    api = apis.Api(transports.connect(elsewhere))
+    unmark = {"metadata": {"annotations": {existing.MARK: None}}}
+    api.patch(apis.NAMESPACES, "default", unmark)
+    api.transport.close()
+    before = objects(elsewhere)
+    code, output = running.run(
+        tmp_path, "run", str(running.scenario(tmp_path)), *on_existing(request)
+    )
+    assert code == 2
+    assert "marked for tests, and this one is not; nothing was touched" in output
+    assert objects(elsewhere) == before
+    assert not (tmp_path / "reports").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_of_a_local_cluster_stays_when_it_is_told_to_end(
+    tmp_path: pathlib.Path, request: pytest.FixtureRequest, number: signal.Signals
+) -> None:
+    options = on_stand_in(request)
+    before = set(local.MEMORY.iterdir())
+    with running.started(tmp_path, "run", str(running.scenario(tmp_path)), *options) as command:
+        command.wait_for_other("--data-dir")
+        command.process.send_signal(number)
+        assert command.wait() == 130
+        assert "Traceback" not in command.text()
+        command.require_alone()
+    mine = {path for path in set(local.MEMORY.iterdir()) - before if tmp_path.name in path.name}
+    assert not mine
+    assert not list(tmp_path.rglob("*.key"))
+
+
+# ------------------------------------------------------------------------------- subjects
+
+
+def test_kube_scheduler_and_its_logs(tmp_path: pathlib.Path) -> None:
+    """The stand-in takes the documented flags and configuration, and nothing else."""
+    folder = tmp_path / "binaries"
+    commands.install(folder, "kube-scheduler")
+    scenario = str(running.scenario(tmp_path))
+    options = ("--subject", "kube-scheduler", "--binaries", str(folder))
+    code, output = running.run(tmp_path, "run", scenario, *options)
+    assert code == 0, output
+    directory = running.run_directory(tmp_path)
+    plan = json.loads((directory / "plan.json").read_text())
+    assert plan["subject"] == "kube-scheduler"
+    assert plan["versions"]["scheduler"] == "kube-scheduler v1.36.4"
+    log = (directory / "logs" / "scheduler.log").read_text()
+    assert "finished without leader elect" in log
+
+
+def test_several_schedulers_at_once_one_of_them_any_program(tmp_path: pathlib.Path) -> None:
+    """They know nothing of each other's plans, so a double allocation is to be expected, and is no mistake of the run."""
+    scenario = str(running.scenario(tmp_path))
+    program = f"{sys.executable} -m harness.cli.main scheduler --kubeconfig {{kubeconfig}} --scheduler-name {{scheduler_name}} -n {{namespace}}"
+    options = ("--subject", "python", "--subject", f"command={program}")
+    code, output = running.run(tmp_path, "run", scenario, *options)
+    assert code in (0, 10), output
+    directory = running.run_directory(tmp_path)
+    plan = json.loads((directory / "plan.json").read_text())
+    names = [item["scheduler_name"] for item in plan["settings"]["subject"]["schedulers"]]
+    assert names == ["flake-hunt", "flake-hunt-2"]
+    text = (directory / "observations.jsonl").read_text()
+    assert all(f'"schedulerName":"{name}"' in text for name in names)
+    assert (directory / "logs" / "scheduler-2.log").is_file()
+
+
+def test_a_subject_that_ends_at_once_is_told_with_its_last_words(tmp_path: pathlib.Path) -> None:
+    scenario = str(running.scenario(tmp_path))
+    program = "command=sh -c 'echo no such flag: --now; exit 3'"
+    code, output = running.run(tmp_path, "run", scenario, "--subject", program)
+    assert code == 1
+    assert "ended at once (exit code 3): correct the subject's command" in output
+    assert "no such flag: --now" in output
+    assert "Traceback" not in output
+
+
+def test_four_embedded_clusters_do_not_touch_each_other(tmp_path: pathlib.Path) -> None:
+    """All up at once; each run is on its own, and the death of one cluster is nobody else's."""
+    folders = [tmp_path / f"cluster-{number}" for number in range(4)]
+    with contextlib.ExitStack() as all_of_them:
+        started = []
+        for folder in folders:
+            folder.mkdir()
+            scenario = str(running.scenario(folder))
+            started.append(all_of_them.enter_context(running.started(folder, "run", scenario)))
+        for command in started:
+            command.wait_for_other("main apiserver")
+        victim, *others = started
+        psutil.Process(victim.wait_for_other("main apiserver")).kill()
+        codes = [command.wait() for command in others]
+        assert set(codes) <= {0, 20}, [command.text() for command in others]
+        assert victim.wait() != 0
+        for command in started:
+            command.require_alone()
+    ports = set()
+    for folder in folders[1:]:
+        directory = running.run_directory(folder)
+        ports.add(json.loads((directory / "cluster.json").read_text())["name"])
+        journal = (directory / "processes.jsonl").read_text()
+        assert "ended early" not in journal
+    assert len(ports) == 3
