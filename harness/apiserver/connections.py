@@ -30,6 +30,7 @@ class Connection(asyncio.Protocol):
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._closes_after_out = False
+        self._lingering: asyncio.TimerHandle | None = None
         self._reading_since_s: float | None = None
         self._progress_s, self._unread_bytes = 0.0, 0
 
@@ -46,6 +47,10 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """End: whatever was going on has nobody to go to."""
         self._transport = None
+        self._is_ending = True
+        self._parser.close()
+        if self._lingering is not None:
+            self._lingering.cancel()
         self._waiting.clear()
         self._server.leave(self)
         if self._watch is not None:
@@ -55,11 +60,10 @@ class Connection(asyncio.Protocol):
         """Read requests; what is none ends the connection."""
         if self._is_ending:
             return
-        try:
-            self._parser.feed(data)
-        except statuses.StatusError as error:
+        failure = self._parser.feed(data)
+        if failure is not None:
             self._go_on()
-            self._refuse(error)
+            self._refuse(failure)
             return
         if not self._parser.is_reading:
             self._reading_since_s = None
@@ -208,7 +212,8 @@ class Connection(asyncio.Protocol):
         if self._is_ending and self._transport.can_write_eof():
             self._transport.write_eof()
             self._transport.resume_reading()  # and nobody listens
-            asyncio.get_running_loop().call_later(_LINGER_S, self._transport.close)
+            loop = asyncio.get_running_loop()
+            self._lingering = loop.call_later(_LINGER_S, self._transport.close)
         else:
             self._transport.close()
 

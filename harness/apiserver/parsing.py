@@ -24,7 +24,7 @@ class Incoming:
 
 
 class RequestParser:
-    """Parses one connection; StatusError for what is no request, or too large, and then the connection is of no more use."""
+    """Parses one connection, which is of no more use after something that is no request, or too large."""
 
     def __init__(
         self, on_request: Callable[[Incoming], None], on_continue: Callable[[], None]
@@ -35,16 +35,21 @@ class RequestParser:
         """Whether a request has begun and is not whole yet."""
         self._reset()
 
-    def feed(self, data: bytes) -> None:
-        """Read; the requests that are whole are handed on before this returns."""
+    def feed(self, data: bytes) -> statuses.StatusError | None:
+        """Read; the requests that are whole are handed on before this returns. What is wrong comes back."""
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as error:
-            raise statuses.bad_request("upgrades are not served") from error
+        except httptools.HttpParserUpgrade:
+            return statuses.bad_request("upgrades are not served")
         except httptools.HttpParserError as error:
             if isinstance(error.__context__, statuses.StatusError):
-                raise error.__context__ from error
-            raise statuses.bad_request("the request is not HTTP/1.1") from error
+                return error.__context__
+            return statuses.bad_request("the request is not HTTP/1.1")
+        return None
+
+    def close(self) -> None:
+        """Let go of everything: the parser and what it calls back make cycles."""
+        del self._parser, self._on_request, self._on_continue
 
     def _reset(self) -> None:
         self._url = b""

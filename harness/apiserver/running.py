@@ -27,8 +27,8 @@ from harness.apiserver import store as stores
 from harness.apiserver.persistence import directories, identities, journals
 
 STOP_TIMEOUT_S = 3.0
-_GC_THRESHOLDS = (50_000, 20, 100)
-"""Decoded documents have no cycles: looking for some often only makes pauses."""
+_GC_THRESHOLDS = (2_000, 10, 10)
+"""Documents have no cycles, and what is kept is not looked through: only ended connections are found (asyncio's have cycles)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
