@@ -90,11 +90,15 @@ def patched(
 def decode_patch(body: bytes, validation: Validation) -> tuple[Any, list[str]]:
     """A patch, and what strict decoding objects to in it; a list is one of JSON patch operations."""
     try:
-        patch = storing.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise statuses.bad_request(gojson.error(body) or str(error)) from error
-    if not validation.wanted:
-        return patch, []
+        patch = _parse(body)
+        return (patch, []) if not validation.wanted else _careful_patch(patch, body)
+    except RecursionError as error:
+        raise statuses.bad_request(gojson.TOO_DEEP) from error
+    except ValueError as error:
+        raise statuses.bad_request(str(error)) from error
+
+
+def _careful_patch(patch: Any, body: bytes) -> tuple[Any, list[str]]:
     if isinstance(patch, list):
         return patch, [f"json patch {problem}" for problem in _operation_problems(body)]
     if _mentions(body, decoding.count_keys(patch)):
@@ -118,13 +122,21 @@ def _operation_problems(body: bytes) -> list[str]:
 # ------------------------------------------------------------------ parsing
 
 
+def _parse(body: bytes) -> Any:
+    """The JSON in a body; ValueError with Go's message when there is none."""
+    try:
+        return storing.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if message := gojson.error(body):
+            raise ValueError(message) from error
+        return diagnosing.parse(body)  # halves of surrogate pairs, which Go replaces
+
+
 def _parse_object(body: bytes, resource: resources.ResourceType) -> Document:
     try:
-        raw = storing.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        if error := gojson.error(body):
-            raise _unrecognized(resource, f"json parse error: {error}", body) from None
-        raw = diagnosing.parse(body)  # lone surrogates, which Go replaces
+        raw = _parse(body)
+    except ValueError as error:
+        raise _unrecognized(resource, f"json parse error: {error}", body) from error
     if raw is None:
         return {}
     if not isinstance(raw, dict):

@@ -155,12 +155,16 @@ def _read_any(value: Any, tally: Tally) -> Any:
 
 
 def count_keys(value: Any) -> int:
-    """The keys of all objects in a decoded document."""
-    if isinstance(value, dict):
-        return len(value) + sum(map(count_keys, value.values()))
-    if isinstance(value, list):
-        return sum(map(count_keys, value))
-    return 0
+    """The keys of all objects in a decoded document, however deep."""
+    count, waiting = 0, [value]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict):
+            count += len(here)
+            waiting.extend(here.values())
+        elif isinstance(here, list):
+            waiting.extend(here)
+    return count
 
 
 def _scalar_reader(wanted: type) -> Reader:

@@ -6,6 +6,7 @@ Nesting ends where Python's decoders end, at about a thousand levels (Go's ends 
 import json
 import re
 
+TOO_DEEP = "exceeded max depth"
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _CLOSED = re.compile(r"\{[^{}\[\]]*\}|\[[^{}\[\]]*\]")
 _PLACES = {
@@ -21,7 +22,7 @@ def error(body: bytes) -> str:
     try:
         json.loads(text, parse_constant=_refuse)
     except RecursionError:
-        return "exceeded max depth"
+        return TOO_DEEP
     except json.JSONDecodeError as found:
         return _describe(text, found)
     except ValueError as found:

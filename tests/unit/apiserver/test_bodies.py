@@ -228,3 +228,15 @@ def test_problems_of_patches(patch, problems):
 def test_a_patch_that_is_no_json():
     with pytest.raises(statuses.StatusError, match="unexpected end of JSON input"):
         bodies.decode_patch(b"{", bodies.Validation())
+
+
+def test_a_patch_with_half_a_surrogate_pair():
+    assert bodies.decode_patch(rb'{"a":"\ud800"}', bodies.Validation())[0] == {
+        "a": "\N{REPLACEMENT CHARACTER}"
+    }
+
+
+def test_a_patch_that_is_too_deep():
+    deep = b'{"a":' * 5000 + b"1" + b"}" * 5000
+    with pytest.raises(statuses.StatusError, match="exceeded max depth"):
+        bodies.decode_patch(deep, bodies.Validation())
