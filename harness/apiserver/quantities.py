@@ -16,7 +16,6 @@ CACHE_SIZE = 4096
 INT64_MAX = 2**63 - 1
 _DIGITS_OF_INT64 = 18
 _NANO = -9
-_MILLI = -3
 _BINARY = {f"{letter}i": 10 * (index + 1) for index, letter in enumerate("KMGTPE")}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0} | {
     letter: 3 * (index + 1) for index, letter in enumerate("kMGTPE")
@@ -76,15 +75,6 @@ def parse(text: str) -> Quantity:
 def canonical(value: object) -> str:
     """How the server prints what stands for a quantity in JSON: a string or a number."""
     return parse(str(value).strip()).text
-
-
-def canonical_resource(value: object) -> str:
-    """Like `canonical`, for the resources of pods and nodes, which are rounded up to thousandths."""
-    quantity = parse(str(value).strip())
-    rounded = quantity.amount.quantize(Decimal(1).scaleb(_MILLI), decimal.ROUND_UP, _EXACT)
-    if rounded == quantity.amount:
-        return quantity.text
-    return _canonical(rounded, quantity.format)
 
 
 def _interpret(suffix: str) -> tuple[int, Format]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from harness.apiserver.rules import (
     causes,
+    comparing,
     containers,
     formats,
     lists,
@@ -17,9 +18,12 @@ from harness.apiserver.statuses import Cause
 Document = dict[str, Any]
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-_FREE = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds")
+_FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
+"""What has rules of its own."""
 _GATED_FREE = ("nodeSelector", "affinity")
 """What may change too while scheduling gates are left."""
+_HOST_FIELDS = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
+DEADLINE_S_MAX = 2**31 - 1
 _FROZEN = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
@@ -51,25 +55,19 @@ def _spec(spec: Document) -> Iterator[Cause]:
 
 
 def pod_change(document: Document, old: Document) -> Iterator[Cause]:
-    """The spec of a pod stays as it is, but for images, deadlines, more tolerations and fewer gates."""
+    """A changed pod: images may differ, deadlines shrink, tolerations be added, gates go; nothing else changes."""
     spec, before = document.get("spec") or {}, old.get("spec") or {}
-    for key in ("containers", "initContainers"):
-        if len(spec.get(key) or ()) != len(before.get(key) or ()):
-            why = f"pod updates may not add or remove {'' if key == 'containers' else 'init '}containers"
-            yield causes.forbidden(f"spec.{key}", why)
+    for rule in (_same_containers, _shrinking_deadline, _fewer_gates, _more_tolerations):
+        if found := list(rule(spec, before)):
+            yield from found
             return
-    gates = {_name(gate) for gate in before.get("schedulingGates") or ()}
-    for index, gate in enumerate(spec.get("schedulingGates") or ()):
-        if _name(gate) not in gates:
-            why = f"only deletion is allowed, but found new scheduling gate '{_name(gate)}'"
-            yield causes.forbidden(f"spec.schedulingGates[{index}].name", why)
-            return
-    tolerated = spec.get("tolerations") or []
-    if any(item not in tolerated for item in before.get("tolerations") or ()):
-        why = "existing toleration can not be modified except its tolerationSeconds"
-        yield causes.forbidden("spec.tolerations", why)
-    elif _frozen(spec, gated=bool(gates)) != _frozen(before, gated=bool(gates)):
-        yield causes.forbidden("spec", _FROZEN)
+    gated = bool(before.get("schedulingGates"))
+    if gated:
+        yield from _more_node_selectors(spec, before)
+    expected = _expected(spec, before, gated=gated)
+    if not comparing.same(expected, before):
+        shown = printing.difference("PodSpec", _internal(before), _internal(expected))
+        yield causes.forbidden("spec", f"{_FROZEN}\n{shown}")
 
 
 def pod_status(document: Document, _old: Document) -> Iterator[Cause]:
@@ -140,17 +138,70 @@ def _claim_statuses(statuses: list[Document], known: set[str]) -> Iterator[Cause
             yield from formats.each(f"{at}.resourceClaimName", claim_name, formats.subdomain)
 
 
-def _frozen(spec: Document, *, gated: bool) -> Document:
-    """The part of a spec that may not change; the gates have been looked at."""
-    free = (*_FREE, "schedulingGates", *(_GATED_FREE if gated else ()))
-    kept = {key: value for key, value in spec.items() if key not in free and value not in ([], {})}
+def _same_containers(spec: Document, before: Document) -> Iterator[Cause]:
+    for key, what in (("containers", "containers"), ("initContainers", "init containers")):
+        if len(spec.get(key) or ()) != len(before.get(key) or ()):
+            yield causes.forbidden(f"spec.{key}", f"pod updates may not add or remove {what}")
+            return
+
+
+def _shrinking_deadline(spec: Document, before: Document) -> Iterator[Cause]:
+    at, new = "spec.activeDeadlineSeconds", spec.get("activeDeadlineSeconds")
+    known = before.get("activeDeadlineSeconds")
+    if new is None:
+        if known is not None:
+            yield causes.invalid(at, None, "must not update from a positive integer to nil value")
+    elif not 0 <= new <= DEADLINE_S_MAX:
+        yield causes.invalid(at, new, f"must be between 0 and {DEADLINE_S_MAX}, inclusive")
+    elif known is not None and new > known:
+        yield causes.invalid(at, new, "must be less than or equal to previous value")
+
+
+def _fewer_gates(spec: Document, before: Document) -> Iterator[Cause]:
+    known = {_name(gate) for gate in before.get("schedulingGates") or ()}
+    for index, gate in enumerate(spec.get("schedulingGates") or ()):
+        if _name(gate) not in known:
+            why = f"only deletion is allowed, but found new scheduling gate '{_name(gate)}'"
+            yield causes.forbidden(f"spec.schedulingGates[{index}].name", why)
+
+
+def _more_tolerations(spec: Document, before: Document) -> Iterator[Cause]:
+    def timeless(toleration: Document) -> Document:
+        return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
+
+    tolerated = [timeless(item) for item in spec.get("tolerations") or ()]
+    if any(timeless(item) not in tolerated for item in before.get("tolerations") or ()):
+        why = "existing toleration can not be modified except its tolerationSeconds"
+        yield causes.forbidden("spec.tolerations", why)
+
+
+def _more_node_selectors(spec: Document, before: Document) -> Iterator[Cause]:
+    selector = spec.get("nodeSelector") or {}
+    known = before.get("nodeSelector") or {}
+    if any(selector.get(key) != value for key, value in known.items()):
+        why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        yield causes.invalid("spec.nodeSelector", selector, why)
+
+
+def _expected(spec: Document, before: Document, *, gated: bool) -> Document:
+    """A changed spec with all that may change put back, so that it should be the old one."""
+    free = [*_FREE, *(_GATED_FREE if gated else ())]
+    grace_s = before.get("terminationGracePeriodSeconds")
+    if grace_s is not None and grace_s < 0 and spec.get("terminationGracePeriodSeconds") == 1:
+        free.append("terminationGracePeriodSeconds")
+    expected = {key: value for key, value in spec.items() if key not in free}
+    expected |= {key: before[key] for key in free if key in before}
     for key in ("containers", "initContainers"):
-        if key in kept:
-            kept[key] = [
-                {name: value for name, value in container.items() if name != "image"}
-                for container in kept[key]
-            ]
-    return kept
+        if expected.get(key):
+            pairs = zip(expected[key], before[key], strict=True)
+            expected[key] = [new | {"image": old.get("image")} for new, old in pairs]
+    return expected
+
+
+def _internal(spec: Document) -> Document:
+    """A spec with the fields of the host where the server keeps them: in the security context."""
+    host = {key: spec[key] for key in _HOST_FIELDS if key in spec}
+    return spec | {"securityContext": (spec.get("securityContext") or {}) | host}
 
 
 _pod_spec = remembering.by_content(_spec)

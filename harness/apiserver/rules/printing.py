@@ -3,6 +3,7 @@
 Internal structs have no JSON names, so their fields appear with Go's names, in Go's order, and with their zero values.
 """
 
+import difflib
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -63,9 +64,37 @@ _STRUCTS = {
     "DeviceClaimConfiguration": "Requests:* Opaque:*OpaqueDeviceConfiguration",
     "SharedDeviceID": "Driver Pool Device ShareID",
     "PodResourceClaim": "Name ResourceClaimName:* ResourceClaimTemplateName:*",
+    "PodSpec": (
+        "Volumes:* InitContainers:[]Container Containers:[]Container EphemeralContainers:* RestartPolicy "
+        "TerminationGracePeriodSeconds:* ActiveDeadlineSeconds:* DNSPolicy=dnsPolicy NodeSelector:* "
+        "ServiceAccountName AutomountServiceAccountToken:* NodeName SecurityContext:*PodSecurityContext "
+        "ImagePullSecrets:* Hostname Subdomain SetHostnameAsFQDN:* Affinity:* SchedulerName "
+        "Tolerations:[]Toleration HostAliases:* PriorityClassName Priority:* PreemptionPolicy:* "
+        "DNSConfig=dnsConfig:* ReadinessGates:* RuntimeClassName:* Overhead:* EnableServiceLinks:* "
+        "TopologySpreadConstraints:* OS=os:* SchedulingGates:[]PodSchedulingGate "
+        "ResourceClaims:[]PodResourceClaim Resources:* HostnameOverride:*"
+    ),
+    "PodSecurityContext": (
+        "HostNetwork:false HostPID:false HostIPC:false ShareProcessNamespace:* HostUsers:* "
+        "SELinuxOptions=seLinuxOptions:* WindowsOptions:* RunAsUser:* RunAsGroup:* RunAsNonRoot:* "
+        "SupplementalGroups:* SupplementalGroupsPolicy:* FSGroup=fsGroup:* "
+        "FSGroupChangePolicy=fsGroupChangePolicy:* Sysctls:* SeccompProfile:* AppArmorProfile:* "
+        "SELinuxChangePolicy=seLinuxChangePolicy:*"
+    ),
+    "PodSchedulingGate": "Name",
+    "Container": (
+        "Name Image Command:* Args:* WorkingDir Ports:* EnvFrom:* Env:* Resources:ResourceRequirements "
+        "ResizePolicy:* RestartPolicy:* RestartPolicyRules:* VolumeMounts:* VolumeDevices:* "
+        "LivenessProbe:* ReadinessProbe:* StartupProbe:* Lifecycle:* TerminationMessagePath "
+        "TerminationMessagePolicy ImagePullPolicy SecurityContext:* Stdin:false StdinOnce:false "
+        "TTY=tty:false"
+    ),
+    "ResourceRequirements": "Limits:* Requests:* Claims:[]ResourceClaim",
+    "ResourceClaim": "Name Request",
+    "Toleration": "Key Operator Value Effect TolerationSeconds:*",
     "Taint": "Key Value Effect TimeAdded:*",
 }
-"""Go name, the name in the API when it differs by more than its first letter, and what the field holds: text, `0` a number, `*`
+"""Go name, the name in the API when it differs by more than its first letter, and what the field holds: text, `0` a number, `false` a truth, `*`
 anything or null, and structs by name (`*` or null, `[]` a list of them)."""
 
 Document = Mapping[str, Any]
@@ -113,6 +142,18 @@ def structs(name: str, documents: list[Document] | None) -> list[dict[str, Any]]
     return None if documents is None else [struct(name, document) for document in documents]
 
 
+def difference(name: str, old: Document, new: Document) -> str:
+    """What differs between two structs of that name, as a unified diff of their JSON."""
+    before, after = (_indented(struct(name, document)) for document in (old, new))
+    lines = list(difflib.unified_diff(before, after))
+    return "".join(lines[2:])  # without the names of files
+
+
+def _indented(value: object) -> list[str]:
+    text = msgspec.json.format(_ENCODER.encode(value), indent=1).decode()
+    return [f"{line}\n" for line in text.split("\n")]
+
+
 def _escaped(letter: str) -> str:
     if letter.isprintable():
         return letter
@@ -134,6 +175,8 @@ def _printer(kind: str) -> _Printer:
             return lambda value: value or ""
         case "0":
             return lambda value: value or 0
+        case "false":
+            return lambda value: value or False
         case "*" | "inline":
             return lambda value: value
         case _ if kind.startswith("*"):

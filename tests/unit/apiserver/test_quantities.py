@@ -85,11 +85,6 @@ def test_integers_are_rounded_away_from_zero(text: str, whole: int) -> None:
     assert quantities.parse(text).integer() == whole
 
 
-def test_resources_of_pods_are_rounded_up_to_thousandths() -> None:
-    assert quantities.canonical_resource("100u") == "1m"
-    assert quantities.canonical_resource("1Gi") == "1Gi"
-
-
 @hypothesis.given(
     st.integers(-(10**15), 10**15),
     st.sampled_from(["", "n", "u", "m", "k", "M", "Ki", "Mi", "Gi", "e3", "e-2"]),

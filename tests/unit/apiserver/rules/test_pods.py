@@ -120,6 +120,10 @@ OLD = pod(tolerations=[{"key": "a"}], schedulingGates=[GATE], nodeSelector={"a":
 CHANGES = [
     ({"containers": [{"name": "c", "image": "other"}]}, []),
     ({"activeDeadlineSeconds": 5}, []),
+    ({"activeDeadlineSeconds": -1}, [("spec.activeDeadlineSeconds", "Invalid")]),
+    ({"tolerations": [{"key": "a", "tolerationSeconds": 5}]}, []),
+    ({"nodeSelector": {"a": "c"}}, [("spec.nodeSelector", "Invalid")]),
+    ({"terminationGracePeriodSeconds": 5}, [("spec", "Forbidden")]),
     ({"tolerations": [{"key": "a"}, {"key": "b"}]}, []),
     ({"schedulingGates": None}, []),
     ({"nodeSelector": {"a": "b", "c": "d"}}, []),
@@ -137,6 +141,35 @@ def test_changed_pods(fields: Any, change: Document, wrong: list[Any]) -> None:
     new = copy.deepcopy(OLD)
     new["spec"].update(change)
     assert fields(pods.pod_change(new, OLD)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (5, 5, ""),
+        (5, 0, ""),
+        (5, 6, "must be less than or equal to previous value"),
+        (5, None, "must not update from a positive integer to nil value"),
+    ],
+)
+def test_deadlines_only_shrink(lines: Any, old: int, new: int | None, why: str) -> None:
+    found = lines(pods.pod_change(pod(activeDeadlineSeconds=new), pod(activeDeadlineSeconds=old)))
+    assert [line.rpartition(": ")[2] for line in found] == ([why] if why else [])
+
+
+def test_what_differs_is_shown_in_the_server_s_own_terms(lines: Any) -> None:
+    (line,) = lines(pods.pod_change(pod(nodeName="n"), pod()))
+    assert line.partition("\n")[2] == (
+        "@@ -42,7 +42,7 @@\n"
+        '  "NodeSelector": null,\n'
+        '  "ServiceAccountName": "",\n'
+        '  "AutomountServiceAccountToken": null,\n'
+        '- "NodeName": "",\n'
+        '+ "NodeName": "n",\n'
+        '  "SecurityContext": {\n'
+        '   "HostNetwork": false,\n'
+        '   "HostPID": false,\n'
+    )
 
 
 def test_node_selectors_are_fixed_once_the_gates_are_gone(fields: Any) -> None:
