@@ -25,6 +25,8 @@ class Connection(asyncio.Protocol):
         """Whether the client does not read as fast as it is written to."""
         self._is_ending = False
         """Whether nothing more is read."""
+        self._is_refused = False
+        """Whether the client may still be sending what nobody wants."""
         self._watch: streaming.Watch | None = None
         self.source = ""
         self._out: list[bytes] = []
@@ -202,15 +204,17 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, error: statuses.StatusError) -> None:
         """Answer once more, and stop reading requests."""
-        self._is_ending = True
+        self._is_ending = self._is_refused = True
         self.write(exchanges.encode(handling.failure(error), b"Connection: close\r\n"))
         self.end()
 
     def _close(self) -> None:
         if self._transport is None or self._transport.is_closing():
             return
-        if self._is_ending and self._transport.can_write_eof():
-            self._transport.write_eof()
+        halves = self._transport.can_write_eof()  # TLS cannot be closed in one direction only
+        if self._is_refused or (self._is_ending and halves):
+            if halves:
+                self._transport.write_eof()
             self._transport.resume_reading()  # and nobody listens
             loop = asyncio.get_running_loop()
             self._lingering = loop.call_later(_LINGER_S, self._transport.close)

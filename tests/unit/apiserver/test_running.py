@@ -147,6 +147,15 @@ def test_an_open_server_is_open_by_tls_only(
     assert connect("kubeconfig").list(apis.NAMESPACES).items
 
 
+def test_a_body_that_is_too_large_is_answered_over_tls(
+    start: Callable[..., Any], connect: Callable[[str], apis.Api]
+) -> None:
+    start()
+    large = {"metadata": {"name": "a", "annotations": {"a": "x" * 4_000_000}}, "spec": {}}
+    with pytest.raises(apis.ApiError, match="Request entity too large"):
+        connect("kubeconfig").create(apis.LEASES, large, namespace="default")
+
+
 def test_a_reader_reads_and_does_not_write(
     start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
 ) -> None:
