@@ -6,14 +6,18 @@ whole the older generation is what counts.
 
 import asyncio
 import os
-from collections.abc import Sequence
+import pathlib
+from collections.abc import Iterator, Sequence
+from io import FileIO
 
 from harness.apiserver import resources, storing
-from harness.apiserver.persistence import changes, directories, records
+from harness.apiserver.persistence import changes, directories, records, writing
 
 Tables = Sequence[tuple[resources.ResourceType, Sequence[storing.Stored]]]
-STEP_OBJECTS = 100
-"""Written at a time: well below a millisecond."""
+STEP_OBJECTS = 50
+"""Encoded at a time: well below a millisecond."""
+_WRITE_BYTES = 1024 * 1024
+"""Written at a time, by another thread: a disk may take its time."""
 
 
 async def write_snapshot(
@@ -22,18 +26,34 @@ async def write_snapshot(
     """Write every object as it was at a version; OSError when it cannot be written."""
     path = directory.snapshot(version)
     unfinished = path.with_suffix(directories.UNFINISHED)
-    encoder, count = records.Encoder(), 0
-    with unfinished.open("wb") as file:
-        file.write(encoder.line(changes.begin(version)))
-        for resource, objects in tables:
-            for index in range(0, len(objects), STEP_OBJECTS):
-                step = objects[index : index + STEP_OBJECTS]
-                payloads = [changes.write(resource, "ADDED", stored) for stored in step]
-                file.writelines([encoder.line(payload) for payload in payloads])
-                count += len(step)
+    gathered: list[bytes] = []
+    gathered_bytes = 0
+    with unfinished.open("wb", buffering=0) as file:
+        for lines in _lines(version, tables):
+            gathered += lines
+            gathered_bytes += sum(map(len, lines))
+            if gathered_bytes > _WRITE_BYTES:
+                await asyncio.to_thread(_write, file, gathered)
+                gathered, gathered_bytes = [], 0
+            else:
                 await asyncio.sleep(0)
-        file.write(encoder.line(changes.end(count)))
-        file.flush()
+        await asyncio.to_thread(_write, file, gathered)
         await asyncio.to_thread(os.fsync, file.fileno())
     unfinished.rename(path)
     directory.sync()
+
+
+def _lines(version: int, tables: Tables) -> Iterator[list[bytes]]:
+    """The lines of a snapshot, some at a time."""
+    encoder, count = records.Encoder(), 0
+    yield [encoder.line(changes.begin(version))]
+    for resource, objects in tables:
+        for index in range(0, len(objects), STEP_OBJECTS):
+            step = objects[index : index + STEP_OBJECTS]
+            count += len(step)
+            yield [encoder.line(changes.write(resource, "ADDED", stored)) for stored in step]
+    yield [encoder.line(changes.end(count))]
+
+
+def _write(file: FileIO, lines: list[bytes]) -> None:
+    writing.write_all(file.fileno(), b"".join(lines), path=pathlib.Path(str(file.name)))
