@@ -146,7 +146,7 @@ def start_ready(
 
     try:
         clocks.wait_until(is_ready, timeout_s=timeout_s, why=f"{name} to be ready")
-    except errors.HarnessError:
+    except BaseException:  # an interruption too: nobody else knows of it yet
         process.kill()
         raise
     return process

@@ -19,12 +19,15 @@ def held(profile: profiles.Profile, request: contracts.Request) -> Iterator[cont
     entry = registry.begin(profile, request)
     try:
         cluster = providers.up(profile, request)
-        try:
-            yield cluster
-        finally:
-            _let_go(cluster, request)
-    finally:
+    except BaseException:
+        providers.of(profile).reap(request)
         registry.forget(entry)
+        raise
+    try:
+        yield cluster
+    finally:
+        _let_go(cluster, request)
+        registry.forget(entry)  # not when letting go was interrupted: then prune does the rest
 
 
 def _let_go(cluster: contracts.Cluster, request: contracts.Request) -> None:

@@ -52,7 +52,7 @@ class Container:
         self.root = self.folder / "rootfs"
         self.root.mkdir(parents=True)
         self.volumes = {path: secrets.token_hex(32) for path in config.get("Volumes") or {}}
-        self.process: subprocess.Popen[bytes] | None = None
+        self.processes: list[subprocess.Popen[bytes]] = []
         self.running = False
         self.ports: dict[str, Any] = {}
 
@@ -70,12 +70,25 @@ class Container:
                 return pathlib.Path(host + inside[len(target) :])
         return self.root / inside.lstrip("/")
 
+    def start(self, *words: str) -> None:
+        """Start one of its processes, in a session of its own as containerd does."""
+        with (self.folder / "processes.log").open("ab") as log:
+            self.processes.append(
+                subprocess.Popen(
+                    [sys.executable, *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
+            )
+
     def stop(self) -> None:
-        """Kill its process."""
-        if self.process is not None:
+        """Kill its processes."""
+        for process in self.processes:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         self.running = False
 
 
@@ -167,7 +180,7 @@ def summary(item: Container) -> dict[str, Any]:
         "Image": item.config["Image"],
         "Created": int(item.created),
         "Labels": item.config.get("Labels") or {},
-        "State": "running" if item.running else "exited" if item.process else "created",
+        "State": "running" if item.running else "exited" if item.processes else "created",
         "Status": "Up 1 second" if item.running else "Created",
     }
 
@@ -247,15 +260,9 @@ def boot(item: Container, image: dict[str, Any]) -> None:
     etc = item.root / "etc" / "kubernetes"
     etc.mkdir(parents=True, exist_ok=True)
     port = item.ports["6443/tcp"][0]["HostPort"]
-    words = ["apiserver", "--kubeconfig", str(etc / "admin.conf"), "--tls-port", port]
-    with (item.folder / "apiserver.log").open("wb") as log:
-        item.process = subprocess.Popen(
-            [sys.executable, "-m", "harness.cli.main", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+    admin = str(etc / "admin.conf")
+    item.start("-m", "harness.cli.main", "apiserver", "--kubeconfig", admin, "--tls-port", port)
+    item.start("-m", "tests.engines.controllers", admin)
 
 
 def inspect_container(state: State, *, target: str, **_: Any) -> Any:
@@ -385,6 +392,20 @@ def pull_image(state: State, *, query: dict[str, str], **_: Any) -> Any:
     )
 
 
+def save_image(state: State, *, target: str, **_: Any) -> Any:
+    """`docker save`."""
+    image = state.image(target)
+    config = image["Id"].removeprefix("sha256:") + ".json"
+    tags = image["RepoTags"] if target in image["RepoTags"] else None
+    manifest = [{"Config": config, "RepoTags": tags, "Kubernetes": image.get("Kubernetes")}]
+    packed, content = io.BytesIO(), json.dumps(manifest).encode()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        member = tarfile.TarInfo("manifest.json")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    return 200, packed.getvalue()
+
+
 def load_images(state: State, *, body: Any, **_: Any) -> Any:
     """`docker load`: the tags come back, the digests do not."""
     with tarfile.open(fileobj=io.BytesIO(body)) as archive:
@@ -424,6 +445,7 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("DELETE", r"/networks/([^/]+)", delete_network),
     ("GET", r"/volumes", list_volumes),
     ("DELETE", r"/volumes/([^/]+)", delete_volume),
+    ("GET", r"/images/(.+)/get", save_image),
     ("POST", r"/images/create", pull_image),
     ("POST", r"/images/load", load_images),
     ("GET", r"/images/(.+)/json", inspect_image),
