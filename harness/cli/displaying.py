@@ -78,10 +78,16 @@ def keeping_evidence(path: pathlib.Path) -> Iterator[None]:
         raise
 
 
+def _subject(judgement: judging.Judgement) -> str:
+    if judgement.defects:
+        return f"with {', '.join(judgement.defects)}"
+    return "correct subject" if judgement.subject == "python" else f"subject {judgement.subject}"
+
+
 def show(judgement: judging.Judgement, directory: directories.RunDirectory) -> None:
     """The verdict with what it rests on."""
     out = rich.console.Console(highlight=False, soft_wrap=True)
-    subject = "correct subject" if not judgement.defects else f"with {', '.join(judgement.defects)}"
+    subject = _subject(judgement)
     style = STYLES[judgement.verdict]
     out.print(f"[{style}]{judgement.verdict}[/] {judgement.scenario}, {subject}", end=": ")
     out.print(judgement.reason, markup=False)

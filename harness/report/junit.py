@@ -11,7 +11,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def render(judgement: judging.Judgement) -> str:
     """One test case for the certificate, one for each check."""
-    name = f"{judgement.scenario} ({', '.join(judgement.defects) or 'correct subject'})"
+    subject = "correct subject" if judgement.subject == "python" else judgement.subject
+    name = f"{judgement.scenario} ({', '.join(judgement.defects) or subject})"
     suite = ET.Element("testsuite", name=name)
     for key, value in {
         "seed": judgement.seed,

@@ -95,7 +95,7 @@ def _with_own_names(scenario: specs.Scenario, run_id: str) -> specs.Scenario:
     pools = scenario.pools
     name = f"{pools.device_class.name[:_CLASS_NAME_MAX].rstrip('-')}-{run_id}"
     changed = {
-        "node_prefix": f"flake-hunt-{run_id}-{pools.node_prefix}"[-_NODE_PREFIX_MAX:].lstrip("-"),
+        "node_prefix": f"flake-hunt-{run_id}-{pools.node_prefix}"[:_NODE_PREFIX_MAX],
         "owner": run_id,
         "device_class": pools.device_class.model_copy(update={"name": name}),
     }

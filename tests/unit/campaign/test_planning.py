@@ -51,3 +51,23 @@ def test_what_cannot_be_run(
 ) -> None:
     with pytest.raises(errors.UsageError, match=message):
         planned(tmp_path, **changes)
+
+
+def test_chosen_subjects_are_not_for_the_controls(tmp_path: pathlib.Path) -> None:
+    """The known defects are the Python scheduler's, and they show that the harness sees what happens on this cluster."""
+    plan = planned(tmp_path, subjects=["external=volcano"], binaries="/opt")
+    assert {run.subject for run in plan.runs if not run.is_control} == {"external=volcano"}
+    assert all(run.subjects == ["python"] for run in plan.runs if run.is_control)
+    assert plan.binaries == "/opt"
+
+
+def test_the_cluster_is_in_the_plan(tmp_path: pathlib.Path) -> None:
+    assert planned(tmp_path).cluster["provider"] == "embedded"
+
+
+@pytest.mark.parametrize("subject", ["volcano", "cluster"])
+def test_a_subject_that_cannot_work_is_refused_before_the_first_run(
+    tmp_path: pathlib.Path, subject: str
+) -> None:
+    with pytest.raises(errors.UsageError):
+        planned(tmp_path, subjects=[subject])
