@@ -9,6 +9,7 @@ Not in here: scheduling, nodes that do something, anything that only a test woul
 
 Known differences from kube-apiserver: the server plays the garbage collector and the namespace controller (a kube-apiserver
 alone does neither); foreground deletion is treated as background; fields of server-side apply are tracked for appliers only,
-not for updates; unknown fields are kept; a list that is continued shows the objects as they are then, at the first page's
-resourceVersion; protobuf bodies are answered with 415.
+not for updates; a list that is continued shows the objects as they are then, at the first page's
+resourceVersion; protobuf bodies are answered with 415; JSON may be nested about a
+thousand levels deep; the objects of LimitRange and ResourceQuota limit nothing; services get no addresses, jobs no selector.
 """

@@ -1,5 +1,8 @@
 """The types of the API, read from the published definitions."""
 
+import pathlib
+import runpy
+
 import pytest
 
 from harness.apiserver import resources, schemas
@@ -107,3 +110,40 @@ def test_descriptions_name_the_fields_of_the_definitions():
 
     assert texts[""].startswith("ResourceClaim describes")
     assert "Spec describes" in texts["spec"]
+
+
+# ------------------------------------------------------------------ the tables that the data are made from
+
+TOOLS = pathlib.Path(__file__).parents[3] / "tools"
+
+
+def _lines(table):
+    text = runpy.run_path(str(TOOLS / "go_types.py"))[table]
+    return [
+        (name, field)
+        for name, *fields in map(str.split, text.strip().splitlines())
+        for field in fields
+    ]
+
+
+def _nodes(name, field):
+    """The field in all versions of its type."""
+    group, _, kind = name.rsplit(".", 2)
+    for full, node in schemas.raw().items():
+        if full.rsplit(".", 2)[0].endswith(f".{group}") and full.endswith(f".{kind}"):
+            yield from filter(None, [node.get("properties", {}).get(field)])
+
+
+@pytest.mark.parametrize(
+    ("table", "mark", "value"),
+    [
+        ("VALUE_STRUCTS", "x-go-always", True),
+        ("NO_OMITEMPTY", "x-go-always", True),
+        ("POINTERS", "x-go-pointer", True),
+        ("OMITTED", "x-go-always", None),
+    ],
+)
+def test_the_data_say_what_the_tables_say(table, mark, value):
+    for name, field in _lines(table):
+        marks = {node.get(mark) for node in _nodes(name, field)}
+        assert marks == {value}, f"{name} {field}: run tools/schemas.py"
