@@ -11,6 +11,7 @@ from harness.apiserver import (
     authenticating,
     bodies,
     listing,
+    media,
     negotiating,
     options,
     patches,
@@ -18,6 +19,7 @@ from harness.apiserver import (
     requesting,
     resources,
     reviews,
+    scaling,
     sites,
     statuses,
     storing,
@@ -74,6 +76,7 @@ class Handler:
         if target is None:
             return self._answer_path(request)
         verb = verbs.of(request.method, target)
+        request = media.in_json(request)
         if not target.resource.is_stored:
             return self._answer_without_objects(request, target, verb, user)
         return self._step(verb, target)(request, target)
@@ -83,6 +86,8 @@ class Handler:
     ) -> Callable[[requesting.Request, requesting.Target], Answer]:
         if target.subresource == "binding":
             return self._bind
+        if target.subresource == "scale":
+            return self._scale
         if target.subresource not in _AS_OBJECTS:
             raise statuses.not_served(f"{target.resource.plural}/{target.subresource}")
         return {
@@ -167,7 +172,7 @@ class Handler:
         return Answer(200, stored.data, warnings=_warnings(validation, target.resource, stored))
 
     def _patch(self, request: requesting.Request, target: requesting.Target) -> Answer:
-        content_type = request.headers.get("content-type", "").partition(";")[0].strip()
+        content_type = media.content_type(request)
         if content_type not in _PATCH_TYPES:
             raise statuses.unsupported_patch_type()
         validation = options.validation(request)
@@ -230,6 +235,9 @@ class Handler:
             subresource=_writing(target.subresource),
             dry_run=request.dry_run,
         )
+
+    def _scale(self, request: requesting.Request, target: requesting.Target) -> Answer:
+        return Answer(200, storing.encode(scaling.answer(self._store, request, target)))
 
     def _bind_by_name(self, request: requesting.Request, target: requesting.Target) -> Answer:
         """A binding says itself which pod it is about."""
@@ -315,8 +323,7 @@ def _body(
     resource: resources.ResourceType,
     validation: bodies.Validation,
 ) -> Document:
-    content_type = request.headers.get("content-type", JSON).partition(";")[0].strip()
-    if content_type not in (JSON, ""):
+    if media.content_type(request) not in (JSON, ""):
         raise statuses.unsupported_media_type(negotiating.MEDIA_TYPES)
     return bodies.read(request.body, resource, validation)
 

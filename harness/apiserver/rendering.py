@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from harness.apiserver import negotiating, requesting, resources, storing, tables
+from harness.apiserver import negotiating, protobuf, requesting, resources, schemas, storing, tables
 
 Document = dict[str, Any]
 _TRUE = ("1", "true")
@@ -23,14 +23,27 @@ class Rendering:
         now: Callable[[], str],
         *,
         is_list: bool = False,
+        is_watch: bool = False,
     ) -> None:
         """406 when the client accepts nothing that there is."""
-        self._resource, self._now, self._is_list = resource, now, is_list
+        self._resource, self._now, self._is_watch = resource, now, is_watch
         accept = request.headers.get("accept", "")
-        self.form = negotiating.form(accept, is_list=is_list) if accept else negotiating.PLAIN
+        self.form = self._best(accept, is_list=is_list) if accept else negotiating.PLAIN
         self._include = tables.include(request.query.get("includeObject", ""))
         self._is_pretty = request.query.get("pretty", "").lower() in _TRUE
         self._shows_columns = True
+
+    def _best(self, accept: str, *, is_list: bool) -> negotiating.Form:
+        """What the client likes best of what can be made."""
+        for form in negotiating.forms(accept, is_list=is_list):
+            if form.media != negotiating.PROTOBUF or self._knows_protobuf(form):
+                return form
+        raise negotiating.not_acceptable(
+            f"{self._resource.plural} are not encoded as {negotiating.PROTOBUF} by this server: accept JSON as well"
+        )
+
+    def _knows_protobuf(self, form: negotiating.Form) -> bool:
+        return not (form.view or self._is_watch) and protobuf.knows(schemas.of(self._resource))
 
     @property
     def is_plain(self) -> bool:
@@ -108,9 +121,17 @@ class Rendering:
     def encoded(self, answer: bytes | Document) -> bytes:
         """A document, or its JSON, in the media type that was agreed on."""
         data = answer if isinstance(answer, bytes) else storing.encode(answer)
+        if self.form.media == negotiating.PROTOBUF:
+            return self._to_protobuf(storing.decode(data))
         if self.form.media == negotiating.YAML:
             return to_yaml(storing.decode(data))
         return msgspec.json.format(data, indent=2) if self._is_pretty else data
+
+    def _to_protobuf(self, document: Document) -> bytes:
+        kind = schemas.of(self._resource)
+        is_list = document["kind"] != self._resource.kind
+        encoded = protobuf.encode_list if is_list else protobuf.encode_object
+        return protobuf.encode(document, encoded(kind, document))
 
 
 def to_yaml(document: Any) -> bytes:

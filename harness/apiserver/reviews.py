@@ -15,6 +15,7 @@ def answer(
 ) -> Document:
     """The review with its status."""
     spec = document.get("spec") or {}
+    asked = {} if resource.kind == "SelfSubjectReview" else {"spec": spec}
     match resource.kind:
         case "SelfSubjectReview":
             status: Document = {"userInfo": _user(user)}
@@ -30,7 +31,7 @@ def answer(
         "kind": resource.kind,
         "apiVersion": resource.api_version,
         "metadata": document.get("metadata") or {},
-        "spec": spec,
+        **asked,
         "status": status,
     }
 

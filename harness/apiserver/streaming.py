@@ -55,7 +55,9 @@ class Watch:
         """400, 406, 422 and 500 for a watch that cannot be."""
         self._server, self._connection = server, connection
         self._request, self._selection = request, request.selection(target)
-        self._rendering = rendering.Rendering(request, target.resource, server.now, is_list=True)
+        self._rendering = rendering.Rendering(
+            request, target.resource, server.now, is_list=True, is_watch=True
+        )
         self._version = listing.watch_version(request)
         self.resource_key = stores.table_of(target.resource)
         self._lines: list[bytes] = []

@@ -1,0 +1,66 @@
+"""Bodies in other media types than JSON: read once, at the door, so that everything behind it sees JSON."""
+
+import dataclasses
+from typing import Any
+
+import yaml
+
+from harness.apiserver import negotiating, protobuf, requesting, statuses, storing
+
+APPLY_YAML = "application/apply-patch+yaml"
+
+
+def content_type(request: requesting.Request) -> str:
+    """The media type of the body, without parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def in_json(request: requesting.Request) -> requesting.Request:
+    """The request with its body in JSON; of a media type that cannot be read it is returned as it is."""
+    if not request.body:
+        return request
+    match content_type(request):
+        case negotiating.PROTOBUF:
+            return _with_body(request, protobuf.decode(request.body), negotiating.JSON)
+        case negotiating.YAML:
+            return _with_body(request, _read_yaml(request.body), negotiating.JSON)
+        case "application/apply-patch+yaml" if not request.body.lstrip().startswith(b"{"):
+            return _with_body(request, _read_yaml(request.body), APPLY_YAML)
+    return request
+
+
+def _with_body(request: requesting.Request, document: Any, media: str) -> requesting.Request:
+    return dataclasses.replace(
+        request,
+        body=storing.encode(document),
+        headers={**request.headers, "content-type": media},
+    )
+
+
+class _Loader(yaml.SafeLoader):
+    """Leaves times alone: in JSON they are texts."""
+
+
+for _first, _resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items():
+    _kept = [(tag, pattern) for tag, pattern in _resolvers if not tag.endswith(":timestamp")]
+    _Loader.yaml_implicit_resolvers = {**_Loader.yaml_implicit_resolvers, _first: _kept}
+
+
+def _read_yaml(body: bytes) -> Any:
+    try:
+        return _with_text_keys(yaml.load(body, Loader=_Loader))  # noqa: S506 - it is a safe loader
+    except yaml.YAMLError as error:
+        why = " ".join(str(error).split())
+        raise statuses.bad_request(f"error converting YAML to JSON: {why}") from error
+
+
+def _with_text_keys(value: Any) -> Any:
+    """JSON has no other keys: `on: 1` is {"true": 1}."""
+    if isinstance(value, list):
+        return [_with_text_keys(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key if isinstance(key, str) else storing.encode(key).decode(): _with_text_keys(item)
+        for key, item in value.items()
+    }

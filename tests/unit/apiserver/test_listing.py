@@ -1,0 +1,124 @@
+"""Pages of lists, lists of the past, and what may be asked of lists and watches."""
+
+from typing import Any
+
+import pytest
+
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def make(live: Any, *names: str) -> list[str]:
+    """Their resource versions."""
+    made = [live.call("POST", CONFIGMAPS, {"metadata": {"name": name}})[1] for name in names]
+    return [item["metadata"]["resourceVersion"] for item in made]
+
+
+def names(body: Any) -> list[str]:
+    return [item["metadata"]["name"] for item in body["items"]]
+
+
+def test_a_continued_list_shows_what_was_there_at_its_beginning(live: Any) -> None:
+    make(live, "b", "d", "f")
+    _, first = live.call("GET", f"{CONFIGMAPS}?limit=1")
+    make(live, "c")
+    live.call("DELETE", f"{CONFIGMAPS}/d")
+    assert first["metadata"]["remainingItemCount"] == 2
+    token = first["metadata"]["continue"]
+    _, rest = live.call("GET", f"{CONFIGMAPS}?limit=5&continue={token}")
+    assert (names(first), names(rest)) == (["b"], ["d", "f"])
+    assert rest["metadata"] == {"resourceVersion": first["metadata"]["resourceVersion"]}
+
+
+def test_a_page_that_is_forgotten_can_be_continued_with_what_is_there_now(live: Any) -> None:
+    from harness.apiserver import resources
+
+    make(live, "b", "d", "f")
+    token = live.call("GET", f"{CONFIGMAPS}?limit=1")[1]["metadata"]["continue"]
+    live.call("DELETE", f"{CONFIGMAPS}/d")
+    live.run(lambda: live.store.compact(resources.CONFIGMAPS))
+    status, gone = live.call("GET", f"{CONFIGMAPS}?limit=1&continue={token}")
+    assert (status, gone["reason"]) == (410, "Expired")
+    again = gone["metadata"]["continue"]
+    assert names(live.call("GET", f"{CONFIGMAPS}?continue={again}")[1]) == ["f"]
+
+
+def test_a_list_of_the_past(live: Any) -> None:
+    first, second = make(live, "b", "a")
+    live.call("DELETE", f"{CONFIGMAPS}/b")
+    exact = f"{CONFIGMAPS}?resourceVersionMatch=Exact&resourceVersion="
+    assert names(live.call("GET", exact + first)[1]) == ["b"]
+    assert names(live.call("GET", exact + second)[1]) == ["a", "b"]
+    assert names(live.call("GET", f"{CONFIGMAPS}?resourceVersion={second}")[1]) == ["a"]
+    assert names(live.call("GET", f"{CONFIGMAPS}?resourceVersion={second}&limit=9")[1]) == [
+        "a",
+        "b",
+    ]
+    assert live.call("GET", exact + "1")[0] == 410
+    status, body = live.call("GET", exact + "1000000")
+    assert (status, body["reason"], body["details"]["retryAfterSeconds"]) == (504, "Timeout", 1)
+
+
+def test_a_limit_does_not_count_what_is_not_selected(live: Any) -> None:
+    make(live, "a", "b", "c")
+    _, page = live.call("GET", f"{CONFIGMAPS}?limit=1&fieldSelector=metadata.name!=a")
+    assert names(page) == ["b"]
+    assert set(page["metadata"]) == {"resourceVersion", "continue"}
+    assert len(live.call("GET", f"{CONFIGMAPS}?limit=1&resourceVersion=0")[1]["items"]) == 3
+    assert len(live.call("GET", f"{CONFIGMAPS}?limit=-1")[1]["items"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "why"),
+    [
+        ("resourceVersion=x", 400, "invalid resource version"),
+        ("limit=x", 400, "ParseInt"),
+        ("continue=x", 400, "continue key is not valid"),
+        ("resourceVersionMatch=Exact", 422, "forbidden unless resourceVersion is provided"),
+        ("resourceVersionMatch=No&resourceVersion=1", 422, "Unsupported value"),
+        ("resourceVersionMatch=Exact&resourceVersion=0", 422, 'resourceVersion "0"'),
+        ("sendInitialEvents=true", 422, "forbidden for list"),
+        ("watch=1&resourceVersion=x", 500, "ParseUint"),
+        ("watch=1&sendInitialEvents=true", 422, "requires setting resourceVersionMatch"),
+        ("watch=1&resourceVersionMatch=NotOlderThan", 422, "unless sendInitialEvents"),
+        ("watch=1&continue=x", 422, "forbidden when continue is provided"),
+        ("watch=1&labelSelector=(", 400, "expected: !, identifier"),
+    ],
+)
+def test_what_may_not_be_asked(live: Any, query: str, status: int, why: str) -> None:
+    answered, body = live.call("GET", f"{CONFIGMAPS}?{query}")
+    assert answered == status
+    assert why in body["message"]
+
+
+def test_initial_events_end_with_a_bookmark(live: Any) -> None:
+    make(live, "a")
+    query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+    with live.watching(f"{CONFIGMAPS}?{query}&allowWatchBookmarks=true") as events:
+        first, last = next(events), next(events)
+    assert (first["type"], first["object"]["metadata"]["name"]) == ("ADDED", "a")
+    assert last["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+
+
+def test_a_watch_from_the_future_waits_for_it(live: Any) -> None:
+    (version,) = make(live, "a")
+    with live.watching(f"{CONFIGMAPS}?watch=1&resourceVersion={int(version) + 1}") as events:
+        make(live, "b", "c")
+        assert next(events)["object"]["metadata"]["name"] == "c"
+
+
+def test_a_watched_table_tells_its_columns_once(live: Any) -> None:
+    import http.client
+    import json
+
+    from tests.unit.apiserver.conftest import TOKEN
+
+    make(live, "a", "b")
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=20)
+    accept = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    headers = {"Authorization": f"Bearer {TOKEN}", "Accept": accept}
+    connection.request("GET", f"{CONFIGMAPS}?watch=1", headers=headers)
+    answer = connection.getresponse()
+    first, second = (json.loads(answer.readline())["object"] for _ in range(2))
+    connection.close()
+    assert [column["name"] for column in first["columnDefinitions"]] == ["Name", "Data", "Age"]
+    assert second["columnDefinitions"] is None
