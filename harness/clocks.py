@@ -35,7 +35,7 @@ def wall_text(nanoseconds: int | None = None) -> str:
 def wall_text_us() -> str:
     """`2026-01-31T23:59:59.123456Z`, now."""
     moment = datetime.datetime.fromtimestamp(wall_ns() / 1e9, tz=datetime.UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def boot_id() -> str:

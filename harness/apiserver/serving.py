@@ -89,6 +89,7 @@ class Server:
         self._gone = asyncio.Event()
         self._timer = self._loop.call_later(CHECK_INTERVAL_S, self._check)
         store.listen(self._on_commit)
+        self.collect_garbage()  # a store that goes on from a past may have some
 
     def time_s(self) -> float:
         """The loop's clock."""

@@ -40,7 +40,7 @@ async def write_snapshot(
         await asyncio.to_thread(_write, file, gathered)
         await asyncio.to_thread(os.fsync, file.fileno())
     unfinished.rename(path)
-    directory.sync()
+    await asyncio.to_thread(directory.sync)
 
 
 def _lines(version: int, tables: Tables) -> Iterator[list[bytes]]:

@@ -31,6 +31,8 @@ class Journal:
         self._directory, self._log, self._options = directory, log, options
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_compacting = False
+        self._has_new_name = False
+        """Whether the name of the newest log may not survive a loss of power yet."""
         self._snapshot_bytes = 0
         self._store: stores.Store | None = None
         self._on_failure: Callable[[OSError], None] | None = None
@@ -71,17 +73,25 @@ class Journal:
         error = None if task.cancelled() else task.exception()
         if isinstance(error, OSError) and self._on_failure is not None:
             self._on_failure(error)
+        elif error is not None:
+            raise error  # a mistake: the loop says so
 
     async def _sync_always(self) -> None:
         while True:
             await asyncio.sleep(SYNC_INTERVAL_S)
             await asyncio.to_thread(self._log.sync)
+            if self._has_new_name:
+                self._has_new_name = False
+                await asyncio.to_thread(self._directory.sync)
 
     def _begin_log(self) -> writing.Log:
         """Go on in a new log; the old one is handed out."""
         old, version = self._log, self._log.version
         self._log = writing.create(self._directory, version, sync=self._options.sync)
         writing.publish(self._directory, version)
+        if self._options.sync is writing.Sync.ALWAYS:
+            self._directory.sync()
+        self._has_new_name = True
         return old
 
     async def _compact(self, old: writing.Log, tables: compacting.Tables) -> None:
@@ -135,6 +145,7 @@ def _begin(directory: directories.DataDirectory, make_store: MakeStore, options:
         store = make_store(None, journal.append)
         journal.settle()
         writing.publish(directory, 0)
+        directory.sync()
     except OSError as error:
         raise unwritable(error) from error
     return Opened(store, journal, 0)

@@ -56,7 +56,11 @@ class Log:
             self._is_synced = (
                 True  # before, so that what is settled meanwhile is synchronised next time
             )
-            os.fdatasync(self._descriptor)
+            try:
+                os.fdatasync(self._descriptor)
+            except OSError as error:
+                error.filename = str(self._path)
+                raise
 
     def begin(self) -> None:
         """Write the first record of a new log."""
@@ -80,10 +84,9 @@ def create(directory: directories.DataDirectory, version: int, *, sync: Sync) ->
 
 
 def publish(directory: directories.DataDirectory, version: int) -> None:
-    """Have a log that was created count."""
+    """Have a log that was created count; after a loss of power only when the directory was synchronised since."""
     path = directory.log(version)
     path.with_suffix(directories.UNFINISHED).rename(path)
-    directory.sync()
 
 
 def write_all(descriptor: int, data: bytes, *, path: pathlib.Path) -> None:

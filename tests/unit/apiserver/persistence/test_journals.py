@@ -342,3 +342,36 @@ def test_a_directory_that_cannot_be_made_is_one_message(
 ) -> None:
     (tmp_path / "file").write_text("")
     assert "expected a directory that can be written" in refused(tmp_path / "file", make_store)
+
+
+# ---------------------------------------------------------------- failures
+
+
+@pytest.mark.parametrize("call", ["fdatasync", "fsync"])
+def test_a_disk_that_fails_beside_the_work_is_reported_once(
+    tmp_path: pathlib.Path,
+    make_store: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    call: str,
+) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(journals, "SYNC_INTERVAL_S", 0.0)
+    options = journals.Options(sync=writing.Sync.INTERVAL, log_bytes_max=2000)
+    session = Session(tmp_path, make_store, options)
+    failures: list[OSError] = []
+
+    async def go() -> None:
+        session.journal.start(session.store, on_failure=failures.append)
+        monkeypatch.setattr(os, call, fail)
+        while not failures:
+            session.write("a")
+            await asyncio.sleep(0)
+        monkeypatch.undo()
+        await session.journal.close()
+
+    asyncio.run(go())
+    assert failures[0].strerror == "Input/output error"
+    if call == "fdatasync":
+        assert "log-" in str(journals.unwritable(failures[0]))
