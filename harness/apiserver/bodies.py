@@ -53,11 +53,13 @@ class Validation:
 def read(body: bytes, resource: resources.ResourceType, validation: Validation) -> Document:
     """The object in a body, as Go would read it; 400 when there is none of this resource in it."""
     raw = _parse_object(body, resource)
-    group, version, kind = _kind_of(raw, resource, body)
+    try:
+        group, version, kind = _kind_of(raw, resource)
+    except ValueError as error:
+        raise _unrecognized(resource, str(error), body) from error
     found = _type_of(group, version, kind)
     if found is None:
-        known = f'no kind "{kind}" is registered for version "{_joined(group, version)}"'
-        raise _unfit(kind, version, resource, f'{known} in scheme "{_SCHEME}"')
+        raise _unfit(kind, version, resource, _unregistered(group, version, kind))
     document, problems = _decode(found, raw, body, wanted=validation.wanted)
     if isinstance(document, str):
         raise _unfit(kind, version, resource, document)
@@ -72,19 +74,38 @@ def patched(
     resource: resources.ResourceType,
     validation: Validation,
     problems: list[str],
+    *,
+    is_text: bool = False,
 ) -> Document:
-    """A patched object, as Go would read it; 422 when it cannot be one. The problems are those of the patch itself."""
-    kind = schemas.of(resource)
+    """A patched object, as Go would read it; 422 when it cannot be one. The problems are those of the patch itself.
+
+    JSON and merge patches change the object's text, its kind included; what they leave must still be an object of the resource.
+    """
+    kind = _patched_type(document, resource) if is_text else schemas.of(resource)
     tally = decoding.Tally()
     try:
         made: Document = decoding.read(kind, document, tally)
     except decoding.MismatchError:
         raise _bad_patch(document, diagnosing.mismatch(kind, document)) from None
+    if kind is not schemas.of(resource):
+        _, version, name = _kind_of(document, resource)
+        raise _bad_patch(document, _unconvertible(version, name, resource))
     if tally.unknown and validation.wanted:
         problems = problems + diagnosing.problems(kind, document)
     if refusal := validation.refusal(problems):
         raise _bad_patch(document, refusal)
     return made
+
+
+def _patched_type(document: Document, resource: resources.ResourceType) -> schemas.Type:
+    try:
+        group, version, kind = _kind_of(document, resource)
+    except ValueError as error:
+        raise _bad_patch(document, str(error)) from error
+    found = _type_of(group, version, kind)
+    if found is None:
+        raise _bad_patch(document, _unregistered(group, version, kind))
+    return found
 
 
 def decode_patch(body: bytes, validation: Validation) -> tuple[Any, list[str]]:
@@ -145,16 +166,17 @@ def _parse_object(body: bytes, resource: resources.ResourceType) -> Document:
     return raw
 
 
-def _kind_of(raw: Document, resource: resources.ResourceType, body: bytes) -> tuple[str, str, str]:
+def _kind_of(raw: Document, resource: resources.ResourceType) -> tuple[str, str, str]:
+    """Group, version and kind that a document says it has; what it does not say is the resource's."""
     for key in ("kind", "apiVersion"):
         value = raw.get(key)
         if value is not None and not isinstance(value, str):
             what = diagnosing.JSON_NAMES[type(value)]
             why = f"json: cannot unmarshal {what} into Go struct field .{key} of type string"
-            raise _unrecognized(resource, f"json parse error: {why}", body)
+            raise ValueError(f"json parse error: {why}")
     api_version = raw.get("apiVersion") or resource.api_version
     if api_version.count("/") > 1:
-        raise _unrecognized(resource, f"unexpected GroupVersion string: {api_version}", body)
+        raise ValueError(f"unexpected GroupVersion string: {api_version}")
     group, _, version = api_version.rpartition("/")
     return group, version, raw.get("kind") or resource.kind
 
@@ -199,16 +221,24 @@ def _mentions(body: bytes, keys: int) -> bool:
 
 
 def _require_kind(group: str, version: str, kind: str, resource: resources.ResourceType) -> None:
-    internal = _internal(resource.group)
-    if kind != resource.kind or _internal(group) != internal:
-        source, target = f"{version}.{kind}", f"{internal}.{resource.kind}"
-        why = f"converting ({source}) to ({target}): unknown conversion"
+    if kind != resource.kind or _internal(group) != _internal(resource.group):
+        why = _unconvertible(version, kind, resource)
         raise _unfit(kind, version, resource, why)
     if (group, version) != (resource.group, resource.version):
         raise statuses.bad_request(
             f"the API version in the data ({_joined(group, version)}) does not match the expected "
             f"API version ({resource.api_version})"
         )
+
+
+def _unregistered(group: str, version: str, kind: str) -> str:
+    known = f'no kind "{kind}" is registered for version "{_joined(group, version)}"'
+    return f'{known} in scheme "{_SCHEME}"'
+
+
+def _unconvertible(version: str, kind: str, resource: resources.ResourceType) -> str:
+    source, target = f"{version}.{kind}", f"{_internal(resource.group)}.{resource.kind}"
+    return f"converting ({source}) to ({target}): unknown conversion"
 
 
 def _internal(group: str) -> str:

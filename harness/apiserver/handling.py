@@ -30,10 +30,11 @@ from harness.apiserver import store as stores
 
 Document = dict[str, Any]
 JSON = negotiating.JSON
+_STRATEGIC = "application/strategic-merge-patch+json"
 _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
     "application/json-patch+json": lambda _, document, patch: patches.json_patch(document, patch),
     "application/merge-patch+json": lambda _, document, patch: patches.merge_patch(document, patch),
-    "application/strategic-merge-patch+json": patches.strategic_patch,
+    _STRATEGIC: patches.strategic_patch,
 }
 _AS_OBJECTS = frozenset({"", "approval", "ephemeralcontainers", "finalize", "resize", "status"})
 """Subresources that are read and written as their object is."""
@@ -183,7 +184,8 @@ class Handler:
 
         def change(document: Document) -> Document:
             changed = _keeping_managed_fields(document, apply(target.resource, document, patch))
-            return bodies.patched(changed, target.resource, validation, problems)
+            is_text = content_type != _STRATEGIC
+            return bodies.patched(changed, target.resource, validation, problems, is_text=is_text)
 
         stored = self._change(request, target, change)
         return Answer(200, stored.data, warnings=_warnings(validation, target.resource, stored))

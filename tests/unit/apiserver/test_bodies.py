@@ -212,6 +212,24 @@ def test_a_patched_object_that_is_none_is_invalid(document, directive, why):
 
 
 @pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"kind": "Secret", "data": {"a": "1"}}, "illegal base64 data at input byte 0"),
+        ({"kind": "Secret"}, "converting (v1.Secret) to (core.ConfigMap): unknown conversion"),
+        ({"apiVersion": "v2"}, 'no kind "ConfigMap" is registered for version "v2" in scheme'),
+        ({"kind": 5}, "cannot unmarshal number into Go struct field .kind of type string"),
+    ],
+)
+def test_a_patch_of_the_text_cannot_change_the_kind(change, why):
+    changed = CONFIGMAP | change
+    with pytest.raises(statuses.StatusError) as error:
+        bodies.patched(changed, resources.CONFIGMAPS, bodies.Validation(), [], is_text=True)
+
+    assert error.value.code == 422
+    assert why in error.value.message
+
+
+@pytest.mark.parametrize(
     ("patch", "problems"),
     [
         (b'{"a":1}', []),
