@@ -55,7 +55,7 @@ def check_update(
     found = [*metadata.finalizers_of(meta), *changed]
     if subresource == "status" and resource is resources.CLAIMS:
         found += _admin_result(document, old, namespace_labels)
-    found += changed
+    found += [*changed, *metadata.known_finalizers(resource, meta)]
     if rule := (_CHANGED_STATUS if subresource == "status" else _CHANGED).get(resource):
         found += rule(document, old)
     _raise(resource, document, found)

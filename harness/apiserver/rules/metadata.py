@@ -41,8 +41,7 @@ def new(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
     else:
         yield causes.required("metadata.name", "name or generateName is required")
     yield from _written(meta, with_finalizers=True)
-    if resource is not resources.LEASES:
-        yield from _standard_finalizers(meta.get("finalizers"))
+    yield from known_finalizers(resource, meta)
 
 
 def changed(meta: Document, old: Document) -> Iterator[Cause]:
@@ -74,9 +73,19 @@ def finalizers_of(meta: Document) -> Iterator[Cause]:
         yield causes.invalid("metadata.finalizers", names, why)
 
 
+def known_finalizers(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
+    """Finalizers without a domain, of which there are a few; leases do not care."""
+    if resource is resources.LEASES:
+        return
+    for index, name in enumerate(meta.get("finalizers") or ()):
+        if "/" not in name and name not in _FINALIZERS:
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            yield causes.invalid(f"metadata.finalizers[{index}]", name, why)
+
+
 def name_problems(resource: resources.ResourceType) -> Callable[[str], list[str]]:
     """What a name of this kind must be; names are all different, so nothing is remembered of them."""
-    return _NAME_PROBLEMS.get(resource, naming.subdomain_problems)
+    return _NAMES.get((resource.group, resource.plural), naming.subdomain_problems)
 
 
 def labels(found: Document | None, at: str) -> Iterator[Cause]:
@@ -141,13 +150,6 @@ def _shown_owner(owner: Document) -> Document:
     return shown | {key: owner[key] for key in optional if owner.get(key) is not None}
 
 
-def _standard_finalizers(names: list[str] | None) -> Iterator[Cause]:
-    for index, name in enumerate(names or ()):
-        if "/" not in name and name not in _FINALIZERS:
-            why = "name is neither a standard finalizer name nor is it fully qualified"
-            yield causes.invalid(f"metadata.finalizers[{index}]", name, why)
-
-
 def _no_new_finalizers(names: list[str], before: list[str]) -> Iterator[Cause]:
     added = sorted(set(names) - set(before))
     if added:
@@ -159,7 +161,15 @@ def _no_new_finalizers(names: list[str], before: list[str]) -> Iterator[Cause]:
         yield causes.forbidden("metadata.finalizers", why)
 
 
-_NAME_PROBLEMS = {
-    resources.NAMESPACES: naming.label_problems,
-    resources.EVENTS: naming.path_segment_problems,
+_RBAC = "rbac.authorization.k8s.io"
+_NAMES: dict[tuple[str, str], Callable[[str], list[str]]] = {
+    ("", "namespaces"): naming.label_problems,
+    ("", "services"): naming.label_problems,
+    ("apps", "statefulsets"): naming.label_problems,
+    ("", "events"): naming.path_segment_problems,
+    (_RBAC, "roles"): naming.path_segment_problems,
+    (_RBAC, "rolebindings"): naming.path_segment_problems,
+    (_RBAC, "clusterroles"): naming.path_segment_problems,
+    (_RBAC, "clusterrolebindings"): naming.path_segment_problems,
 }
+"""Of the kinds whose names are not subdomains."""

@@ -47,6 +47,8 @@ def test_new_objects(fields: Any, meta: Document, wrong: list[str]) -> None:
         (R.NAMESPACES, "a", "a.b"),
         (R.PODS, "a.b", "A"),
         (R.EVENTS, "Any_thing at all", "a/b"),
+        (R.find("", "v1", "services"), "a", "a.b"),
+        (R.find("rbac.authorization.k8s.io", "v1", "clusterroles"), "system:Admin", ".."),
     ],
 )
 def test_names_of_each_kind(fields: Any, resource: Any, good: str, bad: str) -> None:
@@ -84,6 +86,13 @@ def test_finalizers_of_what_is_being_deleted(lines: Any) -> None:
             'deleted, found new finalizers []string{"x/c"}'
         )
     ]
+
+
+def test_finalizers_that_are_added_need_a_domain(store: Any, refuses: Any) -> None:
+    store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "c"}})
+    finalized = {"metadata": {"name": "c", "finalizers": ["x/y", "nope"]}}
+    with refuses(422, "Invalid", 'metadata.finalizers[1]: Invalid value: "nope": name is neither'):
+        store.update(R.CONFIGMAPS, "default", "c", finalized)
 
 
 def test_a_mistake_in_changed_metadata_has_two_causes_and_one_message(
