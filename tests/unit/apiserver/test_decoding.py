@@ -51,6 +51,13 @@ def test_empty_values_behind_pointers_stay(spec):
     assert read(PODS, _pod(**spec))["spec"].items() >= spec.items()
 
 
+@pytest.mark.parametrize("parameters", [{}, [], "", 0, False])
+def test_what_the_server_does_not_look_into_stays_although_it_is_empty(parameters):
+    opaque = {"driver": "d", "parameters": parameters}
+    made = read(resources.DEVICE_CLASSES, {"spec": {"config": [{"opaque": opaque}]}})
+    assert made["spec"]["config"] == [{"opaque": opaque}]
+
+
 def test_structs_and_required_fields_appear_although_nobody_set_them():
     made = read(PODS, {"spec": {"containers": [{}]}})
 
