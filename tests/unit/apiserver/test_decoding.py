@@ -54,7 +54,7 @@ def test_empty_values_behind_pointers_stay(spec):
 @pytest.mark.parametrize("parameters", [{}, [], "", 0, False])
 def test_what_the_server_does_not_look_into_stays_although_it_is_empty(parameters):
     opaque = {"driver": "d", "parameters": parameters}
-    made = read(resources.DEVICE_CLASSES, {"spec": {"config": [{"opaque": opaque}]}})
+    made = read(schemas.of(resources.DEVICE_CLASSES), {"spec": {"config": [{"opaque": opaque}]}})
     assert made["spec"]["config"] == [{"opaque": opaque}]
 
 
