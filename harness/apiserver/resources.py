@@ -124,11 +124,9 @@ def enable(group_version: str) -> None:
     found = [item for item in OPTIONAL if item.api_version == group_version]
     if not found:
         raise KeyError(group_version)
-    for item in found:
-        key = (item.group, item.version, item.plural)
-        if key not in _BY_PATH:
-            _BY_PATH[key] = item
-            ALL.append(item)
+    _BY_PATH.update({(item.group, item.version, item.plural): item for item in found})
+    served = set(_BY_PATH.values())
+    ALL[:] = [item for item in (*_ALWAYS, *OPTIONAL) if item in served]
 
 
 def groups() -> list[str]:
@@ -184,7 +182,8 @@ def _subresources() -> dict[str, tuple[str, str, tuple[str, ...]]]:
 
 
 _WITHOUT_OBJECTS: dict[str, tuple[str, ...]] = {"-": ("create",), "read": ("get", "list")}
-ALL: list[ResourceType] = list(_parse(catalogue.RESOURCES))
+_ALWAYS = tuple(_parse(catalogue.RESOURCES))
+ALL: list[ResourceType] = list(_ALWAYS)
 """What is served."""
 OPTIONAL: tuple[ResourceType, ...] = tuple(_parse(catalogue.OPTIONAL_RESOURCES))
 """What is served once it is enabled."""

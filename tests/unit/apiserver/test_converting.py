@@ -177,3 +177,11 @@ def test_only_optional_versions_can_be_enabled_and_once(monkeypatch: Any) -> Non
     count = len(resources.ALL)
     resources.enable("resource.k8s.io/v1beta2")
     assert len(resources.ALL) == count
+
+
+def test_newer_versions_come_first_however_they_are_enabled(live: Any, monkeypatch: Any) -> None:
+    for version in ("v1alpha3", "v1beta1", "v1beta2"):
+        enable(monkeypatch, f"resource.k8s.io/{version}")
+    group = live.call("GET", "/apis/resource.k8s.io")[1]
+    found = [item["version"] for item in group["versions"]]
+    assert found == ["v1", "v1beta2", "v1beta1", "v1alpha3"]
