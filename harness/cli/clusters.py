@@ -101,19 +101,20 @@ def down(name: Name = "flake-hunt") -> None:
 @cluster.command()
 def prune(
     older_than: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="HOURS",
             min=0,
-            help="Also containers that no registry here knows (another user's, another folder's), when they are this old.",
+            help="Also every fh-… container that no registry here knows (another user's, another folder's), when it is this "
+            "old. Without it: only those of runs, after two hours.",
         ),
-    ] = 2.0,
+    ] = None,
 ) -> None:
     """Remove what is left of clusters that died and of runs that were killed."""
     from harness import errors
     from harness.cluster import reaping
 
-    pruned = reaping.prune(older_than_s=older_than * 3600)
+    pruned = reaping.prune(older_than_s=None if older_than is None else older_than * 3600)
     for item in pruned.removed:
         print(f"Removed {item}")
     if pruned.failed:

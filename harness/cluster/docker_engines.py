@@ -8,6 +8,7 @@ import dataclasses
 import datetime
 import io
 import pathlib
+import re
 import shutil
 import socket
 import tarfile
@@ -19,11 +20,12 @@ import docker.errors
 import docker.utils
 import requests.exceptions
 
-from harness import errors
+from harness import clocks, errors
 
 CLUSTER_LABEL = "io.x-k8s.kind.cluster"
 NETWORK = "kind"
 NAME_PREFIX = "fh-"
+_OF_A_RUN = re.compile(rf"{NAME_PREFIX}[0-9a-f]{{8}}(-\w+)?")
 API_VERSION_MIN = (1, 41)
 """Docker 20.10: kind passes --cgroupns=private, which no older engine understands."""
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
@@ -61,6 +63,11 @@ class Container:
     cluster: str
     created: datetime.datetime
     running: bool
+
+    @property
+    def is_of_a_run(self) -> bool:
+        """Whether the cluster is called `fh-<run>-<worker>`: what somebody wants to stay has a name of his."""
+        return _OF_A_RUN.fullmatch(self.cluster) is not None
 
 
 class Engine:
@@ -108,6 +115,16 @@ class Engine:
             except docker.errors.APIError as error:
                 if not _is_being_removed(error):
                     raise
+                self._wait_until_gone(container)
+
+    def _wait_until_gone(self, container: Container) -> None:
+        """Somebody else is removing it; its volumes are in use until then."""
+        clocks.wait_until(
+            lambda: all(item.id != container.id for item in self.nodes(container.cluster)),
+            timeout_s=TIMEOUT_S,
+            why=f"the container {container.name} to be gone",
+            interval_s=0.1,
+        )
 
     def volumes_of(self, container: Container) -> list[str]:
         """The names of a container's volumes; none when it is gone."""
@@ -127,11 +144,14 @@ class Engine:
                 return False
         return True
 
+    def networks(self) -> list[str]:
+        """The names of all networks; a name may be there twice."""
+        with _told("listing networks"):
+            return [str(item.get("Name")) for item in self._client.api.networks()]
+
     def network_exists(self) -> bool:
         """Whether the network is there that all kind clusters share."""
-        with _told("listing networks"):
-            networks = self._client.api.networks(names=[NETWORK])
-        return any(item.get("Name") == NETWORK for item in networks)
+        return NETWORK in self.networks()
 
     def has_image(self, reference: str) -> bool:
         """Whether the engine has this image, by name, digest or id."""

@@ -7,6 +7,8 @@ from harness import errors
 from harness.cluster import docker_engines, doctoring, kind, registry
 from harness.scenario import profiles
 
+NETWORKS_MAX = 30
+"""The engine's default address pools: 15 subnets of 172.16.0.0/12 and 16 of 192.168.0.0/16."""
 _MIB, _GIB = 1 << 20, 1 << 30
 _Finding, _State = doctoring.Finding, doctoring.State
 
@@ -39,6 +41,7 @@ def _examine(
     yield _memory(found, profile)
     yield from _disk(found, profile)
     yield _cgroups(found)
+    yield _network(engine)
     yield _image(engine, profile)
     yield _left(engine)
 
@@ -89,6 +92,26 @@ def _cgroups(engine: docker_engines.Description) -> doctoring.Finding:
         remedy="kubelets of Kubernetes 1.35 and newer refuse version 1, and so does a rootless engine: boot "
         "with systemd.unified_cgroup_hierarchy=1",
         otherwise=_State.MISSING if engine.rootless else _State.WARNING,
+    )
+
+
+def _network(engine: docker_engines.Engine) -> doctoring.Finding:
+    names = engine.networks()
+    count = names.count(docker_engines.NETWORK)
+    seen = {0: "none yet, the first cluster makes it", 1: docker_engines.NETWORK}
+    remedy = (
+        f"there are {count} networks called {docker_engines.NETWORK}, and containers join either: docker network ls, "
+        "docker network rm ID"
+        if count > 1
+        else f"{len(names)} networks are there, and an engine has subnets for about 30: docker network prune"
+    )
+    return doctoring.judged(
+        "kind",
+        "network",
+        good=count == 1 or (count == 0 and len(names) < NETWORKS_MAX),
+        seen=seen.get(count, f"{count} of one name"),
+        remedy=remedy,
+        otherwise=_State.WARNING,
     )
 
 

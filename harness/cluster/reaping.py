@@ -16,7 +16,7 @@ from harness.cluster import providers, registry
 
 STOP_TIMEOUT_S = 10.0
 FOREIGN_AGE_S = 2 * 3600
-"""Containers with our prefix that this user's registry does not know may be somebody else's: only old ones are removed."""
+"""No run takes so long. Containers that this user's registry does not know may be somebody else's."""
 TEMPORARY_PREFIX = "flake-hunt-"
 
 
@@ -51,8 +51,11 @@ class Pruned:
     failed: list[str]
 
 
-def prune(*, older_than_s: float = FOREIGN_AGE_S) -> Pruned:
-    """Remove everything that has lost its owner or a part of itself; one failure does not keep the rest."""
+def prune(*, older_than_s: float | None = None) -> Pruned:
+    """Remove everything that has lost its owner or a part of itself; one failure does not keep the rest.
+
+    `older_than_s`: also containers that are in no registry of this user, when they are so old; None: those of runs, after two hours.
+    """
     removed: list[str] = []
     failed: list[str] = []
     for entry in registry.known():
@@ -160,8 +163,9 @@ def _remove_folders() -> list[pathlib.Path]:
     return removed
 
 
-def _remove_foreign_containers(older_than_s: float) -> list[str]:
+def _remove_foreign_containers(older_than_s: float | None) -> list[str]:
     """Containers of clusters that are in nobody's registry here; none where there is no engine."""
+    age_s = FOREIGN_AGE_S if older_than_s is None else older_than_s
     from harness.cluster import docker_engines, kind  # 0.3 s, which no run is to pay
 
     held = {kind.cluster_name(entry.name) for entry in registry.known() if entry.provider == "kind"}
@@ -169,7 +173,9 @@ def _remove_foreign_containers(older_than_s: float) -> list[str]:
     with contextlib.suppress(errors.ClusterError), docker_engines.connected(timeout_s=5) as engine:
         now_s = clocks.wall_ns() / 1e9
         for node in engine.nodes():
-            if node.cluster not in held and now_s - node.created.timestamp() >= older_than_s:
+            asked_for = older_than_s is not None or node.is_of_a_run
+            is_old = now_s - node.created.timestamp() >= age_s
+            if asked_for and is_old and node.cluster not in held:
                 kind.remove(engine, node.cluster)
                 removed.append(f"container {node.name}")
     return removed

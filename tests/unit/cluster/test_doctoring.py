@@ -52,6 +52,7 @@ def test_a_machine_that_has_everything(
         assert found[part].state is doctoring.State.OK, found[part]
         assert not found[part].remedy
     assert found["left by earlier runs"].seen == "nothing"
+    assert found["network"].seen == "none yet, the first cluster makes it"
     assert found["node image"].state is doctoring.State.WARNING, "it can still be pulled"
     assert "docker pull kindest/node:v1.37.0@sha256:" in found["node image"].remedy
 

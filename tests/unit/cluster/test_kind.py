@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import docker
 import pytest
 
-from harness import errors
+from harness import clocks, errors
 from harness.client import apis, transports
-from harness.cluster import contracts, docker_engines, kind
+from harness.cluster import contracts, docker_engines, kind, reaping
 from tests.engines import standing_in
 
 NOTHING: dict[str, list[str]] = {"containers": [], "volumes": []}
@@ -242,6 +242,48 @@ def test_names(tmp_path: pathlib.Path) -> None:
     assert kind.cluster_name("fh-1234-gw0") == "fh-1234-gw0"
     with pytest.raises(errors.UsageError, match="at most 50 characters"):
         kind.cluster_name("x" * 48)
+
+
+def test_a_container_that_somebody_else_is_removing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    """The engine answers 409, and the volumes are in use until it is done."""
+    with standing_in.started(tmp_path / "engine", faults={"removal in progress": "once"}) as engine:
+        use(engine, monkeypatch, tmp_path)
+        cluster = kind.Provider(standing_in.profile()).up(request(tmp_path))
+        cluster.down()
+        assert engine.left() == NOTHING
+
+
+def pruned(used: standing_in.StandIn, names: list[str], *, older_than_s: float | None) -> set[str]:
+    """Which of these clusters, all of them in no registry here, prune removes."""
+    client: docker.DockerClient = used.client()
+    for name in names:
+        labels = {"io.x-k8s.kind.cluster": name}
+        client.api.create_container("kindest/node:v1.36.0", name=name, labels=labels)
+    done = reaping.prune(older_than_s=older_than_s)
+    assert not done.failed
+    left = {item["Names"][0].removeprefix("/") for item in client.api.containers(all=True)}
+    for name in left:
+        client.api.remove_container(name)
+    client.close()
+    return set(names) - left
+
+
+FOREIGN = ["kind", "my-fh-cluster", "fh-mine", "fh-0a1b2c3d", "fh-0a1b2c3d-gw0"]
+
+
+def test_prune_leaves_what_may_be_somebody_elses(
+    used: standing_in.StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert pruned(used, FOREIGN, older_than_s=None) == set()
+    later = clocks.wall_ns() + 3 * 3600 * 10**9
+    monkeypatch.setattr(clocks, "wall_ns", lambda: later)
+    assert pruned(used, FOREIGN, older_than_s=None) == {"fh-0a1b2c3d", "fh-0a1b2c3d-gw0"}
+
+
+def test_prune_of_everything_that_has_our_prefix(used: standing_in.StandIn) -> None:
+    assert pruned(used, FOREIGN, older_than_s=0) == {"fh-mine", "fh-0a1b2c3d", "fh-0a1b2c3d-gw0"}
 
 
 def test_what_others_made_is_left_alone(used: standing_in.StandIn, tmp_path: pathlib.Path) -> None:
