@@ -2,6 +2,7 @@
 
 import asyncio
 import collections
+from collections.abc import Callable
 
 from harness.apiserver import exchanges, framing, handling, parsing, serving, statuses, streaming
 
@@ -23,6 +24,8 @@ class Connection(asyncio.Protocol):
         """Whether an exchange is under way that goes on later, so that the next one waits."""
         self._is_full = False
         """Whether the client does not read as fast as it is written to."""
+        self._on_room: Callable[[], None] | None = None
+        """Called when it has caught up."""
         self._is_ending = False
         """Whether nothing more is read."""
         self._is_refused = False
@@ -82,6 +85,9 @@ class Connection(asyncio.Protocol):
         """It has caught up."""
         self._is_full = False
         self._note_unread()
+        on_room, self._on_room = self._on_room, None
+        if on_room is not None:
+            on_room()
         self._go_on()
 
     # -------------------------------------------------------------- requests
@@ -165,6 +171,16 @@ class Connection(asyncio.Protocol):
         elif self._transport is not None:
             self._transport.write(chunk)
             self._note_unread()
+
+    def when_writable(self, call: Callable[[], None]) -> None:
+        """Call this soon, when the client has read most of what it was sent; never when it is gone."""
+        asyncio.get_running_loop().call_soon(self._call_when_writable, call)
+
+    def _call_when_writable(self, call: Callable[[], None]) -> None:
+        if self._is_full:
+            self._on_room = call
+        elif self._transport is not None:
+            call()
 
     def end_stream(self) -> None:
         """End a chunked answer, and the connection with it."""

@@ -4,7 +4,9 @@ Flushing once per turn makes five watchers nearly as cheap as one.
 """
 
 import asyncio
-from collections.abc import Callable
+import functools
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from harness.apiserver import (
@@ -23,6 +25,7 @@ from harness.apiserver import (
 from harness.apiserver import store as stores
 
 BOOKMARK_INTERVAL_S = 10.0
+_PAST_STEP_BYTES = 256 * 1024
 _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
 
@@ -34,6 +37,9 @@ class Stream(Protocol):
 
     def write_chunk(self, chunk: bytes) -> None:
         """Go on."""
+
+    def when_writable(self, call: Callable[[], None]) -> None:
+        """Call this soon, when the client has read most of what it was sent; never when it is gone."""
 
     def end_stream(self) -> None:
         """End the answer, and the connection with it."""
@@ -64,8 +70,10 @@ class Watch:
         self._timers: list[asyncio.TimerHandle] = []
         self._loop = asyncio.get_running_loop()
         self._held: list[bytes] | None = None
-        """Lines that a fault holds back; None when none does."""
+        """Lines that wait for the past to be sent, or for a fault to end; None when none do."""
+        self._is_catching_up = False
         self._held_bytes = 0
+        self._is_over = False
         self.on_end: Callable[[], None] | None = None
         """Told once that the watch is over."""
 
@@ -73,12 +81,14 @@ class Watch:
         """Send what is owed from the past, then follow; StatusError when the request is wrong."""
         self._connection.write_head(200, handling.JSON)
         try:
-            self._send_past()
+            past = self._past()
         except statuses.StatusError as error:
             self._fail(error)
             return
         self._server.add_watch(self)
         self._set_timers()
+        self._held, self._is_catching_up = [], True
+        self._send_past(past)
 
     def offer(self, commit: watching.Commit) -> None:
         """A commit has happened."""
@@ -94,14 +104,16 @@ class Watch:
             self._put_seen(seen)
 
     def end(self) -> None:
-        """End in order: everything until now is sent, then the stream ends."""
-        self._release()
+        """End in order: everything until now is sent, unless the past is not all sent yet; then the stream ends."""
+        if not self._is_catching_up:
+            self._release()
         self._flush()
         self.close()
         self._connection.end_stream()
 
     def close(self) -> None:
         """The connection is gone, or will be."""
+        self._is_over = True
         for timer in self._timers:
             timer.cancel()
         self._server.remove_watch(self)
@@ -111,7 +123,8 @@ class Watch:
 
     def _fail(self, error: statuses.StatusError) -> None:
         """The last event is an error."""
-        self._put("ERROR", storing.encode(error.to_status()))
+        line = self._server.framer.line("ERROR", storing.encode(error.to_status()))
+        self._put_line(line)
         self.end()
 
     # -------------------------------------------------------------- faults
@@ -153,19 +166,34 @@ class Watch:
 
     # -------------------------------------------------------------- sending
 
-    def _send_past(self) -> None:
-        """The objects as they are, or the changes since the version that was asked for."""
+    def _past(self) -> Iterator[bytes]:
+        """The lines of the objects as they are, or of the changes since the version that was asked for; 410 at once."""
         initial = self._request.query.get("sendInitialEvents")
+        resource, store = self._selection.resource, self._server.store
         if self._request.flag("sendInitialEvents") or (initial is None and not self._version):
-            for stored in self._server.store.select(self._selection):
-                self._put_seen(("ADDED", stored))
-            if initial is not None and self._request.flag("allowWatchBookmarks"):
-                self._put_bookmark(annotations=_INITIAL_EVENTS_END)
-        elif self._version:
-            resource = self._selection.resource
-            commits = self._server.store.commits_after(resource, self._version)
-            for kind, stored in self._selection.sees_all(commits):
-                self._put_seen((kind, converting.outward(resource, stored)))
+            found = store.select(self._selection)
+            lines = (self._line(("ADDED", stored)) for stored in found)
+            if initial is None or not self._request.flag("allowWatchBookmarks"):
+                return lines
+            return itertools.chain(lines, [self._bookmark_line(annotations=_INITIAL_EVENTS_END)])
+        if not self._version:
+            return iter(())
+        seen = self._selection.sees_all(store.commits_after(resource, self._version))
+        return (self._line((kind, converting.outward(resource, stored))) for kind, stored in seen)
+
+    def _send_past(self, past: Iterator[bytes]) -> None:
+        """Send some of it; go on when the client has read that. What happens meanwhile waits."""
+        if self._is_over:
+            return
+        size = 0
+        for line in past:
+            self._send_line(line)
+            size += len(line)
+            if size > _PAST_STEP_BYTES:
+                self._connection.when_writable(functools.partial(self._send_past, past))
+                return
+        self._is_catching_up = False
+        self._release()
 
     def _set_timers(self) -> None:
         timeout_s = self._request.integer("timeoutSeconds")
@@ -175,25 +203,25 @@ class Watch:
             self._timers.append(self._loop.call_later(BOOKMARK_INTERVAL_S, self._bookmark))
 
     def _bookmark(self) -> None:
-        self._put_bookmark()
+        self._put_line(self._bookmark_line())
         self._timers = [timer for timer in self._timers if not timer.cancelled()]
         self._timers.append(self._loop.call_later(BOOKMARK_INTERVAL_S, self._bookmark))
 
-    def _put_bookmark(self, *, annotations: dict[str, str] | None = None) -> None:
+    def _bookmark_line(self, *, annotations: dict[str, str] | None = None) -> bytes:
         resource = self._selection.resource
         document: dict[str, Any] = schemas.of(resource).zero()
         document["metadata"] = {"resourceVersion": str(self._server.store.resource_version)}
         if annotations:
             document["metadata"]["annotations"] = annotations
         named = {"kind": resource.kind, "apiVersion": resource.api_version} | document
-        self._put("BOOKMARK", storing.encode(named))
+        return self._server.framer.line("BOOKMARK", storing.encode(named))
+
+    def _line(self, seen: tuple[watching.EventType, storing.Stored]) -> bytes:
+        kind, stored = seen
+        return self._server.framer.line(kind, self._rendering.event(stored))
 
     def _put_seen(self, seen: tuple[watching.EventType, storing.Stored]) -> None:
-        kind, stored = seen
-        self._put(kind, self._rendering.event(stored))
-
-    def _put(self, kind: str, body: bytes) -> None:
-        self._put_line(self._server.framer.line(kind, body))
+        self._put_line(self._line(seen))
 
     def _put_line(self, line: bytes) -> None:
         if self._held is not None:
@@ -201,7 +229,10 @@ class Watch:
             self._held_bytes += len(line)
             if self._held_bytes > self._server.limits.watch_unread_bytes_max:
                 self._connection.abort()
-            return
+        else:
+            self._send_line(line)
+
+    def _send_line(self, line: bytes) -> None:
         if not self._lines:
             self._server.turn.show_events(self._flush)
         self._lines.append(line)

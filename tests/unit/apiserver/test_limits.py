@@ -1,5 +1,6 @@
 """Clients that are too many, too slow, too greedy, or make no sense: the server goes on for all others."""
 
+import asyncio
 import json
 import random
 import re
@@ -167,6 +168,51 @@ def test_all_clients_together_may_leave_so_much_unread(serve_with: Callable[...,
         client.close()
     dropped = sum(not text.endswith(b"]}") for text in ends)
     assert 1 <= dropped < len(clients)
+
+
+def stalled_watch(live: Any) -> socket.socket:
+    """A watch of more than may be left unread, which nobody reads yet."""
+    fill(live, 12, 1_000_000)
+    connection = socket.socket()
+    connection.settimeout(TIMEOUT_S)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    connection.connect(("127.0.0.1", live.port))
+    connection.sendall(GET.replace(b" HTTP", b"?watch=true HTTP") + b"\r\n")
+    clocks.wait_until(
+        lambda: live.run(lambda: live.server.unread.total_bytes) > 0,
+        timeout_s=TIMEOUT_S,
+        why="the watch to begin",
+    )
+    assert live.call("POST", CONFIGMAPS, {"metadata": {"name": "late"}})[0] == 201
+    return connection
+
+
+def test_a_long_past_is_sent_as_it_is_read(serve_with: Callable[..., Any]) -> None:
+    live = serve_with(watch_unread_bytes_max=2_000_000)
+    with stalled_watch(live) as connection:
+        assert live.run(lambda: live.server.unread.total_bytes) < 2_000_000
+        text = b""
+        while b'"name":"late"' not in text:
+            data = connection.recv(1 << 20)
+            assert data
+            text += data
+    names = re.findall(rb'"name":"(big-\d+|late)"', text)
+    assert sorted(names) == [*sorted(b"big-%d" % number for number in range(12)), b"late"]
+    assert names[-1] == b"late"
+
+
+def test_what_came_later_is_not_sent_when_the_past_is_cut_short(
+    serve_with: Callable[..., Any],
+) -> None:
+    live = serve_with()
+    with stalled_watch(live) as connection:
+        stopping = asyncio.run_coroutine_threadsafe(
+            live.server.stop(timeout_s=TIMEOUT_S), live._loop
+        )
+        text = read_all(connection)
+        stopping.result(TIMEOUT_S)
+    assert text.endswith(b"0\r\n\r\n")
+    assert b'"name":"late"' not in text
 
 
 @pytest.mark.parametrize("announced", [True, False])
