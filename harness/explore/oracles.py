@@ -1,5 +1,7 @@
 """Judges while the run goes on, commit by commit: a run that has failed need not go on."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from harness.apiserver import watching
@@ -9,7 +11,9 @@ from harness.checks import spotting
 class Oracle:
     """Listens to the store."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_found: Callable[[], None]) -> None:
+        """`on_found` is called at the first violation, and after it."""
+        self._on_found = on_found
         self._spotter = spotting.Spotter()
 
     @property
@@ -27,3 +31,5 @@ class Oracle:
         gone = commit.type == "DELETED"
         claim = None if gone else msgspec.json.decode(commit.object.data)
         self._spotter.note(commit.object.name, claim)
+        if self._spotter.found is not None:
+            self._on_found()

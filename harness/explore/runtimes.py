@@ -53,8 +53,8 @@ class Choice:
     """How many there are."""
     free: int
     """So many of the first ones take nobody's turn away; any other is a preemption, or a timer that goes off early."""
-    tasks: Sequence[int]
-    """The numbers of the tasks to choose from, in the order of the options; empty when something else is to be decided."""
+    tasks: "Sequence[Task]"
+    """The tasks to choose from, in the order of the options; empty when something else is to be decided."""
     timers: int
     """So many of the last options are tasks whose timer would go off early."""
     runtime: "ControlledRuntime"
@@ -125,8 +125,7 @@ class ControlledRuntime:
         self._error: BaseException | None = None
         self.choices = 0
         """Decisions taken."""
-        self.finished: Callable[[], bool] = lambda: False
-        """Whether the run may end now; asked between turns."""
+        self._is_finished = False
 
     # -------------------------------------------------------- concurrency.Runtime
 
@@ -201,11 +200,10 @@ class ControlledRuntime:
         current = self._current.number if self._current else -1
         return hash((current, self._now_ns, self._early_timers_left, tasks))
 
-    def is_redundant(self, number: int) -> bool:
+    def is_redundant(self, task: Task) -> bool:
         """Whether letting this task go on shows nothing new: since its turn was taken away nobody used what it was about to use,
         or waits for a lock that it has, so that its turn could as well have been taken away later.
         """
-        task = self._tasks[number]
         if not task.about_to or any(lock.is_awaited for lock in task.held):
             return False
         return all(
@@ -222,7 +220,7 @@ class ControlledRuntime:
         current = self._current
         if not self._exploring or current is None:
             return
-        if self.finished():
+        if self._is_finished:
             self._hub.switch()
         current.past = hash((current.past, 1))
         timers = self._early_timers()
@@ -255,8 +253,7 @@ class ControlledRuntime:
         return choice
 
     def _choose(self, tasks: Sequence[Task], *, free: int, timers: int) -> int:
-        numbers = [task.number for task in tasks]
-        return self._ask(Choice(len(tasks), free, numbers, timers, self))
+        return self._ask(Choice(len(tasks), free, tasks, timers, self))
 
     def _ask(self, choice: Choice) -> int:
         self.choices += 1
@@ -283,7 +280,7 @@ class ControlledRuntime:
         """
         self._exploring, self._error = explore, None
         try:
-            while not self.finished():
+            while not self._is_finished:
                 task = self._next()
                 if task is None:
                     break
@@ -292,6 +289,10 @@ class ControlledRuntime:
         finally:
             self._exploring = False
         return [task for task in self._tasks if not task.done and task.deadline_ns is None]
+
+    def finish(self) -> None:
+        """The run need not go on: it ends at the next point."""
+        self._is_finished = True
 
     def kill_all(self) -> None:
         """End every task."""

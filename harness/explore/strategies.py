@@ -63,7 +63,7 @@ class Pct:
         self._count += 1
         if choice.timers and self._stream.random() < EARLY_TIMER_PROBABILITY:
             return choice.options - 1
-        candidates = choice.tasks[: choice.options - choice.timers]
+        candidates = [task.number for task in choice.tasks[: choice.options - choice.timers]]
         for task in candidates:
             self._priorities.setdefault(task, self._stream.random())
         if choice.free == 1 and self._count in self._places:

@@ -27,7 +27,7 @@ class World:
         self._store = stores.Store(
             now=lambda: filling.NOW, stream=random.Random(2), past=self._past
         )
-        self.oracle = oracles.Oracle()
+        self.oracle = oracles.Oracle(runtime.finish)
         self._store.listen(self.oracle.on_commit)
         server = servers.LocalServer(
             self._store,
