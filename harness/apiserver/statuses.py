@@ -68,16 +68,6 @@ def forbidden(field: str, why: str) -> Cause:
     return Cause("FieldValueForbidden", f"Forbidden: {why}", field)
 
 
-def duplicate(field: str, value: str) -> Cause:
-    """A value that is there already."""
-    return Cause("FieldValueDuplicate", f"Duplicate value: {value}", field)
-
-
-def too_many(field: str, count: int, limit: int) -> Cause:
-    """A list that is too long."""
-    return Cause("FieldValueTooMany", f"Too many: {count}: must have at most {limit} items", field)
-
-
 def unsupported(field: str, value: str, known: Sequence[str]) -> Cause:
     """A value outside an enumeration."""
     names = ", ".join(f'"{name}"' for name in known)
