@@ -1,252 +1,183 @@
-"""Server-side apply: who applied which fields, conflicts, and what an applier no longer wants.
+"""Server-side apply: from a request's body to the object that it makes of the live one, and the errors on the way.
 
-Ownership is kept in metadata.managedFields in the fieldsV1 form (`f:` a field, `k:` a list item by its keys, `v:` a value of a
-set). Only appliers are tracked; updates are not (see the package docstring).
+Who has which fields is the business of `managers`.
 """
 
-import copy
-import json
+import dataclasses
 from typing import Any
 
-from harness.apiserver import patches, resources, schemas, statuses
+import msgspec
+
+from harness.apiserver import (
+    conforming,
+    decoding,
+    diagnosing,
+    managers,
+    resources,
+    schemas,
+    statuses,
+    storing,
+)
+from harness.apiserver import fieldsets as fields
 
 Document = dict[str, Any]
-Tree = dict[str, Any]
-_UNOWNED = {
-    "": {"apiVersion", "kind"},
-    "metadata": {
-        "name",
-        "namespace",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "managedFields",
-        "generateName",
-    },
-}
 
 
-def apply(
-    resource: resources.ResourceType,
-    live: Document,
-    applied: Document,
-    *,
-    manager: str,
-    force: bool,
-    now: str,
-    subresource: str = "",
-) -> Document:
-    """The live document with the applied configuration; 409 with causes when another applier disagrees."""
-    wanted = _fields(resource, applied, "")
-    if not wanted.get("f:metadata"):
-        wanted.pop("f:metadata", None)  # an empty map is nobody's
-    entries = copy.deepcopy(live.get("metadata", {}).get("managedFields", []))
-    mine, others = _split(entries, manager, subresource)
-    _settle_conflicts(live, applied, wanted, others, force=force)
-    result = patches.strategic_patch(resource, live, _without_identity(applied))
-    dropped = _minus(mine, wanted)
-    for entry in others:
-        dropped = _minus(dropped, entry["fieldsV1"])
-    result = copy.deepcopy(result)
-    _remove(result, dropped)
-    kept = [entry for entry in others if entry["fieldsV1"]]
-    result.setdefault("metadata", {})["managedFields"] = [
-        *kept,
-        _entry(resource, wanted, manager=manager, now=now, subresource=subresource),
-    ]
-    return result
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What somebody wants an object to say."""
+
+    document: Document
+    manager: str
+    force: bool = False
+    """Whether fields are taken from others who want something else."""
 
 
-def _entry(
-    resource: resources.ResourceType, fields: Tree, *, manager: str, now: str, subresource: str
-) -> Document:
-    entry = {
-        "manager": manager,
-        "operation": "Apply",
-        "apiVersion": resource.api_version,
-        "time": now,
-        "fieldsType": "FieldsV1",
-        "fieldsV1": fields,
-    }
-    return entry | ({"subresource": subresource} if subresource else {})
+# ------------------------------------------------------------------ reading
 
 
-def _split(entries: list[Document], manager: str, subresource: str) -> tuple[Tree, list[Document]]:
-    mine: Tree = {}
-    others = []
-    for entry in entries:
-        same = entry.get("manager") == manager and entry.get("subresource", "") == subresource
-        if same and entry.get("operation") == "Apply":
-            mine = entry.get("fieldsV1", {})
-        else:
-            others.append(entry)
-    return mine, others
-
-
-def _settle_conflicts(
-    live: Document, applied: Document, wanted: Tree, others: list[Document], *, force: bool
-) -> None:
-    causes = []
-    for entry in others:
-        for path in _leaves(entry["fieldsV1"]):
-            if not _has(wanted, path) or _value(live, path) == _value(applied, path):
-                continue
-            if force:
-                _prune(entry["fieldsV1"], path)
-            else:
-                causes.append((entry["manager"], path))
-    if causes:
-        raise _conflict(causes)
-
-
-def _conflict(causes: list[tuple[str, tuple[str, ...]]]) -> statuses.StatusError:
-    found = [
-        {
-            "reason": "FieldManagerConflict",
-            "message": f'conflict with "{who}"',
-            "field": _dotted(path),
-        }
-        for who, path in causes
-    ]
-    many = "s" if len(found) > 1 else ""
-    texts = "\n".join(f"- {item['field']}" for item in found)
-    who = causes[0][0]
-    message = (
-        f'Apply failed with {len(found)} conflict{many}: conflict{many} with "{who}"'
-        f"{': ' + found[0]['field'] if len(found) == 1 else ':' + chr(10) + texts}"
-    )
-    return statuses.StatusError(409, "Conflict", message, {"causes": found})
-
-
-def _dotted(path: tuple[str, ...]) -> str:
-    text = ""
-    for part in path:
-        kind, _, name = part.partition(":")
-        text += f".{name}" if kind == "f" else f"[{name.strip('{}')}]"
-    return text
-
-
-def _without_identity(applied: Document) -> Document:
-    meta = {
-        key: value
-        for key, value in applied.get("metadata", {}).items()
-        if key not in ("managedFields", "resourceVersion", "uid", "creationTimestamp")
-    }
-    return {**applied, "metadata": meta}
-
-
-def _fields(resource: resources.ResourceType, value: Document, path: str) -> Tree:
-    skipped = _UNOWNED.get(path, set())
-    return {
-        f"f:{key}": _field(resource, item, f"{path}.{key}" if path else key)
-        for key, item in value.items()
-        if key not in skipped and item is not None
-    }
-
-
-def _field(resource: resources.ResourceType, value: Any, path: str) -> Tree:
-    if isinstance(value, dict):
-        return _fields(resource, value, path)
-    if isinstance(value, list):
-        keys = schemas.merge_keys(resource, path)
-        if keys is not None:
-            return {_key(item, keys): {".": {}, **_fields(resource, item, path)} for item in value}
-        if path in schemas.SETS:
-            return {f"v:{json.dumps(item)}": {} for item in value}
-    return {}
-
-
-def _key(item: Any, keys: schemas.Keys) -> str:
-    if not isinstance(item, dict):
-        raise statuses.bad_request("expected an object in a list that merges by key")
-    chosen = {key: item[key] for key in sorted(keys) if key in item}
-    return "k:" + json.dumps(chosen, separators=(",", ":"))
-
-
-def _leaves(tree: Tree, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    found: list[tuple[str, ...]] = []
-    for part, inner in tree.items():
-        if part == ".":
-            continue
-        found += _leaves(inner, (*path, part)) if set(inner) - {"."} else [(*path, part)]
-    return found
-
-
-def _has(tree: Tree, path: tuple[str, ...]) -> bool:
-    for part in path:
-        if part not in tree:
-            return False
-        tree = tree[part]
-    return True
-
-
-def _prune(tree: Tree, path: tuple[str, ...]) -> None:
-    if len(path) == 1:
-        tree.pop(path[0], None)
-    elif path[0] in tree:
-        _prune(tree[path[0]], path[1:])
-        if not set(tree[path[0]]) - {"."}:
-            del tree[path[0]]
-
-
-def _minus(tree: Tree, other: Tree) -> Tree:
-    """The part of a tree whose leaves are not in the other."""
-    result: Tree = {}
-    for part, inner in tree.items():
-        if part not in other:
-            result[part] = inner
-        elif set(inner) - {"."}:
-            left = _minus(inner, other[part])
-            if set(left) - {"."}:
-                result[part] = left
-    return result
-
-
-def _value(document: Any, path: tuple[str, ...]) -> Any:
-    for part in path:
-        document = _step(document, part)
-        if document is None:
-            return None
+def read(resource: resources.ResourceType, body: bytes) -> Document:
+    """The configuration in a body (JSON or YAML); 400 or 500 when it is none of this resource."""
+    document = _decode(body)
+    if document is None:
+        document = {}
+    if not isinstance(document, dict):
+        what = diagnosing.JSON_NAMES[type(document)]
+        raise _undecodable(
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
+            f"{what} into Go value of type map[string]interface {{}}"
+        )
+    _require_kind(resource, document)
+    meta = document.get("metadata")
+    if isinstance(meta, dict) and meta.get("managedFields") is not None:
+        raise statuses.bad_request("metadata.managedFields must be nil")
+    _require_type(resource, document)
     return document
 
 
-def _step(document: Any, part: str) -> Any:
-    kind, _, name = part.partition(":")
-    if kind == "f":
-        return document.get(name) if isinstance(document, dict) else None
-    if not isinstance(document, list):
-        return None
-    wanted = json.loads(name)
-    if kind == "v":
-        return wanted if wanted in document else None
-    return next((item for item in document if _matches(item, wanted)), None)
+def _decode(body: bytes) -> Any:
+    try:
+        return storing.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _decode_yaml(body)
 
 
-def _matches(item: Any, wanted: dict[str, Any]) -> bool:
-    return isinstance(item, dict) and all(item.get(key) == value for key, value in wanted.items())
+def _decode_yaml(body: bytes) -> Any:
+    import yaml  # 40 ms, and nearly everybody sends JSON
+
+    loader = yaml.SafeLoader(body)
+    loader.yaml_implicit_resolvers = {
+        first: [pair for pair in pairs if not pair[0].endswith(":timestamp")]
+        for first, pairs in loader.yaml_implicit_resolvers.items()
+    }  # times stay the texts that they are
+    try:
+        return loader.get_single_data()
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        why = f"yaml: line {line}: {error.problem}"
+    except yaml.YAMLError as error:
+        why = f"yaml: {error}"
+    raise _undecodable(f"error converting YAML to JSON: {why}")
 
 
-def _remove(document: Any, tree: Tree) -> None:
-    """Take the leaves of the tree out of the document, in place."""
-    for part, inner in tree.items():
-        if part == ".":
-            continue
-        whole = "." in inner or not inner
-        if not whole:
-            target = _step(document, part)
-            if target is not None:
-                _remove(target, inner)
-            continue
-        _remove_whole(document, part)
+def _undecodable(why: str) -> statuses.StatusError:
+    return statuses.bad_request(f"error decoding YAML: {why}")
 
 
-def _remove_whole(document: Any, part: str) -> None:
-    kind, _, name = part.partition(":")
-    if kind == "f":
-        if isinstance(document, dict):
-            document.pop(name, None)
+def _require_kind(resource: resources.ResourceType, document: Document) -> None:
+    version, kind = document.get("apiVersion") or "", document.get("kind") or ""
+    if (version, kind) != (resource.api_version, resource.kind):
+        raise statuses.bad_request(f"invalid object type: {_joined(version, kind)}")
+
+
+def _joined(version: str, kind: str) -> str:
+    group, _, version = str(version).rpartition("/")
+    return f"{group}/{version}, Kind={kind}"
+
+
+def _require_type(resource: resources.ResourceType, document: Document) -> None:
+    found = list(conforming.problems(schemas.of(resource), document))
+    if not found:
         return
-    found = _step(document, part)
-    if found is not None:
-        document.remove(found)
+    meta = document.get("metadata")
+    meta = meta if isinstance(meta, dict) else {}
+    name = f"{meta.get('namespace') or ''}/{meta.get('name') or ''}"
+    what = f"{name}; {_joined(resource.api_version, resource.kind)}"
+    message = f"failed to create typed patch object ({what}): {conforming.summary(found)}"
+    raise statuses.StatusError(500, "", message)
+
+
+# ------------------------------------------------------------------ applying
+
+
+def apply(configuration: Configuration, live: Document, writer: managers.Writer) -> Document:
+    """The live document with a configuration applied; 409 with causes when others want something else."""
+    try:
+        result, entries = managers.after_apply(
+            live, configuration.document, writer, force=configuration.force
+        )
+    except managers.ConflictsError as error:
+        raise _conflict(error) from None
+    made: Document = decoding.read(schemas.of(writer.resource), result, decoding.Tally())
+    if entries:
+        made["metadata"]["managedFields"] = entries
+    return made
+
+
+def apply_to_nothing(configuration: Configuration, writer: managers.Writer, name: str) -> Document:
+    """The new object that a configuration asks for."""
+    made = apply(configuration, managers.nothing(writer.resource), writer)
+    meta = made["metadata"]
+    if uid := meta.pop("uid", None):
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise statuses.conflict(writer.resource, name, why)
+    meta.pop("resourceVersion", None)
+    if not meta.get("name"):
+        why = "was undeterminable: name must be provided"
+        raise statuses.bad_request(f"the name of the object ({name} based on URL) {why}")
+    if meta["name"] != name:
+        why = f"does not match the name on the URL ({name})"
+        raise statuses.bad_request(f"the name of the object ({meta['name']}) {why}")
+    return made
+
+
+# ------------------------------------------------------------------ conflicts
+
+
+def _conflict(error: managers.ConflictsError) -> statuses.StatusError:
+    causes = [
+        {
+            "reason": "FieldManagerConflict",
+            "message": f"conflict with {_who(entry)}",
+            "field": fields.field_text(path),
+        }
+        for entry, path in error.conflicts
+    ]
+    return statuses.StatusError(409, "Conflict", _conflict_text(error), {"causes": causes})
+
+
+def _conflict_text(error: managers.ConflictsError) -> str:
+    if len(error.conflicts) == 1:
+        [(entry, path)] = error.conflicts
+        return (
+            f"Apply failed with 1 conflict: conflict with {_who(entry)}: {fields.field_text(path)}"
+        )
+    lines: list[str] = []
+    last = None
+    for entry, path in error.conflicts:
+        if entry is not last:
+            lines.append(f"conflicts with {_who(entry)}:")
+            last = entry
+        lines.append(f"- {fields.field_text(path)}")
+    return f"Apply failed with {len(error.conflicts)} conflicts: " + "\n".join(lines)
+
+
+def _who(entry: managers.Entry) -> str:
+    text = _quoted(entry.get("manager", ""))
+    if entry.get("subresource"):
+        text += f" with subresource {_quoted(entry['subresource'])}"
+    return f"{text} using {entry['apiVersion']}" if entry["operation"] == "Update" else text
+
+
+def _quoted(text: str) -> str:
+    return storing.encode(text).decode()

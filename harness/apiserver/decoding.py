@@ -64,7 +64,8 @@ class _Layout:
         self.structs: list[tuple[str, Callable[[], Any]]] = []
         """Fields that are there always and hold a struct, with the makers of empty ones."""
         for name, field in kind.fields.items():
-            keep = field.pointer or field.type.kind in ("object", "any")
+            empty_says_something = field.pointer or name == "managedFields"
+            keep = empty_says_something or field.type.kind in ("object", "any")
             self.plans[name] = (_PLAIN.get(field.type.kind), reader(field.type), keep)
             if field.always:
                 self._add_zero(name, field)

@@ -38,7 +38,8 @@ _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]]
 }
 _AS_OBJECTS = frozenset({"", "approval", "ephemeralcontainers", "finalize", "resize", "status"})
 """Subresources that are read and written as their object is."""
-_PATCH_TYPES = (*_PATCHES, "application/apply-patch+yaml", "application/apply-patch+json")
+_APPLY_TYPES = ("application/apply-patch+yaml",)
+_PATCH_TYPES = (*_PATCHES, *_APPLY_TYPES)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ class Handler:
     ) -> Callable[[requesting.Request, requesting.Target], Answer]:
         if target.subresource == "binding":
             return self._bind
+        if target.subresource == "eviction":
+            return self._evict
         if target.subresource == "scale":
             return self._scale
         if target.subresource not in _AS_OBJECTS:
@@ -151,7 +154,11 @@ class Handler:
         form = self._rendering(request, target)
         document = _body(request, target.resource, validation)
         stored = self._store.create(
-            target.resource, target.namespace, document, dry_run=request.dry_run
+            target.resource,
+            target.namespace,
+            document,
+            manager=options.manager(request),
+            dry_run=request.dry_run,
         )
         warnings = _warnings(validation, target.resource, stored)
         return Answer(201, form.one(stored), form.content_type, warnings=warnings)
@@ -167,7 +174,8 @@ class Handler:
             target.namespace,
             target.name,
             document,
-            subresource=_writing(target.subresource),
+            subresource=target.subresource,
+            manager=options.manager(request),
             dry_run=request.dry_run,
         )
         return Answer(200, stored.data, warnings=_warnings(validation, target.resource, stored))
@@ -176,52 +184,37 @@ class Handler:
         content_type = media.content_type(request)
         if content_type not in _PATCH_TYPES:
             raise statuses.unsupported_patch_type()
+        if content_type in _APPLY_TYPES:
+            options.require_manager(request)
         validation = options.validation(request)
+        if content_type in _APPLY_TYPES:
+            return self._apply(request, target)
         patch, problems = bodies.decode_patch(request.body, validation)
-        if content_type.startswith("application/apply-patch"):
-            return self._apply(request, target, patch)
         apply = _PATCHES[content_type]
 
         def change(document: Document) -> Document:
-            changed = _keeping_managed_fields(document, apply(target.resource, document, patch))
+            changed = apply(target.resource, document, patch)
             is_text = content_type != _STRATEGIC
             return bodies.patched(changed, target.resource, validation, problems, is_text=is_text)
 
         stored = self._change(request, target, change)
         return Answer(200, stored.data, warnings=_warnings(validation, target.resource, stored))
 
-    def _apply(
-        self, request: requesting.Request, target: requesting.Target, applied: Any
-    ) -> Answer:
-        if not isinstance(applied, dict):
-            raise statuses.bad_request("expected an object to apply")
-        manager = request.query.get("fieldManager", "")
-        if not manager:
-            cause = statuses.required("fieldManager", "is required for apply patch")
-            raise statuses.invalid_options("PatchOptions", [cause])
-
-        def change(document: Document) -> Document:
-            return applying.apply(
-                target.resource,
-                document,
-                applied,
-                manager=manager,
-                force=request.flag("force"),
-                now=self._now(),
-                subresource=target.subresource,
-            )
-
-        try:
-            self._store.get(target.resource, target.namespace, target.name)
-        except statuses.StatusError:
-            if target.subresource:
-                raise
-            document = change({"metadata": {"name": target.name}})
-            created = self._store.create(
-                target.resource, target.namespace, document, dry_run=request.dry_run
-            )
-            return Answer(201, created.data)
-        return Answer(200, self._change(request, target, change).data)
+    def _apply(self, request: requesting.Request, target: requesting.Target) -> Answer:
+        configuration = applying.Configuration(
+            document=applying.read(target.resource, request.body),
+            manager=options.manager(request),
+            force=request.flag("force"),
+        )
+        stored, is_new = self._store.apply(
+            target.resource,
+            target.namespace,
+            target.name,
+            configuration,
+            subresource=target.subresource,
+            dry_run=request.dry_run,
+        )
+        return Answer(201 if is_new else 200, stored.data)
 
     def _change(
         self,
@@ -234,7 +227,8 @@ class Handler:
             target.namespace,
             target.name,
             change,
-            subresource=_writing(target.subresource),
+            subresource=target.subresource,
+            manager=options.manager(request),
             dry_run=request.dry_run,
         )
 
@@ -247,22 +241,32 @@ class Handler:
         return self._bind(request, dataclasses.replace(target, name=name))
 
     def _bind(self, request: requesting.Request, target: requesting.Target) -> Answer:
-        self._store.bind(target.namespace, target.name, _decode_object(request.body))
+        wanted = self._part(request, target, "Binding")
+        self._store.bind(target.namespace, target.name, wanted, dry_run=request.dry_run)
         return Answer(201, storing.encode(statuses.success(code=201)))
+
+    def _evict(self, request: requesting.Request, target: requesting.Target) -> Answer:
+        wanted = self._part(request, target, "Eviction").get("deleteOptions") or {}
+        how = options.deletion_options(wanted)
+        how = dataclasses.replace(how, dry_run=how.dry_run or request.dry_run)
+        self._store.evict(target.namespace, target.name, how)
+        return Answer(201, storing.encode(statuses.success(code=201)))
+
+    def _part(self, request: requesting.Request, target: requesting.Target, kind: str) -> Document:
+        """The body of something that is done to an object; 400 when it names another."""
+        options.check(request, "CreateOptions")
+        wanted = _decode_object(request.body)
+        name = (wanted.get("metadata") or {}).get("name") or target.name
+        if name != target.name:
+            raise statuses.bad_request(f"name in URL does not match name in {kind} object")
+        return wanted
 
     # -------------------------------------------------------------- deleting
 
     def _delete(self, request: requesting.Request, target: requesting.Target) -> Answer:
-        wanted = _delete_options(request)
+        how = options.deletion(request)
         resource = target.resource
-        last, gone = self._store.delete(
-            resource,
-            target.namespace,
-            target.name,
-            grace_period_s=wanted.get("gracePeriodSeconds"),
-            preconditions=wanted.get("preconditions"),
-            orphan=wanted.get("propagationPolicy") == "Orphan",
-        )
+        last, gone = self._store.delete(resource, target.namespace, target.name, how)
         if not gone or resource.deletion_returns_object:
             return Answer(200, last.data)
         details = {
@@ -275,16 +279,11 @@ class Handler:
         return Answer(200, storing.encode(statuses.success(details)))
 
     def _delete_collection(self, request: requesting.Request, target: requesting.Target) -> Answer:
-        wanted = _delete_options(request)
+        how = options.deletion(request)
         form = self._rendering(request, target, is_list=True)
         found = self._store.select(request.selection(target))
         for stored in found:
-            self._store.delete(
-                target.resource,
-                stored.namespace,
-                stored.name,
-                grace_period_s=wanted.get("gracePeriodSeconds"),
-            )
+            self._store.delete(target.resource, stored.namespace, stored.name, how)
         meta = {"resourceVersion": str(self._store.resource_version)}
         return Answer(200, form.page(found, meta), form.content_type)
 
@@ -306,18 +305,6 @@ def _warnings(
     validation: bodies.Validation, resource: resources.ResourceType, stored: storing.Stored
 ) -> tuple[str, ...]:
     return (*validation.warnings, *validating.warnings(resource, stored))
-
-
-def _writing(subresource: str) -> str:
-    return "" if subresource == "finalize" else subresource
-
-
-def _keeping_managed_fields(document: Document, changed: Document) -> Document:
-    """A patch may not touch what the strategy of an update would not look at again."""
-    managed = document["metadata"].get("managedFields")
-    if managed is not None and isinstance(changed.get("metadata"), dict):
-        changed["metadata"].setdefault("managedFields", managed)
-    return changed
 
 
 def _body(
@@ -342,18 +329,3 @@ def _decode(body: bytes) -> Any:
         return storing.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise statuses.bad_request(f"couldn't decode the body as JSON: {error}") from error
-
-
-def _delete_options(request: requesting.Request) -> Document:
-    options = _decode_object(request.body) if request.body.strip() else {}
-    grace_s = request.integer("gracePeriodSeconds")
-    if grace_s is not None:
-        options.setdefault("gracePeriodSeconds", grace_s)
-    if policy := request.query.get("propagationPolicy"):
-        options.setdefault("propagationPolicy", policy)
-    known = ("Foreground", "Background", "Orphan")
-    if options.get("propagationPolicy") not in (None, *known):
-        wrong = str(options["propagationPolicy"])
-        cause = statuses.unsupported("propagationPolicy", wrong, (*known, "nil"))
-        raise statuses.invalid_options("DeleteOptions", [cause])
-    return options

@@ -1,7 +1,22 @@
-"""The options of a write: what the query says besides the object."""
+"""The options of a request: what the query says besides the object, and what the body of a deletion says."""
 
-from harness.apiserver import bodies, requesting, statuses
+import functools
+from typing import Any
 
+from harness.apiserver import (
+    bodies,
+    decoding,
+    deleting,
+    diagnosing,
+    gojson,
+    requesting,
+    schemas,
+    statuses,
+    storing,
+)
+
+Document = dict[str, Any]
+MANAGER_BYTES_MAX = 128
 _VERBS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
 
 
@@ -13,13 +28,133 @@ def validation(request: requesting.Request) -> bodies.Validation:
 
 def check(request: requesting.Request, kind: str) -> None:
     """422 when an option of a write is none of those that exist."""
-    causes = []
+    if not request.query:
+        return
+    causes = [*_patch_causes(request), *_manager_causes(request.query.get("fieldManager", ""))]
     dry_run = request.query.get("dryRun")
     if dry_run not in (None, "", "All"):
-        message = f'Unsupported value: ["{dry_run}"]: supported values: "All"'
-        causes.append(statuses.Cause("FieldValueNotSupported", message, "dryRun"))
+        causes.append(_unknown_dry_run([dry_run]))
     directive = request.query.get("fieldValidation", "")
     if directive not in bodies.DIRECTIVES:
         causes.append(statuses.unsupported("fieldValidation", directive, bodies.DIRECTIVES))
     if causes:
         raise statuses.invalid_options(kind, causes)
+
+
+def require_manager(request: requesting.Request) -> None:
+    """422 when somebody applies something without saying who it is."""
+    if not request.query.get("fieldManager"):
+        cause = statuses.required("fieldManager", "is required for apply patch")
+        raise statuses.invalid_options("PatchOptions", [cause])
+
+
+def manager(request: requesting.Request) -> str:
+    """Who writes: what the query says, else the first part of the User-Agent."""
+    return request.query.get("fieldManager") or _first_part(request.headers.get("user-agent", ""))
+
+
+@functools.lru_cache(1024)
+def _first_part(user_agent: str) -> str:
+    name = "".join(filter(str.isprintable, user_agent.partition("/")[0]))
+    return name.encode()[:MANAGER_BYTES_MAX].decode(errors="ignore")
+
+
+def _patch_causes(request: requesting.Request) -> list[statuses.Cause]:
+    is_apply = request.headers.get("content-type", "").startswith("application/apply-patch")
+    if request.method == "PATCH" and "force" in request.query and not is_apply:
+        return [statuses.forbidden("force", "may not be specified for non-apply patch")]
+    return []
+
+
+def _manager_causes(name: str) -> list[statuses.Cause]:
+    causes = []
+    if len(name.encode()) > MANAGER_BYTES_MAX:
+        message = f"Too long: may not be more than {MANAGER_BYTES_MAX} bytes"
+        causes.append(statuses.Cause("FieldValueTooLong", message, "fieldManager"))
+    for position, character in enumerate(name):
+        if not character.isprintable():
+            why = f"invalid character U+{ord(character):04X} (at position {position})"
+            quoted = storing.encode(name).decode()
+            causes.append(statuses.invalid_value("fieldManager", quoted, why))
+    return causes
+
+
+def _unknown_dry_run(given: list[Any]) -> statuses.Cause:
+    text = storing.encode(given).decode()
+    message = f'Unsupported value: {text}: supported values: "All"'
+    return statuses.Cause("FieldValueNotSupported", message, "dryRun")
+
+
+# ------------------------------------------------------------------ deletions
+
+
+def deletion(request: requesting.Request) -> deleting.Options:
+    """How something is to be deleted: what the body says; the query counts only when there is no body."""
+    if request.body.strip():
+        return deletion_options(_decode(request.body))
+    query: Document = {}
+    if policy := request.query.get("propagationPolicy"):
+        query["propagationPolicy"] = policy
+    if "orphanDependents" in request.query:
+        query["orphanDependents"] = request.flag("orphanDependents")
+    if grace_s := request.query.get("gracePeriodSeconds"):
+        query["gracePeriodSeconds"] = _seconds(grace_s)
+    if dry_run := request.query.get("dryRun"):
+        query["dryRun"] = [dry_run]
+    return deletion_options(query)
+
+
+def deletion_options(given: Document) -> deleting.Options:
+    """Decoded DeleteOptions; 422 when they contradict each other or ask for what does not exist."""
+    causes = _deletion_causes(given)
+    if causes:
+        raise statuses.invalid_options("DeleteOptions", causes)
+    policy = given.get("propagationPolicy") or ""
+    if (orphans := given.get("orphanDependents")) is not None:
+        policy = "Orphan" if orphans else "Background"
+    return deleting.Options(
+        grace_period_s=given.get("gracePeriodSeconds"),
+        preconditions=given.get("preconditions") or {},
+        propagation=policy,
+        dry_run=bool(given.get("dryRun")),
+    )
+
+
+def _deletion_causes(given: Document) -> list[statuses.Cause]:
+    causes = []
+    policy = given.get("propagationPolicy")
+    if policy is not None and given.get("orphanDependents") is not None:
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(statuses.invalid_value("propagationPolicy", f'"{policy}"', why))
+    elif policy is not None and policy not in deleting.POLICIES:
+        known = (*deleting.POLICIES, "nil")
+        causes.append(statuses.unsupported("propagationPolicy", str(policy), known))
+    dry_run = given.get("dryRun") or []
+    if set(dry_run) - {"All"}:
+        causes.append(_unknown_dry_run(dry_run))
+    return causes
+
+
+def _seconds(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        why = f'strconv.ParseInt: parsing "{text}": invalid syntax'
+        raise statuses.bad_request(why) from error
+
+
+def _decode(body: bytes) -> Document:
+    try:
+        given = storing.decode(body)
+    except (ValueError, RecursionError) as error:
+        why = gojson.error(body) or str(error)
+        raise statuses.bad_request(f"couldn't get version/kind; json parse error: {why}") from error
+    kind = schemas.of_kind("", "v1", "DeleteOptions")
+    if not isinstance(given, dict):
+        what = diagnosing.JSON_NAMES.get(type(given), "null")
+        raise statuses.bad_request(f"expected DeleteOptions, got {what}")
+    try:
+        made: Document = decoding.read(kind, given, decoding.Tally())
+    except decoding.MismatchError:
+        raise statuses.bad_request(diagnosing.mismatch(kind, given)) from None
+    return made

@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonpatch
 
-from harness.apiserver import resources, schemas, statuses
+from harness.apiserver import diagnosing, resources, schemas, statuses
 
 Document = dict[str, Any]
 JSON_PATCH_OPERATIONS_MAX = 10_000
@@ -16,17 +16,36 @@ JSON_PATCH_OPERATIONS_MAX = 10_000
 
 def json_patch(document: Document, patch: Any) -> Document:
     """RFC 6902."""
-    if not isinstance(patch, list):
-        raise statuses.bad_request("error decoding patch: expected a list of operations")
-    if len(patch) > JSON_PATCH_OPERATIONS_MAX:
-        raise statuses.too_large(JSON_PATCH_OPERATIONS_MAX)
+    if patch is None:
+        return document
+    _require_operations(patch)
     try:
         result = jsonpatch.JsonPatch(patch).apply(document)
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
-        raise _unprocessable(str(error)) from error
+        raise _unprocessable() from error
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise _unprocessable(f"the patch does not fit the object ({error})") from error
+        raise _unprocessable() from error
     return _object(result)
+
+
+def _require_operations(patch: Any) -> None:
+    if not isinstance(patch, list):
+        raise _undecodable(patch, "[]handlers.jsonPatchOp")
+    for item in patch:
+        if not isinstance(item, dict):
+            raise _undecodable(item, "handlers.jsonPatchOp")
+    if len(patch) > JSON_PATCH_OPERATIONS_MAX:
+        why = (
+            f"The allowed maximum operations in a JSON patch is {JSON_PATCH_OPERATIONS_MAX}, "
+            f"got {len(patch)}"
+        )
+        raise statuses.StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
+
+
+def _undecodable(value: Any, wanted: str) -> statuses.StatusError:
+    what = diagnosing.JSON_NAMES.get(type(value), "null")
+    why = f"json: cannot unmarshal {what} into Go value of type {wanted}"
+    return statuses.bad_request(f"error decoding patch: {why}")
 
 
 def merge_patch(document: Document, patch: Any) -> Document:
@@ -39,8 +58,10 @@ def strategic_patch(resource: resources.ResourceType, document: Document, patch:
     return _object(_strategic(resource, document, _object(patch), ""))
 
 
-def _unprocessable(message: str) -> statuses.StatusError:
-    return statuses.StatusError(422, "Invalid", message)
+def _unprocessable() -> statuses.StatusError:
+    """The operations are understood, but cannot be done; why is in the server's log only."""
+    message = "the server rejected our request due to an error in our request"
+    return statuses.StatusError(422, "Invalid", message, {})
 
 
 def _object(value: Any) -> Document:

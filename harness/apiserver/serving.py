@@ -25,6 +25,8 @@ from harness.apiserver import (
 from harness.apiserver import store as stores
 
 EVENTS_FIRST_PROBABILITY = 0.5
+GARBAGE_DELAY_S = 0.5
+"""How long garbage is left alone: clients of a real server see it for a moment, too."""
 CHECK_INTERVAL_S = 1.0
 
 
@@ -162,15 +164,15 @@ class Server:
     # -------------------------------------------------------------- commits
 
     def collect_garbage(self) -> None:
-        """Collect in steps of its own, after whatever made the garbage was answered."""
+        """Collect in steps of its own, a while after whatever made the garbage, as Kubernetes' controllers do."""
         if not self._is_collecting:
             self._is_collecting = True
-            self._loop.call_soon(self._collect_step)
+            self._loop.call_later(GARBAGE_DELAY_S, self._collect_step)
 
     def _collect_step(self) -> None:
-        self._is_collecting = False
-        if self.store.collect_garbage_step():
-            self.collect_garbage()
+        self._is_collecting = self.store.collect_garbage_step()
+        if self._is_collecting:
+            self._loop.call_soon(self._collect_step)
 
     def _on_commit(self, commit: watching.Commit) -> None:
         self.turn.end_soon()

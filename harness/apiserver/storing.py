@@ -94,6 +94,13 @@ def store(document: Document, resource_version: int) -> Stored:
     )
 
 
+def unstored(document: Document) -> Stored:
+    """A document as an object that was never stored: it has no version."""
+    stored = store(document, 0)
+    del document["metadata"]["resourceVersion"]
+    return msgspec.structs.replace(stored, data=encode(document))
+
+
 def item(stored: Stored) -> bytes:
     """The object as a list has it: without its kind and version, which the list tells."""
     return b'{"metadata":' + stored.data.partition(b',"metadata":')[2]

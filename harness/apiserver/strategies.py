@@ -20,6 +20,8 @@ _METADATA_APART = frozenset(
 """Groups in which a write of the status cannot change the metadata."""
 _STATUS_KEEPS = {"pods": ("ownerReferences",), "deployments": ("labels",)}
 """Metadata of other resources that a write of the status cannot change."""
+_WIPED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+"""Metadata that nobody may bring along to a new object."""
 _GATED = {
     "type": "PodScheduled",
     "status": "False",
@@ -30,32 +32,33 @@ _GATED = {
 DEFAULT_GRACE_S = 30
 
 
-def prepare_create(
-    resource: resources.ResourceType, document: Document, *, now: Callable[[], str]
-) -> None:
-    """Defaults, in place; what only the server may set is cleared (dra.md 4.2)."""
-    meta = document["metadata"]
-    for key in (*_SERVER_SET, "resourceVersion", "selfLink"):
+def wipe(meta: Document) -> None:
+    """Clear the metadata that nobody may bring along to a new object, in place."""
+    for key in _WIPED:
         meta.pop(key, None)
+
+
+def prepare_create(resource: resources.ResourceType, document: Document, *, now: str) -> None:
+    """Clear what only the server may set, and begin the status, in place (dra.md 4.2)."""
+    meta = document["metadata"]
+    meta.pop("resourceVersion", None)
     if resource.has_status and resource is not resources.NODES:
         document.pop("status", None)
     if resource is resources.NAMESPACES:
         document["spec"] = {"finalizers": ["kubernetes"]}
-    default(resource, document, now=now)
+        meta.setdefault("labels", {})["kubernetes.io/metadata.name"] = meta.get("name", "")
     dropping.drop_disabled(resource, document)
     if resource.tracks_generation:
         meta["generation"] = 1
     _begin_status(resource, document, now)
 
 
-def _begin_status(
-    resource: resources.ResourceType, document: Document, now: Callable[[], str]
-) -> None:
+def _begin_status(resource: resources.ResourceType, document: Document, now: str) -> None:
     if resource is resources.PODS:
         spec = document["spec"]
         status = document["status"] = {"phase": "Pending", "qosClass": qos.of(spec)}
         if spec.get("schedulingGates"):
-            status["conditions"] = [_GATED | {"lastTransitionTime": now()}]
+            status["conditions"] = [_GATED | {"lastTransitionTime": now}]
     elif resource is resources.NAMESPACES:
         document["status"] = {"phase": "Active"}
     elif "status" not in document and (empty := _empty_status(resource)) is not None:
@@ -76,7 +79,6 @@ def prepare_update(
     old: Document,
     *,
     subresource: str,
-    now: Callable[[], str],
 ) -> None:
     """Take over from the old object what this endpoint may not write, in place."""
     meta, before = document["metadata"], old["metadata"]
@@ -88,9 +90,8 @@ def prepare_update(
             dropping.drop_stale_reports(document, old)
     elif resource.has_status:
         _take(document, old, "status")
-        if resource is resources.NAMESPACES:
+        if resource is resources.NAMESPACES and subresource != "finalize":
             _take(document, old, "spec")
-    default(resource, document, now=now)
     dropping.drop_disabled(resource, document, old)
     if resource.tracks_generation and document.get("spec") != old.get("spec"):
         meta["generation"] = before.get("generation", 1) + 1
@@ -118,9 +119,17 @@ def grace_seconds(document: Document, wanted: int | None) -> int:
     if not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
         return 0
     if wanted is not None:
-        return max(wanted, 0)
+        return wanted if wanted >= 0 else 1
     default_s = spec.get("terminationGracePeriodSeconds")
     return DEFAULT_GRACE_S if default_s is None else int(default_s)
+
+
+def set_or_drop(target: Document, key: str, value: Any) -> None:
+    """Set a field, or drop it when its value is empty, as Go does with `omitempty`; in place."""
+    if value:
+        target[key] = value
+    else:
+        target.pop(key, None)
 
 
 def _take(target: Document, source: Document, key: str) -> None:

@@ -27,6 +27,12 @@ def canonical_micro(text: str) -> str:
     return _written(moment, "microseconds")
 
 
+def later(text: str, seconds: int) -> str:
+    """A time in whole seconds, so many of them after another (before, when negative)."""
+    moment = datetime.datetime.fromisoformat(text) + datetime.timedelta(seconds=seconds)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def _parse(shape: re.Pattern[str], text: str, layout: str) -> datetime.datetime:
     found = shape.fullmatch(text)
     if found is None:

@@ -1,10 +1,10 @@
-"""Server-side apply: owners of fields, conflicts, force, and what is dropped."""
+"""Server-side apply: conflicts, force, what is dropped, and what is refused."""
 
 from typing import Any
 
 import pytest
 
-from harness.apiserver import applying, resources
+from harness.apiserver import applying, deleting, resources, storing
 
 R = resources
 Document = dict[str, Any]
@@ -15,18 +15,36 @@ def config(labels: dict[str, str] | None = None, **data: str) -> Document:
     return {"metadata": meta, "data": data}
 
 
-def apply(live: Document, applied: Document, manager: str, **options: Any) -> Document:
-    settings = {"force": False, "now": "2026-01-01T00:00:00Z"} | options
-    return applying.apply(R.CONFIGMAPS, live, applied, manager=manager, **settings)
+class Applier:
+    """Applies configurations to one object."""
+
+    def __init__(self, store: Any, resource: Any = R.CONFIGMAPS, subresource: str = "") -> None:
+        self.store, self.resource, self.subresource = store, resource, subresource
+
+    def __call__(self, document: Document, manager: str, *, force: bool = False) -> Document:
+        kind = {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
+        body = storing.encode(kind | document)
+        wanted = applying.Configuration(
+            document=applying.read(self.resource, body), manager=manager, force=force
+        )
+        stored, _ = self.store.apply(
+            self.resource, "default", "c", wanted, subresource=self.subresource
+        )
+        return stored.document()  # type: ignore[no-any-return]
 
 
 def managers(document: Document) -> dict[str, Document]:
-    return {e["manager"]: e["fieldsV1"] for e in document["metadata"]["managedFields"]}
+    return {e["manager"]: e["fieldsV1"] for e in document["metadata"].get("managedFields", [])}
 
 
 @pytest.fixture
-def live() -> Document:
-    return apply({"metadata": {"name": "c"}}, config(a="1", b="2"), "one")
+def apply(store: Any) -> Applier:
+    return Applier(store)
+
+
+@pytest.fixture
+def live(apply: Applier) -> Document:
+    return apply(config(a="1", b="2"), "one")
 
 
 def test_the_applier_owns_what_it_applied(live: Document) -> None:
@@ -36,84 +54,185 @@ def test_the_applier_owns_what_it_applied(live: Document) -> None:
     assert (entry["operation"], entry["fieldsType"]) == ("Apply", "FieldsV1")
 
 
-def test_applying_the_same_again_changes_nothing(live: Document) -> None:
-    assert apply(live, config(a="1", b="2"), "one") == live
+def test_applying_the_same_again_changes_nothing(apply: Applier, live: Document) -> None:
+    assert apply(config(a="1", b="2"), "one") == live
 
 
-def test_what_is_no_longer_applied_is_removed(live: Document) -> None:
-    assert apply(live, config(a="1"), "one")["data"] == {"a": "1"}
+def test_what_is_no_longer_applied_is_removed(apply: Applier, live: Document) -> None:
+    assert apply(config(a="1"), "one")["data"] == {"a": "1"}
 
 
-def test_what_another_owns_too_is_kept(live: Document) -> None:
-    both = apply(live, config(b="2"), "two")
-    assert apply(both, config(a="1"), "one")["data"] == {"a": "1", "b": "2"}
+def test_a_map_of_which_nothing_is_left_is_gone(apply: Applier, live: Document) -> None:
+    assert "data" not in apply(config(), "one")
 
 
-def test_what_nobody_applied_is_left_alone(live: Document) -> None:
-    live["data"]["manual"] = "x"
-    assert apply(live, config(b="2"), "one")["data"] == {"b": "2", "manual": "x"}
+def test_what_another_owns_too_is_kept(apply: Applier, live: Document) -> None:
+    apply(config(b="2"), "two")
+    assert apply(config(a="1"), "one")["data"] == {"a": "1", "b": "2"}
 
 
-def test_a_conflict_names_the_manager_and_the_field(live: Document, refuses: Any) -> None:
-    with refuses(409, "Conflict", 'conflict with "one": .data.a') as caught:
-        apply(live, config(a="other"), "two")
+def test_what_nobody_applied_is_left_alone(store: Any, apply: Applier, live: Document) -> None:
+    store.patch(R.CONFIGMAPS, "default", "c", lambda d: d | {"data": d["data"] | {"manual": "x"}})
+    assert apply(config(b="2"), "one")["data"] == {"b": "2", "manual": "x"}
+
+
+def test_a_conflict_names_the_manager_and_the_field(
+    apply: Applier, live: Document, refuses: Any
+) -> None:
+    message = 'Apply failed with 1 conflict: conflict with "one": .data.a'
+    with refuses(409, "Conflict", message) as caught:
+        apply(config(a="other"), "two")
     assert caught.value.details["causes"] == [
         {"reason": "FieldManagerConflict", "message": 'conflict with "one"', "field": ".data.a"}
     ]
 
 
-def test_force_takes_the_field_over(live: Document) -> None:
-    taken = apply(live, config(a="other"), "two", force=True)
+def test_force_takes_the_field_over(apply: Applier, live: Document) -> None:
+    taken = apply(config(a="other"), "two", force=True)
     assert taken["data"] == {"a": "other", "b": "2"}
     assert managers(taken) == {"one": {"f:data": {"f:b": {}}}, "two": {"f:data": {"f:a": {}}}}
 
 
-def test_the_same_value_is_no_conflict(live: Document) -> None:
-    shared = apply(live, config(a="1"), "two")
+def test_the_same_value_is_no_conflict(apply: Applier, live: Document) -> None:
+    shared = apply(config(a="1"), "two")
     assert "f:a" in managers(shared)["one"]["f:data"]
     assert "f:a" in managers(shared)["two"]["f:data"]
 
 
-def test_two_conflicts_are_told_together(live: Document, refuses: Any) -> None:
-    with refuses(409, "Conflict", "2 conflicts") as caught:
-        apply(live, config(a="x", b="y"), "two")
-    assert [cause["field"] for cause in caught.value.details["causes"]] == [".data.a", ".data.b"]
+def test_conflicts_with_several_managers_are_told_together(
+    apply: Applier, live: Document, refuses: Any
+) -> None:
+    apply(config(labels={"x": "1"}), "two")
+    lines = (
+        'Apply failed with 3 conflicts: conflicts with "one":\n- .data.a\n- .data.b\n'
+        'conflicts with "two":\n- .metadata.labels.x'
+    )
+    with refuses(409, "Conflict", lines):
+        apply(config(labels={"x": "2"}, a="x", b="y"), "three")
 
 
-def test_items_of_a_list_map_have_owners_of_their_own() -> None:
+def test_an_object_of_which_nobody_was_remembered_counts_as_one_more_manager(
+    apply: Applier, store: Any, refuses: Any
+) -> None:
+    store.create(R.CONFIGMAPS, "default", config(a="1"))
+    forgetting = config(a="1") | {"metadata": {"name": "c", "managedFields": []}}
+    store.update(R.CONFIGMAPS, "default", "c", forgetting)
+    with refuses(409, "Conflict", 'conflict with "before-first-apply" using v1: .data.a'):
+        apply(config(a="2"), "one")
+
+
+def test_items_of_a_list_map_have_owners_of_their_own(store: Any) -> None:
+    spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}}
+    store.create(R.CLAIMS, "default", {"metadata": {"name": "c"}, "spec": spec})
+    results = [{"request": "r", "driver": "d.io", "pool": "p", "device": "x"}]
+    allocated = {"status": {"allocation": {"devices": {"results": results}}}}
+    store.patch(R.CLAIMS, "default", "c", lambda d: d | allocated, subresource="status")
+    apply = Applier(store, R.CLAIMS, "status")
+
     def status(*uids: str) -> Document:
-        return {"metadata": {"name": "c"}, "status": {"reservedFor": [{"uid": u} for u in uids]}}
+        users = [{"resource": "pods", "name": u, "uid": u} for u in uids]
+        return {"metadata": {"name": "c"}, "status": {"reservedFor": users}}
 
-    def apply_status(live: Document, applied: Document, manager: str) -> Document:
-        return applying.apply(
-            R.CLAIMS,
-            live,
-            applied,
-            manager=manager,
-            force=False,
-            now="2026-01-01T00:00:00Z",
-            subresource="status",
-        )
-
-    one = apply_status({"metadata": {"name": "c"}}, status("a"), "one")
-    both = apply_status(one, status("b"), "two")
-    assert both["status"]["reservedFor"] == [{"uid": "a"}, {"uid": "b"}]
-    left = apply_status(both, status(), "one")
-    assert left["status"]["reservedFor"] == [{"uid": "b"}]
+    apply(status("a"), "one")
+    both = apply(status("b"), "two")
+    assert [item["uid"] for item in both["status"]["reservedFor"]] == ["a", "b"]
+    left = apply(status(), "one")
+    assert [item["uid"] for item in left["status"]["reservedFor"]] == ["b"]
+    assert left["status"]["allocation"], "nobody's business"
 
 
-def test_values_of_a_set_have_owners_of_their_own() -> None:
+def test_values_of_a_set_have_owners_of_their_own(apply: Applier) -> None:
     def finalizers(*names: str) -> Document:
         return {"metadata": {"name": "c", "finalizers": list(names)}}
 
-    one = apply({"metadata": {"name": "c"}}, finalizers("x/1"), "one")
-    both = apply(one, finalizers("x/2"), "two")
+    apply(finalizers("x/1"), "one")
+    both = apply(finalizers("x/2"), "two")
     assert both["metadata"]["finalizers"] == ["x/1", "x/2"]
-    assert apply(both, finalizers(), "one")["metadata"]["finalizers"] == ["x/2"]
+    assert apply(finalizers(), "one")["metadata"]["finalizers"] == ["x/2"]
 
 
-def test_identity_is_not_applied(live: Document) -> None:
-    live["metadata"]["uid"] = "real"
-    applied = config(a="1", b="2")
-    applied["metadata"] |= {"uid": "mine", "creationTimestamp": None}
-    assert apply(live, applied, "one")["metadata"]["uid"] == "real"
+def test_a_new_object_must_not_have_a_uid(apply: Applier, refuses: Any) -> None:
+    with refuses(409, "Conflict", "uid mismatch: the provided object specified uid mine"):
+        apply({"metadata": {"name": "c", "uid": "mine"}}, "one")
+
+
+def test_a_configuration_belongs_to_the_object_of_the_path(apply: Applier, refuses: Any) -> None:
+    with refuses(400, "BadRequest", "was undeterminable: name must be provided"):
+        apply({"metadata": {}}, "one")
+    with refuses(400, "BadRequest", "the name of the object (d) does not match"):
+        apply({"metadata": {"name": "d"}}, "one")
+
+
+def test_a_stale_version_is_a_conflict(apply: Applier, live: Document, refuses: Any) -> None:
+    meta = {"name": "c", "resourceVersion": live["metadata"]["resourceVersion"]}
+    apply({"metadata": meta, "data": {"a": "2"}}, "one")
+    with refuses(409, "Conflict", "the object has been modified"):
+        apply({"metadata": meta, "data": {"a": "3"}}, "one")
+
+
+def test_nothing_can_be_applied_to_the_status_of_nothing(store: Any, refuses: Any) -> None:
+    with refuses(404, "NotFound"):
+        Applier(store, R.CLAIMS, "status")({"metadata": {"name": "c"}}, "one")
+
+
+def test_what_was_deleted_is_a_new_object(apply: Applier, live: Document, store: Any) -> None:
+    store.delete(R.CONFIGMAPS, "default", "c", deleting.AS_USUAL)
+    assert apply(config(a="1"), "one")["metadata"]["uid"] != live["metadata"]["uid"]
+
+
+# ---------------------------------------------------------------- bodies
+
+
+def test_yaml_is_read_as_text_where_it_looks_like_a_time() -> None:
+    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  day: 2026-01-01\n"
+    assert applying.read(R.CONFIGMAPS, body)["data"] == {"day": "2026-01-01"}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "invalid object type: /, Kind="),
+        (b"null", "invalid object type: /, Kind="),
+        (b"kind: Secret\napiVersion: v1", "invalid object type: /v1, Kind=Secret"),
+        (b"kind: Claim\napiVersion: a.io/v1", "invalid object type: a.io/v1, Kind=Claim"),
+        (b"[]", "cannot unmarshal array into Go value of type map[string]interface {}"),
+        (b"a: [", "error decoding YAML: error converting YAML to JSON: yaml: line 1: "),
+        (
+            b"kind: ConfigMap\napiVersion: v1\nmetadata: {managedFields: []}",
+            "metadata.managedFields must be nil",
+        ),
+    ],
+)
+def test_bodies_that_are_no_configuration(body: bytes, message: str, refuses: Any) -> None:
+    with refuses(400, "BadRequest", message):
+        applying.read(R.CONFIGMAPS, body)
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        ({"x": 1}, ".x: field not declared in schema"),
+        ({"data": 1}, ".data: expected map, got &{1}"),
+        (
+            {"data": {"a": True}},
+            ".data.a: expected string, got &value.valueUnstructured{Value:true}",
+        ),
+        ({"immutable": "yes"}, ".immutable: expected boolean, got *value.valueUnstructured"),
+        (
+            {"metadata": {"finalizers": ["a", "a"]}},
+            '.metadata.finalizers: duplicate entries for key [="a"]',
+        ),
+        (
+            {"metadata": {"ownerReferences": [{"name": "x"}]}},
+            '.metadata.ownerReferences: element 0: associative list with keys has an element that omits all key fields ["uid"]',
+        ),
+        ({"x": 1, "y": 2}, "errors:\n  .x: field not declared in schema\n  .y: field not"),
+    ],
+)
+def test_configurations_that_do_not_fit_their_type(
+    document: Document, problem: str, refuses: Any
+) -> None:
+    body = storing.encode({"apiVersion": "v1", "kind": "ConfigMap"} | document)
+    text = f"failed to create typed patch object (/; /v1, Kind=ConfigMap): {problem}"
+    with refuses(500, "", text):
+        applying.read(R.CONFIGMAPS, body)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import resources, watching
+from harness.apiserver import deleting, resources, watching
 
 R = resources
 Document = dict[str, Any]
@@ -81,7 +81,7 @@ def test_finalizers_hold_an_object_until_the_last_is_removed(
         keep(["x/1", "x/2", "x/3"])
     keep(["x/2"])
     last = keep([])
-    assert last.document()["metadata"]["resourceVersion"] == str(store.resource_version)
+    assert last.resource_version == store.resource_version - 1, "as it was before it went"
     assert names(store) == []
     assert [kind for kind, _ in commits] == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
 
@@ -108,9 +108,9 @@ def test_a_deletion_cannot_be_taken_back(store: Any) -> None:
 def test_preconditions_of_a_deletion(store: Any, refuses: Any, key: str) -> None:
     meta = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "a"}}).document()["metadata"]
     with refuses(409, "Conflict", "in the precondition (77)"):
-        store.delete(R.CONFIGMAPS, "default", "a", preconditions={key: "77"})
+        store.delete(R.CONFIGMAPS, "default", "a", deleting.Options(preconditions={key: "77"}))
     assert names(store) == ["a"]
-    store.delete(R.CONFIGMAPS, "default", "a", preconditions={key: meta[key]})
+    store.delete(R.CONFIGMAPS, "default", "a", deleting.Options(preconditions={key: meta[key]}))
     assert names(store) == []
 
 
@@ -136,14 +136,14 @@ def test_a_bound_pod_ends_gracefully(store: Any, bound_pod: Any) -> None:
     assert meta["deletionGracePeriodSeconds"] == 30
     assert meta["deletionTimestamp"]
     assert store.delete(R.PODS, "default", "p") == (marked, False)  # asked for already
-    last, gone = store.delete(R.PODS, "default", "p", grace_period_s=0)
+    last, gone = store.delete(R.PODS, "default", "p", deleting.Options(grace_period_s=0))
     assert gone
     assert last.uid == bound_pod.uid
 
 
 def test_a_pod_may_be_given_less_time_than_before_but_not_more(store: Any, bound_pod: Any) -> None:
     def grace(seconds: int) -> int:
-        stored, _ = store.delete(R.PODS, "default", "p", grace_period_s=seconds)
+        stored, _ = store.delete(R.PODS, "default", "p", deleting.Options(grace_period_s=seconds))
         return int(stored.document()["metadata"]["deletionGracePeriodSeconds"])
 
     assert [grace(10), grace(20), grace(5)] == [10, 10, 5]
@@ -167,7 +167,7 @@ def test_a_pod_with_a_finalizer_stays_after_its_grace(store: Any) -> None:
     store.create(R.PODS, "default", pod(finalizers=["x/1"]))
     store.bind("default", "p", {"target": {"name": "node"}})
     store.delete(R.PODS, "default", "p")
-    assert not store.delete(R.PODS, "default", "p", grace_period_s=0)[1]
+    assert not store.delete(R.PODS, "default", "p", deleting.Options(grace_period_s=0))[1]
     store.patch(R.PODS, "default", "p", without_finalizers)
     assert names(store, R.PODS) == []
 
@@ -234,10 +234,48 @@ def test_orphans_stay_and_forget_their_owner(store: Any) -> None:
     owner = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "o"}})
     meta = {"name": "s", "ownerReferences": owned_by(owner)}
     store.create(R.SECRETS, "default", {"metadata": meta})
-    store.delete(R.CONFIGMAPS, "default", "o", orphan=True)
-    assert collect(store) == 0
+    last, gone = store.delete(R.CONFIGMAPS, "default", "o", deleting.Options(propagation="Orphan"))
+    assert not gone
+    assert last.document()["metadata"]["finalizers"] == ["orphan"]
+    assert collect(store) == 1
     stored = store.get(R.SECRETS, "default", "s")
-    assert stored.document()["metadata"]["ownerReferences"] == []
+    assert "ownerReferences" not in stored.document()["metadata"]
+    assert names(store) == []
+
+
+def test_an_owner_in_the_foreground_waits_for_those_that_block_it(store: Any) -> None:
+    owner = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "o"}})
+    (reference,) = owned_by(owner)
+    for name, blocks in (("blocking", True), ("other", False)):
+        references = [reference | {"blockOwnerDeletion": blocks}]
+        meta = {"name": name, "ownerReferences": references, "finalizers": ["x/1"]}
+        store.create(R.SECRETS, "default", {"metadata": meta})
+    store.delete(R.CONFIGMAPS, "default", "o", deleting.Options(propagation="Foreground"))
+    collect(store)
+    assert names(store) == ["o"]
+    assert [store.get(R.SECRETS, "default", n).deleting for n in ("blocking", "other")] == [
+        True,
+        False,
+    ]
+    store.patch(R.SECRETS, "default", "blocking", without_finalizers)
+    collect(store)
+    assert names(store) == []
+    assert store.get(R.SECRETS, "default", "other").deleting
+
+
+def test_a_dry_run_deletes_nothing(store: Any, bound_pod: Any) -> None:
+    before = store.resource_version
+    last, _ = store.delete(R.PODS, "default", "p", deleting.Options(dry_run=True))
+    assert last.deleting
+    assert store.resource_version == before
+    assert not store.get(R.PODS, "default", "p").deleting
+
+
+def test_an_evicted_pod_says_why_it_ends(store: Any, bound_pod: Any) -> None:
+    store.evict("default", "p", deleting.AS_USUAL)
+    document = store.get(R.PODS, "default", "p").document()
+    assert document["metadata"]["deletionGracePeriodSeconds"] == 30
+    assert document["status"]["conditions"][-1]["type"] == "DisruptionTarget"
 
 
 # ---------------------------------------------------------------- namespaces

@@ -1,0 +1,52 @@
+"""Pods are assigned to nodes by a binding, once."""
+
+from typing import Any
+
+from harness.apiserver import resources, statuses
+
+Document = dict[str, Any]
+
+
+def target(wanted: Document) -> str:
+    """The name of the node in a binding."""
+    node: str = (wanted.get("target") or {}).get("name") or ""
+    if not node:
+        raise statuses.StatusError(500, "", "target.name: Required value")
+    return node
+
+
+def bind(pod: Document, node: str, wanted: Document, *, now: str) -> Document:
+    """The pod as the binding leaves it; 409 when it cannot be bound."""
+    meta = pod["metadata"]
+    if why := _unbindable(pod):
+        name = meta["name"]
+        raise statuses.conflict(resources.PODS, name, f"pod {name} {why}", subresource="binding")
+    pod["spec"]["nodeName"] = node
+    for key in ("labels", "annotations"):
+        if added := (wanted.get("metadata") or {}).get(key):
+            meta[key] = {**(meta.get(key) or {}), **added}
+    _set_scheduled(pod, now)
+    return pod
+
+
+def _unbindable(pod: Document) -> str:
+    if pod["metadata"].get("deletionTimestamp"):
+        return "is being deleted, cannot be assigned to a host"
+    if node := pod["spec"].get("nodeName"):
+        return f'is already assigned to node "{node}"'
+    if pod["spec"].get("schedulingGates"):
+        return "has non-empty .spec.schedulingGates"
+    return ""
+
+
+def _set_scheduled(pod: Document, now: str) -> None:
+    conditions = pod.setdefault("status", {}).setdefault("conditions", [])
+    conditions[:] = [item for item in conditions if item.get("type") != "PodScheduled"]
+    conditions.append(
+        {
+            "type": "PodScheduled",
+            "status": "True",
+            "lastProbeTime": None,
+            "lastTransitionTime": now,
+        }
+    )

@@ -1,0 +1,105 @@
+"""Whether an applied configuration is of its type, in the words of Kubernetes' structured merge."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.apiserver import fieldsets, schemas, storing, typed
+
+_TEXTS = ("string", "bytes", "quantity", "time", "micro_time")
+
+
+def problems(kind: schemas.Type, value: Any, at: str = "") -> Iterator[str]:
+    """What is wrong with a value: `.data: expected map, got &{1}`."""
+    if value is None or kind.kind == "any":
+        return
+    if kind.kind == "list":
+        yield from _list_problems(kind, value, at)
+    elif kind.kind in ("object", "map"):
+        yield from _map_problems(kind, value, at)
+    elif why := _scalar_problem(kind, value):
+        yield f"{at}: {why}"
+
+
+def summary(found: list[str]) -> str:
+    """All problems as one message."""
+    return found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {item}" for item in found)])
+
+
+def _map_problems(kind: schemas.Type, value: Any, at: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{at}: expected map, got &{{{_go(value)}}}"
+        return
+    for name, child in value.items():
+        if kind.kind == "object" and name not in kind.fields:
+            yield f"{at}.{name}: field not declared in schema"
+        else:
+            yield from problems(typed.field_type(kind, name), child, f"{at}.{name}")
+
+
+def _list_problems(kind: schemas.Type, value: Any, at: str) -> Iterator[str]:
+    if not isinstance(value, list):
+        yield f"{at}: expected list, got &{{{_go(value)}}}"
+        return
+    seen: set[str] = set()
+    for index, item in enumerate(value):
+        step, why = _step(kind, item, index)
+        if why:
+            yield f"{at}: element {index}: {why}"
+            continue
+        if step in seen:
+            yield f"{at}: duplicate entries for key {step}"
+        seen.add(step)
+        yield from problems(typed.item_type(kind), item, at + step)
+
+
+def _step(kind: schemas.Type, item: Any, index: int) -> tuple[str, str]:
+    """How an item is named in a path, or why it cannot be."""
+    if kind.merges == "atomic":
+        return f"[{index}]", ""
+    if kind.merges == "map" and not isinstance(item, dict):
+        return "", "associative list with keys may not have non-map elements"
+    try:
+        [(part, _)] = typed.items(kind, [item])
+    except typed.KeyMissingError as error:
+        return "", str(error)
+    return fieldsets.field_text((part,)), ""
+
+
+def _scalar_problem(kind: schemas.Type, value: Any) -> str:
+    if kind.kind in _TEXTS and not isinstance(value, str) and kind.kind != "quantity":
+        return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind.kind in ("integer", "number") and not is_number:
+        return f"expected numeric (int or float), got {_go_type(value)}"
+    if kind.kind == "boolean" and not isinstance(value, bool):
+        return "expected boolean, got *value.valueUnstructured"
+    if isinstance(value, dict | list):
+        return f"expected any scalar, got &{{{_go(value)}}}"
+    return ""
+
+
+def _go(value: Any) -> str:
+    """A value as Go's %v prints it."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_go(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_go, value))}]"
+    return value if isinstance(value, str) else storing.encode(value).decode()
+
+
+def _go_syntax(value: Any) -> str:
+    """A value as Go's %#v prints it."""
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{_go_syntax(key)}:{_go_syntax(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{pairs}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
+    return storing.encode(value).decode()
+
+
+def _go_type(value: Any) -> str:
+    if isinstance(value, dict):
+        return "map[string]interface {}"
+    if isinstance(value, list):
+        return "[]interface {}"
+    return "bool" if isinstance(value, bool) else "string"

@@ -1,0 +1,257 @@
+"""How objects end: graceful deletion, finalizers, and what goes with its owner or its namespace.
+
+What Kubernetes leaves to its garbage collector and namespace controller is done here too, in steps of one object each.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from harness.apiserver import (
+    objects,
+    preconditions,
+    resources,
+    storing,
+    strategies,
+    timestamps,
+)
+
+Document = dict[str, Any]
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+_COLLECTORS = (ORPHAN, FOREGROUND)
+POLICIES = {"Foreground": FOREGROUND, "Background": "", "Orphan": ORPHAN}
+"""What becomes of the dependents, and the finalizer that sees to it."""
+_WITHOUT_DEPENDENTS = (resources.EVENTS, resources.NEW_EVENTS)
+
+_EVICTED = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "lastProbeTime": None,
+    "reason": "EvictionByEvictionAPI",
+    "message": "Eviction API: evicting",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a deletion is to be done."""
+
+    grace_period_s: int | None = None
+    """How long the object may take to end; None for its own default."""
+    preconditions: Document = dataclasses.field(default_factory=dict)
+    """uid and resourceVersion that the object must have."""
+    propagation: str = ""
+    """Orphan, Foreground, Background; "" for what the object's finalizers say, else Background."""
+    dry_run: bool = False
+
+
+AS_USUAL = Options()
+
+
+class Deleter:
+    """Deletes objects of a store."""
+
+    def __init__(self, kept: objects.Objects, *, now: Callable[[], str]) -> None:
+        self._objects = kept
+        self._now = now
+
+    def delete(
+        self, resource: resources.ResourceType, old: storing.Stored, options: Options
+    ) -> tuple[storing.Stored, bool]:
+        """Begin or finish the deletion of an object; (its last state, whether it is gone)."""
+        preconditions.require_for_deletion(resource, old, options.preconditions)
+        if resource is resources.NAMESPACES:
+            return self._delete_namespace(old, options), False
+        document = old.document()
+        meta = document["metadata"]
+        before = dict(meta)
+        if resource is resources.PODS and not self._begin_gracefully(document, options):
+            return old, False
+        _set_collector(resource, meta, options)
+        if meta.get("finalizers") and resource is not resources.PODS:
+            self._mark(meta)
+        gone = not meta.get("finalizers") and not meta.get("deletionGracePeriodSeconds")
+        if meta != before:
+            old = self._put(resource, old, document, options)
+        if gone and not options.dry_run:
+            old = self._objects.remove(resource, old)
+        return old, gone
+
+    def evict(self, old: storing.Stored, options: Options) -> None:
+        """Delete a pod, and have it say why when it does not go at once."""
+        preconditions.require_for_deletion(resources.PODS, old, options.preconditions)
+        document = old.document()
+        if not options.dry_run and strategies.grace_seconds(document, options.grace_period_s):
+            conditions = document.setdefault("status", {}).setdefault("conditions", [])
+            conditions.append({**_EVICTED, "lastTransitionTime": self._now()})
+            old = self._objects.put(resources.PODS, old, document)
+        self.delete(resources.PODS, old, dataclasses.replace(options, preconditions={}))
+
+    def _put(
+        self,
+        resource: resources.ResourceType,
+        old: storing.Stored,
+        document: Document,
+        options: Options,
+    ) -> storing.Stored:
+        if options.dry_run:
+            return storing.store(document, old.resource_version)
+        if options.propagation:
+            self._objects.garbage.append((resource, (old.namespace, old.name)))
+        return self._objects.put(resource, old, document)
+
+    def _begin_gracefully(self, pod: Document, options: Options) -> bool:
+        """Mark a pod for its end, in place; False when an earlier, not longer, deletion is under way."""
+        meta = pod["metadata"]
+        grace_s = strategies.grace_seconds(pod, options.grace_period_s)
+        if "deletionTimestamp" in meta:
+            known_s = meta.get("deletionGracePeriodSeconds")
+            if known_s is None:
+                return True
+            if options.grace_period_s is None or grace_s >= known_s:
+                return False
+            begun = timestamps.later(meta["deletionTimestamp"], -known_s)
+        else:
+            begun = self._now()
+            _count_generation(meta)
+        meta["deletionTimestamp"] = timestamps.later(begun, grace_s)
+        meta["deletionGracePeriodSeconds"] = grace_s
+        return True
+
+    def _mark(self, meta: Document) -> None:
+        if "deletionTimestamp" not in meta:
+            _count_generation(meta)
+            meta["deletionTimestamp"] = self._now()
+        meta["deletionGracePeriodSeconds"] = 0
+
+    def _delete_namespace(self, old: storing.Stored, options: Options) -> storing.Stored:
+        if old.deleting:
+            return old
+        document = old.document()
+        document["metadata"]["deletionTimestamp"] = self._now()
+        document["status"] = {**(document.get("status") or {}), "phase": "Terminating"}
+        if options.dry_run:
+            return storing.store(document, old.resource_version)
+        self._objects.garbage.append((resources.NAMESPACES, ("", old.name)))
+        return self._objects.put(resources.NAMESPACES, old, document)
+
+    # -------------------------------------------------------------- garbage
+
+    def collect_step(self) -> bool:
+        """Look after one object; False when there was nothing to do."""
+        garbage = self._objects.garbage
+        while garbage:
+            resource, (namespace, name) = garbage.popleft()
+            stored = self._objects.find(resource, namespace, name)
+            if stored is not None and self._look_after(resource, stored):
+                return True
+        return False
+
+    def _look_after(self, resource: resources.ResourceType, stored: storing.Stored) -> bool:
+        if resource is resources.NAMESPACES:
+            return stored.deleting and self._empty_namespace_step(stored)
+        if stored.deleting:
+            return self._finish_step(resource, stored)
+        if not stored.owners or self._objects.has_owner(stored):
+            return False
+        self.delete(resource, stored, AS_USUAL)
+        return True
+
+    def _finish_step(self, resource: resources.ResourceType, stored: storing.Stored) -> bool:
+        """Do what a deletion with a policy waits for."""
+        document = stored.document()
+        finalizers = document["metadata"].get("finalizers") or []
+        dependents = self._objects.dependents(stored.uid)
+        if ORPHAN in finalizers:
+            for place in dependents:
+                self._disown(place, stored.uid)
+        elif FOREGROUND not in finalizers:
+            return False
+        elif blocking := [place for place in dependents if self._blocks(place, stored.uid)]:
+            return self._delete_blocking(blocking)
+        left = [item for item in finalizers if item not in _COLLECTORS]
+        document["metadata"]["finalizers"] = left
+        if left or document["metadata"].get("deletionGracePeriodSeconds"):
+            self._objects.put(resource, stored, document)
+        else:
+            self._objects.remove(resource, stored)
+        return True
+
+    def _delete_blocking(self, places: list[objects.Place]) -> bool:
+        """Delete those that are not being deleted yet; whoever is gone last brings their owner back."""
+        found = [(resource, self._objects.find(resource, *key)) for resource, key in places]
+        begun = [(kind, stored) for kind, stored in found if stored and not stored.deleting]
+        for resource, stored in begun:
+            self.delete(resource, stored, Options(propagation="Foreground"))
+        return bool(begun)
+
+    def _blocks(self, place: objects.Place, uid: str) -> bool:
+        return any(
+            owner.get("blockOwnerDeletion") for owner in self._owners(place) if owner["uid"] == uid
+        )
+
+    def _owners(self, place: objects.Place) -> list[Document]:
+        stored = self._objects.find(place[0], *place[1])
+        owners: list[Document] = stored.document()["metadata"]["ownerReferences"] if stored else []
+        return owners
+
+    def _disown(self, place: objects.Place, uid: str) -> None:
+        stored = self._objects.find(place[0], *place[1])
+        if stored is None:
+            return
+        document = stored.document()
+        left = [owner for owner in self._owners(place) if owner["uid"] != uid]
+        strategies.set_or_drop(document["metadata"], "ownerReferences", left)
+        self._objects.put(place[0], stored, document)
+
+    def _empty_namespace_step(self, namespace: storing.Stored) -> bool:
+        """Delete one object of a terminating namespace; the namespace itself when it is empty."""
+        is_empty = True
+        for resource, table in self._objects.tables().items():
+            for (place, _), stored in table.items():
+                if place != namespace.name:
+                    continue
+                is_empty = False
+                if self._delete_content(resource, stored):
+                    self._objects.garbage.append((resources.NAMESPACES, ("", namespace.name)))
+                    return True
+        return is_empty and self._finish_namespace(namespace)
+
+    def _delete_content(self, resource: resources.ResourceType, stored: storing.Stored) -> bool:
+        if stored.deleting and resource is not resources.PODS:
+            return False
+        last, _ = self.delete(resource, stored, Options(grace_period_s=0))
+        return last is not stored
+
+    def _finish_namespace(self, namespace: storing.Stored) -> bool:
+        document = namespace.document()
+        if not document["metadata"].get("finalizers"):
+            self._objects.remove(resources.NAMESPACES, namespace)
+            return True
+        if not (document.get("spec") or {}).pop("finalizers", None):
+            return False  # whoever removes the last finalizer ends it
+        self._objects.put(resources.NAMESPACES, namespace, document)
+        return True
+
+
+def is_done(resource: resources.ResourceType, document: Document) -> bool:
+    """Whether an object that is being deleted has nothing left to wait for; a namespace waits for what is in it."""
+    meta = document["metadata"]
+    waits = meta.get("finalizers") or meta.get("deletionGracePeriodSeconds")
+    if resource is resources.NAMESPACES:
+        waits = waits or (document.get("spec") or {}).get("finalizers")
+    return not waits
+
+
+def _set_collector(resource: resources.ResourceType, meta: Document, options: Options) -> None:
+    """Have the finalizers say what is to become of the dependents, in place."""
+    if not options.propagation or resource in _WITHOUT_DEPENDENTS:
+        return
+    wanted = POLICIES[options.propagation]
+    finalizers = [item for item in meta.get("finalizers") or () if item not in _COLLECTORS]
+    strategies.set_or_drop(meta, "finalizers", finalizers + ([wanted] if wanted else []))
+
+
+def _count_generation(meta: Document) -> None:
+    if meta.get("generation"):
+        meta["generation"] += 1

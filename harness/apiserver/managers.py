@@ -1,0 +1,312 @@
+"""Field managers: who wrote which fields of an object, kept in metadata.managedFields.
+
+An entry belongs to one manager doing one kind of operation (Update or Apply) through one version and subresource. Whoever writes a field has
+it from then on; whoever else had it loses it, but for appliers of the same value, who share it. The fields of an entry are `fieldsets`.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from harness.apiserver import fieldsets, resources, schemas, storing, typed
+
+Document = dict[str, Any]
+Entry = dict[str, Any]
+Identity = tuple[str, ...]
+UPDATE_ENTRIES_MAX = 10
+_ANCIENT = "ancient-changes"
+_UNKNOWN = "unknown"
+_BEFORE_FIRST_APPLY = "before-first-apply"
+_SERVERS_OWN = fieldsets.of_paths(
+    "apiVersion",
+    "kind",
+    "metadata",
+    *(
+        f"metadata.{name}"
+        for name in (
+            "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
+            "resourceVersion",
+        )
+    ),
+)  # fmt: skip
+"""Fields that are nobody's."""
+_sorting_encoder = msgspec.json.Encoder(order="sorted")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """Who writes, how and when."""
+
+    resource: resources.ResourceType
+    manager: str
+    subresource: str = ""
+    operation: Literal["Apply", "Update"] = "Update"
+    now: str
+
+    @property
+    def entry(self) -> Entry:
+        """An entry of this writer, still without fields."""
+        made = {
+            "manager": self.manager or _UNKNOWN,
+            "operation": self.operation,
+            "apiVersion": self.resource.api_version,
+            "time": self.now,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": fieldsets.LEAF,
+        }
+        return made | ({"subresource": self.subresource} if self.subresource else {})
+
+
+def of_created(document: Document, writer: Writer) -> list[Entry]:
+    """The entries of a new object: those that came with it, and what its writer wrote."""
+    return after_update(nothing(writer.resource), document, writer)
+
+
+def after_update(old: Document, new: Document, writer: Writer) -> list[Entry]:
+    """The entries after an object was replaced; what the new document says about them counts when it can be understood."""
+    before = old["metadata"].get("managedFields")
+    after = None if writer.subresource else new["metadata"].get("managedFields")
+    entries = before if after is None or after == before else _chosen(before, after)
+    if not entries and old is not nothing(writer.resource):
+        return []  # nobody is remembered: nor is this writer, until somebody applies something
+    try:
+        change = _compare(old, new, writer)
+    except typed.KeyMissingError:
+        return entries or []
+    if change is typed.NOTHING and entries is before:
+        return entries or []
+    written = fieldsets.difference(change.written, _SERVERS_OWN)
+    return _ordered(_capped(_gained(_lost(entries or [], change), written, writer)))
+
+
+def _compare(old: Document, new: Document, writer: Writer) -> typed.Comparison:
+    change = typed.compare(schemas.of(writer.resource), _unmanaged(old), _unmanaged(new))
+    return change.excluding(reset_fields(writer.resource, writer.subresource))
+
+
+def _unmanaged(document: Document) -> Document:
+    meta = document["metadata"]
+    if "managedFields" not in meta:
+        return document
+    rest = {key: value for key, value in meta.items() if key != "managedFields"}
+    return {**document, "metadata": rest}
+
+
+@functools.cache
+def nothing(resource: resources.ResourceType) -> Document:
+    """The object that a new one is compared with: what Go has before anything is set."""
+    zero: Document = schemas.of(resource).zero()
+    return zero
+
+
+# ------------------------------------------------------------------ entries
+
+
+def identity(entry: Entry) -> Identity:
+    """What makes two entries the same one; an applier is the same one in every version."""
+    operation = entry["operation"]
+    version = "" if operation == "Apply" else entry["apiVersion"]
+    return (entry.get("manager", ""), operation, version, entry.get("subresource", ""))
+
+
+def understood(entries: list[Entry]) -> bool:
+    """Whether entries from a client say what they must."""
+    return all(
+        entry.get("operation") in ("Apply", "Update")
+        and entry.get("apiVersion")
+        and entry.get("fieldsType") == "FieldsV1"
+        for entry in entries
+    )
+
+
+def _chosen(before: list[Entry] | None, after: list[Entry]) -> list[Entry]:
+    if not after or (len(after) == 1 and not any(after[0].values())):
+        return []  # a client wants them to be forgotten
+    return [{"fieldsV1": {}, **entry} for entry in after] if understood(after) else before or []
+
+
+def _lost(entries: Iterable[Entry], change: typed.Comparison) -> list[Entry]:
+    """The entries without what was written or removed; those that are left with nothing vanish."""
+    kept = []
+    for entry in entries:
+        fields = entry["fieldsV1"]
+        left = fieldsets.difference(fieldsets.difference(fields, change.written), change.removed)
+        if left:
+            kept.append(entry if left is fields else {**entry, "fieldsV1": left})
+    return kept
+
+
+def _gained(entries: list[Entry], written: fieldsets.Tree, writer: Writer) -> list[Entry]:
+    """The entries with what the writer wrote."""
+    if not written:
+        return entries
+    mine = writer.entry
+    for index, entry in enumerate(entries):
+        if identity(entry) == identity(mine):
+            written = fieldsets.union(entry["fieldsV1"], written)
+            return [*entries[:index], {**mine, "fieldsV1": _sorted(written)}, *entries[index + 1 :]]
+    return [*entries, {**mine, "fieldsV1": _sorted(written)}]
+
+
+def _sorted(fields: fieldsets.Tree) -> Any:
+    return storing.decode(_sorting_encoder.encode(fields))
+
+
+def _ordered(entries: list[Entry]) -> list[Entry]:
+    if len(entries) < 2:
+        return entries
+    return sorted(entries, key=_order)
+
+
+def _order(entry: Entry) -> Identity:
+    return (
+        entry["operation"],
+        entry.get("time") or "",
+        entry.get("manager", ""),
+        entry["apiVersion"],
+        entry.get("subresource", ""),
+    )
+
+
+def _capped(entries: list[Entry]) -> list[Entry]:
+    """The entries with the oldest updates put together when there are too many of them."""
+    updates = sorted([entry for entry in entries if entry["operation"] == "Update"], key=_age)
+    if len(updates) <= UPDATE_ENTRIES_MAX:
+        return entries
+    others = [entry for entry in entries if entry["operation"] != "Update"]
+    return others + _bucketed(updates)
+
+
+def _age(entry: Entry) -> tuple[str, str]:
+    return (entry.get("time") or "", _sorting_encoder.encode(identity(entry)).decode())
+
+
+def _bucketed(updates: list[Entry]) -> list[Entry]:
+    kept = list(updates)
+    first: dict[str, Entry] = {}
+    for entry in updates:
+        if len(kept) <= UPDATE_ENTRIES_MAX:
+            break
+        version = entry["apiVersion"]
+        older = first.get(version)
+        if older is None:
+            first[version] = entry
+            continue
+        fields = _sorted(fieldsets.union(older["fieldsV1"], entry["fieldsV1"]))
+        bucket = {**_without_subresource(entry), "manager": _ANCIENT, "fieldsV1": fields}
+        kept = [bucket if item is older else item for item in kept if item is not entry]
+        first[version] = bucket
+    return kept
+
+
+def _without_subresource(entry: Entry) -> Entry:
+    return {key: value for key, value in entry.items() if key != "subresource"}
+
+
+# ------------------------------------------------------------------ what an endpoint resets
+
+
+@functools.cache
+def reset_fields(resource: resources.ResourceType, subresource: str) -> fieldsets.Tree:
+    """The fields that an endpoint does not write whatever it is sent."""
+    if subresource == "status":
+        return fieldsets.of_paths("spec", *_RESET_BY_STATUS.get(resource.plural, ()))
+    return fieldsets.of_paths("status") if resource.has_status else {}
+
+
+_RESET_BY_STATUS = {
+    "pods": ("metadata.deletionTimestamp", "metadata.ownerReferences"),
+    "resourceclaims": ("metadata",),
+    "deployments": ("metadata.labels",),
+}
+
+
+# ------------------------------------------------------------------ applying
+
+
+class ConflictsError(Exception):
+    """Others have fields that an applier wants to be different."""
+
+    def __init__(self, conflicts: list[tuple[Entry, fieldsets.Path]]) -> None:
+        super().__init__(f"{len(conflicts)} conflicts")
+        self.conflicts = conflicts
+        """The entries of the others, and the fields."""
+
+
+def after_apply(
+    live: Document, applied: Document, writer: Writer, *, force: bool
+) -> tuple[Document, list[Entry]]:
+    """The live document with a configuration applied, and its entries; ConflictsError unless forced."""
+    kind = schemas.of(writer.resource)
+    entries = live["metadata"].get("managedFields") or _before_first_apply(live, writer)
+    mine = identity(writer.entry)
+    others = [entry for entry in entries if identity(entry) != mine]
+    last = next((entry for entry in entries if identity(entry) == mine), None)
+    ignored = reset_fields(writer.resource, writer.subresource)
+    wanted = fieldsets.without(typed.fields_of(kind, applied), ignored)
+    base = _unmanaged(live)
+    result = typed.merge(kind, base, applied)
+    if last is not None:
+        result = _prune(kind, result, last["fieldsV1"], [wanted, *_fields(others)])
+    change = typed.compare(kind, base, result).excluding(ignored)
+    if not force:
+        _require_no_conflicts(others, change.written)
+    wanted = fieldsets.difference(wanted, _SERVERS_OWN)
+    entries = _lost(others, change)
+    if wanted:
+        entries.append(_applied_entry(writer, wanted, last, changed=result != base))
+    return result, _ordered(entries)
+
+
+def _applied_entry(
+    writer: Writer, wanted: fieldsets.Tree, last: Entry | None, *, changed: bool
+) -> Entry:
+    """The applier's entry; its time is that of the last change, and it has none before there was one."""
+    made = {**writer.entry, "fieldsV1": _sorted(wanted)}
+    if not changed:
+        made.pop("time")
+        if last is not None and "time" in last:
+            made["time"] = last["time"]
+    return made
+
+
+def _before_first_apply(live: Document, writer: Writer) -> list[Entry]:
+    """What an object says of which nobody was remembered, as the fields of one more manager."""
+    empty = nothing(writer.resource)
+    if live is empty:
+        return []
+    earlier = dataclasses.replace(writer, manager=_BEFORE_FIRST_APPLY, operation="Update")
+    return after_update(empty, live, earlier)
+
+
+def _fields(entries: list[Entry]) -> list[fieldsets.Tree]:
+    return [entry["fieldsV1"] for entry in entries]
+
+
+def _require_no_conflicts(others: list[Entry], written: fieldsets.Tree) -> None:
+    conflicts = [
+        (entry, path)
+        for entry in sorted(others, key=_age)
+        for path in fieldsets.paths(fieldsets.intersection(entry["fieldsV1"], written))
+    ]
+    if conflicts:
+        raise ConflictsError(conflicts)
+
+
+def _prune(
+    kind: schemas.Type, merged: Document, last: fieldsets.Tree, owned: list[fieldsets.Tree]
+) -> Document:
+    """The document without what the applier wanted last time and nobody wants now."""
+    last = typed.with_parents(kind, last)
+    pruned: Document = typed.remove(kind, merged, last)
+    kept = typed.with_parents(kind, functools.reduce(fieldsets.union, owned))
+    for keep, within in ((kept, None), ({}, last)):
+        here = typed.with_parents(kind, typed.fields_of(kind, merged))
+        there = typed.with_parents(kind, typed.fields_of(kind, pruned))
+        gone = fieldsets.difference(here, fieldsets.union(there, keep))
+        gone = gone if within is None else fieldsets.intersection(gone, within)
+        pruned = typed.remove(kind, merged, gone)
+    return pruned

@@ -1,0 +1,185 @@
+"""The objects of a store and what follows from each commit: the tables, the history, who owns whom, and who is told.
+
+Everything that changes an object goes through `put` and `remove`; each call is one commit with one version. No rule of
+Kubernetes is known here.
+"""
+
+import collections
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from harness.apiserver import resources, storing, watching
+
+Document = dict[str, Any]
+Key = tuple[str, str]
+"""Namespace and name."""
+Place = tuple[resources.ResourceType, Key]
+Listener = Callable[[watching.Commit], None]
+
+
+class Objects:
+    """All objects, as they are now and as they were a while ago."""
+
+    def __init__(
+        self, *, watch_history: int, past: watching.Past | None, listeners: Iterable[Listener]
+    ) -> None:
+        self._tables: dict[resources.ResourceType, dict[Key, storing.Stored]] = {
+            item: {} for item in resources.STORED
+        }
+        self._history = watching.History(watch_history, floor=past.version if past else 0)
+        self._listeners = list(listeners)
+        self._dependents: dict[str, set[Place]] = {}
+        self._uids: set[str] = set()
+        self._ending: dict[str, Place] = {}
+        self.garbage: collections.deque[Place] = collections.deque()
+        """Objects and namespaces that somebody has to look after."""
+        self.resource_version = 0
+        """The version of the newest commit."""
+        if past is not None:
+            self._restore(past)
+
+    def _restore(self, past: watching.Past) -> None:
+        """Take over a past, without telling anybody; what it left undone is garbage to collect."""
+        self.resource_version = past.version
+        for resource, stored in past.objects:
+            self._keep(
+                watching.Commit(resource=resource, type="ADDED", object=stored, previous=None)
+            )
+        for change in past.changes:
+            commit = watching.Commit(
+                resource=change.resource,
+                type=change.type,
+                object=change.object,
+                previous=self.find(change.resource, change.object.namespace, change.object.name),
+            )
+            self.resource_version = change.object.resource_version
+            self._keep(commit)
+            self._history.append(commit)
+        self._look_after_deletions()
+
+    def _look_after_deletions(self) -> None:
+        for resource, table in self._tables.items():
+            self.garbage.extend((resource, key) for key, item in table.items() if item.deleting)
+
+    # -------------------------------------------------------------- reading
+
+    def find(
+        self, resource: resources.ResourceType, namespace: str, name: str
+    ) -> storing.Stored | None:
+        """The object, None when there is none."""
+        return self._tables[resources.table_of(resource)].get((namespace, name))
+
+    def all_of(self, resource: resources.ResourceType) -> list[storing.Stored]:
+        """Every object of a resource."""
+        return list(self._tables[resources.table_of(resource)].values())
+
+    def all_at(self, resource: resources.ResourceType, version: int) -> list[storing.Stored]:
+        """Every object of a resource as it was at a version; 410 when that is too long ago."""
+        table = dict(self._tables[resources.table_of(resource)])
+        for commit in reversed(self.commits_after(resource, version)):
+            key = (commit.object.namespace, commit.object.name)
+            if commit.previous is None:
+                table.pop(key, None)
+            else:
+                table[key] = commit.previous
+        return list(table.values())
+
+    def tables(self) -> Mapping[resources.ResourceType, Mapping[Key, storing.Stored]]:
+        """Every object by resource, namespace and name; only for looking."""
+        return self._tables
+
+    def dependents(self, uid: str) -> list[Place]:
+        """The objects that name this one as an owner."""
+        return sorted(self._dependents.get(uid, ()), key=lambda place: place[1])
+
+    def has_owner(self, stored: storing.Stored) -> bool:
+        """Whether any owner of an object exists."""
+        return any(uid in self._uids for uid in stored.owners)
+
+    def commits_after(
+        self, resource: resources.ResourceType, version: int
+    ) -> list[watching.Commit]:
+        """The commits of a resource after a version; 410 when they are no longer all there."""
+        return self._history.after(resources.table_of(resource), version)
+
+    def compact(self, resource: resources.ResourceType) -> None:
+        """Forget the history of a resource, as compaction does."""
+        self._history.compact(resources.table_of(resource))
+
+    def listen(self, listener: Listener) -> None:
+        """Be told of every commit, in order, from now on."""
+        self._listeners.append(listener)
+
+    # -------------------------------------------------------------- writing
+
+    def put(
+        self, resource: resources.ResourceType, old: storing.Stored | None, document: Document
+    ) -> storing.Stored:
+        """Store a new object, or the next version of an old one."""
+        stored = storing.store(document, self.resource_version + 1)
+        self._commit(resource, "ADDED" if old is None else "MODIFIED", stored, old)
+        return stored
+
+    def remove(self, resource: resources.ResourceType, old: storing.Stored) -> storing.Stored:
+        """Take an object out; its last state, with the version of the deletion."""
+        last = storing.store(old.document(), self.resource_version + 1)
+        self._commit(resource, "DELETED", last, old)
+        return last
+
+    def _commit(
+        self,
+        resource: resources.ResourceType,
+        kind: watching.EventType,
+        stored: storing.Stored,
+        old: storing.Stored | None,
+    ) -> None:
+        resource = resources.table_of(resource)
+        self.resource_version = stored.resource_version
+        commit = watching.Commit(resource=resource, type=kind, object=stored, previous=old)
+        self._keep(commit)
+        self._history.append(commit)
+        for listener in self._listeners:
+            listener(commit)
+
+    def _keep(self, commit: watching.Commit) -> None:
+        """Have the tables say what the commit says."""
+        resource, stored, old = commit.resource, commit.object, commit.previous
+        place = (resource, (stored.namespace, stored.name))
+        if commit.type == "DELETED":
+            del self._tables[resource][place[1]]
+            self._track_owners(place, old.owners if old else (), ())
+            self._forget(stored)
+            return
+        self._tables[resource][place[1]] = stored
+        self._uids.add(stored.uid)
+        if stored.deleting:
+            self._ending[stored.uid] = place
+        self._track_owners(place, old.owners if old else (), stored.owners)
+
+    def _track_owners(self, place: Place, before: tuple[str, ...], after: tuple[str, ...]) -> None:
+        if before == after:
+            return
+        _change_index(self._dependents, before, after, place)
+        if after and not any(uid in self._uids for uid in after):
+            self.garbage.append(place)
+        self.garbage.extend(self._ending[uid] for uid in before if uid in self._ending)
+
+    def _forget(self, gone: storing.Stored) -> None:
+        """Those who depended on the object, and those who waited for its end, have to be looked after."""
+        self._uids.discard(gone.uid)
+        self._ending.pop(gone.uid, None)
+        self.garbage.extend(self.dependents(gone.uid))
+        namespace = self._tables[resources.NAMESPACES].get(("", gone.namespace))
+        if namespace is not None and namespace.deleting:
+            self.garbage.append((resources.NAMESPACES, ("", gone.namespace)))
+
+
+def _change_index(
+    index: dict[str, set[Place]], before: Iterable[str], after: Iterable[str], entry: Place
+) -> None:
+    for uid in before:
+        index.get(uid, set()).discard(entry)
+        if uid in index and not index[uid]:
+            del index[uid]
+    for uid in after:
+        index.setdefault(uid, set()).add(entry)

@@ -1,0 +1,99 @@
+"""What a writer believes about the object that it writes: name, namespace, uid and version; errors when it is not so."""
+
+import dataclasses
+from typing import Any
+
+from harness.apiserver import resources, statuses, storing
+
+Document = dict[str, Any]
+
+
+def set_namespace(resource: resources.ResourceType, namespace: str, meta: Document) -> None:
+    """The namespace of the path, in place; 400 when the document names another."""
+    if not resource.namespaced:
+        meta.pop("namespace", None)
+        return
+    if (meta.get("namespace") or namespace) != namespace:
+        raise statuses.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    meta["namespace"] = namespace
+
+
+def require_same(
+    resource: resources.ResourceType, old: storing.Stored, document: Document
+) -> Document:
+    """The metadata of a document that is to replace an object; 400 when it has another name or namespace."""
+    meta: Document = document.setdefault("metadata", {})
+    document["apiVersion"], document["kind"] = resource.api_version, resource.kind
+    if meta.get("name", old.name) != old.name:
+        raise statuses.bad_request(
+            f"the name of the object ({meta['name']}) does not match the name on the URL ({old.name})"
+        )
+    meta["name"] = old.name
+    set_namespace(resource, old.namespace, meta)
+    return meta
+
+
+def require_uid(resource: resources.ResourceType, old: storing.Stored, meta: Document) -> None:
+    """409 when the writer means another object of this name."""
+    if meta.get("uid") not in (None, "", old.uid):
+        raise _storage_conflict(resource, old, "UID", meta["uid"], old.uid)
+
+
+def require_version(
+    resource: resources.ResourceType, old: storing.Stored, meta: Document, *, subresource: str
+) -> None:
+    """409 when the document is not based on the current version; some kinds must say on which it is."""
+    version = meta.get("resourceVersion") or ""
+    if not version and resource.requires_version_on_update and not subresource:
+        at = "metadata.resourceVersion"
+        cause = statuses.invalid_value(at, "0", "must be specified for an update")
+        named = dataclasses.replace(resource, kind=resource.plural)  # as this check does
+        raise statuses.invalid(named, old.name, [cause])
+    if version not in ("", "0", str(old.resource_version)):
+        raise statuses.stale(resource, old.name)
+
+
+def require(resource: resources.ResourceType, old: storing.Stored, meta: Document) -> None:
+    """409 when the writer means another object of this name, or another version of it."""
+    require_uid(resource, old, meta)
+    version = meta.get("resourceVersion")
+    if version not in (None, "", str(old.resource_version)):
+        raise _storage_conflict(resource, old, "ResourceVersion", version, old.resource_version)
+
+
+def require_for_deletion(
+    resource: resources.ResourceType, old: storing.Stored, wanted: Document
+) -> None:
+    """409 when the one who deletes means another object of this name, or another version of it."""
+    uid, version = wanted.get("uid"), wanted.get("resourceVersion")
+    if uid is not None and uid != old.uid:
+        why = (
+            f"the UID in the precondition ({uid}) does not match the UID in record "
+            f"({old.uid}). The object might have been deleted and then recreated"
+        )
+    elif version is not None and version != str(old.resource_version):
+        why = (
+            f"the ResourceVersion in the precondition ({version}) does not match the "
+            f"ResourceVersion in record ({old.resource_version}). The object might have been modified"
+        )
+    else:
+        return
+    message = f'Operation cannot be fulfilled on {resource.qualified_kind} "{old.name}": {why}'
+    details = {"name": old.name, "group": resource.group, "kind": resource.kind}
+    details = {key: value for key, value in details.items() if value}
+    raise statuses.StatusError(409, "Conflict", message, details)
+
+
+def _storage_conflict(
+    resource: resources.ResourceType, old: storing.Stored, what: str, wanted: Any, found: Any
+) -> statuses.StatusError:
+    folder = "minions" if resource is resources.NODES else resource.plural
+    key = "/".join(part for part in ("/registry", folder, old.namespace, old.name) if part)
+    why = (
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: {what} in precondition: {wanted}, "
+        f"{what} in object meta: {found}"
+    )
+    return statuses.conflict(resource, old.name, why)
