@@ -11,10 +11,17 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-import yaml
 
 from harness import errors
-from harness.apiserver import attributes, authenticating, handling, requesting, storing
+from harness.apiserver import (
+    attributes,
+    authenticating,
+    handling,
+    media,
+    requesting,
+    statuses,
+    storing,
+)
 from harness.apiserver.persistence import writing
 
 _HEADER = "audit-id"
@@ -142,11 +149,11 @@ def _decoded(request: requesting.Request) -> Any:
         return None
     try:
         return storing.decode(request.body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     if "yaml" not in request.headers.get("content-type", ""):
         return None
     try:
-        return yaml.safe_load(request.body)
-    except yaml.YAMLError:
+        return media.read_yaml(request.body)
+    except statuses.StatusError:
         return None

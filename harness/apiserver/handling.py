@@ -327,5 +327,5 @@ def _decode_object(body: bytes) -> Document:
 def _decode(body: bytes) -> Any:
     try:
         return storing.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise statuses.bad_request(f"couldn't decode the body as JSON: {error}") from error

@@ -1,6 +1,8 @@
 """Bodies in other media types than JSON: read once, at the door, so that everything behind it sees JSON."""
 
 import dataclasses
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -8,6 +10,8 @@ import yaml
 from harness.apiserver import negotiating, protobuf, requesting, statuses, storing
 
 APPLY_YAML = "application/apply-patch+yaml"
+_YAML_VALUES_MAX = 1_000_000
+"""Of a small document with aliases of aliases there is no end; a body of the largest size has no more than this."""
 
 
 def content_type(request: requesting.Request) -> str:
@@ -23,16 +27,21 @@ def in_json(request: requesting.Request) -> requesting.Request:
         case negotiating.PROTOBUF:
             return _with_body(request, protobuf.decode(request.body), negotiating.JSON)
         case negotiating.YAML:
-            return _with_body(request, _read_yaml(request.body), negotiating.JSON)
+            return _with_body(request, read_yaml(request.body), negotiating.JSON)
         case "application/apply-patch+yaml" if not request.body.lstrip().startswith(b"{"):
-            return _with_body(request, _read_yaml(request.body), APPLY_YAML)
+            return _with_body(request, read_yaml(request.body), APPLY_YAML)
     return request
 
 
 def _with_body(request: requesting.Request, document: Any, media: str) -> requesting.Request:
+    try:
+        body = storing.encode(document)
+    except UnicodeEncodeError as error:
+        why = "error converting YAML to JSON: yaml: found invalid Unicode character escape code"
+        raise statuses.bad_request(why) from error
     return dataclasses.replace(
         request,
-        body=storing.encode(document),
+        body=body,
         headers={**request.headers, "content-type": media},
     )
 
@@ -46,21 +55,27 @@ for _first, _resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items():
     _Loader.yaml_implicit_resolvers = {**_Loader.yaml_implicit_resolvers, _first: _kept}
 
 
-def _read_yaml(body: bytes) -> Any:
+def read_yaml(body: bytes) -> Any:
+    """The JSON of a YAML document; 400 when there is none."""
     try:
-        return _with_text_keys(yaml.load(body, Loader=_Loader))  # noqa: S506 - it is a safe loader
-    except yaml.YAMLError as error:
+        loaded = yaml.load(body, Loader=_Loader)  # noqa: S506 - it is a safe loader
+        return _with_text_keys(loaded, itertools.count())
+    except RecursionError as error:
+        raise statuses.bad_request("error converting YAML to JSON: exceeded max depth") from error
+    except (yaml.YAMLError, ValueError) as error:
         why = " ".join(str(error).split())
         raise statuses.bad_request(f"error converting YAML to JSON: {why}") from error
 
 
-def _with_text_keys(value: Any) -> Any:
-    """JSON has no other keys: `on: 1` is {"true": 1}."""
+def _with_text_keys(value: Any, seen: Iterator[int]) -> Any:
+    """JSON has no other keys: `on: 1` is {"true": 1}. Aliases become copies, of which there are not too many."""
+    if next(seen) > _YAML_VALUES_MAX:
+        raise ValueError("yaml: document contains excessive aliasing")
     if isinstance(value, list):
-        return [_with_text_keys(item) for item in value]
+        return [_with_text_keys(item, seen) for item in value]
     if not isinstance(value, dict):
         return value
     return {
-        key if isinstance(key, str) else storing.encode(key).decode(): _with_text_keys(item)
+        key if isinstance(key, str) else storing.encode(key).decode(): _with_text_keys(item, seen)
         for key, item in value.items()
     }

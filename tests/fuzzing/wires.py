@@ -1,0 +1,124 @@
+"""A server process, raw connections to it, and what every answer of an API server has in common."""
+
+import contextlib
+import dataclasses
+import http.client
+import json
+import pathlib
+import socket
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness import processes
+from harness.client import kubeconfigs
+
+TIMEOUT_S = 20
+START_S = 60
+TEXTS = ("404 page not found", "Bad Request", "too large", "ok")
+INTERNAL_ERRORS = (
+    "strconv.ParseUint",  # a resourceVersion that is no number
+    "does not contain declared merge key",
+    "failed to create typed patch object",
+    "unable to find api field",
+    "cannot convert int64 to float64",
+    "invalid",
+)
+"""What a kube-apiserver answers with 500 although the client is to blame."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+class Server:
+    """The process under fire."""
+
+    def __init__(self, directory: pathlib.Path) -> None:
+        self.log = directory / "log"
+        plain = directory / "plain"
+        argv = ["--kubeconfig", str(directory / "tls"), "--plain-kubeconfig", str(plain)]
+        self.process = processes.start_ready(
+            "apiserver",
+            processes.command("apiserver", *argv),
+            log=self.log,
+            ready=directory / "ready",
+            timeout_s=START_S,
+        )
+        self.endpoint = kubeconfigs.load(plain)
+
+    def send(
+        self,
+        method: str,
+        target: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """The answer on a connection of its own, which must come."""
+        head = {"Authorization": f"Bearer {self.endpoint.token}", **(headers or {})}
+        where = self.endpoint.host, self.endpoint.port
+        with contextlib.closing(
+            http.client.HTTPConnection(*where, timeout=TIMEOUT_S)
+        ) as connection:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(method, target, body=body, headers=head)
+            with connection.getresponse() as response:
+                return Answer(
+                    response.status, response.headers.get("Content-Type", ""), response.read()
+                )
+
+    @contextlib.contextmanager
+    def connected(self) -> Iterator[socket.socket]:
+        """A bare connection."""
+        where = self.endpoint.host, self.endpoint.port
+        with socket.create_connection(where, TIMEOUT_S) as connection:
+            yield connection
+
+    def head(self, method: str, target: str, *more: str) -> bytes:
+        """The head of a request."""
+        lines = [
+            f"{method} {target} HTTP/1.1",
+            "Host: x",
+            f"Authorization: Bearer {self.endpoint.token}",
+            *more,
+        ]
+        return "\r\n".join([*lines, "", ""]).encode()
+
+    def require_health(self) -> None:
+        """It runs, it answers, and nothing that it did not expect has happened in it."""
+        assert self.process.poll() is None, self.process.last_words()
+        assert self.send("GET", "/readyz").body == b"ok"
+        log = self.log.read_text(errors="replace")
+        assert "Traceback" not in log, log[-3000:]
+        assert "exception was never retrieved" not in log, log[-3000:]
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.kill()
+
+
+def require_sense(answer: Answer) -> None:
+    """The answer is one that a kube-apiserver could give to a client's mistake, or to no mistake."""
+    if answer.status < 400:
+        return
+    if "json" not in answer.content_type:
+        text = answer.body.decode()
+        assert answer.status in (400, 404, 413, 431), answer
+        assert any(known in text for known in TEXTS) or not text, answer
+        return
+    status = json.loads(answer.body)
+    assert (status["kind"], status["apiVersion"]) == ("Status", "v1"), answer
+    assert (status["status"], status["code"]) == ("Failure", answer.status), answer
+    assert status["message"], answer
+    _require_blame(answer.status, status)
+
+
+def _require_blame(code: int, status: Mapping[str, Any]) -> None:
+    if code == 500:
+        assert any(known in status["message"] for known in INTERNAL_ERRORS), status
+    else:
+        assert code < 500 or code == 504, status
