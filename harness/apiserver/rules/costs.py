@@ -32,16 +32,9 @@ _SIZES = {
         }.items()
     },
 }
-_READS_TARGET = (
-    "lowerAscii",
-    "upperAscii",
-    "split",
-    "replace",
-    "substring",
-    "trim",
-    "charAt",
-    "reverse",
-)
+_READS_TARGET = ("lowerAscii", "upperAscii", "substring", "trim", "charAt")
+_MAKES_FROM_TARGET = ("split", "replace", "join")
+"""They read a text and write about as much again."""
 _READS_ARGUMENT = (
     "startsWith",
     "endsWith",
@@ -58,7 +51,7 @@ _READS_ARGUMENT = (
     "bytes",
     "string",
 )
-_READS_LIST = ("isSorted", "sum", "min", "max", "indexOf", "lastIndexOf", "join")
+_READS_LIST = ("isSorted", "sum", "min", "max", "indexOf", "lastIndexOf")
 _COMPARISONS = ("_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_")
 _SETS = ("sets.contains", "sets.equivalent", "sets.intersects")
 Path = tuple[str, ...]
@@ -138,7 +131,7 @@ class _Estimate:
     def _function(self, node: Node) -> int:
         sizes = [self.size(child) for child in node.children]
         match node.name:
-            case "@in" if node.children[1].type == "list":
+            case "@in" if node.children[1].type != "map":
                 return sizes[1]
             case "contains":
                 return _times(_part(sizes[0], _TEXT_FACTOR), _part(sizes[1], _TEXT_FACTOR))
@@ -152,11 +145,12 @@ class _Estimate:
     def _reading(self, node: Node, sizes: list[int]) -> int:
         if node.name in _COMPARISONS:
             return _part(min(sizes), _TEXT_FACTOR)
-        if node.name in _READS_TARGET:
+        if node.name in (*_READS_TARGET, *_MAKES_FROM_TARGET):
             self._sizes[node.id] = sizes[0]
-            return _part(sizes[0], _TEXT_FACTOR)
+            times = 2 if node.name in _MAKES_FROM_TARGET else 1
+            return _part(sizes[0], times * _TEXT_FACTOR)
         if node.name in _READS_ARGUMENT:
-            return _part(sizes[-1], _TEXT_FACTOR)
+            return _part(sizes[1 if node.is_member else 0], _TEXT_FACTOR)
         if node.name in _READS_LIST:
             return sizes[0]
         return _times(*sizes[:2]) if node.name in _SETS else 1
