@@ -5,6 +5,10 @@ concurrency, patches, validation, deletion and owner garbage collection, event h
 what it is given, so that the same semantics can be driven one commit at a time in one process. Around it is HTTP: routing,
 discovery, lists, watches, tables, authentication.
 
+What HTTP brings goes one way: `connections` read bytes, `parsing` makes requests of them, `exchanges` has each one answered (`handling`,
+`streaming` for watches), and `turns` shows nothing before the log (`persistence`) and the audit log (`auditing`) have it.
+Faults on demand (`faulting`, `fault_admin`) befall a request, its answer, or an event; `limiting` says what is put up with.
+
 Not in here: scheduling, nodes that do something, anything that only a test would want.
 
 Known differences from kube-apiserver: the server plays the garbage collector and the namespace controller (a kube-apiserver
