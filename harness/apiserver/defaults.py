@@ -177,6 +177,23 @@ def _node_status(status: Document) -> None:
         status["allocatable"] = dict(status["capacity"])
 
 
+def _node_spec(spec: Document) -> None:
+    """The first address range has a field of its own."""
+    if ranges := spec.get("podCIDRs"):
+        spec["podCIDR"] = ranges[0]
+    elif single := spec.get("podCIDR"):
+        spec["podCIDRs"] = [single]
+
+
+def _pod_status(status: Document) -> None:
+    """The first address has a field of its own, which counts when they differ."""
+    addresses, single = status.get("podIPs"), status.get("podIP")
+    if single and (not addresses or addresses[0].get("ip") != single):
+        status["podIPs"] = [{"ip": single}]
+    elif addresses:
+        status["podIP"] = addresses[0].get("ip", "")
+
+
 def _namespace(namespace: Document) -> None:
     meta = namespace["metadata"]
     if name := meta.get("name"):
@@ -227,9 +244,11 @@ RULES: dict[str, Rule] = {
     "core.v1.EphemeralContainer": _pull_image,
     "core.v1.ImageVolumeSource": _pull_volume,
     "core.v1.Namespace": _namespace,
+    "core.v1.NodeSpec": _node_spec,
     "core.v1.NodeStatus": _node_status,
     "core.v1.Pod": _pod,
     "core.v1.PodSpec": _pod_spec,
+    "core.v1.PodStatus": _pod_status,
     "core.v1.Secret": _secret,
     "core.v1.ServiceSpec": _service_spec,
     "core.v1.Volume": _empty_volume,

@@ -163,20 +163,6 @@ def fingerprint() -> bytes:
     return digest.digest()
 
 
-def merge_keys(resource: resources.ResourceType, path: str) -> tuple[str, ...] | None:
-    """The keys by which a strategic merge patch tells the items of a list apart, None when it has none.
-
-    The path is of field names from the object's root, without list positions.
-    """
-    found = _field_at(of(resource), path.split("."))
-    return (found.patch_key,) if found and found.patch_key else None
-
-
-SETS = frozenset({"metadata.finalizers", "spec.finalizers"})
-"""Lists of plain values that merge as sets."""
-Keys = tuple[str, ...]
-
-
 # ------------------------------------------------------------------ building
 
 
@@ -252,14 +238,3 @@ def _scalar(type_name: str, format_name: str) -> Type:
 
 def _granular(map_type: str) -> Merges:
     return "atomic" if map_type == "atomic" else ""
-
-
-def _field_at(start: Type, path: list[str]) -> Field | None:
-    here: Type | None = start
-    found: Field | None = None
-    for name in path:
-        found = here.fields.get(name) if here is not None else None
-        if found is None:
-            return None
-        here = found.type.item if found.type.kind == "list" else found.type
-    return found

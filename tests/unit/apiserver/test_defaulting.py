@@ -143,6 +143,19 @@ def test_nodes_namespaces_secrets():
     assert secret == {"type": "Opaque", "data": {"a": "eHl6", "b": "eA=="}}
 
 
+@pytest.mark.parametrize(
+    ("resource", "part", "given", "added"),
+    [
+        (resources.NODES, "spec", {"podCIDR": "10.1.0.0/24"}, {"podCIDRs": ["10.1.0.0/24"]}),
+        (resources.NODES, "spec", {"podCIDRs": ["10.1.0.0/24"]}, {"podCIDR": "10.1.0.0/24"}),
+        (resources.PODS, "status", {"podIP": "10.0.0.1"}, {"podIPs": [{"ip": "10.0.0.1"}]}),
+        (resources.PODS, "status", {"podIPs": [{"ip": "10.0.0.1"}]}, {"podIP": "10.0.0.1"}),
+    ],
+)
+def test_first_items_with_fields_of_their_own(resource, part, given, added):
+    assert filled(resource, {part: given})[part].items() >= (given | added).items()
+
+
 def test_pods_in_templates_of_other_kinds():
     kind = schemas.of_kind("apps", "v1", "Deployment")
     deployment = {"metadata": {}, "spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}

@@ -95,12 +95,12 @@ RESERVED = [user("a", name="one"), user("b", name="two")]
 @pytest.mark.parametrize(
     ("patch", "expected"),
     [
-        ([user("c")], [*RESERVED, user("c")]),
+        ([user("c")], [user("c"), *RESERVED]),
         ([user("a", name="new")], [user("a", name="new"), RESERVED[1]]),
         ([user("a", extra="x")], [user("a", name="one", extra="x"), RESERVED[1]]),
         ([{"$patch": "delete", **user("a")}], [RESERVED[1]]),
         ([{"$patch": "delete", **user("nobody")}], RESERVED),
-        ([{"$patch": "delete", **user("b")}, user("c")], [RESERVED[0], user("c")]),
+        ([{"$patch": "delete", **user("b")}, user("c")], [user("c"), RESERVED[0]]),
         ([{"$patch": "replace"}, user("c")], [user("c")]),
         ([], RESERVED),
     ],
@@ -140,7 +140,7 @@ def test_results_of_an_allocation_are_one_value() -> None:
                     "containers": [
                         {
                             "name": "a",
-                            "env": [{"name": "x", "value": "1"}, {"name": "y", "value": "2"}],
+                            "env": [{"name": "y", "value": "2"}, {"name": "x", "value": "1"}],
                         }
                     ]
                 }
@@ -202,5 +202,29 @@ def test_strategic_patch(resource: Any, document: Any, patch: Any, expected: Any
 
 
 def test_items_without_their_key_are_refused(refuses: Any) -> None:
-    with refuses(400, "BadRequest", "merges by key"):
-        patches.strategic_patch(R.CLAIMS, {}, {"status": {"reservedFor": ["text"]}})
+    with refuses(500, "", "map: map[name:a] does not contain declared merge key: uid"):
+        patches.strategic_patch(R.CLAIMS, {}, {"status": {"reservedFor": [{"name": "a"}]}})
+
+
+def test_directives_that_make_no_sense_are_refused(refuses: Any) -> None:
+    with refuses(500, "", "unknown patch type: nonsense in map: map[$patch:nonsense]"):
+        patches.strategic_patch(R.CONFIGMAPS, {}, {"data": {"$patch": "nonsense"}})
+    order = {"$setElementOrder/finalizers": ["b"], "finalizers": ["a"]}
+    with refuses(500, "", "doesn't match $setElementOrder list"):
+        patches.strategic_patch(R.CONFIGMAPS, {}, {"metadata": order})
+
+
+@pytest.mark.parametrize(
+    ("before", "patch", "after"),
+    [
+        ("ab", {"finalizers": ["c"]}, "cab"),
+        ("ab", {"finalizers": ["b", "c"]}, "abc"),
+        ("abc", {"finalizers": ["b"]}, "abc"),
+        ("abc", {"$setElementOrder/finalizers": ["c", "a"]}, "bca"),
+        ("abc", {"$setElementOrder/finalizers": ["c", "d", "a"], "finalizers": ["d"]}, "bcda"),
+    ],
+)
+def test_the_order_of_lists_that_merge(before: str, patch: Any, after: str) -> None:
+    document = {"metadata": {"finalizers": list(before)}}
+    made = patches.strategic_patch(R.CONFIGMAPS, document, {"metadata": patch})
+    assert "".join(made["metadata"]["finalizers"]) == after

@@ -1,0 +1,181 @@
+"""Strategic merge patches: JSON merge patches that know which lists merge by a key, with directives of their own.
+
+    $patch: replace | delete              of an object, or of an item of a list that merges
+    $retainKeys: [...]                    all other fields of the object go
+    $deleteFromPrimitiveList/NAME: [...]  values that leave a list of plain values
+    $setElementOrder/NAME: [...]          the order of what the writer knows of a list
+
+What the patch names comes in its order, or in that of $setElementOrder; what it does not name keeps its order and its place among the items
+that were there before; new items come before it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from harness.apiserver import schemas, statuses
+
+Document = dict[str, Any]
+Identity = Callable[[Any], Any]
+_DELETE_FROM = "$deleteFromPrimitiveList/"
+_ORDER = "$setElementOrder/"
+
+
+def patch(kind: schemas.Type, document: Document, change: Document) -> Document:
+    """The patched document; the input is not changed."""
+    return _object(kind, document, change)
+
+
+def _object(kind: schemas.Type, old: Any, change: Document) -> Document:
+    match change.get("$patch"):
+        case None:
+            pass
+        case "replace":
+            return {name: value for name, value in change.items() if name != "$patch"}
+        case "delete":
+            return {}
+        case other:
+            raise _broken(f"unknown patch type: {other} in map: {_printed(change)}")
+    made = dict(old) if isinstance(old, dict) else {}
+    _retain(made, change)
+    for name in _named(change):
+        _field(kind, made, name, change)
+    return made
+
+
+def _retain(made: Document, change: Document) -> None:
+    kept = change.get("$retainKeys")
+    if not isinstance(kept, list):
+        return
+    for name in [name for name in made if name not in kept]:
+        del made[name]
+
+
+def _named(change: Document) -> list[str]:
+    """The fields that a patch is about, by their values or by directives."""
+    names = [
+        name.partition("/")[2] if name.startswith((_DELETE_FROM, _ORDER)) else name
+        for name in change
+    ]
+    return [name for name in dict.fromkeys(names) if not name.startswith("$")]
+
+
+def _field(kind: schemas.Type, made: Document, name: str, change: Document) -> None:
+    field = kind.fields.get(name)
+    value, old = change.get(name), made.get(name)
+    if name in change and value is None:
+        made.pop(name, None)
+    elif isinstance(value, dict):
+        made[name] = _object(field.type if field else _below(kind), old, value)
+    elif field is not None and _merges(field) and isinstance(value, list | None):
+        if name in change or old:
+            made[name] = _list(field, old, name, change)
+    elif name in change:
+        made[name] = value
+
+
+def _merges(field: schemas.Field) -> bool:
+    return field.type.kind == "list" and "merge" in field.patch_strategies
+
+
+def _below(kind: schemas.Type) -> schemas.Type:
+    return kind.item or _ANY
+
+
+_ANY = schemas.Type(kind="any")
+
+
+# ------------------------------------------------------------------ lists
+
+
+def _list(field: schemas.Field, old: Any, name: str, change: Document) -> list[Any]:
+    before = old if isinstance(old, list) else []
+    wanted = change.get(name) or []
+    identity = _identity(field)
+    order = change.get(_ORDER + name)
+    if order is not None:
+        _require_order(identity, [item for item in wanted if not _directive(item)], order)
+    if any(_directive(item) == "replace" for item in wanted):
+        return [item for item in wanted if _directive(item) != "replace"]
+    gone = change.get(_DELETE_FROM + name)
+    merged = [item for item in before if not isinstance(gone, list) or item not in gone]
+    for item in wanted:
+        _item(field, merged, item, identity)
+    kept = [item for item in wanted if _directive(item) != "delete"]
+    return _ordered(merged, before, kept if order is None else order, identity)
+
+
+def _identity(field: schemas.Field) -> Identity:
+    key = field.patch_key
+    if not key:
+        return lambda item: item
+
+    def of(item: Any) -> Any:
+        if not isinstance(item, dict) or key not in item:
+            raise _broken(f"map: {_printed(item)} does not contain declared merge key: {key}")
+        return item[key]
+
+    return of
+
+
+def _item(field: schemas.Field, merged: list[Any], item: Any, identity: Identity) -> None:
+    wanted = identity(item)
+    at = next((i for i, other in enumerate(merged) if identity(other) == wanted), None)
+    if _directive(item) == "delete":
+        if at is not None:
+            del merged[at]
+    elif not isinstance(item, dict):
+        if at is None:
+            merged.append(item)
+    elif at is None:
+        merged.append(_object(_below(field.type), {}, item))
+    else:
+        merged[at] = _object(_below(field.type), merged[at], item)
+
+
+def _directive(item: Any) -> str:
+    return str(item.get("$patch", "")) if isinstance(item, dict) else ""
+
+
+def _require_order(identity: Identity, items: list[Any], order: list[Any]) -> None:
+    """What a patch lists must be in the order that it sets."""
+    places = [identity(item) for item in order]
+    found = [identity(item) for item in items]
+    rest = iter(places)
+    if not all(item in rest for item in found):
+        raise _broken(
+            f"The order in patch list:\n{_printed(items)}\n doesn't match $setElementOrder list:\n{_printed(order)}\n"
+        )
+
+
+def _ordered(
+    merged: list[Any], before: list[Any], order: list[Any], identity: Identity
+) -> list[Any]:
+    places = [identity(item) for item in order]
+    server = [identity(item) for item in before]
+    known = [item for item in merged if identity(item) in places]
+    known.sort(key=lambda item: places.index(identity(item)))
+    others = [item for item in merged if identity(item) not in places]
+    made = []
+    while known and others:
+        first, second = identity(others[0]), identity(known[0])
+        is_before = second in server and server.index(first) < server.index(second)
+        made.append((others if is_before else known).pop(0))
+    return made + known + others
+
+
+# ------------------------------------------------------------------ messages
+
+
+def _broken(message: str) -> statuses.StatusError:
+    return statuses.StatusError(500, "", message)
+
+
+def _printed(value: Any) -> str:
+    """As Go prints it."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_printed(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_printed, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "<nil>" if value is None else str(value)
