@@ -5,7 +5,7 @@ children is a member of the set; one with children is a member when it has the c
 changed, so that they may share their parts.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from harness.apiserver import storing
@@ -98,16 +98,19 @@ def _quoted(value: Any) -> str:
     return storing.encode(value).decode()
 
 
-def _filtered(one: Tree, other: Tree, subtract: Any) -> Tree:
-    if not other:
+def _filtered(one: Tree, other: Tree, subtract: Callable[[Tree, Tree], Tree | None]) -> Tree:
+    """The first tree itself when nothing of it goes, so that the caller sees that nothing did."""
+    common = one.keys() & other.keys()
+    if not common:
         return one
-    made = {}
-    for part, ours in one.items():
-        theirs = other.get(part)
-        left = ours if theirs is None else subtract(ours, theirs)
-        if left is not None:
+    made = dict(one)
+    for part in common:
+        left = subtract(one[part], other[part])
+        if left is None:
+            del made[part]
+        else:
             made[part] = left
-    return made
+    return one if all(made.get(part) is one[part] for part in common) else made
 
 
 def _children(tree: Tree) -> Tree:
@@ -121,8 +124,11 @@ def _join(one: Tree, other: Tree) -> Tree:
 
 
 def _subtract(one: Tree, other: Tree) -> Tree | None:
-    member = is_member(one) and not is_member(other)
-    return node(difference(_children(one), _children(other)), member=member)
+    was_member = is_member(one)
+    member = was_member and not is_member(other)
+    children = _children(one)
+    left = difference(children, _children(other))
+    return one if left is children and member == was_member else node(left, member=member)
 
 
 def _intersect(one: Tree, other: Tree) -> Tree | None:

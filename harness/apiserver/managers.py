@@ -20,18 +20,15 @@ UPDATE_ENTRIES_MAX = 10
 _ANCIENT = "ancient-changes"
 _UNKNOWN = "unknown"
 _BEFORE_FIRST_APPLY = "before-first-apply"
-_SERVERS_OWN = fieldsets.of_paths(
-    "apiVersion",
-    "kind",
-    "metadata",
-    *(
-        f"metadata.{name}"
-        for name in (
-            "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
-            "resourceVersion",
-        )
-    ),
+_OWN_METADATA = frozenset(
+    {
+        "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
+        "resourceVersion",
+    }
 )  # fmt: skip
+_SERVERS_OWN = fieldsets.of_paths(
+    "apiVersion", "kind", "metadata", *(f"metadata.{name}" for name in _OWN_METADATA)
+)
 """Fields that are nobody's."""
 _sorting_encoder = msgspec.json.Encoder(order="sorted")
 
@@ -62,7 +59,52 @@ class Writer:
 
 def of_created(document: Document, writer: Writer) -> list[Entry]:
     """The entries of a new object: those that came with it, and what its writer wrote."""
-    return after_update(nothing(writer.resource), document, writer)
+    if "managedFields" in document["metadata"]:
+        return after_update(nothing(writer.resource), document, writer)
+    try:
+        written = _written_by_creation(document, writer.resource)
+    except typed.KeyMissingError:
+        return []
+    return [{**writer.entry, "fieldsV1": written}] if written else []
+
+
+def _written_by_creation(document: Document, resource: resources.ResourceType) -> fieldsets.Tree:
+    """As `_compare` with nothing; most parts of new objects were seen before, and are known by their bytes."""
+    kind, before = schemas.of(resource), nothing(resource)
+    ignored = reset_fields(resource, "")
+    made = {}
+    for name in sorted(document):
+        field = kind.fields.get(name)
+        if field is None or f"f:{name}" in ignored or name in _TYPE_META:
+            continue
+        written = _written_part(field.type, before.get(name, typed.ABSENT), document[name], name)
+        if written is not None:
+            made[f"f:{name}"] = written
+    return made
+
+
+_TYPE_META = frozenset({"apiVersion", "kind"})
+_PART_BYTES_MAX = 4_096
+_PARTS_MAX = 4_096
+_parts: dict[tuple[schemas.Type, bytes], fieldsets.Tree | None] = {}
+
+
+def _written_part(kind: schemas.Type, before: Any, value: Any, name: str) -> fieldsets.Tree | None:
+    """What a new object writes in one of its fields; every new object has another name, but few have another spec."""
+    if name == "metadata":
+        value = {key: item for key, item in value.items() if key not in _OWN_METADATA}
+    key = (kind, storing.encode(value))
+    found = _parts.get(key, _parts)
+    if found is not _parts:
+        return found  # type: ignore[return-value]  # the dict itself stands for "not there"
+    change = typed.compare_part(kind, before, value)
+    if change is not None:
+        change = _sorted(change)
+    if len(key[1]) <= _PART_BYTES_MAX:
+        if len(_parts) >= _PARTS_MAX:
+            _parts.clear()
+        _parts[key] = change
+    return change
 
 
 def after_update(old: Document, new: Document, writer: Writer) -> list[Entry]:

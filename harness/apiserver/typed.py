@@ -12,7 +12,8 @@ from typing import Any
 from harness.apiserver import fieldsets, schemas, storing
 
 Tree = fieldsets.Tree
-_ABSENT: Any = object()
+ABSENT: Any = object()
+"""What a document says of a field that it does not have; null is another thing."""
 _UNKNOWN = schemas.Type(kind="any")
 """Of fields that the types do not have; decoding leaves none, but not everything was decoded."""
 _KEY_DEFAULTS = {"protocol": "TCP"}
@@ -86,6 +87,11 @@ def compare(kind: schemas.Type, old: Any, new: Any) -> Comparison:
     return Comparison(written or {}, removed or {})
 
 
+def compare_part(kind: schemas.Type, old: Any, new: Any) -> Tree | None:
+    """What is written in one field of an object, of whose old value there may be none; None when nothing is."""
+    return _compare(kind, old, new)[0]
+
+
 Change = tuple[Tree | None, Tree | None]
 _SAME: Change = (None, None)
 
@@ -103,13 +109,13 @@ def _compare(kind: schemas.Type, old: Any, new: Any) -> Change:
         if gone is not None:
             removed[part] = gone
     return (
-        fieldsets.node(written, member=old is _ABSENT),
-        fieldsets.node(removed, member=new is _ABSENT),
+        fieldsets.node(written, member=old is ABSENT),
+        fieldsets.node(removed, member=new is ABSENT),
     )
 
 
 def _compare_leaf(old: Any, new: Any) -> Change:
-    if new is _ABSENT:
+    if new is ABSENT:
         return None, fieldsets.LEAF
     return (None if old == new else fieldsets.LEAF), None
 
@@ -119,8 +125,8 @@ Pair = tuple[str, schemas.Type, Any, Any]
 
 def _pairs(kind: schemas.Type, old: Any, new: Any) -> Iterator[Pair]:
     """The parts in which two values may differ."""
-    before: Any = old if old and old is not _ABSENT else ()
-    after: Any = new if new and new is not _ABSENT else ()
+    before: Any = old if old and old is not ABSENT else ()
+    after: Any = new if new and new is not ABSENT else ()
     if kind.kind == "list":
         return _item_pairs(kind, before, after)
     return _field_pairs(kind, before or {}, after or {})
@@ -128,18 +134,20 @@ def _pairs(kind: schemas.Type, old: Any, new: Any) -> Iterator[Pair]:
 
 def _field_pairs(kind: schemas.Type, old: dict[str, Any], new: dict[str, Any]) -> Iterator[Pair]:
     for name, after in new.items():
-        before = old.get(name, _ABSENT)
-        if before is _ABSENT or before != after:
+        before = old.get(name, ABSENT)
+        if before is ABSENT and after == []:
+            continue  # Go does not write it
+        if before is ABSENT or before != after:
             yield f"f:{name}", field_type(kind, name), before, after
     for name in old.keys() - new.keys():
-        yield f"f:{name}", field_type(kind, name), old[name], _ABSENT
+        yield f"f:{name}", field_type(kind, name), old[name], ABSENT
 
 
 def _item_pairs(kind: schemas.Type, old: list[Any], new: list[Any]) -> Iterator[Pair]:
     before, after = _grouped(kind, old), _grouped(kind, new)
     for part in before | after:
-        ours, theirs = before.get(part, _ABSENT), after.get(part, _ABSENT)
-        if ours is _ABSENT or theirs is _ABSENT or ours != theirs:
+        ours, theirs = before.get(part, ABSENT), after.get(part, ABSENT)
+        if ours is ABSENT or theirs is ABSENT or ours != theirs:
             yield part, item_type(kind), ours, theirs
 
 

@@ -1,0 +1,194 @@
+"""Who has which fields after creations, updates and patches, as metadata.managedFields tells."""
+
+from typing import Any
+
+import pytest
+
+from harness.apiserver import managers, resources
+
+R = resources
+Document = dict[str, Any]
+NOW = "2026-01-01T00:00:00Z"
+
+
+def writer(manager: str = "me", **options: Any) -> managers.Writer:
+    return managers.Writer(**{"resource": R.CONFIGMAPS, "manager": manager, "now": NOW} | options)
+
+
+def config(entries: list[Document] | None = None, **data: str) -> Document:
+    meta = {"name": "c"} | ({"managedFields": entries} if entries is not None else {})
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta} | (
+        {"data": data} if data else {}
+    )
+
+
+def fields(entries: list[Document]) -> dict[str, Any]:
+    return {entry["manager"]: entry["fieldsV1"] for entry in entries}
+
+
+def created(**data: str) -> list[Document]:
+    return managers.of_created(config(**data), writer("creator"))
+
+
+# ---------------------------------------------------------------- creations
+
+
+def test_the_creator_has_what_it_wrote() -> None:
+    assert created(a="1") == [
+        {
+            "manager": "creator",
+            "operation": "Update",
+            "apiVersion": "v1",
+            "time": NOW,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:data": {".": {}, "f:a": {}}},
+        }
+    ]
+
+
+def test_what_only_the_server_says_is_nobodys() -> None:
+    assert created() == []
+
+
+@pytest.mark.parametrize("entries", [None, [{}]])
+def test_the_known_parts_of_new_objects_are_those_of_a_comparison(
+    entries: list[Document] | None,
+) -> None:
+    """With entries of its own an object is compared in full, without them its parts are looked up."""
+    spec = {
+        "containers": [
+            {"name": "a", "image": "i", "resources": {}, "ports": [{"containerPort": 80}]}
+        ],
+        "tolerations": [{"key": "k"}],
+        "securityContext": {},
+        "nodeSelector": {"x": "y"},
+    }
+    meta = {"generateName": "p-", "labels": {}, "finalizers": ["x/1"], "namespace": "default"}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": meta | ({"managedFields": entries} if entries else {}),
+        "spec": spec,
+        "status": {"phase": "Running"},
+    }
+    (entry,) = managers.of_created(pod, writer(resource=R.PODS))
+    assert entry["fieldsV1"] == {
+        "f:metadata": {
+            "f:finalizers": {".": {}, 'v:"x/1"': {}},
+            "f:generateName": {},
+            "f:labels": {},
+        },
+        "f:spec": {
+            "f:containers": {
+                'k:{"name":"a"}': {
+                    ".": {},
+                    "f:image": {},
+                    "f:name": {},
+                    "f:ports": {
+                        ".": {},
+                        'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}},
+                    },
+                    "f:resources": {},
+                }
+            },
+            "f:nodeSelector": {},
+            "f:securityContext": {},
+            "f:tolerations": {},
+        },
+    }
+
+
+def test_writers_without_a_name_are_unknown() -> None:
+    (entry,) = managers.of_created(config(a="1"), writer(""))
+    assert entry["manager"] == "unknown"
+
+
+# ---------------------------------------------------------------- updates
+
+
+def test_whoever_writes_a_field_takes_it() -> None:
+    old = config(created(a="1", b="1"), a="1", b="1")
+    after = managers.after_update(old, config(a="2", b="1"), writer("other"))
+    assert fields(after) == {
+        "creator": {"f:data": {".": {}, "f:b": {}}},
+        "other": {"f:data": {"f:a": {}}},
+    }
+
+
+def test_an_update_without_a_change_changes_no_entry() -> None:
+    entries = created(a="1")
+    old = config(entries, a="1")
+    later = writer("other", now="2027-01-01T00:00:00Z")
+    assert managers.after_update(old, config(a="1"), later) == entries
+
+
+def test_who_has_nothing_left_is_gone() -> None:
+    old = config(created(a="1"), a="1")
+    assert managers.after_update(old, config(), writer("other")) == []
+
+
+def test_the_time_of_an_entry_is_that_of_its_last_gain() -> None:
+    old = config(created(a="1", b="1"), a="1", b="1")
+    later = writer("creator", now="2027-01-01T00:00:00Z")
+    (lost,) = managers.after_update(old, config(a="1"), later)
+    (gained,) = managers.after_update(old, config(a="2", b="1"), later)
+    assert (lost["time"], gained["time"]) == (NOW, "2027-01-01T00:00:00Z")
+
+
+def test_the_status_has_entries_of_its_own() -> None:
+    claim = {"metadata": {"name": "c"}, "spec": {"devices": {"requests": []}}, "status": {}}
+    spec = {"devices": {"requests": [{"name": "r"}]}}
+    entries = managers.of_created(claim | {"spec": spec}, writer(resource=R.CLAIMS))
+    old = claim | {"metadata": {"name": "c", "managedFields": entries}, "spec": spec}
+    users = [{"uid": "u", "name": "p", "resource": "pods"}]
+    new = old | {"status": {"reservedFor": users}, "spec": {"devices": {}}}
+    after = managers.after_update(old, new, writer(resource=R.CLAIMS, subresource="status"))
+    assert [entry.get("subresource") for entry in after] == [None, "status"]
+    assert after[0]["fieldsV1"] == {"f:spec": {"f:devices": {"f:requests": {}}}}
+    assert after[1]["fieldsV1"]["f:status"]["f:reservedFor"].keys() == {".", 'k:{"uid":"u"}'}
+
+
+@pytest.mark.parametrize("forgotten", [[], [{}]])
+def test_clients_can_have_all_entries_forgotten(forgotten: list[Document]) -> None:
+    old = config(created(a="1"), a="1")
+    assert managers.after_update(old, config(forgotten, a="2"), writer("other")) == []
+    assert managers.after_update(config(a="1"), config(a="2"), writer("other")) == []
+
+
+def test_clients_can_rewrite_entries_but_only_into_ones_that_make_sense() -> None:
+    entries = created(a="1")
+    renamed = [entries[0] | {"manager": "renamed"}]
+    old = config(entries, a="1")
+    same = config(a="1")
+    assert managers.after_update(old, config(renamed, **same["data"]), writer()) == renamed
+    broken = [entries[0] | {"operation": "Steal"}]
+    assert managers.after_update(old, config(broken, **same["data"]), writer()) == entries
+    through_status = writer(subresource="status")
+    assert managers.after_update(old, config(renamed, **same["data"]), through_status) == entries
+
+
+def test_the_oldest_of_too_many_updates_are_put_together() -> None:
+    document = config(created(a0="x"), a0="x")
+    for number in range(1, managers.UPDATE_ENTRIES_MAX + 2):
+        data = document["data"] | {f"a{number}": "x"}
+        who = writer(f"m{number:02}", now=f"2026-01-01T00:00:{number:02}Z")
+        entries = managers.after_update(document, config(**data), who)
+        document = config(entries, **data)
+    assert len(entries) == managers.UPDATE_ENTRIES_MAX
+    assert entries[0]["manager"] == "ancient-changes"
+    assert entries[0]["fieldsV1"] == {"f:data": {".": {}, "f:a0": {}, "f:a1": {}, "f:a2": {}}}
+    assert entries[0]["time"] == "2026-01-01T00:00:02Z"
+
+
+def test_appliers_come_first_then_the_older_ones() -> None:
+    entries = [
+        {"operation": "Update", "time": "2026-01-01T00:00:01Z", "manager": "b"},
+        {"operation": "Apply", "time": "2026-01-01T00:00:09Z", "manager": "z"},
+        {"operation": "Update", "time": "2026-01-01T00:00:00Z", "manager": "c"},
+    ]
+    stored = [
+        entry | {"apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {f"f:{number}": {}}}
+        for number, entry in enumerate(entries)
+    ]
+    after = managers.after_update(config(stored), config(a="1"), writer("a"))
+    assert [entry["manager"] for entry in after] == ["z", "a", "c", "b"]
