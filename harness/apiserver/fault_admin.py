@@ -11,7 +11,9 @@ GET    /flake-hunt/v1/applied?after=N        what befell whom, after the sequenc
      "action": {"type": "hold"}, "count": 1}
 
 Actions: `hold`, `delay` (seconds), `answer` (code, reason, message, retryAfterSeconds), `lose` at the points `request` and
-`response`; `hold`, `delay`, `drop`, `gone` at the point `event`. A request that is held is carried out when it is released, also when its client has left.
+`response`; `hold`, `delay`, `drop`, `gone` at the point `event`. A request that is held is carried out when it is released, also
+when its client has left. Events are those that happen while a watch is open, not the objects that it begins with; while one is
+held all later ones of that watch wait.
 """
 
 from typing import Any

@@ -308,3 +308,19 @@ def test_a_bounded_history_is_410_from_its_end_on(
         api.create(apis.LEASES, lease, namespace="default")
     (line,) = api.watch(apis.LEASES, resource_version=version)
     assert json.loads(line)["object"]["code"] == 410
+
+
+def test_nonsense_at_the_tls_port_ends_its_connection_only(
+    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
+) -> None:
+    process = start()
+    port = int(server_of(tmp_path / "kubeconfig").rpartition(":")[2])
+    half = b"\x16\x03\x01\x02\x00\x01\x00\x01"  # the beginning of a handshake
+    with socket.create_connection(("127.0.0.1", port), TIMEOUT_S) as waiting:
+        waiting.sendall(half)
+        for text in (b"GET / HTTP/1.1\r\n\r\n", bytes(500), half):
+            with socket.create_connection(("127.0.0.1", port), TIMEOUT_S) as connection:
+                connection.sendall(text)
+        assert connect("kubeconfig").list(apis.NAMESPACES).items
+    process.stop(timeout_s=TIMEOUT_S)
+    assert process.log.read_text() == ""
