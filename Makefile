@@ -31,7 +31,7 @@ types: .venv/.dev-installed  ## mypy, strict
 
 e2e-kind: .venv/.dev-installed  ## end to end on real Kubernetes by kind and Docker; skips, and says why, without them
 	-$(BIN)/flake-hunt doctor --for kind
-	E2E=kind $(BIN)/python -m pytest -rs tests/e2e/test_kind.py $(ARGS)
+	E2E=kind $(BIN)/python -m pytest -rs tests/e2e/test_kind.py tests/e2e/test_clusters.py -k kind $(ARGS)
 
 e2e-local: .venv/.dev-installed  ## end to end on real etcd and kube-apiserver binaries; skips, and says why, without them
 	-$(BIN)/flake-hunt doctor --for local

@@ -3,15 +3,15 @@
 import dataclasses
 import datetime
 import ipaddress
-import pathlib
 import socket
 import ssl
-import tempfile
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from harness import private_files
 
 _DAYS = 365
 _SKEW = datetime.timedelta(minutes=5)
@@ -28,12 +28,8 @@ class Identity:
     def context(self) -> ssl.SSLContext:
         """The server side's TLS context."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        with tempfile.TemporaryDirectory() as folder:  # ssl loads from files only
-            certificate, key = pathlib.Path(folder, "crt"), pathlib.Path(folder, "key")
-            certificate.write_bytes(self.certificate)
-            key.touch(mode=0o600)
-            key.write_bytes(self.key)
-            context.load_cert_chain(certificate, key)
+        with private_files.private_file(self.certificate + b"\n" + self.key) as path:
+            context.load_cert_chain(path)  # from files only
         return context
 
 

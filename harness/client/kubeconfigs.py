@@ -11,12 +11,11 @@ import json
 import os
 import pathlib
 import ssl
-import tempfile
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness import errors
+from harness import errors, private_files
 from harness.client import plugins
 
 Document = Mapping[str, Any]
@@ -275,10 +274,8 @@ def _token(user: Document, path: pathlib.Path) -> str:
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    with tempfile.NamedTemporaryFile() as file:  # ssl loads from files only; mode 0600
-        file.write(certificate + b"\n" + key)
-        file.flush()
-        context.load_cert_chain(file.name)
+    with private_files.private_file(certificate + b"\n" + key) as path:
+        context.load_cert_chain(path)  # from files only
 
 
 @functools.lru_cache(maxsize=8)

@@ -78,8 +78,10 @@ class Provider:
 
     def reap(self, request: contracts.Request) -> None:
         """The kubeconfigs, which hold a token."""
-        for name in (KUBECONFIG, PLAIN_KUBECONFIG):
-            (request.directory / name).unlink(missing_ok=True)
+        names = (KUBECONFIG, PLAIN_KUBECONFIG)
+        unfinished = request.directory.glob(".kubeconfig-*")
+        for path in (*(request.directory / name for name in names), *unfinished):
+            path.unlink(missing_ok=True)
 
 
 def up(name: str, directory: pathlib.Path) -> EmbeddedCluster:

@@ -9,15 +9,18 @@ import dataclasses
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Sequence
 
 from harness import clocks, errors
+from harness.cluster import local
 from tests.e2e import running
-from tests.engines import standing_in
+from tests.engines import commands, standing_in
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 GRACE_S = 60
@@ -29,6 +32,11 @@ class Place:
 
     folder: pathlib.Path
     engine: standing_in.StandIn
+
+    @property
+    def stays(self) -> str:
+        """The name of the cluster that stays: no other test's."""
+        return f"stays-{zlib.crc32(str(self.folder).encode()):x}"
 
     @property
     def state(self) -> pathlib.Path:
@@ -62,28 +70,32 @@ class Moment:
     after_s: float
 
     def __str__(self) -> str:
-        words = ["kind" if "--cluster" in self.arguments else "embedded", self.arguments[0]]
+        where = pathlib.Path(self.arguments[self.arguments.index("--cluster") + 1]).stem
+        words = [where.replace("stand-in", "kind"), self.arguments[0]]
         return f"{' '.join(words)} {self.signal.name} after {self.after_s:.2f} s"
 
 
-def commands(folder: pathlib.Path) -> list[list[str]]:
-    """Runs and clusters that stay, on the embedded server and on kind."""
-    scenario = running.scenario(folder)
-    profile = folder / "stand-in.toml"
+def choices(place: Place) -> list[list[str]]:
+    """A run and a cluster that stays, on the embedded server, on kind, and on a local control plane where there is an etcd."""
+    profile = place.folder / "stand-in.toml"
     profile.write_text(standing_in.profile_text())
-    return [
-        ["run", str(scenario), "--reports", "reports"],
-        ["cluster", "up", "--name", "stays", "--nodes", "2", "--devices-per-node", "2"],
-        ["run", str(scenario), "--reports", "reports", "--cluster", str(profile)],
-        ["cluster", "up", "--name", "stays", "--nodes", "2", "--cluster", str(profile)],
-    ]
+    clusters = [["--cluster", "embedded"], ["--cluster", str(profile)]]
+    etcd = shutil.which("etcd")
+    if etcd is not None:
+        binaries = place.folder / "binaries"
+        commands.install(binaries, "kube-apiserver")
+        (binaries / "etcd").symlink_to(etcd)
+        clusters.append(["--cluster", "local", "--binaries", str(binaries)])
+    run = ["run", str(running.scenario(place.folder)), "--reports", "reports"]
+    stay = ["cluster", "up", "--name", place.stays, "--nodes", "2", "--devices-per-node", "2"]
+    return [[*first, *where] for where in clusters for first in (run, stay)]
 
 
-def draw(random_: random.Random, choices: list[list[str]]) -> Moment:
+def draw(random_: random.Random, possible: list[list[str]]) -> Moment:
     """A command, a signal, a moment: early ones more often, for there the most is half done."""
     longest = random_.choice([0.5, 2.0, 6.0, 12.0])
     return Moment(
-        arguments=random_.choice(choices),
+        arguments=random_.choice(possible),
         signal=random_.choice(SIGNALS),
         after_s=random_.uniform(0.0, longest),
     )
@@ -108,7 +120,7 @@ def _settle(moment: Moment, place: Place) -> None:
     """A cluster that came up in time is meant to stay; so it is taken down. Then prune."""
     entries = list((place.state / "flake-hunt" / "clusters").glob("*.json"))
     if "up" in moment.arguments and entries and '"state":"up"' in entries[0].read_text():
-        _flake_hunt(place, "cluster", "down", "stays")
+        _flake_hunt(place, "cluster", "down", place.stays)
     _flake_hunt(place, "cluster", "prune", "--older-than", "0")
 
 
@@ -142,9 +154,18 @@ def _files(place: Place) -> list[str]:
         *(place.state / "flake-hunt" / "clusters").glob("*"),
         *place.temporary.iterdir(),
         *place.home.rglob("*"),
-        *(path for path in place.folder.glob("reports/**/cluster/*kubeconfig*")),
+        *place.folder.glob("reports/**/cluster/*kubeconfig*"),
+        *place.folder.glob("reports/**/*.key"),
+        *_in_memory(place),
     ]
-    return [f"file {path.relative_to(place.folder)}" for path in kept]
+    return [f"file {path}" for path in kept]
+
+
+def _in_memory(place: Place) -> list[pathlib.Path]:
+    """etcd's data of our runs, by their ids: other tests have theirs there too."""
+    names = [place.stays]
+    names += [path.name.rpartition("-")[2] for path in place.folder.glob("reports/*/*-*")]
+    return [path for path in local.MEMORY.iterdir() if path.name.endswith(tuple(names))]
 
 
 def _on_engine(place: Place) -> list[str]:
@@ -162,11 +183,11 @@ def main(count: int) -> int:
         folder = pathlib.Path(name)
         with standing_in.started(folder / "engine") as engine:
             place = Place(folder=folder, engine=engine)
-            choices = commands(folder)
+            possible = choices(place)
             for number in range(count):
-                moment = draw(random_, choices)
+                moment = draw(random_, possible)
                 before, left = left_after(moment, place)
-                tally[f"{moment.arguments[0]} {moment.signal.name}"] += 1
+                tally[" ".join(str(moment).split()[:3])] += 1
                 left_first += bool(before)
                 sys.stdout.write(
                     f"{number + 1} {moment}: {len(before)} things left by the command, by prune "

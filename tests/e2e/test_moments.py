@@ -18,9 +18,9 @@ def test_prune_leaves_nothing_of_what_was_killed(tmp_path: pathlib.Path) -> None
     random_, found = random.Random(SEED), 0
     with standing_in.started(tmp_path / "engine") as engine:
         place = moments.Place(folder=tmp_path, engine=engine)
-        choices = moments.commands(tmp_path)
-        plan = [(arguments, signal.SIGKILL) for arguments in choices]
-        plan += [(choices[0], signal.SIGINT), (choices[3], signal.SIGTERM)]
+        possible = moments.choices(place)
+        plan = [(arguments, signal.SIGKILL) for arguments in possible]
+        plan += [(possible[0], signal.SIGINT), (possible[3], signal.SIGTERM)]
         for arguments, number in plan:
             moment = moments.Moment(
                 arguments=arguments, signal=number, after_s=random_.uniform(0.8, 2.5)

@@ -237,7 +237,7 @@ class Kind:
             say(" • WARNING: Timed out waiting for Ready ⚠️")
 
     def _export_kubeconfig(self, name: str, path: str) -> None:
-        self._wait_for_ready(f"{name}-control-plane", 30)
+        self._wait_for_ready(f"{name}-control-plane", 120)
         document = yaml.safe_load(self._read(f"{name}-control-plane", "/etc/kubernetes/admin.conf"))
         context = f"kind-{name}"
         document["clusters"][0]["name"] = document["users"][0]["name"] = context

@@ -30,6 +30,7 @@ def use(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setattr(kind, "SETTLE_S", 0.3)
 
 
 @pytest.fixture
