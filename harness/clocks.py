@@ -6,6 +6,7 @@ module: it takes its time from `concurrency`, where it can be controlled.
 """
 
 import datetime
+import functools
 import pathlib
 import time
 from collections.abc import Callable
@@ -27,7 +28,11 @@ def wall_ns() -> int:
 
 def wall_text(nanoseconds: int | None = None) -> str:
     """`2026-01-31T23:59:59Z` for nanoseconds since the epoch, now when None."""
-    seconds = (wall_ns() if nanoseconds is None else nanoseconds) / 1e9
+    return _second_text((wall_ns() if nanoseconds is None else nanoseconds) // 1_000_000_000)
+
+
+@functools.lru_cache(16)  # a server asks thousands of times a second
+def _second_text(seconds: int) -> str:
     moment = datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 

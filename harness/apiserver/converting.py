@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver import decoding, resources, schemas, storing
+from harness.apiserver import autoscalers, decoding, resources, schemas, storing
 
 Document = dict[str, Any]
 Converter = Callable[[Document], None]
@@ -114,12 +114,14 @@ def _rename(names: dict[str, str]) -> Converter:
 
 _INWARD: dict[resources.ResourceType, Converter] = {
     resources.NEW_EVENTS: _rename(_EVENT_FIELDS),
+    resources.OLD_AUTOSCALERS: autoscalers.to_metrics,
     resources.optional("v1beta1", "resourceclaims"): _nest_claim,
     resources.optional("v1beta1", "resourceclaimtemplates"): _nest_claim,
     resources.optional("v1beta1", "resourceslices"): _flatten_slice,
 }
 _OUTWARD: dict[resources.ResourceType, Converter] = {
     resources.NEW_EVENTS: _rename(_CORE_EVENT_FIELDS),
+    resources.OLD_AUTOSCALERS: autoscalers.to_percentages,
     resources.optional("v1beta1", "resourceclaims"): _flatten_claim,
     resources.optional("v1beta1", "resourceclaimtemplates"): _flatten_claim,
     resources.optional("v1beta1", "resourceslices"): _nest_slice,

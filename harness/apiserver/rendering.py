@@ -46,11 +46,6 @@ class Rendering:
         return not (form.view or self._is_watch) and protobuf.knows(schemas.of(self._resource))
 
     @property
-    def is_plain(self) -> bool:
-        """Whether objects are sent as they are stored."""
-        return self.form is negotiating.PLAIN or self.form == negotiating.PLAIN
-
-    @property
     def content_type(self) -> str:
         """The media type of the bytes."""
         return self.form.media

@@ -218,4 +218,8 @@ def _storage_of(item: ResourceType) -> ResourceType:
     return _BY_PATH[item.group, "v1", item.plural]
 
 
-_STORED_AS = {NEW_EVENTS: EVENTS} | {item: _storage_of(item) for item in OPTIONAL}
+AUTOSCALERS = _BY_PATH["autoscaling", "v2", "horizontalpodautoscalers"]
+OLD_AUTOSCALERS = _BY_PATH["autoscaling", "v1", "horizontalpodautoscalers"]
+_STORED_AS = {NEW_EVENTS: EVENTS, OLD_AUTOSCALERS: AUTOSCALERS} | {
+    item: _storage_of(item) for item in OPTIONAL
+}
