@@ -24,6 +24,7 @@ KUBECONFIG = "kubeconfig"
 _MARKED = "true"
 _VERSION_MIN = "1.34"
 _UNAUTHORIZED = 401
+_PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +134,7 @@ class Provider:
         except transports.TransportError as error:
             raise errors.ClusterError(
                 f"context {context!r}: {error}. Is the cluster up, and reachable from this machine? "
-                f"Try: kubectl --context {context} version"
+                f"Try: kubectl --context {context} version{_proxy_hint()}"
             ) from error
         finally:
             transport.close()
@@ -155,6 +156,12 @@ class Provider:
             f"If it is one: kubectl --context {context} annotate namespace default {MARK}={_MARKED} "
             "(or, for once: --i-know-this-cluster)"
         )
+
+
+def _proxy_hint() -> str:
+    """kubectl would go by it; we do not, and say so where it may be the reason."""
+    named = [name for name in _PROXY_VARIABLES if os.environ.get(name)]
+    return f" (which would use the proxy of {named[0]}; Flake Hunt uses none)" if named else ""
 
 
 def _version(transport: transports.Transport, context: str) -> str:

@@ -14,7 +14,8 @@ from harness.scenario import specs
 
 Object = apis.Object
 RUN_LABEL = naming.RUN_LABEL
-REMOVE_TIMEOUT_S = 20.0
+REMOVE_TIMEOUT_S = 120.0
+"""kube-controller-manager takes its time with a namespace of a thousand pods."""
 ACCOUNT_TIMEOUT_S = 20.0
 LEASE_NAMESPACE = "kube-node-lease"
 _NOT_READY = "node.kubernetes.io/not-ready"

@@ -285,7 +285,11 @@ class _Run:
         try:
             pools.remove(self._api, world)
         except (apis.ApiError, transports.TransportError, errors.WaitTimeoutError) as error:
-            self._progress.phase(f"the cluster could not be cleaned: {error}")
+            label = f"{pools.RUN_LABEL}={self._plan.run_id}"
+            self._progress.phase(
+                f"the cluster could not be cleaned ({error}): if it stays, `kubectl delete "
+                f"namespaces,nodes,resourceslices,deviceclasses -l {label}`"
+            )
 
 
 def new_directory(plan: plans.Plan, reports: pathlib.Path) -> directories.RunDirectory:

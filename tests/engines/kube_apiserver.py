@@ -1,7 +1,8 @@
 """Stands in for a kube-apiserver binary: its flags, what it demands of them, its way to readiness, its authentication and its ends.
 
 It wants a real etcd and asks it for its health; the API behind it is the embedded server's, with what the real one does besides: nodes are
-born with the taint `node.kubernetes.io/not-ready`, /readyz fails for a while, anonymous callers may see the version and nothing else.
+born with the taint `node.kubernetes.io/not-ready`, a deleted namespace stays until somebody finalizes it (the embedded server would
+do so itself), /readyz fails for a while, anonymous callers may see the version and nothing else.
 Messages are the real ones. A client certificate of another authority is refused in the handshake here, and with a 401 by the real one.
 """
 
@@ -10,6 +11,7 @@ import contextlib
 import csv
 import json
 import pathlib
+import re
 import signal
 import ssl
 import subprocess
@@ -24,6 +26,9 @@ FLAGS = pathlib.Path(__file__).with_name("kube_apiserver_flags.txt")
 READY_AFTER_S = 0.3
 ETCD_TIMEOUT_S = 5.0
 OPEN = ("/readyz", "/livez", "/healthz", "/version")
+_NAMESPACE = re.compile(r"(/api/v1/namespaces/[^/]+)(/finalize)?")
+DELETED = "stand-in/deleted"
+"""In place of a deletionTimestamp, which nobody can set."""
 RECONCILERS = ("master-count", "lease", "none")
 Flags = dict[str, str]
 
@@ -174,11 +179,10 @@ class Front:
                     continue
                 if method == "POST" and path.partition("?")[0] == "/api/v1/nodes":
                     body = _tainted(body)
-                kept = [
-                    line
-                    for line in headers
-                    if line.partition(":")[0].lower() not in ("authorization", "content-length")
-                ]
+                lines[0], body, kind = _without_namespace_controller(method, path, body, lines[0])
+                own = ("authorization", "content-length", *(["content-type"] if kind else []))
+                kept = [line for line in headers if line.partition(":")[0].lower() not in own]
+                kept += [f"Content-Type: {kind}"] if kind else []
                 kept += [f"Authorization: Bearer {self._backend.token}"]
                 kept += [f"Content-Length: {len(body)}"] if body else []
                 far_writer.write("\r\n".join([lines[0], *kept, "", ""]).encode() + body)
@@ -217,6 +221,22 @@ def _tainted(body: bytes) -> bytes:
     taints = node.setdefault("spec", {}).setdefault("taints", [])
     taints.append({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"})
     return json.dumps(node).encode()
+
+
+def _without_namespace_controller(
+    method: str, path: str, body: bytes, line: str
+) -> tuple[str, bytes, str]:
+    """A deletion only marks the namespace; that its finalizers are gone is what deletes it. Request line, body, content type."""
+    match = _NAMESPACE.fullmatch(path.partition("?")[0])
+    if match is None:
+        return line, body, ""
+    space, finalize = match.groups()
+    if method == "DELETE":
+        mark = json.dumps({"metadata": {"annotations": {DELETED: "true"}}}).encode()
+        return f"PATCH {space} HTTP/1.1", mark, "application/merge-patch+json"
+    if method == "PUT" and finalize and not json.loads(body)["spec"].get("finalizers"):
+        return f"DELETE {space} HTTP/1.1", b"", ""
+    return line, body, ""
 
 
 def _status(code: int, reason: str, message: str) -> bytes:

@@ -144,9 +144,14 @@ def test_a_kubeconfig_that_is_missing(tmp_path: pathlib.Path) -> None:
         provider(tmp_path / "nowhere").check()
 
 
-def test_a_server_that_cannot_be_reached(kubeconfig: pathlib.Path) -> None:
+def test_a_server_that_cannot_be_reached(
+    kubeconfig: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     change(kubeconfig, "cluster", server="https://127.0.0.1:1")
     with pytest.raises(errors.ClusterError, match=r"127.0.0.1:1, but: .*Is the cluster up"):
+        provider(kubeconfig).check()
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    with pytest.raises(errors.ClusterError, match="the proxy of HTTPS_PROXY; Flake Hunt uses none"):
         provider(kubeconfig).check()
 
 

@@ -89,6 +89,25 @@ def test_a_cluster_comes_answers_and_goes(
 
 
 @needs_etcd
+def test_with_a_controller_manager_namespaces_go_by_themselves(
+    up: Callable[..., contracts.Cluster], folder: pathlib.Path
+) -> None:
+    commands.install(folder, "kube-controller-manager")
+    cluster = up(controller_manager=True)
+    assert set(cluster.versions) == {"etcd", "kube-apiserver", "kube-controller-manager"}
+    assert len(cluster.pids) == 3
+    on = provider(folder, controller_manager=True).capabilities
+    assert on.claim_controller
+    assert on.namespace_controller
+    api = apis.Api(transports.connect(cluster.kubeconfig))
+    world = pools.publish(api, specs.PoolsSpec(nodes=1), namespace="run", run_id="r", on=on)
+    pools.remove(api, world)
+    with pytest.raises(apis.ApiError):
+        api.get(apis.NAMESPACES, "run")
+    api.transport.close()
+
+
+@needs_etcd
 def test_a_port_that_is_taken_meanwhile_is_no_failure(
     up: Callable[..., contracts.Cluster], monkeypatch: pytest.MonkeyPatch
 ) -> None:

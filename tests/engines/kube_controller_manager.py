@@ -1,0 +1,60 @@
+"""Stands in for a kube-controller-manager binary: its flags, service accounts, claims from templates, and the end of namespaces."""
+
+import contextlib
+import pathlib
+import sys
+import threading
+
+from harness import processes
+from harness.client import apis, transports
+from harness.subject import claim_controllers
+from tests.engines.kube_apiserver import DELETED, usage
+
+VERSION = "Kubernetes v1.36.4"
+KNOWN = {
+    "kubeconfig",
+    "leader-elect",
+    "secure-port",
+    "service-account-private-key-file",
+    "root-ca-file",
+    "node-monitor-grace-period",
+    "feature-gates",
+    "controllers",
+    "v",
+}
+INTERVAL_S = 0.1
+
+
+def main() -> int:
+    if sys.argv[1:] == ["--version"]:
+        print(VERSION)
+        return 0
+    flags = {}
+    for argument in sys.argv[1:]:
+        name, _, value = argument.removeprefix("--").partition("=")
+        if name not in KNOWN:
+            usage(f"unknown flag: --{name}")
+        flags[name] = value
+    stopped = processes.stop_event()
+    api = apis.Api(transports.connect(pathlib.Path(flags["kubeconfig"])))
+    claims = claim_controllers.ClaimController(api, claim_controllers.Options())
+    claims.start()
+    look_after_namespaces(api, stopped)
+    claims.stop()
+    return 0
+
+
+def look_after_namespaces(api: apis.Api, stopped: threading.Event) -> None:
+    while not stopped.wait(INTERVAL_S):
+        for space in api.list(apis.NAMESPACES).items:
+            meta = space["metadata"]
+            with contextlib.suppress(apis.ApiError):  # it has one, or it is gone
+                if DELETED in meta.get("annotations", {}):
+                    api.finalize_namespace({**space, "spec": {"finalizers": []}})
+                else:
+                    account = {"metadata": {"name": "default"}}
+                    api.create(apis.SERVICE_ACCOUNTS, account, namespace=meta["name"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
