@@ -17,6 +17,7 @@ RUN_LABEL = naming.RUN_LABEL
 REMOVE_TIMEOUT_S = 120.0
 """kube-controller-manager takes its time with a namespace of a thousand pods."""
 ACCOUNT_TIMEOUT_S = 20.0
+REMOVE_INTERVAL_S = 0.5
 LEASE_NAMESPACE = "kube-node-lease"
 _NOT_READY = "node.kubernetes.io/not-ready"
 _ANY = contracts.Capabilities()
@@ -118,13 +119,22 @@ def remove(api: apis.Api, world: World) -> None:
         _delete(api, item.resource, item.name, uid=item.uid)
     _remove_leases(api, world)
     for space in spaces:
-        if not world.on.namespace_controller:
-            _finalize(api, space)
         clocks.wait_until(
-            lambda space=space: _is_gone(api, space),  # type: ignore[misc]
+            lambda space=space: _is_gone(api, space, world.on),  # type: ignore[misc]
             timeout_s=REMOVE_TIMEOUT_S,
             why=f"namespace {space} to be gone",
+            interval_s=REMOVE_INTERVAL_S,
         )
+
+
+def _is_gone(api: apis.Api, namespace: str, on: contracts.Capabilities) -> bool:
+    """Whether it is; what came too late to be taken away with the rest, and so keeps it, is taken away now."""
+    if not _exists(api, apis.NAMESPACES, namespace):
+        return True
+    _empty(api, namespace)
+    if not on.namespace_controller:
+        _finalize(api, namespace)
+    return not _exists(api, apis.NAMESPACES, namespace)
 
 
 def _empty(api: apis.Api, namespace: str) -> None:
@@ -238,7 +248,3 @@ def _exists(
             raise
         return False
     return True
-
-
-def _is_gone(api: apis.Api, namespace: str) -> bool:
-    return not _exists(api, apis.NAMESPACES, namespace)

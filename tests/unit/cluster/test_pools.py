@@ -207,3 +207,23 @@ def test_what_a_killed_run_left_is_found_by_its_label(api: apis.Api) -> None:
     assert names(api) == before
     leases = api.list(apis.LEASES, label_selector=f"{pools.RUN_LABEL}=r4").items
     assert leases == []
+
+
+def test_what_came_too_late_does_not_keep_the_namespace(
+    api: apis.Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A claim whose finalizer nobody takes away any more, made just after everything was emptied."""
+    made = pools.publish(api, SPEC, namespace="late", run_id="r6", admin=True)
+    empty, calls = pools._empty, []
+
+    def emptied(at: apis.Api, namespace: str) -> None:
+        calls.append(namespace)
+        empty(at, namespace)
+        if len(calls) == 1:
+            fill(api, made)
+
+    monkeypatch.setattr(pools, "_empty", emptied)
+    pools.remove(api, made)
+    assert len(calls) > 1
+    with pytest.raises(apis.ApiError):
+        api.get(apis.NAMESPACES, "late")
