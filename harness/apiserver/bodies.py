@@ -108,15 +108,18 @@ def _patched_type(document: Document, resource: resources.ResourceType) -> schem
     return found
 
 
-def decode_patch(body: bytes, validation: Validation) -> tuple[Any, list[str]]:
+def decode_patch(
+    body: bytes, validation: Validation, *, is_text: bool = False
+) -> tuple[Any, list[str]]:
     """A patch, and what strict decoding objects to in it; a list is one of JSON patch operations."""
+    start = "error decoding patch: " if is_text else ""
     try:
         patch = _parse(body)
         return (patch, []) if not validation.wanted else _careful_patch(patch, body)
     except RecursionError as error:
-        raise statuses.bad_request(gojson.TOO_DEEP) from error
+        raise statuses.bad_request(f"{start}{gojson.TOO_DEEP}") from error
     except ValueError as error:
-        raise statuses.bad_request(str(error)) from error
+        raise statuses.bad_request(f"{start}{error}") from error
 
 
 def _careful_patch(patch: Any, body: bytes) -> tuple[Any, list[str]]:

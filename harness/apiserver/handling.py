@@ -189,12 +189,12 @@ class Handler:
         validation = options.validation(request)
         if content_type in _APPLY_TYPES:
             return self._apply(request, target)
-        patch, problems = bodies.decode_patch(request.body, validation)
+        is_text = content_type != _STRATEGIC
+        patch, problems = bodies.decode_patch(request.body, validation, is_text=is_text)
         apply = _PATCHES[content_type]
 
         def change(document: Document) -> Document:
             changed = apply(target.resource, document, patch)
-            is_text = content_type != _STRATEGIC
             return bodies.patched(changed, target.resource, validation, problems, is_text=is_text)
 
         stored = self._change(request, target, change)

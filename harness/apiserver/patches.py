@@ -49,7 +49,11 @@ def _undecodable(value: Any, wanted: str) -> statuses.StatusError:
 
 def merge_patch(document: Document, patch: Any) -> Document:
     """RFC 7386."""
-    return _object(_merge(document, _object(patch)))
+    if patch is None:
+        raise statuses.bad_request("Invalid JSON Patch")
+    if not isinstance(patch, dict):
+        raise _undecodable(patch, "map[string]interface {}")
+    return _object(_merge(document, patch))
 
 
 def strategic_patch(resource: resources.ResourceType, document: Document, patch: Any) -> Document:

@@ -244,8 +244,10 @@ def test_problems_of_patches(patch, problems):
 
 
 def test_a_patch_that_is_no_json():
-    with pytest.raises(statuses.StatusError, match="unexpected end of JSON input"):
+    with pytest.raises(statuses.StatusError, match=r"^unexpected end of JSON input$"):
         bodies.decode_patch(b"{", bodies.Validation())
+    with pytest.raises(statuses.StatusError, match=r"^error decoding patch: unexpected end"):
+        bodies.decode_patch(b"{", bodies.Validation(), is_text=True)
 
 
 def test_a_patch_with_half_a_surrogate_pair():

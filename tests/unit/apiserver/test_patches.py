@@ -77,9 +77,17 @@ def test_merge_patch(document: Any, patch: Any, expected: Any) -> None:
     assert document == before
 
 
-@pytest.mark.parametrize("patch", [[], "text", None, 1])
-def test_what_is_no_object_is_no_merge_patch(refuses: Any, patch: Any) -> None:
-    with refuses(400, "BadRequest", "expected a JSON object"):
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        ([], "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+        ("text", "json: cannot unmarshal string into Go value of type map[string]interface {}"),
+        (1, "json: cannot unmarshal number into Go value of type map[string]interface {}"),
+        (None, "Invalid JSON Patch"),
+    ],
+)
+def test_what_is_no_object_is_no_merge_patch(refuses: Any, patch: Any, message: str) -> None:
+    with refuses(400, "BadRequest", message):
         patches.merge_patch({}, patch)
     with refuses(400, "BadRequest", "expected a JSON object"):
         patches.strategic_patch(R.PODS, {}, patch)
