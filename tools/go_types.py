@@ -171,6 +171,7 @@ policy.v1.PodDisruptionBudgetSpec unhealthyPodEvictionPolicy
 resource.v1.AllocatedDeviceStatus shareID
 resource.v1.Device allNodes allowMultipleAllocations bindsToNode nodeName
 resource.v1.DeviceAttribute bool int string version
+resource.v1.DeviceClaim requests
 resource.v1.DeviceClassSpec extendedResourceName
 resource.v1.DeviceConstraint distinctAttribute matchAttribute
 resource.v1.DeviceRequestAllocationResult adminAccess shareID
@@ -195,8 +196,8 @@ meta.v1.ObjectMeta deletionGracePeriodSeconds
 meta.v1.OwnerReference blockOwnerDeletion controller
 meta.v1.Preconditions resourceVersion uid
 """
-"""Fields that hold a pointer although they hold no struct, or although they are required; and two lists of which validation tells an
-empty one from none at all."""
+"""Fields that hold a pointer although they hold no struct, or although they are required; and the lists of which the server
+tells an empty one from none at all."""
 
 OMITTED = """
 resource.v1.CapacityRequestPolicyRange min

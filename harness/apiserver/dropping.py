@@ -21,17 +21,20 @@ def drop_disabled(
 ) -> None:
     """Fields of gates that are off, in place; what is stored already stays."""
     if resource is resources.SLICES:
-        _drop_empty_devices(document)
         _drop_from_slice(document, old)
     elif resource is resources.LEASES:
         _drop_from_lease(document, old)
+    elif resource is resources.CLAIMS:
+        _drop_empty_requests(document.get("spec") or {})
+    elif resource is resources.CLAIM_TEMPLATES:
+        _drop_empty_requests((document.get("spec") or {}).get("spec") or {})
 
 
-def _drop_empty_devices(document: Document) -> None:
-    """An empty list is none once it is stored; beside counters it will be refused."""
-    spec = document.get("spec") or {}
-    if not spec.get("devices") and not spec.get("sharedCounters"):
-        spec.pop("devices", None)
+def _drop_empty_requests(spec: Document) -> None:
+    """An empty list has an owner, but once it is stored it is none."""
+    devices = spec.get("devices") or {}
+    if devices.get("requests") == []:
+        devices["requests"] = None
 
 
 def _drop_from_lease(document: Document, old: Document | None) -> None:
@@ -50,6 +53,13 @@ def _drop_from_slice(document: Document, old: Document | None) -> None:
             device.pop(_NODE_RESOURCES, None)
         if not keeps_lists and _has_list_attribute(device):
             _drop_list_attributes(device)
+
+
+def drop_empty_devices(document: Document) -> None:
+    """An empty list of devices is none, in place; beside counters it stays, and will be refused."""
+    spec = document.get("spec") or {}
+    if not spec.get("devices") and not spec.get("sharedCounters"):
+        spec.pop("devices", None)
 
 
 def drop_stale_reports(claim: Document, old: Document) -> None:

@@ -1,6 +1,6 @@
 """What each kind does to an object on its way into the store: defaults, and which fields which endpoint may write."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from harness.apiserver import defaulting, dropping, qos, resources, schemas
@@ -103,14 +103,17 @@ def default(
     """The kind's default values, in place."""
     defaulting.fill(schemas.of(resource), document)
     if resource is resources.SLICES:
-        _date_taints(document, now)
+        dropping.drop_empty_devices(document)
+        for device in (document.get("spec") or {}).get("devices") or ():
+            _date_taints(device.get("taints") or (), now)
+    elif resource is resources.TAINT_RULES:
+        _date_taints([document["spec"]["taint"]], now)
 
 
-def _date_taints(document: Document, now: Callable[[], str]) -> None:
-    for device in (document.get("spec") or {}).get("devices") or ():
-        for taint in device.get("taints") or ():
-            if taint.get("timeAdded") is None:
-                taint["timeAdded"] = now()
+def _date_taints(taints: Iterable[Document], now: Callable[[], str]) -> None:
+    for taint in taints:
+        if taint.get("timeAdded") is None:
+            taint["timeAdded"] = now()
 
 
 def grace_seconds(document: Document, wanted: int | None) -> int:

@@ -28,7 +28,7 @@ def test_what_is_stored_already_stays() -> None:
 def test_an_empty_list_of_devices_is_none_unless_there_are_counters() -> None:
     for counters in ({}, {"sharedCounters": [{"name": "c"}]}):
         document: Document = {"spec": {"devices": [], **counters}}
-        dropping.drop_disabled(R.SLICES, document)
+        dropping.drop_empty_devices(document)
         assert ("devices" in document["spec"]) is bool(counters)
 
 
@@ -53,3 +53,27 @@ def test_reports_on_devices_that_are_gone() -> None:
     nothing = claim(reports=("a", "b"))
     dropping.drop_stale_reports(nothing, old)
     assert "devices" not in nothing["status"]
+
+
+def test_an_empty_list_of_requests_is_none_once_it_is_stored(store: Any) -> None:
+    claim = {"metadata": {"name": "c"}, "spec": {"devices": {"requests": []}}}
+    made = store.create(R.CLAIMS, "default", claim, manager="m").document()
+    assert made["spec"] == {"devices": {"requests": None}}
+    spec = {"spec": {"devices": {"requests": []}}}
+    made = store.create(R.CLAIM_TEMPLATES, "default", {"metadata": {"name": "t"}, "spec": spec})
+    assert made.document()["spec"]["spec"] == {"devices": {"requests": None}}
+
+
+def test_taints_get_a_date_in_slices_and_rules(store: Any) -> None:
+    taint = {"key": "a", "effect": "NoExecute"}
+    rule = {"metadata": {"name": "r"}, "spec": {"taint": dict(taint)}}
+    made = store.create(R.TAINT_RULES, "", rule).document()
+    assert made["spec"]["taint"]["timeAdded"].startswith("2026-")
+    spec = {
+        "driver": "d",
+        "nodeName": "n",
+        "pool": {"name": "p", "resourceSliceCount": 1},
+        "devices": [{"name": "d", "taints": [{**taint, "timeAdded": "2024-01-01T00:00:00Z"}]}],
+    }
+    made = store.create(R.SLICES, "", {"metadata": {"name": "s"}, "spec": spec}).document()
+    assert made["spec"]["devices"][0]["taints"][0]["timeAdded"] == "2024-01-01T00:00:00Z"
