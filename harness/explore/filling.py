@@ -19,7 +19,7 @@ DEVICE_CLASS = "gpu"
 @functools.lru_cache(maxsize=64)
 def filled(claims: int, devices: int) -> watching.Past:
     """A past for stores to go on from; every object of it keeps its uid and version."""
-    store = stores.Store(now=lambda: NOW, stream=random.Random(1))
+    store = stores.Store(now=lambda: NOW, stream=random.Random(1), track_managers=False)
     store.create(resources.NODES, "", _node())
     store.create(resources.DEVICE_CLASSES, "", _device_class())
     store.create(resources.SLICES, "", _slice(devices))

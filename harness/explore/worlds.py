@@ -25,7 +25,10 @@ class World:
         self._late: list[int] = []
         self._past = filling.filled(spec.claims, spec.devices)
         self._store = stores.Store(
-            now=lambda: filling.NOW, stream=random.Random(2), past=self._past
+            now=lambda: filling.NOW,
+            stream=random.Random(2),
+            past=self._past,
+            track_managers=False,  # nobody looks at them here
         )
         self.oracle = oracles.Oracle(runtime.finish)
         self._store.listen(self.oracle.on_commit)
