@@ -108,7 +108,7 @@ class Selection:
             case False, True:
                 return "ADDED", commit.object
             case True, False:
-                return "DELETED", commit.object
+                return "DELETED", _left(commit)
         return None
 
     def sees_all(self, commits: list[Commit]) -> Iterator[tuple[EventType, storing.Stored]]:
@@ -116,3 +116,10 @@ class Selection:
         for commit in commits:
             if (seen := self.sees(commit)) is not None:
                 yield seen
+
+
+def _left(commit: Commit) -> storing.Stored:
+    """What left a selection, as it was in it, with the version at which it left."""
+    if commit.previous is None or commit.type == "DELETED":
+        return commit.object
+    return storing.store(commit.previous.document(), commit.object.resource_version)
