@@ -24,6 +24,8 @@ from tests.engines import commands, standing_in
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 GRACE_S = 60
+STAND_IN = "stand-in-"
+"""Temporary folders of the stand-ins: what they stand in for makes none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +154,7 @@ def _files(place: Place) -> list[str]:
     """Entries, folders of clusters, temporary files, and kubeconfigs wherever they are."""
     kept = [
         *(place.state / "flake-hunt" / "clusters").glob("*"),
-        *place.temporary.iterdir(),
+        *(path for path in place.temporary.iterdir() if not path.name.startswith(STAND_IN)),
         *place.home.rglob("*"),
         *place.folder.glob("reports/**/cluster/*kubeconfig*"),
         *place.folder.glob("reports/**/*.key"),

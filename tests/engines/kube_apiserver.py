@@ -299,7 +299,7 @@ def main() -> None:
     require_etcd(flags["etcd-servers"])
     if path := flags.get("audit-log-path"):
         pathlib.Path(path).touch()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix="stand-in-") as folder:
         backend = Backend(pathlib.Path(folder))
         try:
             asyncio.run(serve(flags, backend))
