@@ -33,17 +33,18 @@ def check_host(host: str, *, is_open: bool) -> None:
         )
 
 
-def allow_files(connections_max: int) -> None:
-    """Have the process allowed enough descriptors; UsageError when the system does not allow so many."""
-    wanted = connections_max + _FILES_SPARE
+def allow_connections(wanted: int, *, note: Callable[[str], None]) -> int:
+    """Have the process allowed enough descriptors; how many connections they are enough for."""
+    files = wanted + _FILES_SPARE
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        raise errors.UsageError(
-            f"expected to open {wanted} files for {connections_max} connections, but the limit is {hard}: "
-            "raise it (ulimit -Hn), or lower --connections-max"
+    if hard != resource.RLIM_INFINITY and hard < files:
+        note(
+            f"{hard} open files are allowed, which is enough for {hard - _FILES_SPARE} connections, not {wanted}"
         )
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        files = hard
+    if soft != resource.RLIM_INFINITY and soft < files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    return files - _FILES_SPARE
 
 
 async def listen(

@@ -63,9 +63,10 @@ class Options:
 def serve(options: Options, *, note: Callable[[str], None]) -> int:
     """Serve until SIGTERM or SIGINT; 0 then. HarnessError when it cannot, or cannot go on; `note` is told what is worth a line."""
     listening.check_host(options.host, is_open=options.is_open)
-    listening.allow_files(options.limits.connections_max)
     _enable(options.runtime_config)
-    asyncio.run(_Process(options, note).run())
+    connections = listening.allow_connections(options.limits.connections_max, note=note)
+    limits = dataclasses.replace(options.limits, connections_max=connections)
+    asyncio.run(_Process(dataclasses.replace(options, limits=limits), note).run())
     return 0
 
 

@@ -324,3 +324,13 @@ def test_nonsense_at_the_tls_port_ends_its_connection_only(
         assert connect("kubeconfig").list(apis.NAMESPACES).items
     process.stop(timeout_s=TIMEOUT_S)
     assert process.log.read_text() == ""
+
+
+def test_fewer_files_than_connections_are_said_and_served(
+    start: Callable[..., Any], connect: Callable[[str], apis.Api]
+) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    process = start("--connections-max", str(hard + 1))
+    text = f"{hard} open files are allowed, which is enough for {hard - 64} connections, not {hard + 1}"
+    assert text in process.log.read_text()
+    assert connect("plain").list(apis.NAMESPACES).items
