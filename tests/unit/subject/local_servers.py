@@ -103,8 +103,9 @@ class LocalServer:
     def watch(self, request: transports.Request) -> transports.Watch:
         """An open watch."""
         asked = _request(request)
-        selection = handling.selection_of(asked)
-        assert selection is not None
+        target = handling.watched(asked)
+        assert target is not None
+        selection = asked.selection(target)
         with self._guard:
             watch = _LocalWatch(selection, lambda: selection.resource.plural in self._held)
             version = int(asked.query["resourceVersion"])
