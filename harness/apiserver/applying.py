@@ -13,6 +13,7 @@ from harness.apiserver import (
     decoding,
     diagnosing,
     managers,
+    merging,
     resources,
     schemas,
     statuses,
@@ -113,10 +114,10 @@ def _require_type(resource: resources.ResourceType, document: Document) -> None:
 def apply(configuration: Configuration, live: Document, writer: managers.Writer) -> Document:
     """The live document with a configuration applied; 409 with causes when others want something else."""
     try:
-        result, entries = managers.after_apply(
+        result, entries = merging.after_apply(
             live, configuration.document, writer, force=configuration.force
         )
-    except managers.ConflictsError as error:
+    except merging.ConflictsError as error:
         raise _conflict(error) from None
     made: Document = decoding.read(schemas.of(writer.resource), result, decoding.Tally())
     if entries:
@@ -144,7 +145,7 @@ def apply_to_nothing(configuration: Configuration, writer: managers.Writer, name
 # ------------------------------------------------------------------ conflicts
 
 
-def _conflict(error: managers.ConflictsError) -> statuses.StatusError:
+def _conflict(error: merging.ConflictsError) -> statuses.StatusError:
     causes = [
         {
             "reason": "FieldManagerConflict",
@@ -156,7 +157,7 @@ def _conflict(error: managers.ConflictsError) -> statuses.StatusError:
     return statuses.StatusError(409, "Conflict", _conflict_text(error), {"causes": causes})
 
 
-def _conflict_text(error: managers.ConflictsError) -> str:
+def _conflict_text(error: merging.ConflictsError) -> str:
     if len(error.conflicts) == 1:
         [(entry, path)] = error.conflicts
         return (

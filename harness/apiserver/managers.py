@@ -19,14 +19,13 @@ Identity = tuple[str, ...]
 UPDATE_ENTRIES_MAX = 10
 _ANCIENT = "ancient-changes"
 _UNKNOWN = "unknown"
-_BEFORE_FIRST_APPLY = "before-first-apply"
 _OWN_METADATA = frozenset(
     {
         "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
         "resourceVersion",
     }
 )  # fmt: skip
-_SERVERS_OWN = fieldsets.of_paths(
+SERVERS_OWN = fieldsets.of_paths(
     "apiVersion", "kind", "metadata", *(f"metadata.{name}" for name in _OWN_METADATA)
 )
 """Fields that are nobody's."""
@@ -99,7 +98,7 @@ def _written_part(kind: schemas.Type, before: Any, value: Any, name: str) -> fie
         return found  # type: ignore[return-value]  # the dict itself stands for "not there"
     change = typed.compare_part(kind, before, value)
     if change is not None:
-        change = _sorted(change)
+        change = in_order(change)
     if len(key[1]) <= _PART_BYTES_MAX:
         if len(_parts) >= _PARTS_MAX:
             _parts.clear()
@@ -120,16 +119,17 @@ def after_update(old: Document, new: Document, writer: Writer) -> list[Entry]:
         return entries or []
     if change is typed.NOTHING and entries is before:
         return entries or []
-    written = fieldsets.difference(change.written, _SERVERS_OWN)
-    return _ordered(_capped(_gained(_lost(entries or [], change), written, writer)))
+    written = fieldsets.difference(change.written, SERVERS_OWN)
+    return ordered(_capped(_gained(lost(entries or [], change), written, writer)))
 
 
 def _compare(old: Document, new: Document, writer: Writer) -> typed.Comparison:
-    change = typed.compare(schemas.of(writer.resource), _unmanaged(old), _unmanaged(new))
+    change = typed.compare(schemas.of(writer.resource), unmanaged(old), unmanaged(new))
     return change.excluding(reset_fields(writer.resource, writer.subresource))
 
 
-def _unmanaged(document: Document) -> Document:
+def unmanaged(document: Document) -> Document:
+    """The document without its managed fields."""
     meta = document["metadata"]
     if "managedFields" not in meta:
         return document
@@ -170,7 +170,7 @@ def _chosen(before: list[Entry] | None, after: list[Entry]) -> list[Entry]:
     return [{"fieldsV1": {}, **entry} for entry in after] if understood(after) else before or []
 
 
-def _lost(entries: Iterable[Entry], change: typed.Comparison) -> list[Entry]:
+def lost(entries: Iterable[Entry], change: typed.Comparison) -> list[Entry]:
     """The entries without what was written or removed; those that are left with nothing vanish."""
     kept = []
     for entry in entries:
@@ -189,15 +189,21 @@ def _gained(entries: list[Entry], written: fieldsets.Tree, writer: Writer) -> li
     for index, entry in enumerate(entries):
         if identity(entry) == identity(mine):
             written = fieldsets.union(entry["fieldsV1"], written)
-            return [*entries[:index], {**mine, "fieldsV1": _sorted(written)}, *entries[index + 1 :]]
-    return [*entries, {**mine, "fieldsV1": _sorted(written)}]
+            return [
+                *entries[:index],
+                {**mine, "fieldsV1": in_order(written)},
+                *entries[index + 1 :],
+            ]
+    return [*entries, {**mine, "fieldsV1": in_order(written)}]
 
 
-def _sorted(fields: fieldsets.Tree) -> Any:
+def in_order(fields: fieldsets.Tree) -> Any:
+    """A set of fields with its paths in their order."""
     return storing.decode(_sorting_encoder.encode(fields))
 
 
-def _ordered(entries: list[Entry]) -> list[Entry]:
+def ordered(entries: list[Entry]) -> list[Entry]:
+    """The entries as they are shown: appliers first, then by time."""
     if len(entries) < 2:
         return entries
     return sorted(entries, key=_order)
@@ -215,14 +221,15 @@ def _order(entry: Entry) -> Identity:
 
 def _capped(entries: list[Entry]) -> list[Entry]:
     """The entries with the oldest updates put together when there are too many of them."""
-    updates = sorted([entry for entry in entries if entry["operation"] == "Update"], key=_age)
+    updates = sorted([entry for entry in entries if entry["operation"] == "Update"], key=age)
     if len(updates) <= UPDATE_ENTRIES_MAX:
         return entries
     others = [entry for entry in entries if entry["operation"] != "Update"]
     return others + _bucketed(updates)
 
 
-def _age(entry: Entry) -> tuple[str, str]:
+def age(entry: Entry) -> tuple[str, str]:
+    """Sorts entries by their time, then by what they are."""
     return (entry.get("time") or "", _sorting_encoder.encode(identity(entry)).decode())
 
 
@@ -237,7 +244,7 @@ def _bucketed(updates: list[Entry]) -> list[Entry]:
         if older is None:
             first[version] = entry
             continue
-        fields = _sorted(fieldsets.union(older["fieldsV1"], entry["fieldsV1"]))
+        fields = in_order(fieldsets.union(older["fieldsV1"], entry["fieldsV1"]))
         bucket = {**_without_subresource(entry), "manager": _ANCIENT, "fieldsV1": fields}
         kept = [bucket if item is older else item for item in kept if item is not entry]
         first[version] = bucket
@@ -264,91 +271,3 @@ _RESET_BY_STATUS = {
     "resourceclaims": ("metadata",),
     "deployments": ("metadata.labels",),
 }
-
-
-# ------------------------------------------------------------------ applying
-
-
-class ConflictsError(Exception):
-    """Others have fields that an applier wants to be different."""
-
-    def __init__(self, conflicts: list[tuple[Entry, fieldsets.Path]]) -> None:
-        super().__init__(f"{len(conflicts)} conflicts")
-        self.conflicts = conflicts
-        """The entries of the others, and the fields."""
-
-
-def after_apply(
-    live: Document, applied: Document, writer: Writer, *, force: bool
-) -> tuple[Document, list[Entry]]:
-    """The live document with a configuration applied, and its entries; ConflictsError unless forced."""
-    kind = schemas.of(writer.resource)
-    entries = live["metadata"].get("managedFields") or _before_first_apply(live, writer)
-    mine = identity(writer.entry)
-    others = [entry for entry in entries if identity(entry) != mine]
-    last = next((entry for entry in entries if identity(entry) == mine), None)
-    ignored = reset_fields(writer.resource, writer.subresource)
-    wanted = fieldsets.without(typed.fields_of(kind, applied), ignored)
-    base = _unmanaged(live)
-    result = typed.merge(kind, base, applied)
-    if last is not None:
-        result = _prune(kind, result, last["fieldsV1"], [wanted, *_fields(others)])
-    change = typed.compare(kind, base, result).excluding(ignored)
-    if not force:
-        _require_no_conflicts(others, change.written)
-    wanted = fieldsets.difference(wanted, _SERVERS_OWN)
-    entries = _lost(others, change)
-    if wanted:
-        entries.append(_applied_entry(writer, wanted, last, changed=result != base))
-    return result, _ordered(entries)
-
-
-def _applied_entry(
-    writer: Writer, wanted: fieldsets.Tree, last: Entry | None, *, changed: bool
-) -> Entry:
-    """The applier's entry; its time is that of the last change, and it has none before there was one."""
-    made = {**writer.entry, "fieldsV1": _sorted(wanted)}
-    if not changed:
-        made.pop("time")
-        if last is not None and "time" in last:
-            made["time"] = last["time"]
-    return made
-
-
-def _before_first_apply(live: Document, writer: Writer) -> list[Entry]:
-    """What an object says of which nobody was remembered, as the fields of one more manager."""
-    empty = nothing(writer.resource)
-    if live is empty:
-        return []
-    earlier = dataclasses.replace(writer, manager=_BEFORE_FIRST_APPLY, operation="Update")
-    return after_update(empty, live, earlier)
-
-
-def _fields(entries: list[Entry]) -> list[fieldsets.Tree]:
-    return [entry["fieldsV1"] for entry in entries]
-
-
-def _require_no_conflicts(others: list[Entry], written: fieldsets.Tree) -> None:
-    conflicts = [
-        (entry, path)
-        for entry in sorted(others, key=_age)
-        for path in fieldsets.paths(fieldsets.intersection(entry["fieldsV1"], written))
-    ]
-    if conflicts:
-        raise ConflictsError(conflicts)
-
-
-def _prune(
-    kind: schemas.Type, merged: Document, last: fieldsets.Tree, owned: list[fieldsets.Tree]
-) -> Document:
-    """The document without what the applier wanted last time and nobody wants now."""
-    last = typed.with_parents(kind, last)
-    pruned: Document = typed.remove(kind, merged, last)
-    kept = typed.with_parents(kind, functools.reduce(fieldsets.union, owned))
-    for keep, within in ((kept, None), ({}, last)):
-        here = typed.with_parents(kind, typed.fields_of(kind, merged))
-        there = typed.with_parents(kind, typed.fields_of(kind, pruned))
-        gone = fieldsets.difference(here, fieldsets.union(there, keep))
-        gone = gone if within is None else fieldsets.intersection(gone, within)
-        pruned = typed.remove(kind, merged, gone)
-    return pruned
