@@ -89,8 +89,8 @@ def _prune(
     pruned = typed.remove(kind, merged, _missing(kind, merged, pruned, besides=kept))
     # what hung below a field that went, but was never this applier's, comes back as well
     dangling = _missing(kind, merged, pruned, besides={})
-    pruned = typed.remove(kind, merged, fieldsets.intersection(dangling, last))
-    return pruned
+    result: Document = typed.remove(kind, merged, fieldsets.intersection(dangling, last))
+    return result
 
 
 def _missing(
