@@ -16,7 +16,7 @@ from harness.client import apis, transports
 from harness.cluster import contracts, keeping, pools, providers, registry
 from harness.history import directories, plans
 from harness.report import rendering
-from harness.run import goals, planning, progressing, subjects, supervising
+from harness.run import cluster_logs, goals, planning, progressing, subjects, supervising
 from harness.scenario import loading, profiles, specs
 from harness.traffic import launching
 
@@ -277,8 +277,20 @@ class _Run:
             self._supervisor.close()
             self._pods.stop()
             self._spotter.stop()
+        self._fetch_logs()
         self._remove(world)
         self._transport.close()
+
+    def _fetch_logs(self) -> None:
+        """Of a scheduler that the cluster runs; those that we started have written theirs."""
+        subject = self._scenario.subject
+        for name, scheduler in zip(
+            subjects.process_names(subject), subject.schedulers, strict=True
+        ):
+            if isinstance(scheduler, specs.ClusterScheduler):
+                into = self._directory.log(name)
+                since = self._plan.created_wall_ns
+                cluster_logs.fetch(self._transport, into, since_wall_ns=since)
 
     def _remove(self, world: pools.World) -> None:
         """Leave no trace in the cluster. That it did not work is no reason to lose a verdict: the next run will notice."""

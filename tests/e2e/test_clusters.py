@@ -148,6 +148,23 @@ def test_on_a_cluster_that_exists_nothing_of_a_run_stays(
     assert objects(elsewhere) == before
 
 
+def test_what_a_killed_run_left_on_a_cluster_that_exists_is_pruned(
+    tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
+) -> None:
+    before = objects(elsewhere)
+    scenario = str(running.scenario(tmp_path))
+    with running.started(tmp_path, "run", scenario, *on_existing(request)) as command:
+        command.wait_for_other("main scheduler")
+        command.process.kill()
+        command.wait()
+        command.require_alone()
+    assert len(objects(elsewhere)) > len(before) + 5
+    code, output = running.run(tmp_path, "cluster", "prune")
+    assert code == 0, output
+    assert objects(elsewhere) == before
+    assert not list((tmp_path / "reports").rglob("kubeconfig*"))
+
+
 def test_an_unmarked_cluster_is_not_touched(
     tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:
@@ -165,15 +182,14 @@ def test_an_unmarked_cluster_is_not_touched(
     assert not (tmp_path / "reports").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_nothing_of_a_local_cluster_stays_when_it_is_told_to_end(
-    tmp_path: pathlib.Path, request: pytest.FixtureRequest, number: signal.Signals
+    tmp_path: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:
     options = on_stand_in(request)
     before = set(local.MEMORY.iterdir())
     with running.started(tmp_path, "run", str(running.scenario(tmp_path)), *options) as command:
         command.wait_for_other("--data-dir")
-        command.process.send_signal(number)
+        command.process.send_signal(signal.SIGTERM)
         assert command.wait() == 130
         assert "Traceback" not in command.text()
         command.require_alone()
