@@ -91,12 +91,22 @@ def test_patches_of_every_kind(server: Any) -> None:
     def spec(value: str) -> dict[str, Any]:
         return {"spec": {"holderIdentity": value}}
 
+    def applied(value: str) -> dict[str, Any]:
+        named = {"apiVersion": apis.LEASES.api_version, "kind": apis.LEASES.kind}
+        return {**named, "metadata": {"name": "l"}, **spec(value)}
+
     assert holder(spec("merge"), apis.PatchKind.MERGE) == "merge"
     assert holder(spec("strategic"), apis.PatchKind.STRATEGIC) == "strategic"
-    assert holder(spec("apply"), apis.PatchKind.APPLY, field_manager="one") == "apply"
+    with pytest.raises(apis.ApiError, match='conflict with "flake-hunt"'):
+        holder(applied("apply"), apis.PatchKind.APPLY, field_manager="one")
+    assert (
+        holder(applied("apply"), apis.PatchKind.APPLY, field_manager="one", force=True) == "apply"
+    )
     with pytest.raises(apis.ApiError, match='conflict with "one"'):
-        holder(spec("other"), apis.PatchKind.APPLY, field_manager="two")
-    assert holder(spec("other"), apis.PatchKind.APPLY, field_manager="two", force=True) == "other"
+        holder(applied("other"), apis.PatchKind.APPLY, field_manager="two")
+    assert (
+        holder(applied("other"), apis.PatchKind.APPLY, field_manager="two", force=True) == "other"
+    )
 
 
 def test_a_watch_that_is_refused_is_an_api_error(server: Any) -> None:
