@@ -55,6 +55,9 @@ class Answer:
     """What the writer should know although the request succeeded."""
 
 
+Step = Callable[[requesting.Request, requesting.Target], Answer]
+
+
 def failure(error: statuses.StatusError) -> Answer:
     """The answer of a request that failed."""
     retry_after_s = (error.details or {}).get("retryAfterSeconds", 0)
@@ -67,6 +70,15 @@ class Handler:
     def __init__(self, store: stores.Store, *, now: Callable[[], str]) -> None:
         self._store = store
         self._now = now
+        self._steps: dict[str, Step] = {
+            "list": self._list,
+            "create": self._create,
+            "deletecollection": self._delete_collection,
+            "get": self._get,
+            "update": self._update,
+            "patch": self._patch,
+            "delete": self._delete,
+        }
 
     def answer(
         self,
@@ -83,9 +95,9 @@ class Handler:
             return self._answer_without_objects(request, target, verb, user)
         return self._step(verb, target)(request, target)
 
-    def _step(
-        self, verb: str, target: requesting.Target
-    ) -> Callable[[requesting.Request, requesting.Target], Answer]:
+    def _step(self, verb: str, target: requesting.Target) -> Step:
+        if not target.subresource:
+            return self._steps[verb]
         if target.subresource == "binding":
             return self._bind
         if target.subresource == "eviction":
@@ -94,15 +106,7 @@ class Handler:
             return self._scale
         if target.subresource not in _AS_OBJECTS:
             raise statuses.not_served(f"{target.resource.plural}/{target.subresource}")
-        return {
-            "list": self._list,
-            "create": self._create,
-            "deletecollection": self._delete_collection,
-            "get": self._get,
-            "update": self._update,
-            "patch": self._patch,
-            "delete": self._delete,
-        }[verb]
+        return self._steps[verb]
 
     def _answer_path(self, request: requesting.Request) -> Answer:
         site = sites.answer(request)

@@ -66,6 +66,7 @@ class Watch:
         )
         self._version = listing.watch_version(request)
         self.resource_key = stores.table_of(target.resource)
+        self._converts = self.resource_key is not target.resource
         self._lines: list[bytes] = []
         self._timers: list[asyncio.TimerHandle] = []
         self._loop = asyncio.get_running_loop()
@@ -97,7 +98,8 @@ class Watch:
         seen = self._selection.sees(commit)
         if seen is None:
             return
-        seen = (seen[0], converting.outward(self._selection.resource, seen[1]))
+        if self._converts:
+            seen = (seen[0], converting.outward(self._selection.resource, seen[1]))
         if self._server.faults is not None and self._held is None:
             self._meet_fault(self._server.faults, seen)
         else:

@@ -16,7 +16,10 @@ from tests.e2e import test_kubectl as kubectls
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("kubectl")]
 VERSIONS_AT_ONCE = 3
-POD = kubectls.POD.format(name="by-hand", node="worker-0")
+FILES = {
+    "pod.yaml": kubectls.POD.format(name="by-hand", node="worker-0"),
+    "leaving.yaml": kubectls.POD.format(name="leaving", node="worker-1"),
+}
 
 SCRIPT = r"""
 version                                                        Server Version: v1\.36
@@ -70,6 +73,8 @@ run by-run --image=none                                        pod/by-run create
 get events                                                     .*
 taint nodes worker-1 {me}=yes:NoSchedule                       node/worker-1 tainted
 taint nodes worker-1 {me}-                                     node/worker-1 untainted
+apply -f leaving.yaml                                          pod/leaving created
+drain worker-1 --force --ignore-daemonsets --timeout=30s       node/worker-1 drained
 cordon worker-1                                                worker-1 (already )?cordoned
 uncordon worker-1                                              worker-1 (already )?uncordoned
 get node worker-0 -o jsonpath={.metadata.name}                 ^worker-0$
@@ -152,7 +157,8 @@ def test_every_version_goes_through_the_script(
     found = versions()
     if not found:
         pytest.skip("no kubectl of 1.29 or newer on PATH or in the folders of KUBECTL_DIRS")
-    (tmp_path / "pod.yaml").write_text(POD)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
     players = [
         kubectls.Kubectl(
             path,
