@@ -42,7 +42,7 @@ def prioritise(
     pod: Document, *, find_class: Find, classes: Callable[[], Iterable[Document]]
 ) -> None:
     """Set the priority that the pod's class gives it, in place; 403 for an unknown class and for a priority of the pod's own."""
-    spec, name = pod["spec"], pod["metadata"]["name"]
+    spec, name = pod["spec"], pod["metadata"].get("name", "")
     found = _class_of(spec, name, find_class, classes)
     value = found.get("value", 0)
     policy = found.get("preemptionPolicy", _NEVER_LOWER)

@@ -13,6 +13,7 @@ from harness.apiserver import (
     decoding,
     diagnosing,
     managers,
+    media,
     merging,
     resources,
     schemas,
@@ -60,25 +61,11 @@ def _decode(body: bytes) -> Any:
     try:
         return storing.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _decode_yaml(body)
-
-
-def _decode_yaml(body: bytes) -> Any:
-    import yaml  # 40 ms, and nearly everybody sends JSON
-
-    loader = yaml.SafeLoader(body)
-    loader.yaml_implicit_resolvers = {
-        first: [pair for pair in pairs if not pair[0].endswith(":timestamp")]
-        for first, pairs in loader.yaml_implicit_resolvers.items()
-    }  # times stay the texts that they are
+        pass
     try:
-        return loader.get_single_data()
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        why = f"yaml: line {line}: {error.problem}"
-    except yaml.YAMLError as error:
-        why = f"yaml: {error}"
-    raise _undecodable(f"error converting YAML to JSON: {why}")
+        return media.read_yaml(body)
+    except statuses.StatusError as error:
+        raise _undecodable(error.message) from error
 
 
 def _undecodable(why: str) -> statuses.StatusError:

@@ -9,7 +9,6 @@ import yaml
 
 from harness.apiserver import negotiating, protobuf, requesting, statuses, storing
 
-APPLY_YAML = "application/apply-patch+yaml"
 _YAML_VALUES_MAX = 1_000_000
 """Of a small document with aliases of aliases there is no end; a body of the largest size has no more than this."""
 
@@ -28,20 +27,13 @@ def in_json(request: requesting.Request) -> requesting.Request:
             return _with_body(request, protobuf.decode(request.body), negotiating.JSON)
         case negotiating.YAML:
             return _with_body(request, read_yaml(request.body), negotiating.JSON)
-        case "application/apply-patch+yaml" if not request.body.lstrip().startswith(b"{"):
-            return _with_body(request, read_yaml(request.body), APPLY_YAML)
     return request
 
 
 def _with_body(request: requesting.Request, document: Any, media: str) -> requesting.Request:
-    try:
-        body = storing.encode(document)
-    except UnicodeEncodeError as error:
-        why = "error converting YAML to JSON: yaml: found invalid Unicode character escape code"
-        raise statuses.bad_request(why) from error
     return dataclasses.replace(
         request,
-        body=body,
+        body=storing.encode(document),
         headers={**request.headers, "content-type": media},
     )
 
@@ -59,12 +51,22 @@ def read_yaml(body: bytes) -> Any:
     """The JSON of a YAML document; 400 when there is none."""
     try:
         loaded = yaml.load(body, Loader=_Loader)  # noqa: S506 - it is a safe loader
-        return _with_text_keys(loaded, itertools.count())
+        document = _with_text_keys(loaded, itertools.count())
+        storing.encode(document)  # halves of surrogate pairs end here
     except RecursionError as error:
-        raise statuses.bad_request("error converting YAML to JSON: exceeded max depth") from error
-    except (yaml.YAMLError, ValueError) as error:
-        why = " ".join(str(error).split())
-        raise statuses.bad_request(f"error converting YAML to JSON: {why}") from error
+        raise _unreadable("exceeded max depth") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise _unreadable(f"yaml: line {line}: {error.problem}") from error
+    except UnicodeEncodeError as error:
+        raise _unreadable("yaml: found invalid Unicode character escape code") from error
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        raise _unreadable(" ".join(str(error).split())) from error
+    return document
+
+
+def _unreadable(why: str) -> statuses.StatusError:
+    return statuses.bad_request(f"error converting YAML to JSON: {why}")
 
 
 def _with_text_keys(value: Any, seen: Iterator[int]) -> Any:

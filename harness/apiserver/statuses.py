@@ -115,9 +115,13 @@ def not_found(resource: resources.ResourceType, name: str) -> StatusError:
     return StatusError(404, "NotFound", message, _details(resource, name))
 
 
-def already_exists(resource: resources.ResourceType, name: str) -> StatusError:
-    """409: the name is taken."""
+def already_exists(
+    resource: resources.ResourceType, name: str, *, deleting: bool = False
+) -> StatusError:
+    """409: the name is taken, perhaps by what is on its way out."""
     message = f'{resource.qualified} "{name}" already exists'
+    if deleting:
+        message = f"object is being deleted: {message}"
     return StatusError(409, "AlreadyExists", message, _details(resource, name))
 
 

@@ -363,8 +363,9 @@ class Store:
         validating.check_create(
             served, document, namespace_labels=lambda: self._namespace_labels(namespace)
         )
-        if self._objects.find(resource, namespace, meta["name"]) is not None:
-            raise statuses.already_exists(resource, meta["name"])
+        taken = self._objects.find(resource, namespace, meta["name"])
+        if taken is not None:
+            raise statuses.already_exists(resource, meta["name"], deleting=taken.deleting)
         meta["uid"] = str(uuid.UUID(int=self._stream.getrandbits(128), version=4))
         meta["creationTimestamp"] = now
         if dry_run:

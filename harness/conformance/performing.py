@@ -81,7 +81,7 @@ class Performance:
 
     def _body(self, step: rulebooks.Step) -> bytes | None:
         if step.text is not None:
-            return step.text.encode()
+            return str(values.fill(step.text, self._known)).encode()
         if step.body is None:
             return None
         body = step.body

@@ -125,6 +125,16 @@ def test_what_enters_a_selection_is_added_and_what_leaves_it_is_deleted(store: A
     ]
 
 
+def test_what_leaves_a_selection_is_shown_as_it_was_in_it(store: Any) -> None:
+    store.create(R.CONFIGMAPS, "default", config("a", color="red"))
+    start = store.resource_version
+    left = store.update(R.CONFIGMAPS, "default", "a", config("a", color="blue"))
+    red = watching.Selection(resource=R.CONFIGMAPS, label=selectors.label_selector("color=red"))
+    ((kind, stored),) = red.sees_all(store.commits_after(R.CONFIGMAPS, start))
+    assert (kind, stored.resource_version) == ("DELETED", left.resource_version)
+    assert stored.document()["metadata"]["labels"] == {"color": "red"}
+
+
 def test_a_watch_of_one_namespace_sees_no_other(store: Any) -> None:
     start = store.resource_version
     store.create(R.CONFIGMAPS, "default", config("a"))

@@ -11,33 +11,6 @@ from harness.conformance import judging, rulebooks
 
 GROUPS = {group.name: group for group in rulebooks.groups()}
 NAMESPACES = transports.Request(method="GET", path="/api/v1/namespaces")
-NOT_YET = {
-    "an update owns what it changed",
-    "an update is listed apart from the creation when another made it",
-    "managed fields cannot be applied",
-    "apply says what kind it applies",
-    "YAML can be applied",
-    "force is for apply only",
-    "a dry run binds nothing",
-    "an eviction deletes a pod that nobody runs",
-    "an eviction gives a pod on a node its grace",
-    "what is not there is not evicted",
-    "an eviction of another uid is refused",
-    "the name is taken until the last finalizer is gone",
-    "nothing is created",
-    "nothing is deleted",
-    "the items of a list have no kind of their own",
-    "what continues a list is as old as its beginning",
-    "with a selector nobody counts what is left",
-    "an exact version shows the past",
-    "a match needs a version",
-    "an unknown match is refused",
-    "an exact version of nothing is refused",
-    "a version of the future is waited for in vain",
-    "orphaned dependents stay and lose the reference",
-    "initial events need a match of versions",
-    "a match of versions needs initial events",
-}
 
 
 def judge(transport: Any, *names: str) -> list[judging.Result]:
@@ -51,7 +24,7 @@ def failed(results: list[judging.Result]) -> set[str]:
 @pytest.mark.parametrize("name", sorted(GROUPS))
 def test_the_embedded_server_keeps_the_rules(name: str, transport: transports.Transport) -> None:
     results = judge(transport, name)
-    broken = {r.rule.name: r.failure for r in results if r.failure and r.rule.name not in NOT_YET}
+    broken = {r.rule.name: r.failure for r in results if r.failure}
     assert not broken
     skipped = {result.rule.needs for result in results if result.skipped}
     assert skipped <= {"forgotten-past"}

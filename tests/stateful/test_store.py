@@ -1,0 +1,99 @@
+"""The store against the reference, and a server process over HTTP against it.
+
+`FLAKE_HUNT_STEPS=100000 python -m pytest -s --timeout 0 tests/stateful/test_store.py` takes so many steps instead of a few thousand.
+"""
+
+import os
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import stateful
+
+from harness import processes
+from harness.client import transports
+from tests.stateful import machines, reference, servers
+
+STEPS = int(os.environ.get("FLAKE_HUNT_STEPS", "3000"))
+STEPS_A_RUN = 50
+HTTP_STEPS = 400
+HISTORY_MAX = 12
+TIMEOUT_S = 60
+
+
+class StoreMachine(machines.Machine):
+    history_max = HISTORY_MAX
+
+    def start(self) -> servers.Server:
+        return servers.StoreServer(HISTORY_MAX)
+
+
+def test_the_store_does_what_the_reference_does(capsys: pytest.CaptureFixture[str]) -> None:
+    machines.Steps.taken.clear()
+    stateful.run_state_machine_as_test(
+        StoreMachine, settings=machines.settings(STEPS // STEPS_A_RUN, STEPS_A_RUN)
+    )
+    with capsys.disabled():
+        if "FLAKE_HUNT_STEPS" in os.environ:
+            print(f"\n{machines.Steps.taken.total()} steps: {dict(machines.Steps.taken)}")  # noqa: T201
+    rules = [n for n, f in vars(machines.Machine).items() if hasattr(f, stateful.RULE_MARKER)]
+    assert len(rules) > 15
+    assert not [name for name in rules if not machines.Steps.taken[name]]
+
+
+@pytest.fixture
+def transport(tmp_path: pathlib.Path) -> Iterator[transports.Transport]:
+    plain = tmp_path / "plain"
+    process = processes.start_ready(
+        "apiserver",
+        processes.command(
+            "apiserver", "--kubeconfig", str(tmp_path / "tls"), "--plain-kubeconfig", str(plain)
+        ),
+        log=tmp_path / "log",
+        ready=tmp_path / "ready",
+        timeout_s=TIMEOUT_S,
+    )
+    made = transports.connect(plain)
+    yield made
+    made.close()
+    process.kill()
+
+
+def test_a_server_does_over_http_what_the_reference_does(transport: transports.Transport) -> None:
+    class HttpMachine(machines.Machine):
+        def start(self) -> servers.Server:
+            return servers.HttpServer(transport)
+
+    stateful.run_state_machine_as_test(
+        HttpMachine, settings=machines.settings(HTTP_STEPS // STEPS_A_RUN, STEPS_A_RUN)
+    )
+
+
+class LostUpdates(StoreMachine):
+    """A store that forgets to compare versions."""
+
+    def start(self) -> servers.Server:
+        server = servers.StoreServer(HISTORY_MAX)
+        ask = server.ask
+
+        def careless(method: str, path: str, body: object = None, **options: object) -> object:
+            if method == "PUT" and isinstance(body, dict):
+                body["metadata"].pop("resourceVersion", None)
+            return ask(method, path, body, **options)  # type: ignore[arg-type]
+
+        server.ask = careless  # type: ignore[assignment, method-assign]
+        return server
+
+
+def test_a_store_that_loses_updates_is_found_out() -> None:
+    with pytest.raises(AssertionError):
+        stateful.run_state_machine_as_test(LostUpdates, settings=machines.settings(100, 30))
+
+
+def test_the_reference_forgets_what_is_too_old() -> None:
+    made = reference.Reference(0, history_max=1)
+    for name in ("a", "b", "c"):
+        made.create(reference.State(kind=reference.CONFIGMAPS, name=name))
+    assert [state.name for _, state in made.events_after(reference.CONFIGMAPS, 2, None)] == ["c"]
+    with pytest.raises(reference.RefusedError, match="410"):
+        made.events_after(reference.CONFIGMAPS, 1, None)
