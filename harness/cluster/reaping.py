@@ -78,9 +78,13 @@ def _noting(failed: list[str]) -> Iterator[None]:
         failed.append(str(error))
 
 
-def kill_marked(mark: str, *, keep: Collection[int]) -> list[int]:
+def kill_of(owner: registry.ProcessIdentity, *, keep: Collection[int]) -> list[int]:
     """Kill every process with this owner's mark; the pids."""
-    found = [pid for pid, carried in _marked() if carried == mark and pid not in keep]
+    found = [
+        pid
+        for pid, other in _marked()
+        if (other.pid, other.started) == (owner.pid, owner.started) and pid not in keep
+    ]
     for pid in found:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
@@ -98,34 +102,29 @@ def _kill_unlisted(entry: registry.Entry) -> None:
     if any(other.is_held and other.owner == entry.owner for other in others):
         return  # nobody can tell whose they are; the owner lives and looks after them
     keep = {process.pid for other in others for process in other.processes}
-    kill_marked(entry.owner.mark, keep=keep)
+    kill_of(entry.owner, keep=keep)
 
 
 def _kill_strays() -> list[int]:
     """What the dead have started: processes that are of no cluster that stays."""
     keep = {process.pid for entry in registry.known() for process in entry.processes}
-    marks = {mark for pid, mark in _marked() if pid not in keep and not _owner_lives(mark)}
-    return [pid for mark in sorted(marks) for pid in kill_marked(mark, keep=keep)]
+    dead = {owner for pid, owner in _marked() if pid not in keep and owner.find() is None}
+    return [pid for owner in sorted(dead, key=_pid) for pid in kill_of(owner, keep=keep)]
 
 
-def _marked() -> Iterator[tuple[int, str]]:
-    """pid and mark of every process of this user that carries one, but not of this one."""
+def _pid(owner: registry.ProcessIdentity) -> int:
+    return owner.pid
+
+
+def _marked() -> Iterator[tuple[int, registry.ProcessIdentity]]:
+    """pid and owner of every process of this user that carries a mark of this registry, but not of this one."""
     for process in psutil.process_iter():
         if process.pid == os.getpid():
             continue
         with contextlib.suppress(psutil.Error, OSError):
-            mark = process.environ().get(registry.MARK)
-            if mark and process.status() != psutil.STATUS_ZOMBIE:
-                yield process.pid, mark
-
-
-def _owner_lives(mark: str) -> bool:
-    pid, _, started = mark.partition("@")
-    try:
-        owner = registry.ProcessIdentity(name="owner", pid=int(pid), started=float(started))
-    except ValueError:
-        return True  # no mark of ours
-    return owner.find() is not None
+            owner = registry.owner_of(process.environ().get(registry.MARK, ""))
+            if owner is not None and process.status() != psutil.STATUS_ZOMBIE:
+                yield process.pid, owner
 
 
 def _runs(pid: int) -> bool:

@@ -5,6 +5,7 @@ time, so a reused pid is never killed; every process that is started by the owne
 """
 
 import contextlib
+import hashlib
 import os
 import pathlib
 import re
@@ -40,11 +41,6 @@ class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
             return process if alive and process.status() != psutil.STATUS_ZOMBIE else None
         except psutil.NoSuchProcess:
             return None
-
-    @property
-    def mark(self) -> str:
-        """What those that it starts carry."""
-        return f"{self.pid}@{self.started!r}"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +119,7 @@ def begin(profile: profiles.Profile, request: contracts.Request) -> Entry:
     """Write down that this process is about to make a cluster; UsageError when the name is taken."""
     check_name(request.name)
     owner = identity(os.getpid(), "flake-hunt")
-    os.environ[MARK] = owner.mark
+    os.environ[MARK] = mark(owner)
     entry = Entry(
         name=request.name,
         provider=profile.provider,
@@ -179,12 +175,32 @@ def identity(pid: int, name: str) -> ProcessIdentity:
     return ProcessIdentity(name=name, pid=pid, started=psutil.Process(pid).create_time())
 
 
+def mark(owner: ProcessIdentity) -> str:
+    """What the processes carry that this owner starts: who it is, and which registry knows what of them is to stay."""
+    return f"{owner.pid}@{owner.started!r}@{_registry_id()}"
+
+
+def owner_of(carried: str) -> ProcessIdentity | None:
+    """Who has put this mark on a process; None for a mark of another registry, which is none of our business."""
+    parts = carried.split("@")
+    try:
+        pid, started, registry_id = int(parts[0]), float(parts[1]), parts[2]
+    except (ValueError, IndexError):
+        return None
+    owner = ProcessIdentity(name="owner", pid=pid, started=started)
+    return owner if registry_id == _registry_id() else None
+
+
 def check_name(name: str) -> None:
     """UsageError for a name that is not one of a folder: the folder is removed with everything in it."""
     if not _NAME.fullmatch(name):
         raise errors.UsageError(
             f"expected a cluster's name of lower-case letters, digits and dashes, got {name!r}"
         )
+
+
+def _registry_id() -> str:
+    return hashlib.sha256(str(folder().resolve()).encode()).hexdigest()[:16]
 
 
 def _path(name: str) -> pathlib.Path:

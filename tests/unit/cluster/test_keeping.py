@@ -122,8 +122,12 @@ def orphan(mark: str) -> Iterator[psutil.Process]:
         [sys.executable, "-c", "import signal; signal.pause()"],
         env={**os.environ, registry.MARK: mark},
     )
-    try:
-        yield psutil.Process(child.pid)
+    process = psutil.Process(child.pid)
+    try:  # for a moment of its exec, a process has no environment
+        clocks.wait_until(
+            lambda: process.environ().get(registry.MARK), timeout_s=TIMEOUT_S, why="the mark"
+        )
+        yield process
     finally:
         child.kill()
         child.wait()
@@ -131,7 +135,9 @@ def orphan(mark: str) -> Iterator[psutil.Process]:
 
 def dead() -> registry.ProcessIdentity:
     """Somebody who has died."""
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
+    )
     identity = registry.identity(child.pid, "dead")
     child.communicate()
     return identity
@@ -151,7 +157,10 @@ def test_prune_removes_what_a_killed_run_has_left() -> None:
     entry = owned(lambda made: msgspec.structs.replace(made, owner=owner))
     entry.kubeconfig.write_text("token")
     (entry.path / "apiserver.log").touch()
-    with orphan(owner.mark) as child, orphan(registry.identity(os.getpid(), "me").mark) as mine:
+    with (
+        orphan(registry.mark(owner)) as child,
+        orphan(registry.mark(registry.identity(os.getpid(), "me"))) as mine,
+    ):
         assert reaping.prune().removed == ["cluster run"]
         assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
         assert mine.status() != psutil.STATUS_ZOMBIE
@@ -162,16 +171,26 @@ def test_prune_removes_what_a_killed_run_has_left() -> None:
 
 def test_prune_kills_what_a_dead_owner_without_an_entry_has_left() -> None:
     owner = dead()
-    with orphan(owner.mark) as child:
+    with orphan(registry.mark(owner)) as child:
         assert reaping.prune().removed == [f"process {child.pid}"]
         assert child.status() == psutil.STATUS_ZOMBIE
         assert reaping.prune().removed == []
 
 
+def test_prune_spares_what_another_registry_knows(
+    state_home: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster that stays has a dead owner as a rule; that it is to stay is written in its own registry only."""
+    with orphan(registry.mark(dead())) as child:
+        monkeypatch.setenv("XDG_STATE_HOME", str(state_home / "other"))
+        assert reaping.prune().removed == []
+        assert child.status() != psutil.STATUS_ZOMBIE
+
+
 def test_prune_spares_the_processes_of_clusters_that_stay() -> None:
     """Their owner, the command that started them, is dead as a rule."""
     entry = up("one")
-    with orphan(dead().mark) as child:
+    with orphan(registry.mark(dead())) as child:
         carried = msgspec.structs.replace(entry, processes=[registry.identity(child.pid, "it")])
         registry._written(carried).replace(registry._path("one"))
         assert reaping.prune().removed == []

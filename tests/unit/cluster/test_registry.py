@@ -32,7 +32,7 @@ def test_an_entry_comes_changes_and_goes(own_state: pathlib.Path) -> None:
     assert registry.known() == [entry]
     assert entry.is_held
     assert entry.restored() == EMBEDDED
-    assert os.environ[registry.MARK] == entry.owner.mark
+    assert os.environ[registry.MARK] == registry.mark(entry.owner)
     changed = registry.is_up(entry, [entry.owner])
     assert registry.find("one") == changed
     assert not changed.is_held, "a cluster that stays is nobody's once it is up"
@@ -98,4 +98,16 @@ def test_a_process_that_has_only_the_pid_is_another_one() -> None:
     assert same.find() == me
     later = registry.ProcessIdentity(name="me", pid=me.pid, started=me.create_time() - 60)
     assert later.find() is None
-    assert later.mark != same.mark
+    assert registry.mark(later) != registry.mark(same)
+
+
+def test_a_mark_says_whose_it_is_and_in_which_registry(
+    own_state: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    me = registry.identity(os.getpid(), "owner")
+    mine = registry.mark(me)
+    assert registry.owner_of(mine) == me
+    for nonsense in ("", "x", "1@2", "a@b@c", mine.rpartition("@")[0]):
+        assert registry.owner_of(nonsense) is None
+    monkeypatch.setenv("XDG_STATE_HOME", str(own_state / "other"))
+    assert registry.owner_of(mine) is None, "another registry may know that it is to stay"
