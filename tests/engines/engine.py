@@ -387,7 +387,7 @@ def pull_image(state: State, *, query: dict[str, str], **_: Any) -> Any:
     del state, query
     raise RefusalError(
         500,
-        'Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io on '
+        'Get "https://registry.example/v2/": dial tcp: lookup registry.example on '
         "127.0.0.53:53: server misbehaving",
     )
 

@@ -16,7 +16,16 @@ import pytest
 
 from harness import clocks, errors
 from harness.client import apis, transports
-from harness.cluster import collecting, contracts, keeping, reaping, registry
+from harness.cluster import (
+    collecting,
+    contracts,
+    embedded,
+    keeping,
+    pools,
+    providers,
+    reaping,
+    registry,
+)
 from harness.scenario import profiles, specs
 
 SPEC = specs.PoolsSpec(nodes=2, devices_per_node=3)
@@ -143,11 +152,13 @@ def dead() -> registry.ProcessIdentity:
     return identity
 
 
-def owned(change: Callable[[registry.Entry], registry.Entry]) -> registry.Entry:
+def owned(
+    change: Callable[[registry.Entry], registry.Entry], profile: profiles.Profile = EMBEDDED
+) -> registry.Entry:
     """An entry that this process makes and then is somebody else's."""
     directory = registry.folder().parent / "run"
     directory.mkdir()
-    entry = change(registry.begin(EMBEDDED, contracts.Request(name="run", directory=directory)))
+    entry = change(registry.begin(profile, contracts.Request(name="run", directory=directory)))
     registry._written(entry).replace(registry._path(entry.name))
     return entry
 
@@ -206,3 +217,45 @@ def test_prune_removes_temporary_folders_of_the_dead(tmp_path: pathlib.Path) -> 
     assert reaping.prune().removed == [f"folder {tmp_path}/flake-hunt-{gone}-abc"]
     assert (tmp_path / f"flake-hunt-{os.getpid()}-abc").exists()
     assert (tmp_path / "flake-hunt-notes").exists()
+
+
+def test_prune_removes_what_a_killed_run_left_on_a_cluster_that_exists(
+    tmp_path: pathlib.Path,
+) -> None:
+    """Its objects by their label, and nobody else's; then our copy of the credentials."""
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    theirs = embedded.up("theirs", folder)
+    settings = [f"kubeconfig={theirs.user_kubeconfig}", "i_know_this_cluster=true"]
+    profile = profiles.load("kubeconfig", overrides=[*settings, "controller_manager=false"])
+    entry = owned(lambda made: msgspec.structs.replace(made, owner=dead()), profile)
+    provider = providers.of(profile)
+    api = apis.Api(transports.connect(provider.up(entry.request()).kubeconfig))
+    api.create(apis.NODES, {"metadata": {"name": "somebody-elses"}})
+    registry.note_run(entry.path, "0a1b2c3d")
+    on = provider.capabilities
+    pools.publish(api, SPEC, namespace="flake-hunt-0a1b2c3d", run_id="0a1b2c3d", on=on)
+    assert len(api.list(apis.NODES).items) == 3
+    pruned = reaping.prune()
+    assert (pruned.removed, pruned.failed) == (["cluster run"], [])
+    assert [node["metadata"]["name"] for node in api.list(apis.NODES).items] == ["somebody-elses"]
+    assert api.list(apis.SLICES).items == []
+    assert not entry.kubeconfig.exists()
+    api.transport.close()
+    theirs.down()
+
+
+def test_prune_goes_on_when_one_cluster_does_not_answer(tmp_path: pathlib.Path) -> None:
+    profile = profiles.load("kubeconfig")
+    entry = owned(lambda made: msgspec.structs.replace(made, owner=dead(), runs=["x"]), profile)
+    entry.kubeconfig.write_text(
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\n"
+        "contexts: [{name: a, context: {cluster: a, user: a}}]\n"
+        "clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: a, user: {}}]\n"
+    )
+    with orphan(registry.mark(dead())) as child:
+        pruned = reaping.prune()
+        assert pruned.removed == [f"process {child.pid}"]
+    assert "expected to remove what is left on the cluster of" in pruned.failed[0]
+    assert registry.known() == [entry], "the next prune tries again"
+    entry.kubeconfig.unlink()

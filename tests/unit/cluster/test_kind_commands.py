@@ -70,7 +70,7 @@ SAID = [
     pytest.param(
         'ERROR: failed to create cluster: failed to pull image "kindest/node:v1.17.0@sha256:95": command '
         '"docker pull kindest/node:v1.17.0@sha256:95" failed with error: exit status 1\n\n'
-        "Command Output: Error response from daemon: Get https://registry-1.docker.io/v2/: net/http: "
+        "Command Output: Error response from daemon: Get https://registry.example/v2/: net/http: "
         "request canceled while waiting for connection",
         "--cluster-set image_archive=",
         id="issue 1328",
