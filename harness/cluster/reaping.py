@@ -7,7 +7,7 @@ import pathlib
 import shutil
 import signal
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import psutil
 
@@ -101,19 +101,29 @@ def _kill_unlisted(entry: registry.Entry) -> None:
     others = [other for other in registry.known() if other.name != entry.name]
     if any(other.is_held and other.owner == entry.owner for other in others):
         return  # nobody can tell whose they are; the owner lives and looks after them
-    keep = {process.pid for other in others for process in other.processes}
+    keep = _processes_of(others)
     kill_of(entry.owner, keep=keep)
 
 
 def _kill_strays() -> list[int]:
     """What the dead have started: processes that are of no cluster that stays."""
-    keep = {process.pid for entry in registry.known() for process in entry.processes}
+    keep = _processes_of(registry.known())
     dead = {owner for pid, owner in _marked() if pid not in keep and owner.find() is None}
     return [pid for owner in sorted(dead, key=_pid) for pid in kill_of(owner, keep=keep)]
 
 
 def _pid(owner: registry.ProcessIdentity) -> int:
     return owner.pid
+
+
+def _processes_of(entries: Iterable[registry.Entry]) -> set[int]:
+    """The pids of what these clusters consist of, and of what that has started."""
+    found = set()
+    for identity in (process for entry in entries for process in entry.processes):
+        with contextlib.suppress(psutil.Error):
+            if (process := identity.find()) is not None:
+                found |= {process.pid, *(child.pid for child in process.children(recursive=True))}
+    return found
 
 
 def _marked() -> Iterator[tuple[int, registry.ProcessIdentity]]:

@@ -198,6 +198,23 @@ def test_nothing_of_a_local_cluster_stays_when_it_is_told_to_end(
     assert not list(tmp_path.rglob("*.key"))
 
 
+def test_prune_leaves_a_local_cluster_that_stays_as_it_is(
+    tmp_path: pathlib.Path, request: pytest.FixtureRequest
+) -> None:
+    """Also what its processes have started: whoever started the cluster has ended long ago."""
+    _, _, _, binaries_of_it = on_stand_in(request)
+    chosen = ("--cluster", "local", "--cluster-set", f"binaries={binaries_of_it}")
+    with running.started(tmp_path, "cluster", "up", "--name", "g", *chosen) as command:
+        assert command.wait() == 0, command.text()
+        before = command.others()
+        code, output = running.run(tmp_path, "cluster", "prune")
+        assert (code, output) == (0, "Nothing to remove.\n")
+        assert command.others() == before
+        code, output = running.run(tmp_path, "cluster", "down", "g")
+        assert code == 0, output
+        command.require_alone()
+
+
 # ------------------------------------------------------------------------------- subjects
 
 
