@@ -395,7 +395,7 @@ class Store:
             namespace_labels=lambda: self._namespace_labels(old.namespace),
         )
         document["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
-        if document == before:
+        if document == before or managers.same_but_for_times(document, before):
             return converting.outward(served, old)  # no change: no commit, no event
         return converting.outward(served, self._put(resource, old, document, dry_run=dry_run))
 

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 
 from harness.client import kubeconfigs
-from tests.corpus import comparing, conversing, differences, replaying, servers, wires
+from tests.corpus import comparing, conversing, replaying, servers, wires
 
 DIFFERENCES_SHOWN_MAX = 5
 TEXT_LENGTH_MAX = 300
@@ -41,8 +41,6 @@ def main() -> None:
     if options.failed_ids:
         ids = [f"{result.case['id']}\n" for result in results if not result.matches]
         options.failed_ids.write_text("".join(ids))
-    if options.update_list:
-        differences.write_unfinished(r.case["id"] for r in results if not r.matches)
     sys.exit(not all(_is_right(result, options) for result in results))
 
 
@@ -66,11 +64,6 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--failed-ids", type=pathlib.Path, help="write the ids of the failed cases to this file"
-    )
-    parser.add_argument(
-        "--update-list",
-        action="store_true",
-        help="after a replay of everything: rewrite differences.toml",
     )
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="show all differences, also of messages"

@@ -1,6 +1,7 @@
 """The servers that are compared with the reference: the store in this process, and a real one over HTTP."""
 
 import dataclasses
+import datetime
 import itertools
 import json
 import random
@@ -12,7 +13,7 @@ from harness.apiserver import handling, requesting, resources, selectors, status
 from harness.apiserver import store as stores
 from harness.client import transports
 
-NOW = "2026-01-01T00:00:00Z"
+_EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 WATCH_S = 20
 RESOURCES = {"configmaps": resources.CONFIGMAPS, "pods": resources.PODS}
 JSON = "application/json"
@@ -65,10 +66,14 @@ class StoreServer:
     namespace = "default"
 
     def __init__(self, history_max: int) -> None:
-        self.store = stores.Store(
-            now=lambda: NOW, stream=random.Random(1), watch_history=history_max
-        )
-        self._handler = handling.Handler(self.store, now=lambda: NOW)
+        self._seconds = itertools.count()
+        self.store = stores.Store(now=self._now, stream=random.Random(1), watch_history=history_max)
+        self._handler = handling.Handler(self.store, now=self._now)
+
+    def _now(self) -> str:
+        """Another second whenever somebody asks: what changes nothing may not depend on the time."""
+        moment = _EPOCH + datetime.timedelta(seconds=next(self._seconds))
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def ask(
         self,

@@ -7,6 +7,7 @@ import os
 import pathlib
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 from hypothesis import stateful
 
@@ -87,7 +88,38 @@ class LostUpdates(StoreMachine):
 
 def test_a_store_that_loses_updates_is_found_out() -> None:
     with pytest.raises(AssertionError):
-        stateful.run_state_machine_as_test(LostUpdates, settings=machines.settings(100, 30))
+        stateful.run_state_machine_as_test(
+            LostUpdates,
+            settings=hypothesis.settings(
+                machines.settings(500, STEPS_A_RUN),
+                derandomize=True,
+                phases=[hypothesis.Phase.generate],
+            ),
+        )
+
+
+def test_what_is_applied_again_later_is_no_change() -> None:
+    server = servers.StoreServer(HISTORY_MAX)
+    path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/a"
+    request = {"name": "gpu", "exactly": {"deviceClassName": "c"}}
+    document = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "a"},
+        "spec": {"devices": {"requests": [request]}},
+    }
+    answers = [
+        server.ask(
+            "PATCH",
+            path,
+            document,
+            query={"fieldManager": "m"},
+            content_type="application/apply-patch+yaml",
+        )
+        for _ in range(3)
+    ]
+    assert [answer.status for answer in answers] == [201, 200, 200]
+    assert answers[0].body == answers[1].body == answers[2].body
 
 
 def test_the_reference_forgets_what_is_too_old() -> None:
