@@ -11,7 +11,7 @@ MINUTES ?= 30
 SUMMARY ?= $(or $(GITHUB_STEP_SUMMARY),reports/nightly.md)
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: .venv/.dev-installed  ## the virtual environment with everything for development
 

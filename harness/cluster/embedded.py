@@ -58,6 +58,9 @@ class Provider:
     def check(self) -> None:
         """Everything that it needs is installed with Flake Hunt."""
 
+    def require_free(self, request: contracts.Request) -> None:
+        """It has no name outside its folder."""
+
     def up(self, request: contracts.Request) -> EmbeddedCluster:
         """Start the server and wait until it answers."""
         return start(

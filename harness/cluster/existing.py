@@ -86,6 +86,9 @@ class Provider:
         with tempfile.TemporaryDirectory(prefix=f"flake-hunt-{os.getpid()}-") as folder:
             self._enter(pathlib.Path(folder) / "kubeconfig")
 
+    def require_free(self, request: contracts.Request) -> None:
+        """The cluster is not ours, and the names of a run carry its id."""
+
     def up(self, request: contracts.Request) -> ExistingCluster:
         """The cluster, with a kubeconfig of its own."""
         path = request.directory / KUBECONFIG

@@ -16,6 +16,7 @@ _NAMESPACE = "flake-hunt"
 @contextlib.contextmanager
 def held(profile: profiles.Profile, request: contracts.Request) -> Iterator[contracts.Cluster]:
     """A cluster for the time of the block; its logs are collected and nothing is left of it, however the block ends."""
+    providers.of(profile).require_free(request)
     entry = registry.begin(profile, request)
     try:
         cluster = providers.up(profile, request)
@@ -39,10 +40,12 @@ def _let_go(cluster: contracts.Cluster, request: contracts.Request) -> None:
 
 def up(name: str, profile: profiles.Profile, spec: specs.PoolsSpec) -> registry.Entry:
     """Start a cluster with its device pools and kubelets, and leave it running."""
-    registry.check_name(name)
-    providers.of(profile).check()
+    registry.require_new(name)
+    provider = providers.of(profile)
+    provider.check()
     directory = registry.folder() / name
     request = contracts.Request(name=name, directory=directory, stays=True)
+    provider.require_free(request)
     entry = registry.begin(profile, request)
     try:
         directory.mkdir(mode=0o700, exist_ok=True)

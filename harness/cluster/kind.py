@@ -106,6 +106,11 @@ class Provider:
         if archive and not pathlib.Path(archive).is_file():
             raise errors.UsageError(f"expected an image archive, but {archive} is no file")
 
+    def require_free(self, request: contracts.Request) -> None:
+        """The engine is shared with others, and kind with their clusters."""
+        with docker_engines.connected() as engine:
+            require_free(engine, cluster_name(request.name))
+
     def up(self, request: contracts.Request) -> KindCluster:
         """Start the cluster and see that it is what was asked for; a failure leaves its logs and nothing else."""
         command = kind_commands.find(at_least=self._profile.kind_min)

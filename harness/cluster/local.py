@@ -75,6 +75,9 @@ class Provider:
         """That the binaries are there, run on this machine, and are new enough."""
         self._versions()
 
+    def require_free(self, request: contracts.Request) -> None:
+        """It has no name outside its folders, which are this user's."""
+
     def up(self, request: contracts.Request) -> LocalCluster:
         """Start everything and wait until it answers."""
         versions = self._versions()

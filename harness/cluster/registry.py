@@ -133,13 +133,17 @@ def begin(profile: profiles.Profile, request: contracts.Request) -> Entry:
     try:
         os.link(temporary, _path(entry.name))  # fails when it is there: two cannot both succeed
     except FileExistsError:
-        raise errors.UsageError(
-            f"there is a cluster {entry.name!r} already: take another --name, or remove it with "
-            f"`flake-hunt cluster down {entry.name}`"
-        ) from None
+        raise _taken(entry.name) from None
     finally:
         temporary.unlink()
     return entry
+
+
+def require_new(name: str) -> None:
+    """UsageError for a name that is none, or that is in the registry already."""
+    check_name(name)
+    if _path(name).exists():
+        raise _taken(name)
 
 
 def is_up(entry: Entry, running: Sequence[ProcessIdentity]) -> Entry:
@@ -201,6 +205,13 @@ def check_name(name: str) -> None:
 
 def _registry_id() -> str:
     return hashlib.sha256(str(folder().resolve()).encode()).hexdigest()[:16]
+
+
+def _taken(name: str) -> errors.UsageError:
+    return errors.UsageError(
+        f"there is a cluster {name!r} already: take another --name, or remove it with "
+        f"`flake-hunt cluster down {name}`"
+    )
 
 
 def _path(name: str) -> pathlib.Path:

@@ -10,7 +10,8 @@ import pytest
 
 from harness import clocks, errors
 from harness.client import apis, transports
-from harness.cluster import contracts, docker_engines, kind, reaping
+from harness.cluster import contracts, docker_engines, keeping, kind, reaping, registry
+from harness.scenario import specs
 from tests.engines import standing_in
 
 NOTHING: dict[str, list[str]] = {"containers": [], "volumes": []}
@@ -108,6 +109,22 @@ def test_a_name_that_is_taken(used: standing_in.StandIn, tmp_path: pathlib.Path)
         provider.up(again)
     assert cluster.is_alive(), "the refusal has hurt the cluster that is there"
     cluster.down()
+
+
+def test_a_name_that_somebody_else_has_taken_is_not_harmed(used: standing_in.StandIn) -> None:
+    """In another registry, by another user of the same engine: neither the failure nor the next prune removes it."""
+    client: docker.DockerClient = used.client()
+    labels = {"io.x-k8s.kind.cluster": "fh-mine"}
+    theirs = client.api.create_container(
+        "kindest/node:v1.36.0", name="fh-mine-control-plane", labels=labels
+    )
+    with pytest.raises(errors.ClusterError, match="expected no kind cluster 'fh-mine'"):
+        keeping.up("mine", standing_in.profile(), specs.PoolsSpec(nodes=1))
+    assert registry.known() == []
+    assert reaping.prune() == reaping.Pruned([], [])
+    assert used.left()["containers"] == ["/fh-mine-control-plane"]
+    client.api.remove_container(theirs["Id"])
+    client.close()
 
 
 def test_logs_are_exported_when_the_run_is_failing(
