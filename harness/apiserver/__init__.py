@@ -9,11 +9,14 @@ What HTTP brings goes one way: `connections` read bytes, `parsing` makes request
 `streaming` for watches), and `turns` shows nothing before the log (`persistence`) and the audit log (`auditing`) have it.
 Faults on demand (`faulting`, `fault_admin`) befall a request, its answer, or an event; `limiting` says what is put up with.
 
+Three things hold it to Kubernetes: recorded conversations with kube-apiserver (`tests/corpus`, whose `differences.toml` lists those that do
+not match: none), documented rules that any server can be asked for (`flake-hunt conformance`), and a simple model of
+what random operations do (`tests/stateful`).
+
 Not in here: scheduling, nodes that do something, anything that only a test would want.
 
 Known differences from kube-apiserver: the server plays the garbage collector and the namespace controller (a kube-apiserver
-alone does neither); foreground deletion is treated as background; fields of server-side apply are tracked for appliers only,
-not for updates; protobuf is read and written for the kinds whose fields `protobuf_fields` knows all of,
+alone does neither); protobuf is read and written for the kinds whose fields `protobuf_fields` knows all of,
 and not for watches (ask for JSON as well); OpenAPI version 2 is served as JSON only; what needs a kubelet (exec, attach, logs, port
 forwarding, proxies, tokens) is answered with 501; autoscaling/v1 keeps metrics other than the CPU's in annotations, in the format of v2;
 JSON may be nested about a
