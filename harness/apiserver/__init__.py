@@ -10,7 +10,7 @@ What HTTP brings goes one way: `connections` read bytes, `parsing` makes request
 Faults on demand (`faulting`, `fault_admin`) befall a request, its answer, or an event; `limiting` says what is put up with.
 
 Three things hold it to Kubernetes: recorded conversations with kube-apiserver (`tests/corpus`, whose `differences.toml` lists those that do
-not match: none), documented rules that any server can be asked for (`flake-hunt conformance`), and a simple model of
+not always match), documented rules that any server can be asked for (`flake-hunt conformance`), and a simple model of
 what random operations do (`tests/stateful`).
 
 Not in here: scheduling, nodes that do something, anything that only a test would want.

@@ -14,14 +14,24 @@ class Difference:
 
     reason: str
     cases: tuple[str, ...]
+    sometimes: bool = False
+    """Whether they match when something else happens late enough."""
 
 
 def known() -> list[Difference]:
     """The list."""
     document = tomllib.loads(LIST.read_text(encoding="utf-8"))
-    return [Difference(item["reason"], tuple(item["cases"])) for item in document["difference"]]
+    return [
+        Difference(item["reason"], tuple(item["cases"]), item.get("sometimes", False))
+        for item in document["difference"]
+    ]
 
 
 def reasons() -> Mapping[str, str]:
     """The reason of each case in the list."""
     return {case: item.reason for item in known() for case in item.cases}
+
+
+def always() -> set[str]:
+    """The cases of the list that never match."""
+    return {case for item in known() if not item.sometimes for case in item.cases}
