@@ -8,27 +8,25 @@ import base64
 import datetime
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
 
 from harness.apiserver import protobuf_fields, schemas, statuses, storing
 
 Document = dict[str, Any]
 MAGIC = b"k8s\x00"
 _VARINT, _BYTES = 0, 2
-_PREFIXES = ("io.k8s.api.", "io.k8s.apimachinery.pkg.apis.")
+PREFIXES = ("io.k8s.api.", "io.k8s.apimachinery.pkg.apis.")
 _INT_OR_STRING_IS_STRING = 1
 _UINT64 = 1 << 64
-
-
-class _Number(NamedTuple):
-    name: str
-    number: int
-    keeps_zero: bool
+_NUMBERS = ("boolean", "integer")
+_Raw = TypeVar("_Raw")
 
 
 class _Message(NamedTuple):
-    by_number: Mapping[int, _Number]
-    by_name: Mapping[str, _Number]
+    by_number: Mapping[int, str]
+    by_name: Mapping[str, int]
 
 
 def decode(data: bytes) -> Document:
@@ -37,7 +35,7 @@ def decode(data: bytes) -> Document:
         api_version, kind, raw = _open(data)
         group, _, version = api_version.rpartition("/")
         document = _decode(schemas.of_kind(group, version, kind), raw)
-    except (IndexError, UnicodeDecodeError) as error:
+    except (IndexError, ValueError, msgspec.DecodeError) as error:
         raise statuses.bad_request(f"the body is no protobuf message: {error}") from error
     except KeyError as error:
         raise statuses.bad_request(
@@ -77,20 +75,13 @@ def knows(kind: schemas.Type) -> bool:
 def _messages() -> Mapping[str, _Message]:
     found = {}
     for line in filter(None, map(str.split, protobuf_fields.FIELDS.splitlines())):
-        numbers = [_number(text) for text in line[1:]]
-        found[line[0]] = _Message(
-            {number.number: number for number in numbers}, {n.name: n for n in numbers}
-        )
+        numbers = {name: int(number) for name, number in (text.split("=") for text in line[1:])}
+        found[line[0]] = _Message({number: name for name, number in numbers.items()}, numbers)
     return found
 
 
-def _number(text: str) -> _Number:
-    name, _, number = text.partition("=")
-    return _Number(name, int(number.rstrip("*")), number.endswith("*"))
-
-
 def _message(kind: schemas.Type) -> _Message | None:
-    for prefix in _PREFIXES:
+    for prefix in PREFIXES:
         if kind.name.startswith(prefix):
             return _messages().get(kind.name.removeprefix(prefix))
     return None
@@ -115,12 +106,23 @@ def _knows(kind: schemas.Type, seen: set[str]) -> bool:
 def _open(data: bytes) -> tuple[str, str, bytes]:
     if not data.startswith(MAGIC):
         raise statuses.bad_request("the body is no object in protobuf: it does not begin with k8s")
-    parts = dict(_read(data[len(MAGIC) :]))
-    named = {number: value.decode() for number, value in _read(parts.get(1, b""))}
-    return named.get(1, ""), named.get(2, ""), parts.get(2, b"")
+    parts = dict(read(data[len(MAGIC) :]))
+    named = dict(read(_part(parts, 1, b"")))
+    return _part(named, 1, b"").decode(), _part(named, 2, b"").decode(), _part(parts, 2, b"")
 
 
-def _read(data: bytes) -> Iterator[tuple[int, Any]]:
+def _part(parts: Mapping[int, Any], number: int, default: _Raw) -> _Raw:
+    """One field of a message, of the type that its default has."""
+    return _checked(parts.get(number, default), type(default))
+
+
+def _checked(raw: Any, expected: type[_Raw]) -> _Raw:
+    if not isinstance(raw, expected):
+        raise IndexError(f"expected {expected.__name__} but got {type(raw).__name__}")
+    return raw
+
+
+def read(data: bytes) -> Iterator[tuple[int, Any]]:
     """(number, value) of each field: an integer, or bytes."""
     at = 0
     while at < len(data):
@@ -153,28 +155,30 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def _decode(kind: schemas.Type, data: bytes) -> Document:
     message = _message(kind)
     document: Document = {}
-    for number, value in _read(data):
+    for number, value in read(data):
         if message is None or number not in message.by_number:
             raise KeyError(f"field {number} of {kind.name or kind.kind}")
-        field = message.by_number[number]
-        _put(document, field, kind.field(field.name).type, value)
+        _put(document, kind.field(message.by_number[number]), value)
     return document
 
 
-def _put(document: Document, field: _Number, kind: schemas.Type, raw: Any) -> None:
+def _put(document: Document, field: schemas.Field, raw: Any) -> None:
+    """Add what was read; a zero says something only where Go tells it from what nobody set: of pointers."""
+    kind = field.type
     if kind.kind == "list" and kind.item is not None:
         document.setdefault(field.name, []).append(_value(kind.item, raw))
     elif kind.kind == "map" and kind.item is not None:
-        entry = dict(_read(raw))
+        entry = dict(read(_checked(raw, bytes)))
         value = _value(kind.item, entry.get(2, b""))
-        document.setdefault(field.name, {})[entry.get(1, b"").decode()] = value
+        document.setdefault(field.name, {})[_part(entry, 1, b"").decode()] = value
     else:
         value = _value(kind, raw)
-        if field.keeps_zero or value not in ("", 0, None):
+        if value is not None and (field.pointer or value not in ("", 0)):
             document[field.name] = value
 
 
 def _value(kind: schemas.Type, raw: Any) -> Any:
+    _checked(raw, int if kind.kind in _NUMBERS else bytes)
     match kind.kind:
         case "object":
             return _decode(kind, raw)
@@ -183,34 +187,42 @@ def _value(kind: schemas.Type, raw: Any) -> Any:
         case "boolean":
             return bool(raw)
         case "integer":
-            return raw - _UINT64 if raw >> 63 else raw
+            return _signed(raw)
         case "bytes":
             return base64.b64encode(raw).decode()
         case "list" if kind.item is not None:  # of a map: a message with the items
-            return [_value(kind.item, value) for _, value in _read(raw)]
-    return _special(kind.kind, dict(_read(raw)))
+            return [_value(kind.item, value) for _, value in read(raw)]
+    return _special(kind.kind, dict(read(raw)))
 
 
 def _special(kind: str, parts: dict[int, Any]) -> Any:
     """A value with a message of its own."""
     match kind:
         case "quantity":
-            return parts.get(1, b"").decode()
+            return _part(parts, 1, b"").decode()
         case "time" | "micro_time":
-            return _time(kind, parts)
+            return _time(kind, _signed(_part(parts, 1, 0)), _part(parts, 2, 0))
         case "int_or_string":
-            is_string = parts.get(1, 0) == _INT_OR_STRING_IS_STRING
-            return parts.get(3, b"").decode() if is_string else parts.get(2, 0)
+            is_string = _part(parts, 1, 0) == _INT_OR_STRING_IS_STRING
+            return _part(parts, 3, b"").decode() if is_string else _signed(_part(parts, 2, 0))
         case "any":
-            return storing.decode(parts.get(1, b"null"))
+            return storing.decode(_part(parts, 1, b"null"))
     raise KeyError(f"a value of type {kind}")
 
 
-def _time(kind: str, parts: dict[int, int]) -> str | None:
-    if not parts.get(1):
+def _signed(raw: int) -> int:
+    return raw - _UINT64 if raw >> 63 else raw
+
+
+def _time(kind: str, seconds: int, nanoseconds: int) -> str | None:
+    """None for the zero that Go writes where no time is set."""
+    if not seconds:
         return None
-    moment = datetime.datetime.fromtimestamp(parts[1], datetime.UTC)
-    moment = moment.replace(microsecond=parts.get(2, 0) // 1000)
+    try:
+        moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+        moment = moment.replace(microsecond=nanoseconds // 1000)
+    except (OverflowError, OSError) as error:
+        raise ValueError(f"{seconds} s and {nanoseconds} ns are no time") from error
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ" if kind == "time" else "%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -225,7 +237,7 @@ def _encode_fields(kind: schemas.Type, document: Document) -> Iterator[bytes]:
         if message is None or name not in message.by_name:
             raise KeyError(f"field {name} of {kind.name}")
         if value is not None:
-            yield from _encode_field(message.by_name[name].number, kind.field(name).type, value)
+            yield from _encode_field(message.by_name[name], kind.field(name).type, value)
 
 
 def _encode_field(number: int, kind: schemas.Type, value: Any) -> Iterator[bytes]:

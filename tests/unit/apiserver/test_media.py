@@ -82,7 +82,7 @@ def test_what_is_no_protobuf(refuses: Any, body: bytes, why: str) -> None:
 def test_every_field_number_belongs_to_a_field() -> None:
     """A mistyped name in the table would be a field that cannot be sent."""
     for name, message in protobuf._messages().items():
-        full = [prefix + name for prefix in protobuf._PREFIXES if prefix + name in schemas.raw()]
+        full = [prefix + name for prefix in protobuf.PREFIXES if prefix + name in schemas.raw()]
         assert full, name
         assert set(message.by_name) <= set(schemas.definition(full[0]).fields), name
         assert len(message.by_name) == len(message.by_number), name
