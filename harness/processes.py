@@ -106,22 +106,26 @@ def start(
     process = Process(name, child, log)
     if interrupts:
         process.kill()  # nobody else knows of it yet
-        raise KeyboardInterrupt
+        signal.raise_signal(interrupts[0])
     return process
 
 
 @contextlib.contextmanager
 def _holding_interrupts() -> Iterator[list[int]]:
-    """Collect Ctrl-C instead of raising it: raised in a hook that Python runs around a fork, it would be printed and lost."""
+    """Collect interruptions instead of raising them: raised in a hook that Python runs around a fork, they would be printed and lost."""
     held: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield held
         return
-    previous = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    raising = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in raising:
+        signal.signal(number, lambda number, _: held.append(number))
     try:
         yield held
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number, handler in raising.items():
+            signal.signal(number, handler)
 
 
 def start_ready(

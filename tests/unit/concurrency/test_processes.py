@@ -240,12 +240,16 @@ def test_the_command_line_of_a_part() -> None:
     assert argv == [sys.executable, "-m", "harness.cli.main", "apiserver", "--port", "0"]
 
 
-def test_an_interruption_while_a_process_is_started_is_not_lost(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_an_interruption_while_a_process_is_started_is_not_lost(
+    tmp_path: pathlib.Path, number: str
+) -> None:
     """Python runs hooks around the fork, and drops what is raised in them."""
     code = (
         "import os, pathlib, signal, sys\n"
         "from harness import processes\n"
-        "os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
+        f"os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.{number}))\n"
         "try:\n"
         "    processes.start('x', ['sleep', '60'], log=pathlib.Path(sys.argv[1]))\n"
         "except KeyboardInterrupt:\n"
