@@ -6,6 +6,7 @@ Flushing once per turn makes five watchers nearly as cheap as one.
 import asyncio
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -25,6 +26,7 @@ from harness.apiserver import (
 from harness.apiserver import store as stores
 
 BOOKMARK_INTERVAL_S = 10.0
+LAST_BOOKMARK_BEFORE_END_S = 2.0
 _PAST_STEP_BYTES = 256 * 1024
 _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
@@ -68,7 +70,7 @@ class Watch:
         self.resource_key = stores.table_of(target.resource)
         self._converts = self.resource_key is not target.resource
         self._lines: list[bytes] = []
-        self._timers: list[asyncio.TimerHandle] = []
+        self._timers: dict[str, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
         self._held: list[bytes] | None = None
         """Lines that wait for the past to be sent, or for a fault to end; None when none do."""
@@ -116,7 +118,7 @@ class Watch:
     def close(self) -> None:
         """The connection is gone, or will be."""
         self._is_over = True
-        for timer in self._timers:
+        for timer in self._timers.values():
             timer.cancel()
         self._server.remove_watch(self)
         on_end, self.on_end = self.on_end, None
@@ -200,14 +202,20 @@ class Watch:
     def _set_timers(self) -> None:
         timeout_s = self._request.integer("timeoutSeconds")
         if timeout_s:
-            self._timers.append(self._loop.call_later(timeout_s, self.end))
+            self._timers["end"] = self._loop.call_later(timeout_s, self.end)
         if self._request.flag("allowWatchBookmarks"):
-            self._timers.append(self._loop.call_later(BOOKMARK_INTERVAL_S, self._bookmark))
+            self._await_bookmark(timeout_s - LAST_BOOKMARK_BEFORE_END_S if timeout_s else math.inf)
 
-    def _bookmark(self) -> None:
+    def _await_bookmark(self, left_s: float) -> None:
+        """Another one after the interval; the last one just before the end, from which a client resumes."""
+        if left_s <= 0:
+            return
+        wait_s = min(BOOKMARK_INTERVAL_S, left_s)
+        self._timers["bookmark"] = self._loop.call_later(wait_s, self._bookmark, left_s - wait_s)
+
+    def _bookmark(self, left_s: float) -> None:
         self._put_line(self._bookmark_line())
-        self._timers = [timer for timer in self._timers if not timer.cancelled()]
-        self._timers.append(self._loop.call_later(BOOKMARK_INTERVAL_S, self._bookmark))
+        self._await_bookmark(left_s)
 
     def _bookmark_line(self, *, annotations: dict[str, str] | None = None) -> bytes:
         resource = self._selection.resource

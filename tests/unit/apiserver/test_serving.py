@@ -442,6 +442,16 @@ def test_bookmarks_bring_the_version_forward(live: Any, monkeypatch: pytest.Monk
                 break
 
 
+def test_the_last_bookmark_comes_before_the_end(live: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "LAST_BOOKMARK_BEFORE_END_S", 0.9)
+    query = "watch=true&allowWatchBookmarks=true&resourceVersion=1&timeoutSeconds="
+    with live.watching(f"{CONFIGMAPS}?{query}1") as events:
+        assert [event["type"] for event in events] == ["BOOKMARK"]
+    monkeypatch.setattr(streaming, "LAST_BOOKMARK_BEFORE_END_S", 1)
+    with live.watching(f"{CONFIGMAPS}?{query}1") as events:
+        assert list(events) == []
+
+
 def test_a_watch_of_a_selection(live: Any) -> None:
     version = live.run(lambda: live.store.resource_version)
     query = f"watch=true&resourceVersion={version}&labelSelector=color%3Dred"

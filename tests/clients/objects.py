@@ -1,0 +1,87 @@
+"""What the clients create, as documents."""
+
+from typing import Any
+
+Document = dict[str, Any]
+DRIVER = "gpu.example.com"
+CLASS = "gpu.example.com"
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+def config(name: str, value: str = "0", **labels: str) -> Document:
+    """A ConfigMap."""
+    metadata = {"name": name, "labels": labels}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"v": value}}
+
+
+def pod(name: str, **labels: str) -> Document:
+    """A Pod with one container."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "containers": [{"name": "main", "image": "none", "env": [{"name": "A", "value": "a"}]}]
+        },
+    }
+
+
+def other_image(name: str) -> Document:
+    """A strategic merge patch: the container is found by its name, and the rest of it stays."""
+    return {"spec": {"containers": [{"name": "main", "image": name}]}}
+
+
+def device_class(name: str) -> Document:
+    """A DeviceClass that takes any device of the driver."""
+    selectors = [{"cel": {"expression": f"device.driver == {DRIVER!r}"}}]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": name},
+        "spec": {"selectors": selectors},
+    }
+
+
+def resource_slice(name: str, *devices: str) -> Document:
+    """A ResourceSlice of a pool of its own."""
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": name},
+        "spec": {
+            "driver": DRIVER,
+            "nodeName": "n1",
+            "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": device} for device in devices],
+        },
+    }
+
+
+def claim(name: str) -> Document:
+    """A ResourceClaim for one device."""
+    request = {"name": "gpu", "exactly": {"deviceClassName": CLASS}}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": name},
+        "spec": {"devices": {"requests": [request]}},
+    }
+
+
+def allocation(pool: str, device: str) -> Document:
+    """What the status of such a claim says once it has its device."""
+    result = {"request": "gpu", "driver": DRIVER, "pool": pool, "device": device}
+    return {"allocation": {"devices": {"results": [result]}}}
+
+
+def lease(name: str, holder: str) -> Document:
+    """A Lease."""
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": name},
+        "spec": {"holderIdentity": holder, "leaseDurationSeconds": 15},
+    }
