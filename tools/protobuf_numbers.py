@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver import protobuf, protobuf_fields
+from harness.apiserver import protobuf_fields, wire
 
 _GZIP = 16 + zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b\x08"
@@ -28,7 +28,7 @@ def main(kubectl: str, target: str) -> None:
     """Read the descriptors in kubectl, write the lines of the messages that the table knows."""
     found: dict[str, str] = {}
     for file in _files(pathlib.Path(kubectl).read_bytes()):
-        parts = list(protobuf.read(file))
+        parts = list(wire.read(file))
         package = next(value.decode() for number, value in parts if number == 2)
         for number, value in parts:
             if number == 4:
@@ -51,20 +51,20 @@ def _files(binary: bytes) -> Iterator[bytes]:
 
 def _message(package: str, data: bytes) -> tuple[str, str]:
     """Its name, and its fields as `name=number:type`: [type] of what is repeated, {type} of a map's values."""
-    parts = list(protobuf.read(data))
+    parts = list(wire.read(data))
     name = f"{package}.{next(value.decode() for number, value in parts if number == 1)}"
     maps = {
         f".{name}.{entry[1].decode()}": values
         for entry, values in (_entry(value) for number, value in parts if number == 3)
     }
-    fields = [_field(dict(protobuf.read(value)), maps) for number, value in parts if number == 2]
+    fields = [_field(dict(wire.read(value)), maps) for number, value in parts if number == 2]
     return _short(name), " ".join(fields)
 
 
 def _entry(data: bytes) -> tuple[dict[int, Any], str]:
     """A message made for a map, and the type of the map's values: its second field."""
-    parts = list(protobuf.read(data))
-    values = [dict(protobuf.read(value)) for number, value in parts if number == 2]
+    parts = list(wire.read(data))
+    values = [dict(wire.read(value)) for number, value in parts if number == 2]
     return dict(parts), _type(values[1])
 
 

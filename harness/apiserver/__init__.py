@@ -17,7 +17,7 @@ Not in here: scheduling, nodes that do something, anything that only a test woul
 
 Known differences from kube-apiserver: the server plays the garbage collector and the namespace controller (a kube-apiserver
 alone does neither); protobuf is read and written for the kinds whose fields `protobuf_fields` knows all of,
-and not for watches (ask for JSON as well); OpenAPI version 2 is served as JSON only; what needs a kubelet (exec, attach, logs, port
+and not for watches (ask for JSON as well); what needs a kubelet (exec, attach, logs, port
 forwarding, proxies, tokens) is answered with 501; autoscaling/v1 keeps metrics other than the CPU's in annotations, in the format of v2;
 JSON may be nested about a
 thousand levels deep; the objects of LimitRange and ResourceQuota limit nothing; services get no addresses, jobs no selector.

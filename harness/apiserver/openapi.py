@@ -9,11 +9,11 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.apiserver import discovery, resources, schemas, statuses, storing
+from harness.apiserver import discovery, openapi_protobuf, resources, schemas, storing
 
 Document = dict[str, Any]
 _V3_PREFIX, _V2_PREFIX = "#/components/schemas/", "#/definitions/"
-_PARAMETERS = [
+_PARAMETERS: list[Document] = [
     {
         "name": "fieldValidation",
         "in": "query",
@@ -26,6 +26,10 @@ _PARAMETERS = [
         "description": "All: nothing is stored.",
         "schema": {"type": "string", "uniqueItems": True},
     },
+]
+_PARAMETERS_2 = [
+    {**{key: value for key, value in node.items() if key != "schema"}, **node["schema"]}
+    for node in _PARAMETERS
 ]
 
 
@@ -48,7 +52,9 @@ def document(root: str) -> bytes | None:
                 {
                     "openapi": "3.0.0",
                     "info": _info(),
-                    "paths": dict(path for item in found for path in _paths(root, item)),
+                    "paths": dict(
+                        path for item in found for path in _paths(root, item, _PARAMETERS)
+                    ),
                     "components": {"schemas": _schemas(_names(found), _V3_PREFIX)},
                 }
             )
@@ -56,27 +62,16 @@ def document(root: str) -> bytes | None:
 
 
 @functools.cache
-def document_2() -> bytes:
+def document_2(*, as_protobuf: bool = False) -> bytes:
     """All definitions as one document of version 2."""
     paths = {
         path: operations
         for item in resources.ALL
-        for path, operations in _paths(_root(item.group, item.version), item)
+        for path, operations in _paths(_root(item.group, item.version), item, _PARAMETERS_2)
     }
     definitions = _schemas(_names(resources.ALL), _V2_PREFIX)
-    return storing.encode(
-        {"swagger": "2.0", "info": _info(), "paths": paths, "definitions": definitions}
-    )
-
-
-def require_json(accept: str) -> None:
-    """406 for a client that understands protobuf only, as kubectl did before 1.29."""
-    if accept and not any(kind in accept for kind in ("json", "*/*")):
-        raise statuses.StatusError(
-            406,
-            "NotAcceptable",
-            "OpenAPI version 2 is served as JSON only: use kubectl 1.29 or newer, or its option --validate=false",
-        )
+    made = {"swagger": "2.0", "info": _info(), "paths": paths, "definitions": definitions}
+    return openapi_protobuf.encode(made) if as_protobuf else storing.encode(made)
 
 
 def _root(group: str, version: str) -> str:
@@ -149,21 +144,25 @@ def _published(node: Any, prefix: str) -> Any:
 # ------------------------------------------------------------------ operations
 
 
-def _paths(root: str, item: resources.ResourceType) -> Iterator[tuple[str, Document]]:
+def _paths(
+    root: str, item: resources.ResourceType, parameters: list[Document]
+) -> Iterator[tuple[str, Document]]:
     space = "/namespaces/{namespace}" if item.namespaced else ""
     collection = f"/{root}{space}/{item.plural}"
-    yield collection, _operations(item, {"get": "list", "post": "create"})
+    yield collection, _operations(item, {"get": "list", "post": "create"}, parameters)
     if item.is_stored:
         actions = {"get": "get", "put": "update", "patch": "patch", "delete": "delete"}
-        yield f"{collection}/{{name}}", _operations(item, actions)
+        yield f"{collection}/{{name}}", _operations(item, actions, parameters)
 
 
-def _operations(item: resources.ResourceType, actions: Mapping[str, str]) -> Document:
+def _operations(
+    item: resources.ResourceType, actions: Mapping[str, str], parameters: list[Document]
+) -> Document:
     kind = {"group": item.group, "version": item.version, "kind": item.kind}
     return {
         method: {
             "operationId": f"{verb}{item.version.capitalize()}{item.kind}",
-            **({"parameters": _PARAMETERS} if method != "get" else {}),
+            **({"parameters": parameters} if method != "get" else {}),
             "responses": {"200": {"description": "OK"}},
             "x-kubernetes-action": "post" if verb == "create" else verb,
             "x-kubernetes-group-version-kind": kind,

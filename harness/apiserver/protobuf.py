@@ -12,14 +12,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from harness.apiserver import protobuf_fields, schemas, statuses, storing
+from harness.apiserver import protobuf_fields, schemas, statuses, storing, wire
 
 Document = dict[str, Any]
 MAGIC = b"k8s\x00"
-_VARINT, _BYTES = 0, 2
 PREFIXES = ("io.k8s.api.", "io.k8s.apimachinery.pkg.apis.")
 _INT_OR_STRING_IS_STRING = 1
-_UINT64 = 1 << 64
 _NUMBERS = ("boolean", "integer")
 _Raw = TypeVar("_Raw")
 
@@ -46,8 +44,8 @@ def decode(data: bytes) -> Document:
 
 def encode(document: Document, raw: bytes) -> bytes:
     """An envelope around a message."""
-    named = _string(1, document["apiVersion"]) + _string(2, document["kind"])
-    return MAGIC + _bytes(1, named) + _bytes(2, raw) + _bytes(3, b"") + _bytes(4, b"")
+    named = wire.text(1, document["apiVersion"]) + wire.text(2, document["kind"])
+    return MAGIC + wire.data(1, named) + wire.data(2, raw) + wire.data(3, b"") + wire.data(4, b"")
 
 
 def encode_object(kind: schemas.Type, document: Document) -> bytes:
@@ -58,8 +56,8 @@ def encode_object(kind: schemas.Type, document: Document) -> bytes:
 def encode_list(kind: schemas.Type, document: Document) -> bytes:
     """The message of a list of such objects."""
     meta = schemas.definition("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta")
-    items = [_bytes(2, encode_object(kind, item)) for item in document["items"]]
-    return _bytes(1, encode_object(meta, document["metadata"])) + b"".join(items)
+    items = [wire.data(2, encode_object(kind, item)) for item in document["items"]]
+    return wire.data(1, encode_object(meta, document["metadata"])) + b"".join(items)
 
 
 @functools.cache
@@ -106,8 +104,8 @@ def _knows(kind: schemas.Type, seen: set[str]) -> bool:
 def _open(data: bytes) -> tuple[str, str, bytes]:
     if not data.startswith(MAGIC):
         raise statuses.bad_request("the body is no object in protobuf: it does not begin with k8s")
-    parts = dict(read(data[len(MAGIC) :]))
-    named = dict(read(_part(parts, 1, b"")))
+    parts = dict(wire.read(data[len(MAGIC) :]))
+    named = dict(wire.read(_part(parts, 1, b"")))
     return _part(named, 1, b"").decode(), _part(named, 2, b"").decode(), _part(parts, 2, b"")
 
 
@@ -122,40 +120,10 @@ def _checked(raw: Any, expected: type[_Raw]) -> _Raw:
     return raw
 
 
-def read(data: bytes) -> Iterator[tuple[int, Any]]:
-    """(number, value) of each field: an integer, or bytes."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        match key & 7:
-            case 0:
-                value, at = _varint(data, at)
-                yield key >> 3, value
-            case 2:
-                length, at = _varint(data, at)
-                if at + length > len(data):
-                    raise IndexError("it ends early")
-                yield key >> 3, data[at : at + length]
-                at += length
-            case other:
-                raise IndexError(f"wire type {other} is not used by Kubernetes")
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-
-
 def _decode(kind: schemas.Type, data: bytes) -> Document:
     message = _message(kind)
     document: Document = {}
-    for number, value in read(data):
+    for number, value in wire.read(data):
         if message is None or number not in message.by_number:
             raise KeyError(f"field {number} of {kind.name or kind.kind}")
         _put(document, kind.field(message.by_number[number]), value)
@@ -168,7 +136,7 @@ def _put(document: Document, field: schemas.Field, raw: Any) -> None:
     if kind.kind == "list" and kind.item is not None:
         document.setdefault(field.name, []).append(_value(kind.item, raw))
     elif kind.kind == "map" and kind.item is not None:
-        entry = dict(read(_checked(raw, bytes)))
+        entry = dict(wire.read(_checked(raw, bytes)))
         value = _value(kind.item, entry.get(2, b""))
         document.setdefault(field.name, {})[_part(entry, 1, b"").decode()] = value
     else:
@@ -187,12 +155,12 @@ def _value(kind: schemas.Type, raw: Any) -> Any:
         case "boolean":
             return bool(raw)
         case "integer":
-            return _signed(raw)
+            return wire.signed(raw)
         case "bytes":
             return base64.b64encode(raw).decode()
         case "list" if kind.item is not None:  # of a map: a message with the items
-            return [_value(kind.item, value) for _, value in read(raw)]
-    return _special(kind.kind, dict(read(raw)))
+            return [_value(kind.item, value) for _, value in wire.read(raw)]
+    return _special(kind.kind, dict(wire.read(raw)))
 
 
 def _special(kind: str, parts: dict[int, Any]) -> Any:
@@ -201,17 +169,13 @@ def _special(kind: str, parts: dict[int, Any]) -> Any:
         case "quantity":
             return _part(parts, 1, b"").decode()
         case "time" | "micro_time":
-            return _time(kind, _signed(_part(parts, 1, 0)), _part(parts, 2, 0))
+            return _time(kind, wire.signed(_part(parts, 1, 0)), _part(parts, 2, 0))
         case "int_or_string":
             is_string = _part(parts, 1, 0) == _INT_OR_STRING_IS_STRING
-            return _part(parts, 3, b"").decode() if is_string else _signed(_part(parts, 2, 0))
+            return _part(parts, 3, b"").decode() if is_string else wire.signed(_part(parts, 2, 0))
         case "any":
             return storing.decode(_part(parts, 1, b"null"))
     raise KeyError(f"a value of type {kind}")
-
-
-def _signed(raw: int) -> int:
-    return raw - _UINT64 if raw >> 63 else raw
 
 
 def _time(kind: str, seconds: int, nanoseconds: int) -> str | None:
@@ -246,7 +210,7 @@ def _encode_field(number: int, kind: schemas.Type, value: Any) -> Iterator[bytes
             yield _encode_value(number, kind.item, item)
     elif kind.kind == "map" and kind.item is not None:
         for key, item in value.items():
-            yield _bytes(number, _string(1, key) + _encode_value(2, kind.item, item))
+            yield wire.data(number, wire.text(1, key) + _encode_value(2, kind.item, item))
     else:
         yield _encode_value(number, kind, value)
 
@@ -254,59 +218,33 @@ def _encode_field(number: int, kind: schemas.Type, value: Any) -> Iterator[bytes
 def _encode_value(number: int, kind: schemas.Type, value: Any) -> bytes:
     match kind.kind:
         case "object":
-            return _bytes(number, encode_object(kind, value))
+            return wire.data(number, encode_object(kind, value))
         case "string":
-            return _string(number, value)
+            return wire.text(number, value)
         case "boolean" | "integer":
-            return _varint_bytes(number << 3 | _VARINT) + _varint_bytes(int(value) % _UINT64)
+            return wire.integer(number, value)
         case "bytes":
-            return _bytes(number, base64.b64decode(value))
+            return wire.data(number, base64.b64decode(value))
         case "quantity":
-            return _bytes(number, _string(1, str(value)))
+            return wire.data(number, wire.text(1, str(value)))
         case "time" | "micro_time":
-            return _bytes(number, _encode_time(value))
+            return wire.data(number, _encode_time(value))
         case "int_or_string":
-            return _bytes(number, _encode_int_or_string(value))
+            return wire.data(number, _encode_int_or_string(value))
         case "list" if kind.item is not None:
-            return _bytes(number, b"".join(_encode_value(1, kind.item, item) for item in value))
+            return wire.data(number, b"".join(_encode_value(1, kind.item, item) for item in value))
         case "any":
-            return _bytes(number, _bytes(1, storing.encode(value)))
+            return wire.data(number, wire.data(1, storing.encode(value)))
     raise KeyError(f"a value of type {kind.kind}")
 
 
 def _encode_time(text: str) -> bytes:
     moment = datetime.datetime.fromisoformat(text)
-    seconds = int(moment.timestamp())
-    parts = _varint_bytes(1 << 3) + _varint_bytes(seconds % _UINT64)
-    if moment.microsecond:
-        parts += _varint_bytes(2 << 3) + _varint_bytes(moment.microsecond * 1000)
-    return parts
+    seconds = wire.integer(1, int(moment.timestamp()))
+    return seconds + (wire.integer(2, moment.microsecond * 1000) if moment.microsecond else b"")
 
 
 def _encode_int_or_string(value: int | str) -> bytes:
     if isinstance(value, str):
-        kind = _varint_bytes(_INT_OR_STRING_IS_STRING)
-        return _varint_bytes(1 << 3) + kind + _string(3, value)
-    return (
-        _varint_bytes(1 << 3)
-        + _varint_bytes(0)
-        + _varint_bytes(2 << 3)
-        + _varint_bytes(value % _UINT64)
-    )
-
-
-def _string(number: int, text: str) -> bytes:
-    return _bytes(number, text.encode())
-
-
-def _bytes(number: int, data: bytes) -> bytes:
-    return _varint_bytes(number << 3 | _BYTES) + _varint_bytes(len(data)) + data
-
-
-def _varint_bytes(value: int) -> bytes:
-    parts = bytearray()
-    while value >= 0x80:
-        parts.append(value & 0x7F | 0x80)
-        value >>= 7
-    parts.append(value)
-    return bytes(parts)
+        return wire.integer(1, _INT_OR_STRING_IS_STRING) + wire.text(3, value)
+    return wire.integer(1, 0) + wire.integer(2, value)

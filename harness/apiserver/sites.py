@@ -6,6 +6,7 @@ from harness.apiserver import (
     discovery,
     negotiating,
     openapi,
+    openapi_protobuf,
     rendering,
     requesting,
     resources,
@@ -40,8 +41,7 @@ def answer(request: requesting.Request) -> Site:
         case [kind, *check] if kind in _CHECKS:
             return _health(request, kind, "/".join(check))
         case ["openapi", "v2"]:
-            openapi.require_json(request.headers.get("accept", ""))
-            return Site(200, openapi.document_2())
+            return _openapi_2(request.headers.get("accept", ""))
         case ["openapi", "v3", *rest]:
             return _openapi("/".join(rest))
         case ["version"] | ["api", *_] | ["apis", *_]:
@@ -63,6 +63,14 @@ def _openapi(rest: str) -> Site:
     if body is None:
         return Site(404, b"", "")
     return Site(200, body, negotiating.JSON if rest else TEXT)
+
+
+def _openapi_2(accept: str) -> Site:
+    """In protobuf for who understands nothing else, as kubectl did before 1.29."""
+    if accept and not any(kind in accept for kind in ("json", "*/*")):
+        body = openapi.document_2(as_protobuf=True)
+        return Site(200, body, openapi_protobuf.MEDIA_TYPE)
+    return Site(200, openapi.document_2())
 
 
 def _discovery(request: requesting.Request, parts: list[str]) -> Site:

@@ -4,9 +4,19 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from harness.apiserver import columns, resources, schemas, statuses
+from harness.apiserver import (
+    columns,
+    core_columns,
+    group_columns,
+    resources,
+    schemas,
+    statuses,
+    workload_columns,
+)
 
 Document = dict[str, Any]
+COLUMNS = core_columns.COLUMNS | workload_columns.COLUMNS | group_columns.COLUMNS
+"""Those of each kind, by group and kind."""
 _INCLUDES = ("", "None", "Metadata", "Object")
 
 
@@ -64,8 +74,8 @@ def _object(document: Document, version: str, include: str) -> Document:
 
 def _columns(resource: resources.ResourceType) -> tuple[columns.Column, ...]:
     if resource.kind == "Event":
-        return columns.COLUMNS["", "Event"]
-    return columns.COLUMNS.get((resource.group, resource.kind), columns.PLAIN)
+        return COLUMNS["", "Event"]
+    return COLUMNS.get((resource.group, resource.kind), columns.PLAIN)
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import columns, durations, printing, resources, schemas, tables
+from harness.apiserver import durations, printing, resources, schemas, tables
 
 R = resources
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -179,4 +179,4 @@ def test_every_table_prints_an_empty_object_and_describes_its_columns() -> None:
         assert len(table["rows"][0]["cells"]) == len(table["columnDefinitions"])
         assert all(column["description"] for column in table["columnDefinitions"]), item.kind
     known = {(item.group, item.kind) for item in R.ALL}
-    assert set(columns.COLUMNS) <= known
+    assert set(tables.COLUMNS) <= known

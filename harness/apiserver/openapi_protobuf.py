@@ -1,0 +1,97 @@
+"""An OpenAPI document of version 2 as kubectl before 1.29 asks for it: in protobuf, as google/gnostic defines it.
+
+The numbers of the fields were compared with gnostic's openapiv2/OpenAPIv2.proto (commit 96635ff). A map is a list of named values there,
+and a value of any type is its YAML. What is encoded are the keywords that this server's documents have.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from harness.apiserver import storing, wire
+
+MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+Node = Mapping[str, Any]
+_METHODS = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
+_SCHEMA_TEXTS = {"$ref": 1, "format": 2, "description": 4}
+
+
+def encode(document: Node) -> bytes:
+    """openapi.v2.Document."""
+    info = _texts(document["info"], {"title": 1, "version": 2})
+    return (
+        wire.text(1, document["swagger"])
+        + wire.data(2, info)
+        + wire.data(8, _named(2, document["paths"], _path_item))
+        + wire.data(9, _named(1, document["definitions"], _schema))
+    )
+
+
+def _named(number: int, found: Node, encoded: Callable[[Any], bytes]) -> bytes:
+    """Named values: a message each, of a name and a value."""
+    return b"".join(
+        wire.data(number, wire.text(1, name) + wire.data(2, encoded(value)))
+        for name, value in found.items()
+    )
+
+
+def _texts(node: Node, numbers: Mapping[str, int]) -> bytes:
+    return b"".join(
+        wire.text(number, node[name]) for name, number in numbers.items() if name in node
+    )
+
+
+def _any(value: Any) -> bytes:
+    """JSON is YAML."""
+    return wire.data(2, storing.encode(value))
+
+
+def _extensions(number: int, node: Node) -> bytes:
+    return _named(number, {name: node[name] for name in node if name.startswith("x-")}, _any)
+
+
+# ------------------------------------------------------------------ operations
+
+
+def _path_item(node: Node) -> bytes:
+    return b"".join(wire.data(_METHODS[method], _operation(node[method])) for method in node)
+
+
+def _operation(node: Node) -> bytes:
+    parameters = (_parameter(parameter) for parameter in node.get("parameters", ()))
+    return (
+        wire.text(5, node["operationId"])
+        + b"".join(wire.data(8, parameter) for parameter in parameters)
+        + wire.data(9, _named(1, node["responses"], _response))
+        + _extensions(13, node)
+    )
+
+
+def _response(node: Node) -> bytes:
+    """ResponseValue: the first of its kinds is a Response."""
+    return wire.data(1, _texts(node, {"description": 1}))
+
+
+def _parameter(node: Node) -> bytes:
+    """ParametersItem: a parameter (1) that is no body (2) but in the query (3)."""
+    inner = _texts(node, {"in": 2, "description": 3, "name": 4, "type": 6})
+    inner += wire.integer(20, node.get("uniqueItems", False))
+    return wire.data(1, wire.data(2, wire.data(3, inner)))
+
+
+# ------------------------------------------------------------------ schemas
+
+
+def _schema(node: Node) -> bytes:
+    return _texts(node, _SCHEMA_TEXTS) + b"".join(_schema_parts(node)) + _extensions(31, node)
+
+
+def _schema_parts(node: Node) -> Iterator[bytes]:
+    yield from (wire.text(19, name) for name in node.get("required", ()))
+    if "additionalProperties" in node:
+        yield wire.data(21, wire.data(1, _schema(node["additionalProperties"])))
+    if "type" in node:
+        yield wire.data(22, wire.text(1, node["type"]))
+    if "items" in node:
+        yield wire.data(23, wire.data(1, _schema(node["items"])))
+    if "properties" in node:
+        yield wire.data(25, _named(1, node["properties"], _schema))
