@@ -1,4 +1,4 @@
-"""One process that plays the kubelets of all fake nodes.
+"""One process that plays the kubelets of all fake nodes. Pods on any other node are somebody else's.
 
 A bound pod is set Running when each of its claims is allocated and reserved for it; until then it is refused, as a DRA driver
 refuses to prepare. A pod that is being deleted is finished. Nodes stay Ready by their leases. Whether a device is in use by
@@ -34,7 +34,7 @@ class Options:
     operations: pathlib.Path | None = None
     """Journal of the changing calls."""
     run_id: str = ""
-    """Only the nodes of this run are kept Ready; empty: all fake nodes."""
+    """Only the nodes of this run are played; empty: all fake nodes."""
     ready_file: pathlib.Path | None = None
 
 
@@ -48,12 +48,12 @@ def run(options: Options) -> int:
             records.Writer(options.operations, process="kubelet", run_id=options.run_id)
         )
         transport = journaling.JournalingTransport(transport, journal)
-    kubelets = Kubelets(apis.Api(transport), namespace=options.namespace)
+    kubelets = Kubelets(apis.Api(transport), namespace=options.namespace, run_id=options.run_id)
     kubelets.start()
     if options.ready_file is not None:
         processes.touch_ready(options.ready_file)
     api = apis.Api(transports.connect(options.kubeconfig))
-    _keep_nodes_ready(api, kubelets, stopped, run_id=options.run_id)
+    _keep_nodes_ready(api, kubelets, stopped)
     kubelets.stop()
     if journal is not None:
         journal.close()
@@ -63,8 +63,9 @@ def run(options: Options) -> int:
 class Kubelets:
     """Runs and ends pods on paper."""
 
-    def __init__(self, api: apis.Api, *, namespace: str | None) -> None:
-        self._api = api
+    def __init__(self, api: apis.Api, *, namespace: str | None, run_id: str = "") -> None:
+        """Of the nodes of this run, or of all fake ones."""
+        self._api, self.run_id = api, run_id
         self._work: concurrency.Queue[str] = concurrency.Queue("kubelet.work")
         self._guard = concurrency.lock("kubelet.waiting")
         self._waiting: dict[str, set[str]] = {}
@@ -78,12 +79,14 @@ class Kubelets:
         self._pods = informers.Informer(
             api, apis.PODS, name="kubelet-pods", namespace=namespace, handlers=[_PodEvents(self)]
         )
-        self.nodes = informers.Informer(api, apis.NODES, name="kubelet-nodes", handlers=[])
+        self._nodes = informers.Informer(
+            api, apis.NODES, name="kubelet-nodes", handlers=[_NodeEvents(self)]
+        )
         self._threads: list[concurrency.Thread] = []
 
     def start(self) -> None:
         """Begin, with the claims known before the first pod is looked at."""
-        for informer in (self.nodes, self._claims, self._pods):
+        for informer in (self._nodes, self._claims, self._pods):
             informer.start()
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
         self._threads = [
@@ -92,18 +95,35 @@ class Kubelets:
 
     def stop(self) -> None:
         """Finish what is begun."""
-        for informer in (self._pods, self._claims, self.nodes):
+        for informer in (self._pods, self._claims, self._nodes):
             informer.stop()
         self._work.close()
         for thread in self._threads:
             thread.join(SYNC_TIMEOUT_S)
 
+    def nodes(self) -> list[str]:
+        """The names of the nodes that are played."""
+        return [
+            node["metadata"]["name"]
+            for node in self._nodes.objects()
+            if _is_ours(node, self.run_id)
+        ]
+
     def enqueue_pod(self, pod: Object) -> None:
         """Look at a pod when there is something to do for it."""
-        bound = "nodeName" in pod["spec"]
         pending = pod.get("status", {}).get("phase") == "Pending"
-        if bound and (pending or "deletionTimestamp" in pod["metadata"]):
+        if self._is_on_ours(pod) and (pending or "deletionTimestamp" in pod["metadata"]):
             self._work.put(informers.key_of(pod))
+
+    def enqueue_pods_on(self, node: str) -> None:
+        """Look at the pods of a node that was not known before."""
+        for pod in self._pods.objects():
+            if pod["spec"].get("nodeName") == node:
+                self.enqueue_pod(pod)
+
+    def _is_on_ours(self, pod: Object) -> bool:
+        node = self._nodes.get(pod["spec"].get("nodeName") or "")
+        return node is not None and _is_ours(node, self.run_id)
 
     def enqueue_waiting(self, claim: Object) -> None:
         """Look again at the pods that wait for this claim."""
@@ -187,6 +207,21 @@ class _PodEvents:
         del last
 
 
+class _NodeEvents:
+    def __init__(self, kubelets: Kubelets) -> None:
+        self._kubelets = kubelets
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        if not initial:  # the first ones are known before any pod is
+            self._kubelets.enqueue_pods_on(obj["metadata"]["name"])
+
+    def on_update(self, old: Object, new: Object) -> None:
+        del old, new
+
+    def on_delete(self, last: Object) -> None:
+        del last
+
+
 class _ClaimEvents:
     def __init__(self, kubelets: Kubelets) -> None:
         self._kubelets = kubelets
@@ -236,14 +271,11 @@ def _running() -> Object:
     }
 
 
-def _keep_nodes_ready(
-    api: apis.Api, kubelets: Kubelets, stopped: threading.Event, *, run_id: str
-) -> None:
-    """Renew the lease of every fake node of the run until the process is to stop."""
+def _keep_nodes_ready(api: apis.Api, kubelets: Kubelets, stopped: threading.Event) -> None:
+    """Renew the lease of every node that is played until the process is to stop."""
     while True:
-        for node in kubelets.nodes.objects():
-            if _is_ours(node, run_id):
-                _renew_lease(api, node["metadata"]["name"], run_id=run_id)
+        for node in kubelets.nodes():
+            _renew_lease(api, node, run_id=kubelets.run_id)
         if stopped.wait(LEASE_INTERVAL_S):
             return
 

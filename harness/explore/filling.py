@@ -31,7 +31,12 @@ def filled(claims: int, devices: int) -> watching.Past:
 
 
 def _node() -> Object:
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker-0"}}
+    fake = {"kwok.x-k8s.io/node": "fake"}  # the kubelets play no other
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "worker-0", "annotations": fake},
+    }
 
 
 def _device_class() -> Object:

@@ -8,7 +8,7 @@ import pytest
 
 from harness import clocks, processes
 from harness.client import apis, transports
-from harness.cluster import embedded, kubelets, pools
+from harness.cluster import embedded, fakes, kubelets, pools
 from harness.history import records
 from harness.scenario import specs
 
@@ -24,13 +24,15 @@ class World:
     def __init__(self, api: apis.Api) -> None:
         self.api = api
 
-    def pod(self, name: str, *claims: dict[str, str], bound: bool = True) -> Any:
+    def pod(
+        self, name: str, *claims: dict[str, str], bound: bool = True, node: str = "worker-0"
+    ) -> Any:
         spec = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": list(claims)}
         made = self.api.create(
             apis.PODS, {"metadata": {"name": name}, "spec": spec}, namespace=NAMESPACE
         )
         if bound:
-            self.api.bind(made, "worker-0")
+            self.api.bind(made, node)
         return made
 
     def claim(self, name: str) -> Any:
@@ -79,6 +81,7 @@ class World:
 def world(cluster: embedded.EmbeddedCluster, api: apis.Api) -> Iterator[World]:
     """With kubelets that play."""
     own = apis.Api(transports.connect(cluster.kubeconfig))
+    own.create(apis.NODES, fakes.node_object("worker-0", labels={}))
     playing = kubelets.Kubelets(own, namespace=NAMESPACE)
     playing.start()
     made = World(api)
@@ -86,6 +89,7 @@ def world(cluster: embedded.EmbeddedCluster, api: apis.Api) -> Iterator[World]:
     playing.stop()
     own.transport.close()
     made.clean()
+    api.delete(apis.NODES, "worker-0")
 
 
 def named(claim: str) -> dict[str, str]:
@@ -93,6 +97,27 @@ def named(claim: str) -> dict[str, str]:
 
 
 GENERATED = {"name": "gpu", "resourceClaimTemplateName": "t"}
+
+
+def test_pods_on_other_nodes_are_left_to_others(world: World) -> None:
+    elsewhere = fakes.node_object("elsewhere", labels={})
+    del elsewhere["metadata"]["annotations"]
+    world.api.create(apis.NODES, elsewhere)
+    world.pod("on-a-real-node", node="elsewhere")
+    world.pod("on-no-node", node="nowhere")
+    world.require_pending("on-a-real-node")
+    assert world.phase("on-no-node") == "Pending"
+    world.api.delete(apis.PODS, "on-a-real-node", namespace=NAMESPACE)
+    world.require_pending("on-a-real-node")  # who is deleted there waits for its own kubelet
+    world.api.delete(apis.NODES, "elsewhere")
+
+
+def test_a_pod_runs_once_its_node_is_known(world: World) -> None:
+    world.pod("early", node="late")
+    world.require_pending("early")
+    world.api.create(apis.NODES, fakes.node_object("late", labels={}))
+    world.wait_running("early")
+    world.api.delete(apis.NODES, "late")
 
 
 def test_a_bound_pod_without_claims_runs(world: World) -> None:
