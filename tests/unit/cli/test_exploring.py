@@ -34,7 +34,7 @@ class FlakeHunt:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["explore", "nope"], "Known: two-claims-one-device"),
+        (["explore", "nope"], "two-claims-one-device"),
         (["explore", "--strategy", "dfs"], "Known: random, pct, exhaustive"),
         (["explore", "--defect", "nope"], "Known defects: assume-cache-early-return"),
         (["explore", "--set", "claims"], "expected --set name=number"),
