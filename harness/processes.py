@@ -6,6 +6,7 @@ Every process that the harness starts leads a group of its own, writes to a log 
 
 import contextlib
 import ctypes
+import functools
 import os
 import pathlib
 import signal
@@ -99,7 +100,7 @@ def start(
                 cwd=folder,
                 env={**os.environ, **(env or {})},
                 start_new_session=True,
-                preexec_fn=die_with_parent if with_parent else None,  # noqa: PLW1509
+                preexec_fn=functools.partial(die_with, os.getpid()) if with_parent else None,  # noqa: PLW1509
             )
     except OSError as error:
         raise errors.ProcessError(f"expected to start {name} ({argv[0]}): {error}") from error
@@ -161,12 +162,14 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "harness.cli.main", *arguments]
 
 
-def die_with_parent() -> None:
-    """Have the kernel kill this process when the one that started it dies (Linux; elsewhere nothing)."""
+def die_with(parent: int) -> None:
+    """Have the kernel kill this process when the one that started it, this pid, dies (Linux; elsewhere nothing)."""
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     except (OSError, AttributeError):
         return
+    if os.getppid() != parent:  # it died before the kernel was told
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def stop_event() -> threading.Event:

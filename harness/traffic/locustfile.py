@@ -3,6 +3,7 @@
 Locust forks its workers after importing this, so nothing here opens a file, starts a thread or draws a number.
 """
 
+import functools
 import os
 import pathlib
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import gevent
 from locust import env, events, runners
 
+from harness import processes
 from harness.history import directories, plans
 from harness.traffic import launching, users, workers
 
@@ -21,6 +23,8 @@ _directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VA
 _traffic = plans.read(_directory.plan).settings["traffic"]
 User: type[users.ClaimUser] = type("User", (users.BY_PROFILE[_traffic["profile"]],), {})
 """The one user class of this run; Locust finds it by looking through this module."""
+# At once: a worker that is still looking for its master when that is killed would go on looking for minutes.
+os.register_at_fork(after_in_child=functools.partial(processes.die_with, os.getpid()))
 
 
 @events.init.add_listener
@@ -59,12 +63,7 @@ def _prepare_worker(environment: env.Environment, runner: runners.WorkerRunner) 
     worker = workers.Worker()
     User.worker = worker
 
-    def on_user_done() -> None:
-        worker.users_done += 1
-        if worker.users_done == worker.users_expected:
-            runner.send_message(DONE, {"worker": worker.index})
-
-    worker.on_user_done = on_user_done
+    worker.on_done = lambda: runner.send_message(DONE, {"worker": worker.index})
     add = environment.events.spawning_complete.add_listener
     add(lambda **_: worker.release(users=runner.user_count))
     environment.events.test_stopping.add_listener(lambda **_: worker.stop())

@@ -36,7 +36,7 @@ class ClaimUser(locust.User):
         try:
             self.work()
         finally:
-            self.worker.on_user_done()
+            self.worker.user_done()
         raise exception.StopUser
 
     def work(self) -> None:

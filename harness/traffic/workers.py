@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import gevent.event
 
-from harness import clocks, errors, processes, seeds
+from harness import clocks, errors, seeds
 from harness.client import apis, journaling, transports
 from harness.history import directories, plans, records
 from harness.scenario import specs
@@ -18,7 +18,6 @@ class Worker:
     """One worker process of the traffic."""
 
     def __init__(self) -> None:
-        processes.die_with_parent()
         directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
         self.plan = plans.read(directory.plan)
         self.scenario = specs.Scenario.model_validate(self.plan.settings)
@@ -32,8 +31,8 @@ class Worker:
         self.watch = watching.PodWatch(apis.Api(self.transport), namespace=self.plan.namespace)
         self.released = gevent.event.Event()
         self.stopping = False
-        self.users_done, self.users_expected = 0, 0
-        self.on_user_done: Callable[[], None]
+        self.on_done: Callable[[], None]
+        self._users_at_work = 0
         self._deadline_ns = 0
         self._user_numbers = itertools.count()
         self._items = self._my_share()
@@ -50,10 +49,18 @@ class Worker:
 
     def release(self, *, users: int) -> None:
         """Every user is there, this many in this process: let them all begin at once."""
-        self.users_expected = users
+        self._users_at_work = users
         duration_s = getattr(self.scenario.traffic, "duration_s", 0)
         self._deadline_ns = clocks.monotonic_ns() + int(duration_s * 1e9)
         self.released.set()
+        if not users:  # fewer users than workers
+            self.on_done()
+
+    def user_done(self) -> None:
+        """A user has done all of its work; the last one's end is the worker's."""
+        self._users_at_work -= 1
+        if not self._users_at_work:
+            self.on_done()
 
     def stop(self) -> None:
         """Nothing new is begun, nobody waits any longer."""

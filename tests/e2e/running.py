@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import psutil
 
-from harness import clocks
+from harness import clocks, errors
 
 MARK = "FLAKE_HUNT_TEST_MARK"
 TIMEOUT_S = 120
@@ -93,7 +93,10 @@ class Command:
 
     def require_alone(self) -> None:
         """Nothing that it started is left."""
-        clocks.wait_until(lambda: not self.others(), timeout_s=20, why="every process to be gone")
+        try:
+            clocks.wait_until(lambda: not self.others(), timeout_s=20, why="every process to go")
+        except errors.WaitTimeoutError as error:
+            raise AssertionError(f"still there: {self.others()}") from error
 
 
 @contextlib.contextmanager

@@ -167,6 +167,14 @@ def test_a_process_leads_a_group_of_its_own(start: Start) -> None:
     assert os.getpgid(process.pid) == process.pid != os.getpgid(0)
 
 
+def test_a_child_whose_parent_died_before_it_could_say_so_dies_as_well(start: Start) -> None:
+    gone = start(python("")).pid
+    process = start(
+        python("from harness import processes", f"processes.die_with({gone})", FOREVER)
+    )
+    assert process.wait(timeout_s=TIMEOUT_S) == -signal.SIGKILL
+
+
 @pytest.mark.parametrize("with_parent", [True, False])
 def test_a_child_dies_with_its_parent_even_when_that_is_killed_unless_it_was_told_not_to(
     start: Start, tmp_path: pathlib.Path, with_parent: bool
