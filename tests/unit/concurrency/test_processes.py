@@ -169,9 +169,7 @@ def test_a_process_leads_a_group_of_its_own(start: Start) -> None:
 
 def test_a_child_whose_parent_died_before_it_could_say_so_dies_as_well(start: Start) -> None:
     gone = start(python("")).pid
-    process = start(
-        python("from harness import processes", f"processes.die_with({gone})", FOREVER)
-    )
+    process = start(python("from harness import processes", f"processes.die_with({gone})", FOREVER))
     assert process.wait(timeout_s=TIMEOUT_S) == -signal.SIGKILL
 
 
