@@ -8,6 +8,7 @@ another claim is not asked: a kubelet does not know, and the judge must not depe
 import dataclasses
 import pathlib
 import threading
+from collections.abc import Callable
 
 from harness import clocks, concurrency, processes
 from harness.client import apis, informers, journaling, transports
@@ -63,9 +64,16 @@ def run(options: Options) -> int:
 class Kubelets:
     """Runs and ends pods on paper."""
 
-    def __init__(self, api: apis.Api, *, namespace: str | None, run_id: str = "") -> None:
-        """Of the nodes of this run, or of all fake ones."""
-        self._api, self.run_id = api, run_id
+    def __init__(
+        self,
+        api: apis.Api,
+        *,
+        namespace: str | None,
+        run_id: str = "",
+        now: Callable[[], str] = clocks.wall_text,
+    ) -> None:
+        """Of the nodes of this run, or of all fake ones; `now` is what they take for the time."""
+        self._api, self.run_id, self._now = api, run_id, now
         self._work: concurrency.Queue[str] = concurrency.Queue("kubelet.work")
         self._guard = concurrency.lock("kubelet.waiting")
         self._waiting: dict[str, set[str]] = {}
@@ -129,7 +137,7 @@ class Kubelets:
         """Look again at the pods that wait for this claim."""
         with self._guard:
             pods = self._waiting.pop(informers.key_of(claim), set())
-        for pod in pods:
+        for pod in sorted(pods):  # in the same order whenever a run is made again
             self._work.put(pod)
 
     def _run(self) -> None:
@@ -170,7 +178,7 @@ class Kubelets:
             self._api.patch(
                 apis.PODS,
                 meta["name"],
-                {"metadata": {"uid": meta["uid"]}, "status": _running()},
+                {"metadata": {"uid": meta["uid"]}, "status": _running(self._now())},
                 namespace=meta["namespace"],
                 kind=apis.PatchKind.STRATEGIC,
                 subresource="status",
@@ -258,8 +266,7 @@ def _is_reserved(claim: Object, pod_uid: str) -> bool:
     return reserved and status.get("allocation") is not None
 
 
-def _running() -> Object:
-    now = clocks.wall_text()
+def _running(now: str) -> Object:
     condition = {"status": "True", "lastTransitionTime": now}
     kinds = ("PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready")
     return {

@@ -32,7 +32,9 @@ class Users:
         self._store.listen(self._on_commit)
         chosen = claim_controllers.Options(workers=2)
         claim_controllers.ClaimController(apis.Api(self._transport), chosen).start()
-        kubelets.Kubelets(apis.Api(self._transport), namespace=None).start()
+        kubelets.Kubelets(
+            apis.Api(self._transport), namespace=None, now=lambda: filling.NOW
+        ).start()
 
     def spawn(self, number: int) -> None:
         """A user begins."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness import clocks
 from harness.checks import judging, verdicts
 from harness.client import informers
 from harness.explore import (
@@ -127,6 +128,15 @@ def test_users_with_controller_and_kubelet_come_through() -> None:
     run = hunting.replay(undisturbed("two-users-one-device"))
     assert run.finding is None
     assert len(run.decisions) > 300
+
+
+def test_a_run_made_again_later_is_the_same_to_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    def commits_at(now_ns: int) -> list[bytes]:
+        monkeypatch.setattr(clocks, "wall_ns", lambda: now_ns)
+        run = hunting.replay(undisturbed("two-users-one-device"), record=True)
+        return [commit.object.data for _, commit in run.commits]
+
+    assert commits_at(0) == commits_at(10**18)
 
 
 def test_the_causality_curve_rises_from_little_to_certainty() -> None:
