@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from harness.apiserver import resources, statuses
+from harness.apiserver import pod_conditions, resources, statuses
 
 Document = dict[str, Any]
+_SCHEDULED = {"type": "PodScheduled", "status": "True"}
 
 
 def target(wanted: Document) -> str:
@@ -25,7 +26,7 @@ def bind(pod: Document, node: str, wanted: Document, *, now: str) -> Document:
     for key in ("labels", "annotations"):
         if added := (wanted.get("metadata") or {}).get(key):
             meta[key] = {**(meta.get(key) or {}), **added}
-    _set_scheduled(pod, now)
+    pod_conditions.update(pod, _SCHEDULED, now=now)
     return pod
 
 
@@ -37,16 +38,3 @@ def _unbindable(pod: Document) -> str:
     if pod["spec"].get("schedulingGates"):
         return "has non-empty .spec.schedulingGates"
     return ""
-
-
-def _set_scheduled(pod: Document, now: str) -> None:
-    conditions = pod.setdefault("status", {}).setdefault("conditions", [])
-    conditions[:] = [item for item in conditions if item.get("type") != "PodScheduled"]
-    conditions.append(
-        {
-            "type": "PodScheduled",
-            "status": "True",
-            "lastProbeTime": None,
-            "lastTransitionTime": now,
-        }
-    )

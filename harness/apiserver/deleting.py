@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.apiserver import (
     objects,
+    pod_conditions,
     preconditions,
     resources,
     storing,
@@ -26,7 +27,6 @@ _WITHOUT_DEPENDENTS = (resources.EVENTS, resources.NEW_EVENTS)
 _EVICTED = {
     "type": "DisruptionTarget",
     "status": "True",
-    "lastProbeTime": None,
     "reason": "EvictionByEvictionAPI",
     "message": "Eviction API: evicting",
 }
@@ -78,14 +78,16 @@ class Deleter:
         return old, gone
 
     def evict(self, old: storing.Stored, options: Options) -> None:
-        """Delete a pod, and have it say why when it does not go at once."""
+        """Have a pod say why it goes, and delete it."""
         preconditions.require_for_deletion(resources.PODS, old, options.preconditions)
-        document = old.document()
-        if not options.dry_run and strategies.grace_seconds(document, options.grace_period_s):
-            conditions = document.setdefault("status", {}).setdefault("conditions", [])
-            conditions.append({**_EVICTED, "lastTransitionTime": self._now()})
-            old = self._objects.put(resources.PODS, old, document)
+        if not options.dry_run:
+            old = self._say_evicted(old)
         self.delete(resources.PODS, old, dataclasses.replace(options, preconditions={}))
+
+    def _say_evicted(self, old: storing.Stored) -> storing.Stored:
+        document, before = old.document(), old.document()
+        pod_conditions.update(document, _EVICTED, now=self._now())
+        return old if document == before else self._objects.put(resources.PODS, old, document)
 
     def _put(
         self,
@@ -103,18 +105,11 @@ class Deleter:
     def _begin_gracefully(self, pod: Document, options: Options) -> bool:
         """Mark a pod for its end, in place; False when an earlier, not longer, deletion is under way."""
         meta = pod["metadata"]
-        grace_s = strategies.grace_seconds(pod, options.grace_period_s)
         if "deletionTimestamp" in meta:
-            known_s = meta.get("deletionGracePeriodSeconds")
-            if known_s is None:
-                return True
-            if options.grace_period_s is None or grace_s >= known_s:
-                return False
-            begun = timestamps.later(meta["deletionTimestamp"], -known_s)
-        else:
-            begun = self._now()
-            _count_generation(meta)
-        meta["deletionTimestamp"] = timestamps.later(begun, grace_s)
+            return _shorten(meta, options.grace_period_s)
+        grace_s = strategies.grace_seconds(pod, options.grace_period_s)
+        _count_generation(meta)
+        meta["deletionTimestamp"] = timestamps.later(self._now(), grace_s)
         meta["deletionGracePeriodSeconds"] = grace_s
         return True
 
@@ -241,6 +236,18 @@ def is_done(resource: resources.ResourceType, document: Document) -> bool:
     if resource is resources.NAMESPACES:
         waits = waits or (document.get("spec") or {}).get("finalizers")
     return not waits
+
+
+def _shorten(meta: Document, wanted_s: int | None) -> bool:
+    """Give a pod that is ending less time, in place; False when it is not to have less than it has."""
+    known_s = meta.get("deletionGracePeriodSeconds")
+    if not known_s:
+        return True
+    if wanted_s is None or wanted_s >= known_s:
+        return False
+    meta["deletionTimestamp"] = timestamps.later(meta["deletionTimestamp"], wanted_s - known_s)
+    meta["deletionGracePeriodSeconds"] = wanted_s
+    return True
 
 
 def _set_collector(resource: resources.ResourceType, meta: Document, options: Options) -> None:

@@ -113,11 +113,16 @@ def deletion_options(given: Document) -> deleting.Options:
     if (orphans := given.get("orphanDependents")) is not None:
         policy = "Orphan" if orphans else "Background"
     return deleting.Options(
-        grace_period_s=given.get("gracePeriodSeconds"),
+        grace_period_s=_grace_period_s(given.get("gracePeriodSeconds")),
         preconditions=given.get("preconditions") or {},
         propagation=policy,
         dry_run=bool(given.get("dryRun")),
     )
+
+
+def _grace_period_s(given: int | None) -> int | None:
+    """What is negative counts as one second."""
+    return 1 if given is not None and given < 0 else given
 
 
 def _deletion_causes(given: Document) -> list[statuses.Cause]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from harness.apiserver import defaulting, dropping, qos, resources, schemas
+from harness.apiserver import defaulting, dropping, pod_conditions, qos, resources, schemas
 
 Document = dict[str, Any]
 _SERVER_SET = (
@@ -25,7 +25,6 @@ _WIPED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodS
 _GATED = {
     "type": "PodScheduled",
     "status": "False",
-    "lastProbeTime": None,
     "reason": "SchedulingGated",
     "message": "Scheduling is blocked due to non-empty scheduling gates",
 }
@@ -56,9 +55,9 @@ def prepare_create(resource: resources.ResourceType, document: Document, *, now:
 def _begin_status(resource: resources.ResourceType, document: Document, now: str) -> None:
     if resource is resources.PODS:
         spec = document["spec"]
-        status = document["status"] = {"phase": "Pending", "qosClass": qos.of(spec)}
+        document["status"] = {"phase": "Pending", "qosClass": qos.of(spec)}
         if spec.get("schedulingGates"):
-            status["conditions"] = [_GATED | {"lastTransitionTime": now}]
+            pod_conditions.update(document, _GATED, now=now)
     elif resource is resources.NAMESPACES:
         document["status"] = {"phase": "Active"}
     elif "status" not in document and (empty := _empty_status(resource)) is not None:
@@ -117,12 +116,12 @@ def _date_taints(taints: Iterable[Document], now: Callable[[], str]) -> None:
 
 
 def grace_seconds(document: Document, wanted: int | None) -> int:
-    """How long a scheduled pod may take to end; 0 for one that nobody runs."""
+    """How long a pod that is to end may take; 0 for one that nobody runs."""
     spec, status = document.get("spec") or {}, document.get("status") or {}
     if not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
         return 0
     if wanted is not None:
-        return wanted if wanted >= 0 else 1
+        return wanted
     default_s = spec.get("terminationGracePeriodSeconds")
     return DEFAULT_GRACE_S if default_s is None else int(default_s)
 

@@ -42,7 +42,24 @@ def test_binding_replaces_an_earlier_condition(store: Any) -> None:
     )
     store.bind("default", "p", binding())
     found = store.get(R.PODS, "default", "p").document()["status"]["conditions"]
-    assert {c["type"]: c["status"] for c in found} == {"Other": "True", "PodScheduled": "True"}
+    assert [c["type"] for c in found] == ["PodScheduled", "Other"]
+    assert (found[0]["status"], bool(found[0]["lastTransitionTime"])) == ("True", True)
+
+
+def test_a_condition_that_holds_already_keeps_its_time(store: Any) -> None:
+    store.create(R.PODS, "default", pod())
+    since = "2020-01-01T00:00:00Z"
+    known = {"type": "PodScheduled", "status": "True", "lastTransitionTime": since}
+    store.patch(
+        R.PODS,
+        "default",
+        "p",
+        lambda d: d | {"status": {"phase": "Pending", "conditions": [known]}},
+        subresource="status",
+    )
+    store.bind("default", "p", binding())
+    (found,) = store.get(R.PODS, "default", "p").document()["status"]["conditions"]
+    assert found["lastTransitionTime"] == since
 
 
 @pytest.mark.parametrize("node", ["node", "another"])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import deleting, resources, watching
+from harness.apiserver import deleting, resources, timestamps, watching
 
 R = resources
 Document = dict[str, Any]
@@ -163,6 +163,21 @@ def test_a_finished_pod_needs_no_grace(store: Any, bound_pod: Any) -> None:
     assert store.delete(R.PODS, "default", "p")[1]
 
 
+def test_a_pod_that_finishes_while_it_ends_still_has_the_time_it_was_given(
+    store: Any, bound_pod: Any
+) -> None:
+    begun, _ = store.delete(R.PODS, "default", "p")
+    finished = {"status": {"phase": "Succeeded"}}
+    store.patch(R.PODS, "default", "p", lambda d: d | finished, subresource="status")
+    ending, gone = store.delete(R.PODS, "default", "p", deleting.Options(grace_period_s=5))
+    before, after = (item.document()["metadata"]["deletionTimestamp"] for item in (begun, ending))
+    assert (after, gone) == (timestamps.later(before, 5 - 30), False)
+    assert store.delete(R.PODS, "default", "p", deleting.Options(grace_period_s=60)) == (
+        ending,
+        False,
+    )
+
+
 def test_a_pod_with_a_finalizer_stays_after_its_grace(store: Any) -> None:
     store.create(R.PODS, "default", pod(finalizers=["x/1"]))
     store.bind("default", "p", {"target": {"name": "node"}})
@@ -276,6 +291,29 @@ def test_an_evicted_pod_says_why_it_ends(store: Any, bound_pod: Any) -> None:
     document = store.get(R.PODS, "default", "p").document()
     assert document["metadata"]["deletionGracePeriodSeconds"] == 30
     assert document["status"]["conditions"][-1]["type"] == "DisruptionTarget"
+
+
+def test_a_pod_that_is_evicted_twice_says_so_once(store: Any, bound_pod: Any) -> None:
+    store.evict("default", "p", deleting.AS_USUAL)
+    evicted = store.get(R.PODS, "default", "p")
+    store.evict("default", "p", deleting.AS_USUAL)
+    assert store.get(R.PODS, "default", "p") == evicted
+
+
+def test_a_pod_that_goes_at_once_says_why_as_well(
+    store: Any, commits: list[tuple[str, str]]
+) -> None:
+    seen = []
+    store.listen(lambda commit: seen.append(commit.object.document()["status"].get("conditions")))
+    store.create(R.PODS, "default", pod())
+    store.evict("default", "p", deleting.AS_USUAL)
+    assert [kind for kind, _ in commits] == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
+    assert [bool(conditions) for conditions in seen] == [False, True, True, True]
+
+
+def test_an_eviction_that_is_not_done_says_nothing(store: Any, bound_pod: Any) -> None:
+    store.evict("default", "p", deleting.Options(dry_run=True))
+    assert store.get(R.PODS, "default", "p") == bound_pod
 
 
 # ---------------------------------------------------------------- namespaces

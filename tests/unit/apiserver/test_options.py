@@ -84,6 +84,10 @@ def test_deletions_that_make_no_sense(given: Any, cause: str, refuses: Any) -> N
         options.deletion_options(given)
 
 
+def test_a_negative_grace_period_is_a_second() -> None:
+    assert options.deletion(request("DELETE", gracePeriodSeconds="-7")).grace_period_s == 1
+
+
 @pytest.mark.parametrize("body", [[], {"gracePeriodSeconds": "soon"}])
 def test_bodies_that_are_no_options(body: Any, refuses: Any) -> None:
     with refuses(400, "BadRequest"):
