@@ -10,6 +10,7 @@ from harness.apiserver import (
     applying,
     authenticating,
     bodies,
+    deleting,
     listing,
     media,
     negotiating,
@@ -283,13 +284,22 @@ class Handler:
         return Answer(200, storing.encode(statuses.success(details)))
 
     def _delete_collection(self, request: requesting.Request, target: requesting.Target) -> Answer:
+        """What is listed is deleted, one object after the other; the answer is the list, as it was before."""
         how = options.deletion(request)
         form = self._rendering(request, target, is_list=True)
-        found = self._store.select(request.selection(target))
-        for stored in found:
-            self._store.delete(target.resource, stored.namespace, stored.name, how)
-        meta = {"resourceVersion": str(self._store.resource_version)}
-        return Answer(200, form.page(found, meta), form.content_type)
+        page = listing.page(self._store, request.selection(target), request)
+        for stored in page.found:
+            self._delete_listed(target.resource, stored, how)
+        return Answer(200, form.page(page.found, page.meta), form.content_type)
+
+    def _delete_listed(
+        self, resource: resources.ResourceType, stored: storing.Stored, how: deleting.Options
+    ) -> None:
+        try:
+            self._store.delete(resource, stored.namespace, stored.name, how)
+        except statuses.StatusError as error:
+            if error.code != 404:  # a list of the past has objects that are gone
+                raise
 
 
 # ------------------------------------------------------------------ bodies

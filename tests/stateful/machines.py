@@ -2,7 +2,7 @@
 
 import collections
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import hypothesis
@@ -318,6 +318,24 @@ class Machine(stateful.RuleBasedStateMachine):
         assert answer.status == (200 if (kind, name) in self.reference.objects else 404), answer
         Steps.taken["delete_dry"] += 1
 
+    @stateful.rule(kind=kinds, selector=selectors, grace_s=st.sampled_from([None, None, 0, 5]))
+    def delete_collection(
+        self, kind: str, selector: reference.Selector, grace_s: int | None
+    ) -> None:
+        """The deletion of all objects that are selected, one after the other; they are listed as they were."""
+        options = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        _put(options, "gracePeriodSeconds", grace_s, as_text=False)
+        query = {"labelSelector": "=".join(selector)} if selector else {}
+        answer = self.server.ask("DELETE", self.path(kind), options, query=query)
+        selected = self._expect_list(kind, selector, answer)
+        for state in selected:
+            left = self.reference.delete(
+                (kind, state.name), grace_s=grace_s, version=None, uid=None
+            )
+            if left is not None:
+                self.past[kind, state.name].append(left.version)
+        Steps.taken["delete_collection"] += 1
+
     # -------------------------------------------------------------- reading
 
     @stateful.rule(kind=kinds, name=names)
@@ -331,11 +349,17 @@ class Machine(stateful.RuleBasedStateMachine):
         """A list, and the version it was taken at."""
         query = {"labelSelector": "=".join(selector)} if selector else {}
         answer = self.server.ask("GET", self.path(kind), query=query)
-        assert answer.status == 200, answer
-        found = [_view(kind, item) for item in answer.body["items"]]
-        assert found == self.reference.select(kind, selector)
-        assert int(answer.body["metadata"]["resourceVersion"]) == self.reference.version
+        self._expect_list(kind, selector, answer)
         Steps.taken["list"] += 1
+
+    def _expect_list(
+        self, kind: str, selector: reference.Selector, answer: servers.Answer
+    ) -> Sequence[reference.State]:
+        assert answer.status == 200, answer
+        selected = self.reference.select(kind, selector)
+        assert [_view(kind, item) for item in answer.body["items"]] == selected
+        assert int(answer.body["metadata"]["resourceVersion"]) == self.reference.version
+        return selected
 
     @stateful.precondition(lambda self: len(self.watches) < 4)
     @stateful.rule(kind=kinds, selector=selectors, back=st.sampled_from([0, 0, 1, 3, 10, 40]))

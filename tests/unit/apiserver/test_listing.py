@@ -42,6 +42,27 @@ def test_a_page_that_is_forgotten_can_be_continued_with_what_is_there_now(live: 
     assert names(live.call("GET", f"{CONFIGMAPS}?continue={again}")[1]) == ["f"]
 
 
+def test_the_deletion_of_a_page_tells_how_it_goes_on(live: Any) -> None:
+    versions = make(live, "b", "d", "f")
+    status, first = live.call("DELETE", f"{CONFIGMAPS}?limit=2")
+    assert (status, names(first), first["metadata"]["remainingItemCount"]) == (200, ["b", "d"], 1)
+    assert first["metadata"]["resourceVersion"] == versions[-1], "as it was before"
+    assert names(live.call("GET", CONFIGMAPS)[1]) == ["f"]
+    token = first["metadata"]["continue"]
+    assert names(live.call("DELETE", f"{CONFIGMAPS}?continue={token}")[1]) == ["f"]
+    assert live.call("GET", CONFIGMAPS)[1]["items"] == []
+
+
+def test_what_is_gone_may_be_deleted_with_a_list_of_the_past(live: Any) -> None:
+    make(live, "b", "d")
+    (version,) = make(live, "f")
+    live.call("DELETE", f"{CONFIGMAPS}/d")
+    past = f"{CONFIGMAPS}?resourceVersionMatch=Exact&resourceVersion={version}"
+    status, deleted = live.call("DELETE", past)
+    assert (status, names(deleted)) == (200, ["b", "d", "f"])
+    assert live.call("GET", CONFIGMAPS)[1]["items"] == []
+
+
 def test_a_list_of_the_past(live: Any) -> None:
     first, second = make(live, "b", "a")
     live.call("DELETE", f"{CONFIGMAPS}/b")
