@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from harness import concurrency
 from harness.apiserver import watching
-from harness.explore import runtimes, specs, strategies, worlds
+from harness.explore import choices, runtimes, specs, tasks, worlds
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,13 +42,12 @@ class Run:
 
 def explore_once(
     spec: specs.Spec,
-    strategy: runtimes.Strategy,
+    strategy: choices.Strategy,
     *,
     defects: Sequence[str] = (),
     record: bool = False,
 ) -> Run:
     """Make a world and run it under the strategy to its end, or to the first finding."""
-    tape = strategies.Tape(strategy)
     moments: list[Moment] = []
     commits: list[tuple[int, watching.Commit]] = []
 
@@ -56,7 +55,7 @@ def explore_once(
         moments.append(Moment(task, name, dict(fields)))
 
     runtime = runtimes.ControlledRuntime(
-        tape, private_locks=spec.private_locks, record=on_step if record else None
+        strategy, private_locks=spec.private_locks, record=on_step if record else None
     )
     finding: str | None = None
     was_given_up, names = False, {}
@@ -70,16 +69,16 @@ def explore_once(
             commits[:] = [(0, commit) for _, commit in commits]
             finding = _run(world, runtime)
             names = world.names() if record else {}
-        except runtimes.Enough:
+        except choices.Enough:
             was_given_up = True
         finally:
             state = runtime.state()
             runtime.kill_all()
     return Run(
         finding=finding,
-        decisions=tape.decisions,
-        options=tape.options,
-        free=tape.free,
+        decisions=runtime.tape.decisions,
+        options=runtime.tape.options,
+        free=runtime.tape.free,
         state=state,
         was_given_up=was_given_up,
         moments=moments,
@@ -94,12 +93,12 @@ def _run(world: worlds.World, runtime: runtimes.ControlledRuntime) -> str | None
         waiting = runtime.run(explore=True)
         if world.oracle.finding is None and world.go_on():
             waiting = runtime.run(explore=True)
-    except runtimes.TooLong as error:
+    except choices.TooLong as error:
         return f"livelock, or too large: {error}"
     return world.oracle.finding or _deadlock(waiting) or world.unfinished()
 
 
-def _deadlock(waiting: Sequence[runtimes.Task]) -> str | None:
+def _deadlock(waiting: Sequence[tasks.Task]) -> str | None:
     """Tasks may wait for work for good, but not for a lock, nor for the end of an emitter."""
     stuck = [
         f"{task.name} waits for {task.waits_for}"

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 from harness import errors, seeds
-from harness.explore import counting, exploring, runtimes, searching, specs, strategies, tokens
+from harness.explore import choices, counting, exploring, searching, specs, strategies, tokens
 
 CHUNK = 50
 FINDINGS_KEPT = 100
 
-Make = Callable[[random.Random], runtimes.Strategy]
+Make = Callable[[random.Random], choices.Strategy]
 STRATEGIES: dict[str, Make] = {
     "random": lambda stream: strategies.RandomWalk(
         stream, stay=stream.choice((0.3, 0.5, 0.7, 0.9))
@@ -135,7 +135,7 @@ def _outcomes(hunt: Hunt) -> Outcomes:
 
 
 def _exhaust(hunt: Hunt) -> Outcomes:
-    def make(strategy: runtimes.Strategy) -> exploring.Run:
+    def make(strategy: choices.Strategy) -> exploring.Run:
         return exploring.explore_once(hunt.spec, strategy, defects=hunt.defects)
 
     for run in searching.runs(make, preemptions_max=hunt.preemptions_max):

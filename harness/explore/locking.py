@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from harness.explore import runtimes
+    from harness.explore import runtimes, tasks
 
 
 class Shared:
@@ -25,9 +25,9 @@ class ControlledLock(Shared):
     ) -> None:
         super().__init__(past)
         self._runtime, self._name, self._is_private = runtime, name, is_private
-        self._holder: runtimes.Task | None = None
+        self._holder: tasks.Task | None = None
         self._held = False
-        self._waiting: list[runtimes.Task] = []
+        self._waiting: list[tasks.Task] = []
 
     @property
     def is_awaited(self) -> bool:
@@ -48,9 +48,10 @@ class ControlledLock(Shared):
                 return False
             self._waiting.append(self._runtime.current)
             self._runtime.block(f"lock {self._name}")
-        self._held, self._holder = True, self._runtime.running
-        if self._holder is not None:
-            self._holder.held.append(self)
+        self._held = True
+        self._holder = holder = self._runtime.running
+        if holder is not None:
+            holder.held.append(self)
         self._runtime.touch(self)
         return True
 
@@ -64,8 +65,7 @@ class ControlledLock(Shared):
                 self._runtime.wake(task)
             self._waiting.clear()
 
-    def __enter__(self) -> bool:
-        return self.acquire()
+    __enter__ = acquire
 
     def __exit__(
         self,
@@ -83,7 +83,7 @@ class ControlledCondition(ControlledLock):
         self, runtime: "runtimes.ControlledRuntime", name: str, past: int, *, is_private: bool
     ) -> None:
         super().__init__(runtime, name, past, is_private=is_private)
-        self._sleeping: list[runtimes.Task] = []
+        self._sleeping: list[tasks.Task] = []
 
     def wait(self, timeout: float | None = None) -> bool:
         """Release, wait to be notified, take again; False on timeout."""

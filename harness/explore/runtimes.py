@@ -1,98 +1,21 @@
 """The controlled runtime: one operating system thread, in which tasks (greenlets) run one at a time, each until it may be replaced.
 
 Choice points are: taking a lock that several tasks use, waiting, timers, and whatever else calls `point` or `decide` (requests, answers).
-A named step is none: it touches nothing that is shared, so replacing the task there is the same as at its next lock. Virtual time
-stands still while any task can run, and then jumps to the next timer; a few timers a run may go off before that, for a real
-thread can be slower than any timer.
+A named step is none: it touches nothing that is shared, so replacing the task there is the same as at its next lock.
 
 Every task and every shared thing carries its past: a hash of all that happened before it. Two runs whose tasks have equal pasts are
 in the same state, however the steps that do not concern each other were ordered (Mazurkiewicz traces; the search builds on it).
 """
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
 
 import greenlet
 
 from harness import concurrency
-from harness.explore import locking
+from harness.explore import choices, locking, tasks, timers
 
 MAIN = "main"
-EARLY_TIMERS_MAX = 2
-"""So many timers of a run may go off although somebody could run; without a bound, retrying for ever would be a finding."""
-ENOUGH = -1
-"""What a strategy says instead of a choice when the run need not go on."""
-
-
-class Stop(BaseException):
-    """Ends a task when its run is over; no mistake of a task, so nothing in it may catch it."""
-
-
-class TooLong(Exception):  # noqa: N818 - an outcome of a run
-    """A run took more choices than allowed: a livelock, or too large a scenario."""
-
-
-class Enough(Exception):  # noqa: N818 - an outcome of a run
-    """The strategy does not want to know how the run goes on."""
-
-
-class Strategy(Protocol):
-    """Decides."""
-
-    def choose(self, choice: "Choice") -> int:
-        """A number below `choice.options`, 0 being what happens when nobody interferes; or ENOUGH."""
-
-
-@dataclasses.dataclass(slots=True)
-class Choice:
-    """What is to be decided."""
-
-    options: int
-    """How many there are."""
-    free: int
-    """So many of the first ones take nobody's turn away; any other is a preemption, or a timer that goes off early."""
-    tasks: "Sequence[Task]"
-    """The tasks to choose from, in the order of the options; empty when something else is to be decided."""
-    timers: int
-    """So many of the last options are tasks whose timer would go off early."""
-    runtime: "ControlledRuntime"
-    """Whose choice it is."""
-
-
-@dataclasses.dataclass(eq=False, slots=True)
-class Task:
-    """A controlled thread."""
-
-    number: int
-    name: str
-    past: int
-    """A hash of all that happened before."""
-    about_to: Sequence[locking.Shared] = ()
-    """What it was about to use when its turn was taken away."""
-    unchanged: Sequence[int] = ()
-    """Their pasts at that moment."""
-    held: list[locking.ControlledLock] = dataclasses.field(default_factory=list)
-    """The locks that it has."""
-    glet: Any = None
-    """Its greenlet, once it has one."""
-    done: bool = False
-    waits_for: str = ""
-    """What it is blocked on, in words."""
-    deadline_ns: int | None = None
-    """When it stops waiting."""
-    timed_out: bool = False
-    error: BaseException | None = None
-
-    def join(self, timeout: float | None = None) -> None:
-        """Runs are ended all at once; nobody needs to wait for a task."""
-
-    def is_alive(self) -> bool:
-        """Whether it has not ended."""
-        return not self.done
-
-
 Record = Callable[[str, str, concurrency.StepFields], None]
 
 
@@ -101,7 +24,7 @@ class ControlledRuntime:
 
     def __init__(
         self,
-        strategy: Strategy,
+        strategy: choices.Strategy,
         *,
         choices_max: int = 100_000,
         time_max_ns: int = 5_000_000_000,
@@ -111,20 +34,18 @@ class ControlledRuntime:
         """`private_locks`: ends of the names of locks around what does not change any more once a world is at rest, so that
         taking them is no choice point. `record(task, step, fields)`: is told of every step.
         """
-        self._strategy, self._choices_max, self._time_max_ns = strategy, choices_max, time_max_ns
+        self._strategy, self._choices_max = strategy, choices_max
         self._private_locks, self._record = private_locks, record
-        self._tasks: list[Task] = []
-        self._ready: dict[Task, None] = {}
-        self._timers: dict[Task, None] = {}
-        self._early_timers_left = EARLY_TIMERS_MAX
+        self.tape = choices.Tape()
+        self._tasks: list[tasks.Task] = []
+        self._ready: dict[tasks.Task, None] = {}
+        self._timers = timers.Timers(time_max_ns=time_max_ns)
         self._shared = 0
         self._hub = greenlet.getcurrent()
-        self._current: Task | None = None
-        self._now_ns = 0
+        self.running: tasks.Task | None = None
+        """The running task; None in the explorer itself."""
         self._exploring = False
         self._error: BaseException | None = None
-        self.choices = 0
-        """Decisions taken."""
         self._is_finished = False
 
     # -------------------------------------------------------- concurrency.Runtime
@@ -139,11 +60,11 @@ class ControlledRuntime:
         is_private = name.endswith(self._private_locks)
         return locking.ControlledCondition(self, name, self.first_past(), is_private=is_private)
 
-    def spawn(self, name: str, target: Callable[[], None]) -> Task:
+    def spawn(self, name: str, target: Callable[[], None]) -> tasks.Task:
         """A new task, which runs when it is chosen."""
         number = len(self._tasks)
-        past = hash((self._current.past if self._current else 0, number))
-        task = Task(number, self._unused(name), past)
+        past = hash((self.running.past if self.running else 0, number))
+        task = tasks.Task(number, self._unused(name), past)
         task.glet = greenlet.greenlet(lambda: self._body(task, target), parent=self._hub)
         self._tasks.append(task)
         self._ready[task] = None
@@ -156,7 +77,7 @@ class ControlledRuntime:
 
     def current_thread_name(self) -> str:
         """The running task's."""
-        return self._current.name if self._current else MAIN
+        return self.running.name if self.running else MAIN
 
     def sleep(self, seconds: float) -> None:
         """Let virtual time pass."""
@@ -164,7 +85,7 @@ class ControlledRuntime:
 
     def monotonic_ns(self) -> int:
         """Virtual time."""
-        return self._now_ns
+        return self._timers.now_ns
 
     def step(self, name: str, fields: concurrency.StepFields) -> None:
         """A named step is recorded."""
@@ -175,32 +96,32 @@ class ControlledRuntime:
 
     def first_past(self) -> int:
         """The past of a new shared thing: that of its maker, and which one it is of those that nobody made."""
-        if self._current is not None:
-            self._current.past = hash((self._current.past, 3))
-            return self._current.past
+        if self.running is not None:
+            self.running.past = hash((self.running.past, 3))
+            return self.running.past
         self._shared += 1
         return self._shared
 
     def touch(self, shared: locking.Shared) -> None:
         """The running task changes, or may change, something shared."""
-        task = self._current
+        task = self.running
         if task is not None:
             task.past = shared.past = hash((task.past, shared.past))
 
     def observe(self, shared: locking.Shared) -> None:
         """The running task reads something shared."""
-        if self._current is not None:
-            self._current.past = hash((self._current.past, shared.past))
+        if self.running is not None:
+            self.running.past = hash((self.running.past, shared.past))
 
     def state(self) -> int:
         """A hash of everything that what follows depends on."""
-        tasks = tuple(
+        each = tuple(
             (task.past, task in self._ready, task.deadline_ns or 0) for task in self._tasks
         )
-        current = self._current.number if self._current else -1
-        return hash((current, self._now_ns, self._early_timers_left, tasks))
+        running = self.running.number if self.running else -1
+        return hash((running, self._timers.now_ns, self._timers.early_left, each))
 
-    def is_redundant(self, task: Task) -> bool:
+    def is_redundant(self, task: tasks.Task) -> bool:
         """Whether letting this task go on shows nothing new: since its turn was taken away nobody used what it was about to use,
         or waits for a lock that it has, so that its turn could as well have been taken away later.
         """
@@ -217,17 +138,16 @@ class ControlledRuntime:
 
         `about_to`: all that it uses before its next point, as far as others use it or wait for it; nothing when that is not known.
         """
-        current = self._current
+        current = self.running
         if not self._exploring or current is None:
             return
         if self._is_finished:
             self._hub.switch()
         current.past = hash((current.past, 1))
-        timers = self._early_timers()
-        if timers or len(self._ready) > 1:
+        early = self._timers.early()
+        if early or len(self._ready) > 1:
             others = [task for task in self._ready if task is not current]
-            options = [current, *others, *timers]
-            task = options[self._choose(options, free=1, timers=len(timers))]
+            task = self._choose([current, *others, *early], free=1, early=len(early))
             if task is not current:
                 current.about_to = about_to
                 current.unchanged = [shared.past for shared in about_to]
@@ -248,44 +168,40 @@ class ControlledRuntime:
         """A choice of another kind, of a fault for example; 0 is that nothing special happens."""
         if not self._exploring:
             return 0
-        choice = self._ask(Choice(options, options, (), 0, self))
-        self.current.past = hash((self.current.past, choice))
-        return choice
+        chosen = self._ask(choices.Choice(options, options, (), 0, self))
+        self.current.past = hash((self.current.past, chosen))
+        return chosen
 
-    def _choose(self, tasks: Sequence[Task], *, free: int, timers: int) -> int:
-        return self._ask(Choice(len(tasks), free, tasks, timers, self))
+    def _choose(self, options: Sequence[tasks.Task], *, free: int, early: int) -> tasks.Task:
+        return options[self._ask(choices.Choice(len(options), free, options, early, self))]
 
-    def _ask(self, choice: Choice) -> int:
-        self.choices += 1
-        if self.choices > self._choices_max:
-            self._fail(TooLong(f"more than {self._choices_max} choices"))
+    def _ask(self, choice: choices.Choice) -> int:
+        if len(self.tape.decisions) >= self._choices_max:
+            self._fail(choices.TooLong(f"more than {self._choices_max} choices"))
         chosen = self._strategy.choose(choice)
-        if chosen == ENOUGH:
-            self._fail(Enough())
+        if chosen == choices.ENOUGH:
+            self._fail(choices.Enough())
+        self.tape.add(chosen, choice)
         return chosen
 
     def _fail(self, error: BaseException) -> None:
         """End the run with an error, from inside a task or between turns."""
-        if self._current is None:
+        if self.running is None:
             raise error
         self._error = error
         self._hub.switch()
 
     # ----------------------------------------------------------------------- running
 
-    def run(self, *, explore: bool) -> list[Task]:
+    def run(self, *, explore: bool) -> list[tasks.Task]:
         """Run until all tasks wait for good, the run is finished, or virtual time is over; the tasks that are blocked without a timer.
 
         TooLong when there were too many choices, Enough when the strategy says so; whatever a task raises is raised.
         """
         self._exploring, self._error = explore, None
         try:
-            while not self._is_finished:
-                task = self._next()
-                if task is None:
-                    break
+            while not self._is_finished and (task := self._next()) is not None:
                 self._resume(task)
-                self._raise_failure(task)
         finally:
             self._exploring = False
         return [task for task in self._tasks if not task.done and task.deadline_ns is None]
@@ -298,81 +214,52 @@ class ControlledRuntime:
         """End every task."""
         for task in self._tasks:
             if task.glet:  # begun, and not at its end
-                self._current = task
-                task.glet.throw(Stop)
-        self._current = None
+                self.running = task
+                task.glet.throw(tasks.Stop)
+        self.running = None
 
-    def _raise_failure(self, task: Task) -> None:
-        if self._error is not None:
-            raise self._error
-        for other in (task, *self._tasks):
-            if other.error is not None:
-                raise other.error
-
-    def _next(self) -> Task | None:
+    def _next(self) -> tasks.Task | None:
         """Whose turn it is when nobody runs."""
-        if not self._ready and not self._let_time_pass():
+        if not self._ready:
+            self._let_time_pass()
+        if not self._ready:
             return None
-        timers = self._early_timers() if self._exploring else []
-        options = [*self._ready, *timers]
+        early = self._timers.early() if self._exploring else []
+        options = [*self._ready, *early]
         if len(options) == 1 or not self._exploring:
             return options[0]
-        chosen = options[self._choose(options, free=len(self._ready), timers=len(timers))]
-        self._take_over(chosen)
-        return chosen
-
-    # ----------------------------------------------------------------------- time
-
-    def _let_time_pass(self) -> bool:
-        timers = [task.deadline_ns for task in self._timers if task.deadline_ns is not None]
-        if not timers or min(timers) > self._time_max_ns:
-            return False
-        self._let_time_be(min(timers))
-        return True
-
-    def _let_time_be(self, now_ns: int) -> None:
-        """All timers up to then go off together."""
-        self._now_ns = max(self._now_ns, now_ns)
-        for task in list(self._timers):
-            if task.deadline_ns is not None and task.deadline_ns <= self._now_ns:
-                self.wake(task)
-                task.timed_out = True
-                task.past = hash((task.past, 2))
-
-    def _early_timers(self) -> list[Task]:
-        """The tasks whose timer is the next one."""
-        if not self._timers or not self._early_timers_left:
-            return []
-        deadlines = {task: task.deadline_ns or 0 for task in self._timers}
-        first = min(deadlines.values())
-        return [task for task in self._timers if deadlines[task] == first <= self._time_max_ns]
+        task = self._choose(options, free=len(self._ready), early=len(early))
+        self._take_over(task)
+        return task
 
     # ----------------------------------------------------------------------- turns
 
-    def _resume(self, task: Task) -> None:
-        """Run a task until it blocks, ends, or hands back to here."""
-        self._current = task
+    def _resume(self, task: tasks.Task) -> None:
+        """Run a task until it, or who took over from it, blocks, ends, or hands back to here."""
+        self.running = task
         task.glet.switch()
-        self._current = None
+        self.running = None
+        if self._error is not None:
+            raise self._error
 
-    def _take_over(self, task: Task) -> None:
+    def _take_over(self, task: tasks.Task) -> None:
         """The task is to run now; if it was waiting, its timer goes off."""
         if task not in self._ready:
-            self._early_timers_left -= 1
+            self._timers.early_left -= 1
             self._let_time_be(task.deadline_ns or 0)
-        self._current = task
+        self.running = task
 
-    def _body(self, task: Task, target: Callable[[], None]) -> None:
+    def _body(self, task: tasks.Task, target: Callable[[], None]) -> None:
         try:
             target()
-        except Stop:
+        except tasks.Stop:
             pass
         except BaseException as error:  # noqa: BLE001 - given on by run()
-            task.error = error
+            self._error = error
         finally:
             task.done = True
             self._ready.pop(task, None)
-            self._timers.pop(task, None)
+            self._timers.cancel(task)
 
     def block(self, what: str, *, timeout: float | None = None) -> bool:
         """Take the running task out until `wake`; False when its time was up first."""
@@ -380,27 +267,32 @@ class ControlledRuntime:
         del self._ready[task]
         task.waits_for, task.timed_out = what, False
         if timeout is not None:
-            # At least a nanosecond, or time would stand still.
-            task.deadline_ns = self._now_ns + max(round(timeout * 1e9), 1)
-            self._timers[task] = None
+            self._timers.set(task, timeout)
         self._hub.switch()
-        self._current = task
+        self.running = task
         return not task.timed_out
 
-    def wake(self, task: Task) -> None:
+    def wake(self, task: tasks.Task) -> None:
         """Let a blocked task run again."""
         self._ready[task] = None
-        self._timers.pop(task, None)
-        task.deadline_ns, task.waits_for = None, ""
+        self._timers.cancel(task)
+        task.waits_for = ""
+
+    def _let_time_pass(self) -> None:
+        """To the next timer, if there is one."""
+        first = self._timers.next_ns()
+        if first is not None:
+            self._let_time_be(first)
+
+    def _let_time_be(self, now_ns: int) -> None:
+        for task in self._timers.pass_to(now_ns):
+            self.wake(task)
+            task.timed_out = True
+            task.past = hash((task.past, 2))
 
     @property
-    def running(self) -> Task | None:
-        """The running task; None in the explorer itself."""
-        return self._current
-
-    @property
-    def current(self) -> Task:
+    def current(self) -> tasks.Task:
         """The running task; RuntimeError in the explorer itself, which may not wait."""
-        if self._current is None:
+        if self.running is None:
             raise RuntimeError("expected a task to do this, not the explorer itself")
-        return self._current
+        return self.running

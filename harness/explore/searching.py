@@ -12,13 +12,13 @@ Partial-order reduction, in two ways that keep the bound exactly, so that no out
   well have been taken away later, at no higher cost.
 
 Not covered: more preemptions; replacing a task anywhere but at the choice points of `runtimes`; more early timers than
-`runtimes.EARLY_TIMERS_MAX`; the orders of one notify's waiters (first come, first woken).
+`timers.EARLY_MAX`; the orders of one notify's waiters (first come, first woken).
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from harness.explore import runtimes
+from harness.explore import choices
 
 STATES_MAX = 20_000_000
 """So many states are remembered (about 100 bytes each); beyond, more runs are made than needed, but none is left out."""
@@ -36,20 +36,20 @@ class Bounded:
         self.added: list[list[int]] = []
         """For each decision after the prefix: what was chosen, and what else is to be tried there."""
 
-    def choose(self, choice: runtimes.Choice) -> int:
+    def choose(self, choice: choices.Choice) -> int:
         """The next number of the prefix, then the first option that may show something new; ENOUGH when there is none."""
         index, self._count = self._count, self._count + 1
         if index < len(self._prefix):
             chosen = self._prefix[index]
         elif self._is_known(choice.runtime.state()) or not (options := self._worthwhile(choice)):
-            return runtimes.ENOUGH
+            return choices.ENOUGH
         else:
             self.added.append(options)
             chosen = options[0]
         self._left -= chosen >= choice.free
         return chosen
 
-    def _worthwhile(self, choice: runtimes.Choice) -> list[int]:
+    def _worthwhile(self, choice: choices.Choice) -> list[int]:
         affordable = range(choice.options if self._left else choice.free)
         if not choice.tasks:
             return list(affordable)
@@ -69,7 +69,7 @@ R = TypeVar("R")
 
 
 def runs(
-    make: Callable[[runtimes.Strategy], R],
+    make: Callable[[choices.Strategy], R],
     *,
     preemptions_max: int,
     visited: dict[int, int] | None = None,

@@ -1,30 +1,11 @@
-"""Who goes on: strategies, and the tape on which their decisions are written."""
+"""Who goes on."""
 
 import random
 from collections.abc import Sequence
 
-from harness.explore import runtimes
+from harness.explore import choices
 
 EARLY_TIMER_PROBABILITY = 0.05
-
-
-class Tape:
-    """A strategy that keeps what another one decides."""
-
-    def __init__(self, inner: runtimes.Strategy) -> None:
-        self._inner = inner
-        self.decisions: list[int] = []
-        self.options: list[int] = []
-        self.free: list[int] = []
-
-    def choose(self, choice: runtimes.Choice) -> int:
-        """What the other one says."""
-        chosen = self._inner.choose(choice)
-        if chosen != runtimes.ENOUGH:
-            self.decisions.append(chosen)
-            self.options.append(choice.options)
-            self.free.append(choice.free)
-        return chosen
 
 
 class RandomWalk:
@@ -33,7 +14,7 @@ class RandomWalk:
     def __init__(self, stream: random.Random, *, stay: float) -> None:
         self._stream, self._stay = stream, stay
 
-    def choose(self, choice: runtimes.Choice) -> int:
+    def choose(self, choice: choices.Choice) -> int:
         """A random number."""
         if choice.free == 1 and self._stream.random() < self._stay:
             return 0
@@ -56,7 +37,7 @@ class Pct:
         self._priorities: dict[int, float] = {}
         self._count = 0
 
-    def choose(self, choice: runtimes.Choice) -> int:
+    def choose(self, choice: choices.Choice) -> int:
         """The option of the highest priority."""
         if not choice.tasks:
             return self._stream.randrange(choice.options)
@@ -78,7 +59,7 @@ class Replay:
         self._decisions = decisions
         self._next = 0
 
-    def choose(self, choice: runtimes.Choice) -> int:
+    def choose(self, choice: choices.Choice) -> int:
         """The next written number; 0 after the last one, and where there is no such option."""
         index, self._next = self._next, self._next + 1
         decision = self._decisions[index] if index < len(self._decisions) else 0
@@ -88,10 +69,10 @@ class Replay:
 class Branch:
     """Decides as written, and from there on as another strategy does."""
 
-    def __init__(self, past: Sequence[int], future: runtimes.Strategy) -> None:
+    def __init__(self, past: Sequence[int], future: choices.Strategy) -> None:
         self._past, self._left, self._future = Replay(past), len(past), future
 
-    def choose(self, choice: runtimes.Choice) -> int:
+    def choose(self, choice: choices.Choice) -> int:
         """First the past, then the future."""
         if self._left:
             self._left -= 1

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from harness import concurrency
-from harness.explore import runtimes, strategies
+from harness.explore import choices, runtimes, strategies, tasks
 
 
 def run(
@@ -14,8 +14,8 @@ def run(
     decisions: Sequence[int] = (),
     stream: random.Random | None = None,
     choices_max: int = 1000,
-) -> tuple[runtimes.ControlledRuntime, list[runtimes.Task]]:
-    strategy: runtimes.Strategy = strategies.Replay(decisions)
+) -> tuple[runtimes.ControlledRuntime, list[tasks.Task]]:
+    strategy: choices.Strategy = strategies.Replay(decisions)
     if stream is not None:
         strategy = strategies.RandomWalk(stream, stay=0.5)
     runtime = runtimes.ControlledRuntime(strategy, choices_max=choices_max)
@@ -132,7 +132,7 @@ def test_a_livelock_ends() -> None:
             with lock:
                 pass
 
-    with pytest.raises(runtimes.TooLong, match="more than 100 choices"):
+    with pytest.raises(choices.TooLong, match="more than 100 choices"):
         run(spin, spin, choices_max=100)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from harness import concurrency
-from harness.explore import exploring, hunting, runtimes, searching, specs, strategies, tokens
+from harness.explore import choices, exploring, hunting, runtimes, searching, specs, tokens
 
 pytestmark = pytest.mark.detection
 SMALLEST = "two-claims-one-device"
@@ -91,9 +91,8 @@ def program(seed: int) -> list[list[Body]]:
     ]
 
 
-def made(tasks: Sequence[Sequence[Body]], strategy: runtimes.Strategy) -> Run:
-    tape = strategies.Tape(strategy)
-    runtime = runtimes.ControlledRuntime(tape)
+def made(tasks: Sequence[Sequence[Body]], strategy: choices.Strategy) -> Run:
+    runtime = runtimes.ControlledRuntime(strategy)
     with concurrency.install(runtime):
         memory = Memory()
 
@@ -107,11 +106,11 @@ def made(tasks: Sequence[Sequence[Body]], strategy: runtimes.Strategy) -> Run:
         try:
             waiting = runtime.run(explore=True)
             outcome = (*memory.outcome(), tuple(task.name for task in waiting))
-        except runtimes.Enough:
+        except choices.Enough:
             pass
         finally:
             runtime.kill_all()
-    return Run(tape.decisions, tape.options, tape.free, outcome)
+    return Run(runtime.tape.decisions, runtime.tape.options, runtime.tape.free, outcome)
 
 
 class Forgetful(dict[int, int]):
@@ -170,7 +169,7 @@ def test_a_timer_may_go_off_although_somebody_could_run() -> None:
 
 
 def exhausted(name: str, preemptions: int, *defects: str) -> Iterator[exploring.Run]:
-    def make(strategy: runtimes.Strategy) -> exploring.Run:
+    def make(strategy: choices.Strategy) -> exploring.Run:
         return exploring.explore_once(specs.SPECS[name], strategy, defects=defects)
 
     return searching.runs(make, preemptions_max=preemptions)
