@@ -10,6 +10,16 @@ ADDRESS = "127.0.0.1"
 SERVICE_RANGE = "10.0.0.0/24"
 SERVICE_ADDRESS = "10.0.0.1"
 """The first of the range, which the service `kubernetes` gets."""
+SERVER_NAMES = (
+    "localhost",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+    ADDRESS,
+    SERVICE_ADDRESS,
+)
+"""What the API server is called by those who connect."""
 NO_FSYNC_SINCE = "v3.5.0"
 AUDIT_LOG_MIB_MAX = 4096
 """One file for a run: rotation would tear the history into several."""

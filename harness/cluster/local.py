@@ -8,13 +8,14 @@ import shutil
 import socket
 from collections.abc import Callable, Mapping, Sequence
 
-from harness import clocks, errors, processes
+from harness import authorities, clocks, errors, processes
 from harness.client import apis, kubeconfigs, transports
-from harness.cluster import binaries, contracts, control_planes, kind_configs, pki
+from harness.cluster import binaries, contracts, control_planes, kind_configs
 from harness.scenario import profiles
 
 READY_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 15.0
+CERTIFICATE_DAYS = 30
 TRIES = 3
 """A port that was free may be taken a moment later: then everything is started again with others."""
 USER, GROUP = "flake-hunt", "system:masters"
@@ -164,15 +165,15 @@ class _Starting:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True, mode=0o700)
         self._files.audit_policy.write_text(kind_configs.audit_policy())
-        authority = pki.Authority()
+        authority = authorities.Authority("flake-hunt-local", days=CERTIFICATE_DAYS)
         folder = self._files.secrets
         (folder / "authority.crt").write_bytes(authority.certificate)
-        pki.write(folder, "service-accounts", pki.signing_keys())
-        server = authority.server(control_planes.ADDRESS, control_planes.SERVICE_ADDRESS)
-        pki.write(folder, "apiserver", server)
+        authorities.write(folder, "service-accounts", authorities.signing_keys())
+        server = authority.server("kube-apiserver", control_planes.SERVER_NAMES)
+        authorities.write(folder, "apiserver", server)
         kubeconfigs.write(self._kubeconfig, self._kubeconfig_document(self._user(authority)))
 
-    def _user(self, authority: pki.Authority) -> dict[str, str]:
+    def _user(self, authority: authorities.Authority) -> dict[str, str]:
         """Our credentials, as a user of a kubeconfig."""
         if self._profile.auth == "token":
             token = secrets.token_urlsafe(32)
@@ -181,7 +182,7 @@ class _Starting:
             file.write_text(f'{token},{USER},{USER},"{GROUP}"\n')
             return {"token": token}
         pair = authority.client(USER, GROUP)
-        certificate, key = pki.write(self._files.secrets, "client", pair)
+        certificate, key = authorities.write(self._files.secrets, "client", pair)
         return {"client-certificate": str(certificate), "client-key": str(key)}
 
     def _kubeconfig_document(self, user: Mapping[str, str]) -> dict[str, object]:

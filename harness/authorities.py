@@ -1,25 +1,21 @@
-"""The certificates and keys of a local control plane: one authority, made for one cluster and gone with it."""
+"""Certificate authorities, each made for one server, and what they vouch for.
+
+Certificates carry what RFC 5280 asks for, key identifiers and key usages included: Go's verifier does without, Python 3.13 and newer do not.
+"""
 
 import dataclasses
 import datetime
 import ipaddress
 import os
 import pathlib
+from collections.abc import Iterable
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-_LIFETIME = datetime.timedelta(days=30)
 _SKEW = datetime.timedelta(minutes=5)
-_SERVER_NAMES = (
-    "localhost",
-    "kubernetes",
-    "kubernetes.default",
-    "kubernetes.default.svc",
-    "kubernetes.default.svc.cluster.local",
-)
 _MODE = 0o600
 
 
@@ -34,27 +30,23 @@ class Pair:
 class Authority:
     """A certificate authority whose own key stays in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, *, days: int) -> None:
+        """Of this name; the authority and what it vouches for are valid for so many days."""
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = _name("flake-hunt-local")
+        self._name, self._days = _name(name), days
         usage = _usage(key_cert_sign=True, crl_sign=True)
         certificate = (
-            _builder(self._name, self._name, self._key.public_key(), self._key.public_key())
+            self._builder(self._name, self._key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(usage, critical=True)
             .sign(self._key, hashes.SHA256())
         )
         self.certificate = certificate.public_bytes(serialization.Encoding.PEM)
 
-    def server(self, address: str, service_address: str) -> Pair:
-        """For an API server at this address, and at the service `kubernetes`."""
-        names: list[x509.GeneralName] = [x509.DNSName(name) for name in _SERVER_NAMES]
-        names += [x509.IPAddress(ipaddress.ip_address(item)) for item in (address, service_address)]
-        return self._pair(
-            _name("kube-apiserver"),
-            ExtendedKeyUsageOID.SERVER_AUTH,
-            x509.SubjectAlternativeName(names),
-        )
+    def server(self, name: str, addresses: Iterable[str]) -> Pair:
+        """For a server of this name that is reached at these names and IP addresses."""
+        names = x509.SubjectAlternativeName([_address(item) for item in addresses])
+        return self._pair(_name(name), ExtendedKeyUsageOID.SERVER_AUTH, names)
 
     def client(self, user: str, group: str) -> Pair:
         """For somebody who connects: common name and organization are the user and the group."""
@@ -68,7 +60,7 @@ class Authority:
     ) -> Pair:
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
-            _builder(subject, self._name, key.public_key(), self._key.public_key())
+            self._builder(subject, key.public_key())
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(digital_signature=True), critical=True)
             .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
@@ -77,6 +69,23 @@ class Authority:
             builder = builder.add_extension(names, critical=False)
         certificate = builder.sign(self._key, hashes.SHA256())
         return Pair(certificate.public_bytes(serialization.Encoding.PEM), _private(key))
+
+    def _builder(
+        self, subject: x509.Name, key: ec.EllipticCurvePublicKey
+    ) -> x509.CertificateBuilder:
+        now = datetime.datetime.now(datetime.UTC)
+        issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        return (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self._name)
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - _SKEW)
+            .not_valid_after(now + datetime.timedelta(days=self._days))
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+            .add_extension(issuer_key, critical=False)
+        )
 
 
 def signing_keys() -> Pair:
@@ -112,27 +121,11 @@ def _name(common: str, organization: str = "") -> x509.Name:
     return x509.Name(parts)
 
 
-def _builder(
-    subject: x509.Name,
-    issuer: x509.Name,
-    key: ec.EllipticCurvePublicKey,
-    issuer_key: ec.EllipticCurvePublicKey,
-) -> x509.CertificateBuilder:
-    """With both key identifiers: Python 3.13 and newer verify strictly."""
-    now = datetime.datetime.now(datetime.UTC)
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _SKEW)
-        .not_valid_after(now + _LIFETIME)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False
-        )
-    )
+def _address(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
 
 
 def _usage(
