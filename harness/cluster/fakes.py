@@ -13,6 +13,8 @@ RUN_LABEL = naming.RUN_LABEL
 DEVICES_PER_SLICE_MAX = 128
 OWNER = "owner"
 """The attribute that tells the devices of a run from those of other runs of the same driver."""
+_CLASS_NAME_MAX = 40
+_NODE_PREFIX_MAX = 48
 _READY = [
     {
         "type": "Ready",
@@ -24,6 +26,17 @@ _READY = [
     {"type": "DiskPressure", "status": "False", "reason": "KubeletHasNoDiskPressure"},
     {"type": "PIDPressure", "status": "False", "reason": "KubeletHasSufficientPID"},
 ]
+
+
+def own(pools: specs.PoolsSpec, run_id: str) -> specs.PoolsSpec:
+    """The pools of a run on a cluster that others use: what is cluster-wide carries the run's id."""
+    name = f"{pools.device_class.name[:_CLASS_NAME_MAX].rstrip('-')}-{run_id}"
+    changed = {
+        "node_prefix": f"flake-hunt-{run_id}-{pools.node_prefix}"[:_NODE_PREFIX_MAX],
+        "owner": run_id,
+        "device_class": pools.device_class.model_copy(update={"name": name}),
+    }
+    return pools.model_copy(update=changed)
 
 
 def device_class(pools: specs.PoolsSpec, *, labels: dict[str, str]) -> Object:

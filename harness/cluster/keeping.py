@@ -1,15 +1,15 @@
 """Clusters for as long as somebody needs them: for a block of code, or until they are taken down."""
 
 import contextlib
+import secrets
 from collections.abc import Iterator
 
 from harness import processes
 from harness.client import apis, transports
-from harness.cluster import contracts, pools, providers, reaping, registry
+from harness.cluster import contracts, fakes, pools, providers, reaping, registry
 from harness.scenario import profiles, specs
 
 READY_TIMEOUT_S = 30.0
-_RUN_ID = "cluster"
 _NAMESPACE = "flake-hunt"
 
 
@@ -51,20 +51,16 @@ def up(name: str, profile: profiles.Profile, spec: specs.PoolsSpec) -> registry.
         directory.mkdir(mode=0o700, exist_ok=True)
         return _up(entry, profile, spec)
     except BaseException:
-        reaping.remove(entry)
+        reaping.remove(registry.find(name))  # which knows by now what was made on it
         raise
 
 
 def _up(entry: registry.Entry, profile: profiles.Profile, spec: specs.PoolsSpec) -> registry.Entry:
     cluster = providers.up(profile, entry.request())
-    registry.note_run(entry.path, _RUN_ID)
-    api = apis.Api(transports.connect(cluster.kubeconfig))
-    on = providers.of(profile).capabilities
-    pools.publish(api, spec, namespace=_NAMESPACE, run_id=_RUN_ID, on=on)
-    api.transport.close()
+    played = _publish(cluster, entry, profile, spec)
     kubelet = processes.start_ready(
         "kubelet",
-        processes.command("kubelet", "--kubeconfig", str(cluster.kubeconfig)),
+        processes.command("kubelet", "--kubeconfig", str(cluster.kubeconfig), *played),
         log=entry.path / "kubelet.log",
         ready=entry.path / "kubelet.ready",
         timeout_s=READY_TIMEOUT_S,
@@ -73,3 +69,24 @@ def _up(entry: registry.Entry, profile: profiles.Profile, spec: specs.PoolsSpec)
     own = [registry.identity(kubelet.pid, "kubelet")]
     others = [registry.identity(pid, profile.provider) for pid in cluster.pids]
     return registry.is_up(registry.find(entry.name), own + others)
+
+
+def _publish(
+    cluster: contracts.Cluster,
+    entry: registry.Entry,
+    profile: profiles.Profile,
+    spec: specs.PoolsSpec,
+) -> list[str]:
+    """Make the device pools; which nodes the kubelets are to play, as their options: all fake ones, or where others have some, ours."""
+    on, run_id = providers.of(profile).capabilities, secrets.token_hex(4)
+    registry.note_run(entry.path, run_id)
+    namespace, played = _NAMESPACE, list[str]()
+    if not on.exclusive:
+        spec, namespace = fakes.own(spec, run_id), f"{_NAMESPACE}-{run_id}"
+        played = ["--run-id", run_id]
+    api = apis.Api(transports.connect(cluster.kubeconfig))
+    try:
+        pools.publish(api, spec, namespace=namespace, run_id=run_id, on=on)
+    finally:
+        api.transport.close()
+    return played

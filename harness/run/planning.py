@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Sequence
 
 from harness import clocks, errors
-from harness.cluster import providers
+from harness.cluster import fakes, providers
 from harness.history import plans
 from harness.run import subjects
 from harness.scenario import loading, profiles, specs
@@ -26,8 +26,6 @@ _LIBRARIES = (
     "cel-expr-python",
 )
 _GIT_TIMEOUT_S = 5
-_CLASS_NAME_MAX = 40
-_NODE_PREFIX_MAX = 48
 _CHECKOUT = pathlib.Path(__file__).parents[2]
 
 
@@ -52,7 +50,8 @@ def plan(
     run_id = secrets.token_hex(4)
     scenario = _with_control_duration(loaded.scenario) if until_found else loaded.scenario
     if not provider.capabilities.exclusive:
-        scenario = _with_own_names(scenario, run_id)
+        own = fakes.own(scenario.pools, run_id)
+        scenario = scenario.model_copy(update={"pools": own})
     subject = subjects.resolve(
         scenario.subject,
         chosen=chosen_subjects,
@@ -88,18 +87,6 @@ def _with_control_duration(scenario: specs.Scenario) -> specs.Scenario:
         return scenario  # ends when its pods are scheduled
     longer = traffic.model_copy(update={"duration_s": traffic.control_duration_s})
     return scenario.model_copy(update={"traffic": longer})
-
-
-def _with_own_names(scenario: specs.Scenario, run_id: str) -> specs.Scenario:
-    """What is cluster-wide carries the run's id, because others use the cluster."""
-    pools = scenario.pools
-    name = f"{pools.device_class.name[:_CLASS_NAME_MAX].rstrip('-')}-{run_id}"
-    changed = {
-        "node_prefix": f"flake-hunt-{run_id}-{pools.node_prefix}"[:_NODE_PREFIX_MAX],
-        "owner": run_id,
-        "device_class": pools.device_class.model_copy(update={"name": name}),
-    }
-    return scenario.model_copy(update={"pools": pools.model_copy(update=changed)})
 
 
 def scenario_of(plan: plans.Plan) -> specs.Scenario:

@@ -14,7 +14,7 @@ import msgspec
 import psutil
 import pytest
 
-from harness import clocks, errors
+from harness import clocks, errors, processes
 from harness.client import apis, transports
 from harness.cluster import (
     collecting,
@@ -243,6 +243,70 @@ def test_prune_removes_what_a_killed_run_left_on_a_cluster_that_exists(
     assert not entry.kubeconfig.exists()
     api.transport.close()
     theirs.down()
+
+
+# ------------------------------------------------------------------ on a cluster that exists
+
+
+@pytest.fixture
+def theirs(tmp_path: pathlib.Path) -> Iterator[embedded.EmbeddedCluster]:
+    """A cluster of somebody else, with a fake node of his."""
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    cluster = embedded.up("theirs", folder)
+    api = apis.Api(transports.connect(cluster.kubeconfig))
+    marks = {"name": "worker-0", "annotations": {"kwok.x-k8s.io/node": "fake"}}
+    api.create(apis.NODES, {"metadata": marks})
+    api.transport.close()
+    yield cluster
+    cluster.down()
+
+
+def on_it(theirs: embedded.EmbeddedCluster) -> profiles.Profile:
+    settings = [f"kubeconfig={theirs.user_kubeconfig}", "i_know_this_cluster=true"]
+    return profiles.load("kubeconfig", overrides=[*settings, "controller_manager=false"])
+
+
+def names(theirs: embedded.EmbeddedCluster, resource: apis.Resource) -> set[str]:
+    api = apis.Api(transports.connect(theirs.kubeconfig))
+    try:
+        return {item["metadata"]["name"] for item in api.list(resource).items}
+    finally:
+        api.transport.close()
+
+
+def test_two_that_stay_on_one_cluster_are_told_apart_and_play_their_own_nodes(
+    theirs: embedded.EmbeddedCluster,
+) -> None:
+    one, two = (keeping.up(name, on_it(theirs), SPEC) for name in ("one", "two"))
+    own = {
+        f"flake-hunt-{run}-worker-{n}" for entry in (one, two) for run in entry.runs for n in (0, 1)
+    }
+    assert names(theirs, apis.NODES) == {"worker-0", *own}
+    clocks.wait_until(
+        lambda: names(theirs, apis.LEASES) >= own, timeout_s=TIMEOUT_S, why="leases of our nodes"
+    )
+    assert "worker-0" not in names(theirs, apis.LEASES)
+    reaping.remove(registry.find("one"))
+    (run,) = two.runs
+    assert names(theirs, apis.NODES) == {"worker-0", *(name for name in own if run in name)}
+    assert f"flake-hunt-{run}" in names(theirs, apis.NAMESPACES)
+    reaping.remove(registry.find("two"))
+    assert names(theirs, apis.NODES) == {"worker-0"}
+    assert not names(theirs, apis.LEASES)
+
+
+def test_when_it_cannot_be_finished_nothing_of_it_stays_there(
+    theirs: embedded.EmbeddedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = names(theirs, apis.NAMESPACES)
+    command = processes.command
+    monkeypatch.setattr(processes, "command", lambda *words: [*command(*words), "--no-such-flag"])
+    with pytest.raises(errors.ProcessError):
+        keeping.up("one", on_it(theirs), SPEC)
+    assert names(theirs, apis.NODES) == {"worker-0"}
+    assert names(theirs, apis.NAMESPACES) == before
+    assert registry.known() == []
 
 
 def test_prune_goes_on_when_one_cluster_does_not_answer(tmp_path: pathlib.Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from harness import errors
 from harness.client import apis
 from harness.cluster import contracts, fakes, pools
-from harness.scenario import specs
+from harness.scenario import loading, specs
 
 SPEC = specs.PoolsSpec(nodes=3, devices_per_node=2)
 EVERYTHING = (
@@ -34,6 +34,17 @@ def world(api: apis.Api) -> Iterator[pools.World]:
     made = pools.publish(api, SPEC, namespace="run-1", run_id="r1")
     yield made
     pools.remove(api, made)
+
+
+def test_a_cluster_that_others_use_gets_names_of_the_runs_own() -> None:
+    shipped = loading.load("pod-churn").scenario.pools
+    own = fakes.own(shipped, "0123abcd")
+    assert (own.owner, own.node_prefix) == ("0123abcd", "flake-hunt-0123abcd-worker-")
+    assert own.device_class.name == "flake-hunt-0123abcd"
+    long = shipped.model_copy(update={"node_prefix": "n" * 40 + "-"})
+    changed = fakes.own(long, "0123abcd")
+    assert specs.PoolsSpec.model_validate(changed.model_dump()) == changed
+    assert "0123abcd" in changed.node_prefix
 
 
 def test_what_is_published(api: apis.Api, world: pools.World) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from harness import errors
 from harness.run import planning
-from harness.scenario import loading, specs
+from harness.scenario import loading
 
 
 def test_everything_is_resolved() -> None:
@@ -39,20 +39,6 @@ def test_a_control_may_take_longer() -> None:
 def test_what_cannot_be_run(changes: dict[str, object], message: str) -> None:
     with pytest.raises(errors.UsageError, match=message):
         planning.plan(loading.load("pod-churn"), seed=1, **changes)  # type: ignore[arg-type]
-
-
-def test_a_cluster_that_others_use_gets_names_of_the_runs_own() -> None:
-    loaded = loading.load("pod-churn")
-    scenario = planning._with_own_names(loaded.scenario, "0123abcd")
-    pools = scenario.pools
-    assert (pools.owner, pools.node_prefix) == ("0123abcd", "flake-hunt-0123abcd-worker-")
-    assert pools.device_class.name == "flake-hunt-0123abcd"
-    long = loaded.scenario.model_copy(
-        update={"pools": pools.model_copy(update={"node_prefix": "n" * 40 + "-"})}
-    )
-    changed = planning._with_own_names(long, "0123abcd").pools
-    assert specs.PoolsSpec.model_validate(changed.model_dump()) == changed
-    assert "0123abcd" in changed.node_prefix
 
 
 def test_what_was_decided_can_be_read_back_from_the_plan() -> None:
