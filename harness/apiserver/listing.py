@@ -6,6 +6,7 @@ so far the answer is 410, with a token that goes on with the objects as they are
 
 import base64
 import binascii
+import bisect
 import dataclasses
 import re
 from typing import Any
@@ -145,8 +146,8 @@ def _continued(
         found = store.select_at(selection, version)
     except statuses.StatusError as error:
         raise _token_too_old(token) from error
-    rest = [stored for stored in found if _path(stored, selection) >= token.start]
-    return _cut(rest, version, selection, limit)
+    after = bisect.bisect_left(found, token.start, key=lambda stored: _path(stored, selection))
+    return _cut(found[after:], version, selection, limit)
 
 
 def _path(stored: storing.Stored, selection: watching.Selection) -> str:

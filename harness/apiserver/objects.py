@@ -26,6 +26,8 @@ class Objects:
         self._tables: dict[resources.ResourceType, dict[Key, storing.Stored]] = {
             item: {} for item in resources.STORED
         }
+        self._orders: dict[resources.ResourceType, list[Key]] = {}
+        """The keys of tables that were listed since the last one came or went, in order."""
         self._history = watching.History(watch_history, floor=past.version if past else 0)
         self._listeners = list(listeners)
         self._dependents: dict[str, set[Place]] = {}
@@ -70,19 +72,30 @@ class Objects:
         return self._tables[resources.table_of(resource)].get((namespace, name))
 
     def all_of(self, resource: resources.ResourceType) -> list[storing.Stored]:
-        """Every object of a resource."""
-        return list(self._tables[resources.table_of(resource)].values())
+        """Every object of a resource, in the order of their keys in etcd."""
+        table = self._tables[resources.table_of(resource)]
+        return [table[key] for key in self._order(resource)]
 
     def all_at(self, resource: resources.ResourceType, version: int) -> list[storing.Stored]:
-        """Every object of a resource as it was at a version; 410 when that is too long ago."""
-        table = dict(self._tables[resources.table_of(resource)])
-        for commit in reversed(self.commits_after(resource, version)):
+        """Every object of a resource as it was at a version, in the same order; 410 when that is too long ago."""
+        commits = self.commits_after(resource, version)
+        if not commits:
+            return self.all_of(resource)
+        now = self._tables[resources.table_of(resource)]
+        table = {key: now[key] for key in self._order(resource)}  # sorted for the most part
+        for commit in reversed(commits):
             key = (commit.object.namespace, commit.object.name)
             if commit.previous is None:
                 table.pop(key, None)
             else:
                 table[key] = commit.previous
-        return list(table.values())
+        return [table[key] for key in sorted(table, key=_etcd_key)]
+
+    def _order(self, resource: resources.ResourceType) -> list[Key]:
+        resource = resources.table_of(resource)
+        if resource not in self._orders:
+            self._orders[resource] = sorted(self._tables[resource], key=_etcd_key)
+        return self._orders[resource]
 
     def tables(self) -> Mapping[resources.ResourceType, Mapping[Key, storing.Stored]]:
         """Every object by resource, namespace and name; only for looking."""
@@ -144,6 +157,8 @@ class Objects:
     def _keep(self, commit: watching.Commit) -> None:
         """Have the tables say what the commit says."""
         resource, stored, old = commit.resource, commit.object, commit.previous
+        if commit.type != "MODIFIED":
+            self._orders.pop(resource, None)
         place = (resource, (stored.namespace, stored.name))
         if commit.type == "DELETED":
             del self._tables[resource][place[1]]
@@ -172,6 +187,10 @@ class Objects:
         namespace = self._tables[resources.NAMESPACES].get(("", gone.namespace))
         if namespace is not None and namespace.deleting:
             self.garbage.append((resources.NAMESPACES, ("", gone.namespace)))
+
+
+def _etcd_key(key: Key) -> str:
+    return f"{key[0]}/{key[1]}"
 
 
 def _change_index(

@@ -85,15 +85,13 @@ class Store:
 
     def select(self, selection: watching.Selection) -> list[storing.Stored]:
         """The selected objects, ordered by namespace and name."""
-        objects_now = self._objects.all_of(selection.resource)
-        return _listed(selection.resource, [item for item in objects_now if selection.has(item)])
+        return _listed(selection, self._objects.all_of(selection.resource))
 
     def select_at(self, selection: watching.Selection, version: int) -> list[storing.Stored]:
         """The objects that were selected at a version; 410 when that is too long ago."""
         if version < self._first_version:
             raise statuses.expired(version, self._first_version)
-        found = self._objects.all_at(selection.resource, version)
-        return _listed(selection.resource, [item for item in found if selection.has(item)])
+        return _listed(selection, self._objects.all_at(selection.resource, version))
 
     def tables(self) -> list[tuple[resources.ResourceType, list[storing.Stored]]]:
         """Every object as it is now, by resource."""
@@ -415,9 +413,11 @@ class Store:
         return self._objects.put(resource, old, document)
 
 
-def _listed(resource: resources.ResourceType, found: list[storing.Stored]) -> list[storing.Stored]:
-    """Objects in the order of their keys in etcd, as clients of the resource see them."""
-    found.sort(key=lambda stored: f"{stored.namespace}/{stored.name}")
+def _listed(
+    selection: watching.Selection, objects_at: list[storing.Stored]
+) -> list[storing.Stored]:
+    """Those that are selected, as clients of the resource see them."""
+    resource, found = selection.resource, selection.among(objects_at)
     if table_of(resource) is resource:
         return found
     return [converting.outward(resource, stored) for stored in found]

@@ -94,6 +94,14 @@ class Selection:
             return False
         return self.field is None or self.field(stored)
 
+    def among(self, objects: list[storing.Stored]) -> list[storing.Stored]:
+        """Those of many objects that are selected, in the same order."""
+        if self.label is not None or self.field is not None:
+            return [stored for stored in objects if self.has(stored)]
+        if not self.namespace:
+            return objects
+        return [stored for stored in objects if stored.namespace == self.namespace]
+
     def sees(self, commit: Commit) -> tuple[EventType, storing.Stored] | None:
         """The commit as a watch of this selection sees it: what enters is ADDED, what leaves is DELETED."""
         if self.namespace and commit.object.namespace != self.namespace:
