@@ -16,8 +16,8 @@ what random operations do (`tests/stateful`).
 Not in here: scheduling, nodes that do something, anything that only a test would want.
 
 Known differences from kube-apiserver: the server plays the garbage collector and the namespace controller (a kube-apiserver
-alone does neither); protobuf is read and written for the kinds whose fields `protobuf_fields` knows all of,
-and not for watches (ask for JSON as well); what needs a kubelet (exec, attach, logs, port
+alone does neither); protobuf is read for every kind, and answered to who likes it best but for watches and tables (accept JSON as
+well), without the six fields whose numbers `protobuf_tables` has not; what needs a kubelet (exec, attach, logs, port
 forwarding, proxies, tokens) is answered with 501; autoscaling/v1 keeps metrics other than the CPU's in annotations, in the format of v2;
 JSON may be nested about a
 thousand levels deep; the objects of LimitRange and ResourceQuota limit nothing; services get no addresses, jobs no selector.

@@ -56,16 +56,16 @@ def read(body: bytes, resource: resources.ResourceType, validation: Validation) 
     try:
         group, version, kind = _kind_of(raw, resource)
     except ValueError as error:
-        raise _unrecognized(resource, str(error), body) from error
+        raise _without_kind(resource, str(error), body) from error
     found = _type_of(group, version, kind)
     if found is None:
-        raise _unfit(kind, version, resource, _unregistered(group, version, kind))
+        raise unfit(kind, version, resource.kind, unregistered(group, version, kind))
     document, problems = _decode(found, raw, body, wanted=validation.wanted)
     if isinstance(document, str):
-        raise _unfit(kind, version, resource, document)
+        raise unfit(kind, version, resource.kind, document)
     _require_kind(group, version, kind, resource)
     if refusal := validation.refusal(problems):
-        raise _unfit(kind, version, resource, refusal)
+        raise unfit(kind, version, resource.kind, refusal)
     return document
 
 
@@ -104,7 +104,7 @@ def _patched_type(document: Document, resource: resources.ResourceType) -> schem
         raise _bad_patch(document, str(error)) from error
     found = _type_of(group, version, kind)
     if found is None:
-        raise _bad_patch(document, _unregistered(group, version, kind))
+        raise _bad_patch(document, unregistered(group, version, kind))
     return found
 
 
@@ -160,12 +160,12 @@ def _parse_object(body: bytes, resource: resources.ResourceType) -> Document:
     try:
         raw = _parse(body)
     except ValueError as error:
-        raise _unrecognized(resource, f"json parse error: {error}", body) from error
+        raise _without_kind(resource, f"json parse error: {error}", body) from error
     if raw is None:
         return {}
     if not isinstance(raw, dict):
         what = f"json: cannot unmarshal {diagnosing.JSON_NAMES[type(raw)]} into Go value of type"
-        raise _unrecognized(resource, f"json parse error: {what} {_TYPE_META}", body)
+        raise _without_kind(resource, f"json parse error: {what} {_TYPE_META}", body)
     return raw
 
 
@@ -226,7 +226,7 @@ def _mentions(body: bytes, keys: int) -> bool:
 def _require_kind(group: str, version: str, kind: str, resource: resources.ResourceType) -> None:
     if kind != resource.kind or _internal(group) != _internal(resource.group):
         why = _unconvertible(version, kind, resource)
-        raise _unfit(kind, version, resource, why)
+        raise unfit(kind, version, resource.kind, why)
     if (group, version) != (resource.group, resource.version):
         raise statuses.bad_request(
             f"the API version in the data ({_joined(group, version)}) does not match the expected "
@@ -234,7 +234,8 @@ def _require_kind(group: str, version: str, kind: str, resource: resources.Resou
         )
 
 
-def _unregistered(group: str, version: str, kind: str) -> str:
+def unregistered(group: str, version: str, kind: str) -> str:
+    """Why a kind that does not exist cannot be read."""
     known = f'no kind "{kind}" is registered for version "{_joined(group, version)}"'
     return f'{known} in scheme "{_SCHEME}"'
 
@@ -253,19 +254,22 @@ def _joined(group: str, version: str) -> str:
     return f"{group}/{version}" if group else version
 
 
-def _unfit(
-    kind: str, version: str, resource: resources.ResourceType, why: str
-) -> statuses.StatusError:
+def unfit(kind: str, version: str, expected: str, why: str) -> statuses.StatusError:
+    """400: what was read is no object of the expected kind."""
     return statuses.bad_request(
-        f'{kind} in version "{version}" cannot be handled as a {resource.kind}: {why}'
+        f'{kind} in version "{version}" cannot be handled as a {expected}: {why}'
     )
 
 
-def _unrecognized(resource: resources.ResourceType, why: str, body: bytes) -> statuses.StatusError:
+def unrecognized(expected: str, why: str, body: bytes) -> statuses.StatusError:
+    """400: of what was sent not even the kind could be read."""
     return statuses.bad_request(
-        f"the object provided is unrecognized (must be of type {resource.kind}): "
-        f"couldn't get version/kind; {why} ({_summary(body)})"
+        f"the object provided is unrecognized (must be of type {expected}): {why} ({_summary(body)})"
     )
+
+
+def _without_kind(resource: resources.ResourceType, why: str, body: bytes) -> statuses.StatusError:
+    return unrecognized(resource.kind, f"couldn't get version/kind; {why}", body)
 
 
 def _summary(body: bytes) -> str:

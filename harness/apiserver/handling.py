@@ -91,7 +91,7 @@ class Handler:
         if target is None:
             return self._answer_path(request)
         verb = verbs.of(request.method, target)
-        request = media.in_json(request)
+        request = media.in_json(request, target)
         if not target.resource.is_stored:
             return self._answer_without_objects(request, target, verb, user)
         return self._step(verb, target)(request, target)

@@ -7,7 +7,16 @@ from typing import Any
 
 import yaml
 
-from harness.apiserver import negotiating, protobuf, requesting, statuses, storing
+from harness.apiserver import (
+    bodies,
+    negotiating,
+    protobuf,
+    requesting,
+    schemas,
+    statuses,
+    storing,
+    wire,
+)
 
 _YAML_VALUES_MAX = 1_000_000
 """Of a small document with aliases of aliases there is no end; a body of the largest size has no more than this."""
@@ -18,16 +27,50 @@ def content_type(request: requesting.Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def in_json(request: requesting.Request) -> requesting.Request:
+def in_json(request: requesting.Request, target: requesting.Target) -> requesting.Request:
     """The request with its body in JSON; of a media type that cannot be read it is returned as it is."""
-    if not request.body:
-        return request
     match content_type(request):
-        case negotiating.PROTOBUF:
-            return _with_body(request, protobuf.decode(request.body), negotiating.JSON)
-        case negotiating.YAML:
+        case negotiating.PROTOBUF if _has_object(request):
+            return _with_body(request, _read_protobuf(request, target), negotiating.JSON)
+        case negotiating.YAML if request.body:
             return _with_body(request, read_yaml(request.body), negotiating.JSON)
     return request
+
+
+def _has_object(request: requesting.Request) -> bool:
+    """Patches are never in protobuf; a deletion need not have a body."""
+    return request.method in ("POST", "PUT") or (request.method == "DELETE" and bool(request.body))
+
+
+def _read_protobuf(request: requesting.Request, target: requesting.Target) -> Any:
+    """The object in an envelope; 400 when there is none. What the envelope does not say is what is expected."""
+    api_version, expected = _expected(request, target)
+    try:
+        envelope = protobuf.open_envelope(request.body)
+    except wire.MalformedError as error:
+        raise bodies.unrecognized(expected, str(error), request.body) from error
+    kind = envelope.kind or expected
+    group, _, version = (envelope.api_version or api_version).rpartition("/")
+    try:
+        document = protobuf.read(schemas.of_kind(group, version, kind), envelope.message)
+    except wire.MalformedError as error:
+        raise bodies.unfit(kind, version, expected, str(error)) from error
+    except KeyError as error:
+        why = bodies.unregistered(group, version, kind)
+        raise bodies.unfit(kind, version, expected, why) from error
+    return {"kind": kind, "apiVersion": envelope.api_version or api_version, **document}
+
+
+def _expected(request: requesting.Request, target: requesting.Target) -> tuple[str, str]:
+    """(group/version, kind) of the object that belongs into the body."""
+    resource = target.resource
+    if request.method == "DELETE":
+        return resource.api_version, "DeleteOptions"
+    if not target.subresource:
+        return resource.api_version, resource.kind
+    part = resource.subresource(target.subresource)
+    home = "/".join(filter(None, (part.group, part.version)))
+    return home or resource.api_version, part.kind
 
 
 def _with_body(request: requesting.Request, document: Any, media: str) -> requesting.Request:

@@ -43,7 +43,7 @@ class Rendering:
         )
 
     def _knows_protobuf(self, form: negotiating.Form) -> bool:
-        return not (form.view or self._is_watch) and protobuf.knows(schemas.of(self._resource))
+        return not (form.view or self._is_watch)
 
     @property
     def content_type(self) -> str:

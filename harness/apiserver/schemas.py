@@ -46,6 +46,8 @@ _SPECIAL: dict[str, Kind] = {
     f"{_META}Patch": "any",
 }
 _APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+JSON_SCHEMA = f"{_APIEXTENSIONS}JSONSchemaProps"
+"""The definition of the schemas of custom resources."""
 _ANY_NAMES = ("JSON", "JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool")
 _SPECIAL.update({f"{_APIEXTENSIONS}{name}": "any" for name in _ANY_NAMES})
 _SPECIAL[f"{_APIEXTENSIONS}JSONSchemaPropsOrStringArray"] = "any"

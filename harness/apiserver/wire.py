@@ -1,38 +1,55 @@
 """The wire format of protobuf: fields of numbers and bytes, whatever they mean.
 
-`read` gives what is in a message; `integer`, `text` and `data` make one field each: a message is such fields one after the other, and a
-message in a message is `data`.
+`read` gives what is in a message; `integer`, `real`, `text` and `data` make one field each: a message is such fields one after the
+other, and a message in a message is `data`. What is malformed is refused in the words of Go's generated code.
 """
 
+import struct
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-_VARINT, _BYTES = 0, 2
+_VARINT, _FIXED_64, _BYTES, _GROUP, _GROUP_END, _FIXED_32 = range(6)
 _UINT64 = 1 << 64
+_INT64_BITS, _INT32_BITS = 64, 32
+_DOUBLE = struct.Struct("<d")
 
 
-def read(message: bytes) -> Iterator[tuple[int, Any]]:
-    """(number, value) of each field: an integer, or bytes; IndexError for what is no message."""
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
-        match key & 7:
-            case 0:
-                value, at = _varint(message, at)
-                yield key >> 3, value
-            case 2:
-                length, at = _varint(message, at)
-                if at + length > len(message):
-                    raise IndexError("it ends early")
-                yield key >> 3, message[at : at + length]
-                at += length
-            case other:
-                raise IndexError(f"wire type {other} is not used by Kubernetes")
+class MalformedError(ValueError):
+    """Bytes that are no message."""
+
+
+class Skipped(NamedTuple):
+    """A value of a wire type that Kubernetes does not use."""
+
+    wire_type: int
+
+
+def read(message: bytes, name: str = "") -> Iterator[tuple[int, Any]]:
+    """(number, value) of each field: an integer, a float, bytes, or Skipped; MalformedError for what is no message of that name."""
+    at, end = 0, len(message)
+    while at < end:
+        key = message[at]
+        if key < 0x80:
+            at += 1
+        else:
+            key, at = _varint(message, at)
+        number, wire_type = key >> 3, key & 7
+        if wire_type == _GROUP_END:
+            raise MalformedError(f"proto: {name}: wiretype end group for non-group")
+        if not 0 < number < 1 << 31:
+            raise MalformedError(f"proto: {name}: illegal tag {number} (wire type {key})")
+        value, at = _value(message, at, wire_type)
+        yield number, value
 
 
 def integer(number: int, value: int) -> bytes:
     """A field with an integer or a boolean."""
-    return _varint_bytes(number << 3 | _VARINT) + _varint_bytes(int(value) % _UINT64)
+    return varint(number << 3 | _VARINT) + varint(int(value) % _UINT64)
+
+
+def real(number: int, value: float) -> bytes:
+    """A field with a floating-point number."""
+    return varint(number << 3 | _FIXED_64) + _DOUBLE.pack(value)
 
 
 def text(number: int, value: str) -> bytes:
@@ -42,26 +59,86 @@ def text(number: int, value: str) -> bytes:
 
 def data(number: int, value: bytes) -> bytes:
     """A field with bytes or a message."""
-    return _varint_bytes(number << 3 | _BYTES) + _varint_bytes(len(value)) + value
+    return varint(number << 3 | _BYTES) + varint(len(value)) + value
 
 
-def signed(value: int) -> int:
-    """What was read, as a number with a sign."""
-    return value - _UINT64 if value >> 63 else value
+def packed(values: bytes) -> Iterator[int]:
+    """The integers of a list that is packed into one field."""
+    at = 0
+    while at < len(values):
+        value, at = _varint(values, at)
+        yield value
+
+
+def int32(value: int) -> int:
+    """What was read, as a number of 32 bits with a sign."""
+    return _signed(value, _INT32_BITS)
+
+
+def int64(value: int) -> int:
+    """What was read, as a number of 64 bits with a sign."""
+    return _signed(value, _INT64_BITS)
+
+
+def _signed(value: int, bits: int) -> int:
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def _value(message: bytes, at: int, wire_type: int) -> tuple[Any, int]:
+    match wire_type:
+        case 0:
+            return _varint(message, at)
+        case 1:
+            return _DOUBLE.unpack(_part(message, at, 8))[0], at + 8
+        case 2:
+            length, at = _varint(message, at)
+            return _part(message, at, length), at + length
+        case 3:
+            return Skipped(wire_type), _after_group(message, at)
+        case 5:
+            _part(message, at, 4)
+            return Skipped(wire_type), at + 4
+    raise MalformedError(f"proto: illegal wireType {wire_type}")
+
+
+def _part(message: bytes, at: int, length: int) -> bytes:
+    if length >> (_INT64_BITS - 1):
+        raise MalformedError("proto: negative length found during unmarshaling")
+    part = message[at : at + length]
+    if len(part) < length:
+        raise MalformedError("unexpected EOF")
+    return part
+
+
+def _after_group(message: bytes, at: int) -> int:
+    depth = 1
+    while depth:
+        key, at = _varint(message, at)
+        if key & 7 == _GROUP:
+            depth += 1
+        elif key & 7 == _GROUP_END:
+            depth -= 1
+        else:
+            _, at = _value(message, at, key & 7)
+    return at
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
-    while True:
-        byte = message[at]
+    for byte in message[at : at + 10]:
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, at
+            return value % _UINT64, at
         shift += 7
+    raise MalformedError("proto: integer overflow" if shift == 70 else "unexpected EOF")
 
 
-def _varint_bytes(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """An integer as it is written."""
+    if value < 0x80:
+        return bytes((value,))
     parts = bytearray()
     while value >= 0x80:
         parts.append(value & 0x7F | 0x80)

@@ -1,0 +1,294 @@
+"""Messages in Kubernetes' protobuf encoding into JSON documents, as Go would write the same object as JSON.
+
+Each type is compiled into a table of what to do with the field of each number, once. Fields that have no number in the tables are
+passed over, as Go does; zeros are kept only where Go tells them from what nobody set: of pointers.
+"""
+
+import base64
+import datetime
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from harness.apiserver import protobuf_tables, schemas, storing, wire
+
+Document = dict[str, Any]
+Put = Callable[[Document, Any], None]
+Plan = dict[int, Put]
+Convert = Callable[[Any], Any]
+
+INT_OR_STRING_IS_STRING = 1
+_YEAR_1_S = -62_135_596_800
+_WIRE_TYPES: dict[type, int] = {int: 0, float: 1, bytes: 2}
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_GO_NAMES = {"metadata": "ObjectMeta"}
+
+
+def read(kind: schemas.Type, message: bytes) -> Document:
+    """The document in a message of a type; wire.MalformedError when there is none."""
+    document: Document = {}
+    try:
+        _fill(document, _plan(kind), message, kind.name)
+    except RecursionError as error:
+        raise wire.MalformedError("exceeded max depth") from error
+    return document
+
+
+def _fill(document: Document, plan: Plan, message: bytes, name: str) -> None:
+    for number, raw in wire.read(message, name.rpartition(".")[2]):
+        if (put := plan.get(number)) is not None:
+            put(document, raw)
+
+
+@functools.cache
+def _plan(kind: schemas.Type) -> Plan:
+    try:
+        paths = protobuf_tables.paths(kind.name)
+    except KeyError:
+        return {}
+    return _branch(kind, paths)
+
+
+def _branch(kind: schemas.Type, paths: protobuf_tables.Paths) -> Plan:
+    """What to do with each number: fields that are deeper are in embedded messages."""
+    plan: Plan = {}
+    embedded: dict[int, dict[str, tuple[int, ...]]] = {}
+    for name, (number, *rest) in paths.items():
+        if rest:
+            embedded.setdefault(number, {})[name] = tuple(rest)
+        else:
+            plan[number] = _putter(kind.field(name))
+    for number, inner in embedded.items():
+        plan[number] = _embedded_putter(kind, inner)
+    return plan
+
+
+# ------------------------------------------------------------------ fields
+
+
+def _putter(field: schemas.Field) -> Put:
+    match field.type.kind:
+        case "object":
+            return _object_putter(field)
+        case "list":
+            return _list_putter(field)
+        case "map":
+            return _map_putter(field)
+    return _value_putter(field)
+
+
+def _embedded_putter(kind: schemas.Type, paths: protobuf_tables.Paths) -> Put:
+    plan: Plan = _branch(kind, paths)
+
+    def put_embedded(document: Document, raw: Any) -> None:
+        _fill(document, plan, _checked(raw, bytes, kind.name), kind.name)
+
+    return put_embedded
+
+
+def _object_putter(field: schemas.Field) -> Put:
+    name, kind = field.name, field.type
+
+    def put_object(document: Document, raw: Any) -> None:
+        message = _checked(raw, bytes, name)
+        _fill(document.setdefault(name, {}), _plan(kind), message, kind.name)
+
+    return put_object
+
+
+def _value_putter(field: schemas.Field) -> Put:
+    name, (expected, convert) = field.name, _reader(field.type)
+    keeps_zero = field.pointer or field.type.kind == "any"
+
+    def put_value(document: Document, raw: Any) -> None:
+        value = convert(raw if type(raw) is expected else _checked(raw, expected, name))
+        if value or (keeps_zero and value is not None):
+            document[name] = value
+        else:
+            document.pop(name, None)  # the last value counts
+
+    return put_value
+
+
+def _list_putter(field: schemas.Field) -> Put:
+    name, (expected, convert) = field.name, _reader(_item(field.type))
+
+    def put_item(document: Document, raw: Any) -> None:
+        items = document.setdefault(name, [])
+        if expected is int and type(raw) is bytes:
+            items.extend(map(convert, wire.packed(raw)))
+        else:
+            items.append(convert(_checked(raw, expected, name)))
+
+    return put_item
+
+
+def _map_putter(field: schemas.Field) -> Put:
+    name, (expected, convert) = field.name, _reader(_item(field.type))
+
+    def put_entry(document: Document, raw: Any) -> None:
+        key, value = b"", expected()
+        for number, part in wire.read(_checked(raw, bytes, name), name):
+            if number == 1:
+                key = _checked(part, bytes, name)
+            elif number == 2:
+                value = _checked(part, expected, name)
+        document.setdefault(name, {})[_text(key)] = convert(value)
+
+    return put_entry
+
+
+def _item(kind: schemas.Type) -> schemas.Type:
+    if kind.item is None:
+        raise TypeError(f"expected a {kind.kind} with items")
+    return kind.item
+
+
+def _checked(raw: Any, expected: type, name: str) -> Any:
+    if type(raw) is expected:
+        return raw
+    wire_type = raw.wire_type if isinstance(raw, wire.Skipped) else _WIRE_TYPES[type(raw)]
+    go_name = _GO_NAMES.get(name) or name[:1].upper() + name[1:]
+    raise wire.MalformedError(f"proto: wrong wireType = {wire_type} for field {go_name}")
+
+
+# ------------------------------------------------------------------ values
+
+
+def _reader(kind: schemas.Type) -> tuple[type, Convert]:
+    """What a value is on the wire, and how it is read."""
+    match kind.kind:
+        case "object":
+            return bytes, functools.partial(_read_object, kind)
+        case "list":  # of a map: a message with the items
+            return bytes, functools.partial(_read_items, _item(kind))
+        case "integer":
+            return int, wire.int32 if kind.format == "int32" else wire.int64
+        case "any" if (special := _UNIONS.get(kind.name.rpartition(".")[2])) is not None:
+            return bytes, special
+    return _READERS[kind.kind]
+
+
+def _read_object(kind: schemas.Type, message: bytes) -> Document:
+    document: Document = {}
+    _fill(document, _plan(kind), message, kind.name)
+    return document
+
+
+def _read_items(item: schemas.Type, message: bytes) -> list[Any]:
+    expected, convert = _reader(item)
+    return [
+        convert(_checked(raw, expected, "Items"))
+        for number, raw in wire.read(message, "Items")
+        if number == 1
+    ]
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace")
+
+
+def _parts(message: bytes, name: str, types: tuple[type, ...]) -> list[Any]:
+    """The fields of a small message by their numbers, their zeros where they are absent."""
+    found = [expected() for expected in types]
+    for number, raw in wire.read(message, name):
+        if number <= len(types):
+            found[number - 1] = _checked(raw, types[number - 1], name)
+    return found
+
+
+def _read_quantity(message: bytes) -> str:
+    (text,) = _parts(message, "Quantity", (bytes,))
+    return _text(text) or "0"
+
+
+def _read_int_or_string(message: bytes) -> int | str:
+    kind, number, text = _parts(message, "IntOrString", (int, int, bytes))
+    return _text(text) if kind == INT_OR_STRING_IS_STRING else wire.int32(number)
+
+
+def _read_time(message: bytes) -> str | None:
+    """Whole seconds, like JSON; None for the zero that Go writes where no time is set."""
+    seconds, _ = _parts(message, "Timestamp", (int, int))
+    return _moment(wire.int64(seconds), 0, "seconds") if message else None
+
+
+def _read_micro_time(message: bytes) -> str | None:
+    seconds, nanoseconds = _parts(message, "Timestamp", (int, int))
+    microseconds = wire.int32(nanoseconds) // 1000
+    return _moment(wire.int64(seconds), microseconds, "microseconds") if message else None
+
+
+def _moment(seconds: int, microseconds: int, unit: str) -> str | None:
+    if seconds == _YEAR_1_S and not microseconds:
+        return None
+    try:
+        moment = _EPOCH + datetime.timedelta(seconds=seconds, microseconds=microseconds)
+    except OverflowError as error:
+        why = f"Time.MarshalJSON: {seconds} s is outside of the years 1 to 9999"
+        raise wire.MalformedError(why) from error
+    return moment.replace(tzinfo=None).isoformat(timespec=unit) + "Z"
+
+
+def _read_any(message: bytes) -> Any:
+    (raw,) = _parts(message, "RawExtension", (bytes,))
+    try:
+        return storing.decode(raw) if raw else None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise wire.MalformedError(f"json: error calling MarshalJSON: {error}") from error
+
+
+_READERS: dict[schemas.Kind, tuple[type, Convert]] = {
+    "string": (bytes, _text),
+    "boolean": (int, bool),
+    "number": (float, float),
+    "bytes": (bytes, lambda raw: base64.b64encode(raw).decode()),
+    "quantity": (bytes, _read_quantity),
+    "time": (bytes, _read_time),
+    "micro_time": (bytes, _read_micro_time),
+    "int_or_string": (bytes, _read_int_or_string),
+    "any": (bytes, _read_any),
+}
+
+
+# ------------------------------------------------------------------ schemas of custom resources
+
+
+def _read_union(
+    message: bytes, schema_number: int, expected: type, convert: Convert
+) -> tuple[Document | None, list[Any]]:
+    """The schema in a union, None when there is none; and what else is in it."""
+    kind = schemas.definition(schemas.JSON_SCHEMA)
+    schema, others = None, []
+    for number, raw in wire.read(message, "JSONSchemaPropsOr"):
+        if number == schema_number:
+            schema = _read_object(kind, _checked(raw, bytes, "schema"))
+        else:
+            others.append(convert(_checked(raw, expected, "items")))
+    return schema, others
+
+
+def _read_schema_or_bool(message: bytes) -> Any:
+    schema, allowed = _read_union(message, 2, int, bool)
+    return schema if schema is not None else any(allowed[-1:])
+
+
+def _read_schema_or_schemas(message: bytes) -> Any:
+    item = functools.partial(_read_object, schemas.definition(schemas.JSON_SCHEMA))
+    schema, found = _read_union(message, 1, bytes, item)
+    return schema if schema is not None else found
+
+
+def _read_schema_or_texts(message: bytes) -> Any:
+    schema, found = _read_union(message, 1, bytes, _text)
+    return schema if schema is not None else found
+
+
+_UNIONS: dict[str, Convert] = {
+    "JSONSchemaPropsOrBool": _read_schema_or_bool,
+    "JSONSchemaPropsOrArray": _read_schema_or_schemas,
+    "JSONSchemaPropsOrStringArray": _read_schema_or_texts,
+}
+"""A schema, or something else: JSON tells them apart by their form."""

@@ -1,0 +1,35 @@
+"""The numbers of fields in Kubernetes' protobuf encoding, by the full name of the definition and the field's name in JSON.
+
+A field has one number, or several where Go embeds a struct whose fields JSON has among those of the struct around it: they are the
+numbers of the embedded messages, the field's own last. Which type a field has is in `schemas`. The data is made by
+tools/protobuf_numbers.py from the generated.proto files of Kubernetes: Copyright The Kubernetes Authors, Apache License 2.0.
+
+Six fields of Kubernetes 1.36 have no number here, since the files that tell it were not at hand: `schedulingGroup` of a pod's
+spec, `nodeAllocatableResourceClaimStatuses` of its status, `message` of ResourceHealth, `shardInfo` of lists, and
+`observedGeneration` in the status of custom resource definitions and its conditions. None is set unless an alpha feature is enabled or
+a controller reports it.
+"""
+
+import functools
+import pkgutil
+import zlib
+from collections.abc import Mapping
+
+import msgspec
+
+_GZIP = 16 + zlib.MAX_WBITS
+Paths = Mapping[str, tuple[int, ...]]
+
+
+def paths(definition: str) -> Paths:
+    """The numbers on the way to each field; KeyError for a definition that has no message."""
+    return _tables()[definition]
+
+
+@functools.cache
+def _tables() -> Mapping[str, Paths]:
+    data = pkgutil.get_data(__package__, "protobuf.json.gz")
+    if data is None:
+        raise FileNotFoundError("protobuf.json.gz")
+    text = zlib.decompress(data, wbits=_GZIP)
+    return msgspec.json.decode(text, type=dict[str, dict[str, tuple[int, ...]]])

@@ -1,0 +1,254 @@
+"""JSON documents into messages in Kubernetes' protobuf encoding.
+
+Each type is compiled into a table of how each of its fields is written, once. A zero that the document does not have is not written:
+whoever reads the message has it anyhow. The few fields without a number (`protobuf_tables`) are left out.
+"""
+
+import base64
+import datetime
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from harness.apiserver import protobuf_reading, protobuf_tables, schemas, storing, wire
+
+Document = dict[str, Any]
+Parts = list[bytes]
+Put = Callable[[Parts, Any], None]
+Encode = Callable[[Any], bytes]
+_LENGTHS = [wire.varint(length) for length in range(1024)]
+_BYTES, _VARINT, _FIXED_64 = 2, 0, 1
+
+
+def write(kind: schemas.Type, document: Document) -> bytes:
+    """The message of a document of a type."""
+    return _encoder(kind)(document)
+
+
+@functools.cache
+def _encoder(kind: schemas.Type) -> Encode:
+    """The function that makes messages of a type."""
+    match kind.kind:
+        case "object":
+            return _object_encoder(kind)
+        case "list" if kind.item is not None:  # of a map: a message with the items
+            put_items = _list_putter(kind.item, 1)
+            return functools.partial(_gathered, put_items)
+        case "any" if (special := _UNIONS.get(kind.name.rpartition(".")[2])) is not None:
+            return special
+    return _ENCODERS[kind.kind]
+
+
+def _gathered(put: Put, value: Any) -> bytes:
+    parts: Parts = []
+    put(parts, value)
+    return b"".join(parts)
+
+
+# ------------------------------------------------------------------ structures
+
+
+def _object_encoder(kind: schemas.Type) -> Encode:
+    puts: dict[str, Put] = {}
+    embedded: dict[str, int] = {}
+    compiled = False
+
+    def encode_object(document: Any) -> bytes:
+        nonlocal compiled
+        if not compiled:  # late, because types may contain themselves
+            paths = _paths(kind)
+            puts.update(_putters(kind, paths))
+            embedded.update({name: path[0] for name, path in paths.items() if len(path) > 1})
+            compiled = True
+        if embedded:
+            document = _nested(document, embedded)
+        parts: Parts = []
+        for name, value in document.items():
+            if value is not None and (put := puts.get(name)) is not None:
+                put(parts, value)
+        return b"".join(parts)
+
+    return encode_object
+
+
+def _paths(kind: schemas.Type) -> protobuf_tables.Paths:
+    try:
+        return protobuf_tables.paths(kind.name)
+    except KeyError:
+        return {}
+
+
+def _putters(kind: schemas.Type, paths: protobuf_tables.Paths) -> dict[str, Put]:
+    puts: dict[str, Put] = {}
+    inner: dict[int, dict[str, tuple[int, ...]]] = {}
+    for name, (number, *rest) in paths.items():
+        if rest:
+            inner.setdefault(number, {})[name] = tuple(rest)
+        else:
+            puts[name] = _putter(kind.field(name).type, number)
+    for number, below in inner.items():
+        puts[_embedded_name(number)] = _embedded_putter(kind, below, number)
+    return puts
+
+
+def _embedded_name(number: int) -> str:
+    return f"#{number}"
+
+
+def _nested(document: Document, embedded: dict[str, int]) -> Document:
+    """The document with what belongs to embedded messages in documents of their own."""
+    made: Document = {}
+    for name, value in document.items():
+        if (number := embedded.get(name)) is None:
+            made[name] = value
+        else:
+            made.setdefault(_embedded_name(number), {})[name] = value
+    return made
+
+
+def _embedded_putter(kind: schemas.Type, paths: protobuf_tables.Paths, number: int) -> Put:
+    puts = _putters(kind, paths)
+    deeper = {name: path[0] for name, path in paths.items() if len(path) > 1}
+
+    def encode(document: Document) -> bytes:
+        parts: Parts = []
+        for name, value in _nested(document, deeper).items():
+            if value is not None:
+                puts[name](parts, value)
+        return b"".join(parts)
+
+    return _data_putter(number, encode)
+
+
+def _putter(kind: schemas.Type, number: int) -> Put:
+    match kind.kind:
+        case "list" if kind.item is not None:
+            return _list_putter(kind.item, number)
+        case "map" if kind.item is not None:
+            return _map_putter(kind.item, number)
+    return _item_putter(kind, number)
+
+
+def _item_putter(kind: schemas.Type, number: int) -> Put:
+    """How one value is written, be it a field or an item of a list."""
+    match kind.kind:
+        case "boolean" | "integer":
+            return _integer_putter(number)
+        case "number":
+            return lambda parts, value: parts.append(wire.real(number, value))
+    return _data_putter(number, _encoder(kind))
+
+
+def _integer_putter(number: int) -> Put:
+    tag = wire.varint(number << 3 | _VARINT)
+
+    def put_integer(parts: Parts, value: int) -> None:
+        parts.append(tag)
+        parts.append(_LENGTHS[value] if 0 <= value < 1024 else wire.varint(value % (1 << 64)))
+
+    return put_integer
+
+
+def _data_putter(number: int, encode: Encode) -> Put:
+    tag = wire.varint(number << 3 | _BYTES)
+
+    def put_data(parts: Parts, value: Any) -> None:
+        data = encode(value)
+        length = len(data)
+        parts.append(tag)
+        parts.append(_LENGTHS[length] if length < 1024 else wire.varint(length))
+        parts.append(data)
+
+    return put_data
+
+
+def _list_putter(item: schemas.Type, number: int) -> Put:
+    put = _item_putter(item, number)
+
+    def put_items(parts: Parts, values: list[Any]) -> None:
+        for value in values:
+            put(parts, value)
+
+    return put_items
+
+
+def _map_putter(item: schemas.Type, number: int) -> Put:
+    put_key, put_value = _data_putter(1, str.encode), _item_putter(item, 2)
+
+    def encode_entry(entry: tuple[str, Any]) -> bytes:
+        parts: Parts = []
+        put_key(parts, entry[0])
+        put_value(parts, entry[1])
+        return b"".join(parts)
+
+    put_entry = _data_putter(number, encode_entry)
+
+    def put_entries(parts: Parts, values: dict[str, Any]) -> None:
+        for entry in values.items():
+            put_entry(parts, entry)
+
+    return put_entries
+
+
+# ------------------------------------------------------------------ values
+
+
+@functools.lru_cache(4096)
+def _encode_time(text: str) -> bytes:
+    moment = datetime.datetime.fromisoformat(text)
+    seconds = wire.integer(1, int(moment.replace(microsecond=0).timestamp()))
+    return seconds + wire.integer(2, moment.microsecond * 1000)
+
+
+def _encode_int_or_string(value: int | str) -> bytes:
+    if isinstance(value, str):
+        kind = protobuf_reading.INT_OR_STRING_IS_STRING
+        return wire.integer(1, kind) + wire.integer(2, 0) + wire.text(3, value)
+    return wire.integer(1, 0) + wire.integer(2, value) + wire.text(3, "")
+
+
+def _encode_any(value: Any) -> bytes:
+    return wire.data(1, storing.encode(value))
+
+
+_ENCODERS: dict[schemas.Kind, Encode] = {
+    "string": str.encode,
+    "bytes": base64.b64decode,
+    "quantity": lambda value: wire.text(1, str(value)),
+    "time": _encode_time,
+    "micro_time": _encode_time,
+    "int_or_string": _encode_int_or_string,
+    "any": _encode_any,
+}
+
+
+# ------------------------------------------------------------------ schemas of custom resources
+
+
+def _encode_schema(value: Document) -> bytes:
+    return write(schemas.definition(schemas.JSON_SCHEMA), value)
+
+
+def _encode_schema_or_bool(value: Any) -> bytes:
+    if isinstance(value, bool):
+        return wire.integer(1, value)
+    return wire.integer(1, 1) + wire.data(2, _encode_schema(value))
+
+
+def _encode_schema_or_schemas(value: Any) -> bytes:
+    if isinstance(value, list):
+        return b"".join(wire.data(2, _encode_schema(item)) for item in value)
+    return wire.data(1, _encode_schema(value))
+
+
+def _encode_schema_or_texts(value: Any) -> bytes:
+    if isinstance(value, list):
+        return b"".join(wire.text(2, item) for item in value)
+    return wire.data(1, _encode_schema(value))
+
+
+_UNIONS: dict[str, Encode] = {
+    "JSONSchemaPropsOrBool": _encode_schema_or_bool,
+    "JSONSchemaPropsOrArray": _encode_schema_or_schemas,
+    "JSONSchemaPropsOrStringArray": _encode_schema_or_texts,
+}
