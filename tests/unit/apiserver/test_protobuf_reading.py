@@ -7,7 +7,6 @@ import pytest
 
 from harness.apiserver import protobuf, resources, schemas, wire
 
-
 Fields = list[tuple[int, Any]]
 
 
