@@ -21,7 +21,7 @@ OLDEST = {
 }
 """resource.k8s.io/v1 came with Kubernetes 1.34."""
 REMEDY = (
-    "get them with `go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use 1.36`, whose last line is the folder to give to "
+    "get them with `go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use -p path 1.36`, which prints the folder to give to "
     f"--binaries or {ASSETS_VARIABLE} (kube-scheduler and kube-controller-manager: https://dl.k8s.io/v1.36.4/bin/linux/amd64/<name>)"
 )
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")

@@ -100,6 +100,9 @@ def apiserver(
         **_queueing(profile),
         **_gates(profile.feature_gates),
     }
+    if profile.runtime_config:
+        pairs = (f"{name}={value}" for name, value in sorted(profile.runtime_config.items()))
+        flags["runtime-config"] = ",".join(pairs)
     if profile.audit_log:
         flags["audit-policy-file"] = files.audit_policy
         flags["audit-log-path"] = files.logs / "audit.log"

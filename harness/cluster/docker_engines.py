@@ -31,6 +31,7 @@ API_VERSION_MIN = (1, 41)
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 TIMEOUT_S = 30
 LOAD_TIMEOUT_S = 600
+"""An engine unpacks a gigabyte without a word in between."""
 _UNREACHABLE = (
     docker.errors.DockerException,
     requests.exceptions.RequestException,

@@ -117,7 +117,7 @@ class Provider:
         with docker_engines.connected() as engine:
             cluster = self._cluster(request, command, engine.describe())
             require_free(engine, cluster.name)
-            choices = self._write_inputs(cluster, image=self._image(engine))
+            choices = self._write_inputs(cluster, image=self._image())
             with _undone_on_failure(engine, cluster):
                 _create(engine, cluster, self._profile.wait_s)
                 kind_verifying.verify(
@@ -168,10 +168,13 @@ class Provider:
             },
         )
 
-    def _image(self, engine: docker_engines.Engine) -> str:
+    def _image(self) -> str:
         """What the node is made from. A loaded archive has no digest: the version is verified in the end."""
         archive = self._profile.image_archive
-        return engine.load(pathlib.Path(archive)) if archive else self._profile.image
+        if not archive:
+            return self._profile.image
+        with docker_engines.connected(timeout_s=docker_engines.LOAD_TIMEOUT_S) as engine:
+            return engine.load(pathlib.Path(archive))
 
     def _write_inputs(self, cluster: KindCluster, *, image: str) -> kind_configs.Choices:
         policy = (cluster.directory / "audit-policy.yaml").resolve()

@@ -22,6 +22,8 @@ VERSION_TIMEOUT_S = 20.0
 LOCK_TIMEOUT_S = 900.0
 PULL_TIMEOUT_S = 1200.0
 """For the image, besides what the profile grants the cluster itself: a gigabyte over a slow line."""
+_ENVIRONMENT = {"KIND_EXPERIMENTAL_PROVIDER": "docker"}
+"""Whatever the user has kind do by default: podman's containers would be seen by nobody here, and stay."""
 _VERSION = re.compile(r"kind v?(\d+)\.(\d+)\.(\d+)")
 _INSTALL = "install kind v{} or newer (kind.sigs.k8s.io/docs/user/quick-start)"
 
@@ -148,7 +150,7 @@ def _run(
     """Run it to its end; its output is appended to the log."""
     words = [word for part in arguments for word in part]
     start = log.stat().st_size if log.exists() else 0
-    process = processes.start(f"kind {words[0]}", [kind.path, *words], log=log)
+    process = processes.start(f"kind {words[0]}", [kind.path, *words], log=log, env=_ENVIRONMENT)
     try:
         exit_code = process.wait(timeout_s=timeout_s)
     finally:

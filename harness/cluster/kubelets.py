@@ -5,6 +5,7 @@ refuses to prepare. A pod that is being deleted is finished. Nodes stay Ready by
 another claim is not asked: a kubelet does not know, and the judge must not depend on it.
 """
 
+import contextlib
 import dataclasses
 import pathlib
 import threading
@@ -303,10 +304,11 @@ def _renew_lease(api: apis.Api, node: str, *, run_id: str) -> None:
     labels = {naming.RUN_LABEL: run_id} if run_id else {}
     meta = {"name": node, "namespace": _LEASE_NAMESPACE, "labels": labels}
     lease = {"metadata": meta, "spec": spec}
-    try:
-        api.patch(apis.LEASES, node, {"spec": spec}, namespace=_LEASE_NAMESPACE)
-    except apis.ApiError as error:
-        if error.is_not_found:
-            api.create(apis.LEASES, lease, namespace=_LEASE_NAMESPACE)
-    except transports.TransportError:
-        return  # the next round tries again
+    with contextlib.suppress(
+        apis.ApiError, transports.TransportError
+    ):  # the next round tries again
+        try:
+            api.patch(apis.LEASES, node, {"spec": spec}, namespace=_LEASE_NAMESPACE)
+        except apis.ApiError as error:
+            if error.is_not_found:
+                api.create(apis.LEASES, lease, namespace=_LEASE_NAMESPACE)

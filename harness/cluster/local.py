@@ -18,6 +18,8 @@ STOP_TIMEOUT_S = 15.0
 CERTIFICATE_DAYS = 30
 TRIES = 3
 """A port that was free may be taken a moment later: then everything is started again with others."""
+MEMORY_FREE_MIN_BYTES = 512 << 20
+"""A container's /dev/shm has 64 MiB as a rule, which etcd's first log file alone would fill."""
 USER, GROUP = "flake-hunt", "system:masters"
 KUBECONFIG = "kubeconfig"
 MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - a tmpfs is what is wanted; the folder in it is for nobody else's eyes
@@ -57,7 +59,7 @@ class LocalCluster:
         """Stop the processes, and remove everything but the logs."""
         for process in self.running:
             process.stop(timeout_s=STOP_TIMEOUT_S)
-        _remove(self.files, self.kubeconfig)
+        _remove(self.kubeconfig, self.files.secrets, self.files.data)
 
 
 class Provider:
@@ -104,7 +106,8 @@ class Provider:
 
     def reap(self, request: contracts.Request) -> None:
         """Keys, etcd's data and the kubeconfig."""
-        _remove(_files(self._profile, request), request.directory / KUBECONFIG)
+        secrets_folder = _files(self._profile, request).secrets
+        _remove(request.directory / KUBECONFIG, secrets_folder, *_data_folders(request))
 
     def _versions(self) -> dict[str, str]:
         names = ["etcd", "kube-apiserver"]
@@ -156,7 +159,7 @@ class _Starting:
         """Leave nothing but the logs."""
         for process in reversed(self._running):
             process.kill()
-        _remove(self._files, self._kubeconfig)
+        _remove(self._kubeconfig, self._files.secrets, self._files.data)
 
     # -------------------------------------------------------------------------- files
 
@@ -283,15 +286,31 @@ def _answers(transport: transports.Transport, path: str) -> bool:
 
 
 def _files(profile: profiles.LocalProfile, request: contracts.Request) -> control_planes.Files:
-    """Known from the request alone, so that they can be removed when whoever made them has died."""
     folder = request.directory.resolve()
-    in_memory = profile.storage == "memory" and os.access(MEMORY, os.W_OK)
-    data = MEMORY / f"flake-hunt-{os.getuid()}-{request.name}" if in_memory else folder / _DATA
-    return control_planes.Files(logs=folder, secrets=folder / _SECRETS, data=data)
+    memory, disk = _data_folders(request)
+    in_memory = profile.storage == "memory" and _has_room(MEMORY)
+    return control_planes.Files(
+        logs=folder, secrets=folder / _SECRETS, data=memory if in_memory else disk
+    )
 
 
-def _remove(files: control_planes.Files, kubeconfig: pathlib.Path) -> None:
-    for folder in (files.secrets, files.data):
+def _data_folders(request: contracts.Request) -> tuple[pathlib.Path, pathlib.Path]:
+    """Where etcd's data may be, in memory and on disk; known from the request alone, as whoever chose may have died."""
+    in_memory = MEMORY / f"flake-hunt-{os.getuid()}-{request.name}"
+    return in_memory, request.directory.resolve() / _DATA
+
+
+def _has_room(folder: pathlib.Path) -> bool:
+    try:
+        return os.access(folder, os.W_OK) and (
+            shutil.disk_usage(folder).free >= MEMORY_FREE_MIN_BYTES
+        )
+    except OSError:
+        return False
+
+
+def _remove(kubeconfig: pathlib.Path, *folders: pathlib.Path) -> None:
+    for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
     kubeconfig.unlink(missing_ok=True)
 

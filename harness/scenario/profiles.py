@@ -57,6 +57,8 @@ class LocalProfile(ProfileSpec):
     """Whether the API server queues by flow; that would queue the load behind itself and hide concurrency."""
     feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
     """--feature-gates of every Kubernetes binary."""
+    runtime_config: dict[str, str] = pydantic.Field(default_factory=dict)
+    """API groups and versions to serve besides the default ones."""
 
 
 class KindProfile(ProfileSpec):

@@ -55,6 +55,10 @@ class Kind:
     """The command with its connection to the engine."""
 
     def __init__(self) -> None:
+        if os.environ.get("KIND_EXPERIMENTAL_PROVIDER", "docker") != "docker":
+            raise KindError(
+                'failed to list nodes: exec: "podman": executable file not found in $PATH'
+            )
         self.engine = docker.from_env(timeout=60)
         self.api = self.engine.api
 

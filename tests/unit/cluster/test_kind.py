@@ -74,6 +74,17 @@ def test_a_cluster_comes_answers_and_goes(
     cluster.down()  # again is no harm
 
 
+def test_another_engine_that_kind_is_told_to_use_elsewhere_is_none_of_ours(
+    used: standing_in.StandIn, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its containers would be out of the docker SDK's sight."""
+    monkeypatch.setenv("KIND_EXPERIMENTAL_PROVIDER", "podman")
+    cluster = kind.Provider(standing_in.profile()).up(request(tmp_path))
+    assert used.left()["containers"] == ["/fh-abc-gw0-control-plane"]
+    cluster.down()
+    assert used.left() == NOTHING
+
+
 def test_clusters_side_by_side_do_not_touch_each_other(
     used: standing_in.StandIn, tmp_path: pathlib.Path
 ) -> None:

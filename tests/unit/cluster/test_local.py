@@ -125,6 +125,18 @@ def test_a_port_that_is_taken_meanwhile_is_no_failure(
 
 
 @needs_etcd
+def test_a_memory_that_is_too_small_for_etcd_is_left_alone(
+    up: Callable[..., contracts.Cluster], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As /dev/shm is in a container."""
+    free = shutil.disk_usage(local.MEMORY).free
+    monkeypatch.setattr(local, "MEMORY_FREE_MIN_BYTES", free * 2)
+    cluster = up(storage="memory")
+    assert isinstance(cluster, local.LocalCluster)
+    assert cluster.files.data == tmp_path / "one" / "etcd-data"
+
+
+@needs_etcd
 def test_what_a_dead_owner_left_is_reaped_by_the_request_alone(
     folder: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
@@ -232,10 +244,12 @@ def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> 
     files = control_planes.Files(logs=tmp_path, secrets=tmp_path / "s", data=tmp_path / "d")
     ports = control_planes.Ports(etcd=1, etcd_peer=2, apiserver=3)
     text = ["feature_gates.B=false", "feature_gates.A=true", "audit_log=false", "auth=token"]
-    profile = profiles.load("local", overrides=[*text, "priority_and_fairness=true"])
+    text += ["priority_and_fairness=true", 'runtime_config={"api/alpha"="true"}']
+    profile = profiles.load("local", overrides=text)
     assert isinstance(profile, profiles.LocalProfile)
     argv = control_planes.apiserver(tmp_path, files, ports, profile)
     assert "--feature-gates=A=true,B=false" in argv
+    assert "--runtime-config=api/alpha=true" in argv
     assert f"--token-auth-file={tmp_path}/s/tokens.csv" in argv
     assert not any("audit" in word or "client-ca" in word or "inflight" in word for word in argv)
     etcd = control_planes.etcd(tmp_path, files, ports, no_fsync=True)
