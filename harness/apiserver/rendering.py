@@ -1,7 +1,7 @@
 """Objects and lists in the form that a client accepts: as they are, as a table, or as their metadata alone; JSON or YAML."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -64,54 +64,54 @@ class Rendering:
         """One object of a watch; a table tells its columns only once."""
         if not self.form.view:
             return stored.data
-        viewed = storing.encode(self._viewed(stored))
+        viewed = self._viewed(stored)
         self._shows_columns = False
         return viewed
 
     def page(self, found: list[storing.Stored], meta: Document) -> bytes:
         """A list of objects."""
+        return self.encoded(b"".join(self.pieces(found, meta)))
+
+    def pieces(self, found: list[storing.Stored], meta: Document) -> Iterator[bytes]:
+        """The JSON of a list, an object a piece; each is made when it is asked for."""
+        version = self.form.version
         match self.form.view:
             case "":
-                return self.encoded(self._plain_list(found, meta))
+                named = _named(f"{self._resource.kind}List", self._resource.api_version, meta)
+                return _joined(named, "items", map(storing.item, found))
             case "Table":
-                return self.encoded(self._table(found, meta))
+                return _joined(self._table(meta), "rows", map(self._row, found))
             case "PartialObjectMetadata":
                 raise negotiating.not_acceptable(
                     "you requested PartialObjectMetadata, but the requested object is a list"
                 )
+        named = _named("PartialObjectMetadataList", f"meta.k8s.io/{version}", meta)
+        return _joined(named, "items", map(self._partial, found))
+
+    def _viewed(self, stored: storing.Stored) -> bytes:
+        if self.form.view != "Table":
+            return self._partial(stored)
+        meta = {"resourceVersion": str(stored.resource_version)}
+        return b"".join(_joined(self._table(meta), "rows", [self._row(stored)]))
+
+    def _partial(self, stored: storing.Stored) -> bytes:
+        return storing.encode(tables.partial(stored.document(), self.form.version))
+
+    def _table(self, meta: Document) -> Document:
         version = self.form.version
-        return self.encoded(
-            {
-                "kind": "PartialObjectMetadataList",
-                "apiVersion": f"meta.k8s.io/{version}",
-                "metadata": meta,
-                "items": [tables.partial(stored.document(), version) for stored in found],
-            }
+        return tables.table(
+            self._resource, meta=meta, version=version, with_columns=self._shows_columns
         )
 
-    def _viewed(self, stored: storing.Stored) -> Document:
-        if self.form.view == "Table":
-            return self._table([stored], {"resourceVersion": str(stored.resource_version)})
-        return tables.partial(stored.document(), self.form.version)
-
-    def _table(self, found: list[storing.Stored], meta: Document) -> Document:
-        return tables.table(
+    def _row(self, stored: storing.Stored) -> bytes:
+        row = tables.row(
             self._resource,
-            [stored.document() for stored in found],
-            meta=meta,
+            stored.document(),
             now=self._now(),
             version=self.form.version,
             include=self._include,
-            with_columns=self._shows_columns,
         )
-
-    def _plain_list(self, found: list[storing.Stored], meta: Document) -> bytes:
-        resource = self._resource
-        head = storing.encode(
-            {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": meta}
-        )
-        items = b",".join(map(storing.item, found))
-        return head[:-1] + b',"items":[' + items + b"]}"
+        return storing.encode(row)
 
     def encoded(self, answer: bytes | Document) -> bytes:
         """A document, or its JSON, in the media type that was agreed on."""
@@ -127,6 +127,20 @@ class Rendering:
         is_list = document["kind"] != self._resource.kind
         encoded = protobuf.encode_list if is_list else protobuf.encode_object
         return protobuf.encode(document, encoded(kind, document))
+
+
+def _named(kind: str, api_version: str, meta: Document) -> Document:
+    return {"kind": kind, "apiVersion": api_version, "metadata": meta}
+
+
+def _joined(document: Document, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
+    """The document with one more key, the last one, which is a list of these."""
+    yield b'%b,"%b":[' % (storing.encode(document)[:-1], key.encode())
+    separator = b""
+    for item in items:
+        yield separator + item
+        separator = b","
+    yield b"]}"
 
 
 def to_yaml(document: Any) -> bytes:

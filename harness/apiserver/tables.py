@@ -1,7 +1,6 @@
 """Objects as the rows that `kubectl get` prints."""
 
 import functools
-from collections.abc import Iterable
 from typing import Any
 
 from harness.apiserver import (
@@ -29,29 +28,31 @@ def include(text: str) -> str:
 
 def table(
     resource: resources.ResourceType,
-    documents: Iterable[Document],
     *,
     meta: Document,
-    now: str,
     version: str = "v1",
-    include: str = "Metadata",
     with_columns: bool = True,
 ) -> Document:
-    """A meta.k8s.io Table; each row carries the object's metadata, the object, or nothing."""
-    shown = _columns(resource)
+    """A meta.k8s.io Table, but for its rows, which are to be its last key."""
     return {
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": meta,
         "columnDefinitions": _definitions(resource) if with_columns else None,
-        "rows": [
-            {
-                "cells": [column.cell(document, now) for column in shown],
-                **_object(document, version, include),
-            }
-            for document in documents
-        ],
     }
+
+
+def row(
+    resource: resources.ResourceType,
+    document: Document,
+    *,
+    now: str,
+    version: str = "v1",
+    include: str = "Metadata",
+) -> Document:
+    """An object as a row of the table; it carries the object's metadata, the object, or nothing."""
+    cells = [column.cell(document, now) for column in _columns(resource)]
+    return {"cells": cells, **_object(document, version, include)}
 
 
 def partial(document: Document, version: str = "v1") -> Document:

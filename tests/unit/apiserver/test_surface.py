@@ -149,8 +149,7 @@ def test_a_pod_in_a_table() -> None:
         "spec": {"containers": [{"name": "a"}, {"name": "b"}], "nodeName": "n"},
         "status": {"phase": "Running", "containerStatuses": [container | {"lastState": ended}]},
     }
-    table = tables.table(R.PODS, [pod], meta={}, now=NOW)
-    (row,) = table["rows"]
+    row = tables.row(R.PODS, pod, now=NOW)
     assert row["cells"][:5] == ["p", "1/2", "Running", "2 (60s ago)", "24h"]
     assert row["cells"][5:] == ["<none>", "n", "<none>", "<none>"]
 
@@ -175,8 +174,8 @@ def test_the_state_of_a_pod(status: dict[str, Any], expected: str) -> None:
 def test_every_table_prints_an_empty_object_and_describes_its_columns() -> None:
     for item in R.ALL:
         empty = {"metadata": {"name": "x"}, **schemas.of(item).zero()} | {"metadata": {"name": "x"}}
-        table = tables.table(item, [empty], meta={}, now=NOW)
-        assert len(table["rows"][0]["cells"]) == len(table["columnDefinitions"])
+        table, row = tables.table(item, meta={}), tables.row(item, empty, now=NOW)
+        assert len(row["cells"]) == len(table["columnDefinitions"])
         assert all(column["description"] for column in table["columnDefinitions"]), item.kind
     known = {(item.group, item.kind) for item in R.ALL}
     assert set(tables.COLUMNS) <= known
