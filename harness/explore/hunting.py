@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import dataclasses
+import functools
 import gc
 import itertools
 import multiprocessing
@@ -110,8 +111,7 @@ Outcomes = Generator[list[Outcome], None, None]
 def explore(hunt: Hunt) -> Iterator[Progress]:
     """Explore, and yield the same growing progress again and again; close the iterator to stop early."""
     progress, started = Progress(), time.monotonic()
-    gc.freeze()  # what is there stays; looking through it after every few runs costs a fifth of the time
-    with contextlib.closing(_outcomes(hunt)) as outcomes:
+    with _collecting_after_runs(), contextlib.closing(_outcomes(hunt)) as outcomes:
         for batch in outcomes:
             for outcome in batch:
                 progress.add(outcome)
@@ -135,11 +135,9 @@ def _outcomes(hunt: Hunt) -> Outcomes:
 
 
 def _exhaust(hunt: Hunt) -> Outcomes:
-    def make(strategy: choices.Strategy) -> exploring.Run:
-        return exploring.explore_once(hunt.spec, strategy, defects=hunt.defects)
-
-    for run in searching.runs(make, preemptions_max=hunt.preemptions_max):
-        yield [_outcome(run)]
+    make = functools.partial(_explore_once, hunt)
+    for outcome in searching.runs(make, preemptions_max=hunt.preemptions_max):
+        yield [outcome]
 
 
 def _sample(hunt: Hunt) -> Outcomes:
@@ -150,7 +148,9 @@ def _sample(hunt: Hunt) -> Outcomes:
             yield from ([outcome] for outcome in _chunk(hunt, first))
         return
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(hunt.jobs, mp_context=context) as pool:
+    with concurrent.futures.ProcessPoolExecutor(
+        hunt.jobs, mp_context=context, initializer=_collect_after_runs_only
+    ) as pool:
         waiting = [pool.submit(_whole_chunk, hunt, next(firsts)) for _ in range(2 * hunt.jobs)]
         try:
             while True:
@@ -166,15 +166,32 @@ def _whole_chunk(hunt: Hunt, first: int) -> list[Outcome]:
 
 def _chunk(hunt: Hunt, first: int) -> Iterator[Outcome]:
     make = STRATEGIES[hunt.strategy]
-    gc.freeze()
     for number in range(first, first + CHUNK):
         stream = seeds.Seeds(hunt.seed).stream("explore", number)
-        run = exploring.explore_once(hunt.spec, make(stream), defects=hunt.defects)
-        yield _outcome(run)
+        yield _explore_once(hunt, make(stream))
 
 
-def _outcome(run: exploring.Run) -> Outcome:
+def _explore_once(hunt: Hunt, strategy: choices.Strategy) -> Outcome:
+    run = exploring.explore_once(hunt.spec, strategy, defects=hunt.defects)
+    gc.collect(0)  # the whole world of the run
     return Outcome(run.decisions, run.finding, run.state, run.was_given_up)
+
+
+@contextlib.contextmanager
+def _collecting_after_runs() -> Iterator[None]:
+    _collect_after_runs_only()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
+def _collect_after_runs_only() -> None:
+    """A world is one big cycle: amid its run a collector would look through it in vain, and through all that was there before."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
 
 
 def replay(token: tokens.Token, *, record: bool = False) -> exploring.Run:

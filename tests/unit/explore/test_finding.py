@@ -3,6 +3,7 @@
 import pathlib
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterable
 from typing import Any
 
@@ -121,6 +122,22 @@ def test_several_processes_make_the_same_runs() -> None:
     two = explored(hunt("gather-not-atomic", schedules=150, until_found=False, jobs=2))
     assert one.schedules == two.schedules == 150
     assert one.findings == two.findings
+
+
+@pytest.mark.parametrize("strategy", ["random", hunting.EXHAUSTIVE])
+def test_of_past_runs_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, strategy: str) -> None:
+    made: weakref.WeakSet[worlds.World] = weakref.WeakSet()
+    make = worlds.World.__init__
+
+    def remember(self: worlds.World, *args: Any, **keywords: Any) -> None:
+        made.add(self)
+        make(self, *args, **keywords)
+
+    monkeypatch.setattr(worlds.World, "__init__", remember)
+    wanted = hunt(schedules=2 * hunting.CHUNK + 5, strategy=strategy)
+    kept = [len(made) for _ in hunting.explore(wanted)]
+    assert len(kept) > 2 * hunting.CHUNK
+    assert max(kept) == 0
 
 
 def test_users_with_controller_and_kubelet_come_through() -> None:
