@@ -4,6 +4,7 @@ CPU figures are of the server's process alone: they mean something on a busy mac
 """
 
 import contextlib
+import functools
 import itertools
 import pathlib
 import random
@@ -38,6 +39,14 @@ ALLOCATED = {
         }
     }
 }
+PODS_LISTED = 10_000
+LONG_ANSWERS = (
+    ("a list of one pod", f"{PODS}?limit=1", "application/json"),
+    (f"a list of {PODS_LISTED} pods", PODS, "application/json"),
+    ("one page of it", f"{PODS}?limit=500", "application/json"),
+    ("the same as a table", PODS, "application/json;as=Table;v=v1;g=meta.k8s.io"),
+    ("a watch that begins with it", f"{PODS}?watch=true&timeoutSeconds=2", "application/json"),
+)
 START_TIMEOUT_S = 60.0
 
 Figures = Iterator[tuple[str, float, str]]
@@ -105,6 +114,7 @@ def measure() -> Figures:
     yield from measure_creates()
     yield from measure_claims()
     yield from measure_latencies()
+    yield from measure_pauses()
     yield from measure_logs()
     yield from measure_restart()
     yield from measure_bad_clients()
@@ -171,6 +181,17 @@ def measure_latencies() -> Figures:
         for percent in (50, 99, 100):
             value = found[min(len(found) * percent // 100, len(found) - 1)] * 1e3
             yield f"from a create to its {what} under load, p{percent}", value, "ms"
+
+
+def measure_pauses() -> Figures:
+    """How long another client waits at most while somebody asks for very much."""
+    with served() as server:
+        client = server.client
+        client.send_all(server.new_pods(PODS_LISTED))
+        for what, path, accept in LONG_ANSWERS:
+            ask = functools.partial(client.get, path, accept=accept)
+            seconds = client.longest_wait_s("/api/v1/namespaces/default", during=ask)
+            yield f"the longest wait of another client during {what}", seconds * 1e3, "ms"
 
 
 def measure_logs() -> Figures:

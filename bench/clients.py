@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import multiprocessing
 import pathlib
 import random
 import selectors
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 CLIENTS = 4
 TIMEOUT_S = 60.0
+PING_INTERVAL_S = 0.001
 _READ_BYTES = 1 << 20
 
 
@@ -23,12 +25,14 @@ class Client:
         self._address = (host, int(port))
         self._token = document["users"][0]["user"]["token"]
 
-    def request(self, method: str, path: str, body: bytes = b"") -> bytes:
+    def request(
+        self, method: str, path: str, body: bytes = b"", *, accept: str = "application/json"
+    ) -> bytes:
         """A request as it is sent."""
         patch = "application/merge-patch+json"
         content_type = patch if method == "PATCH" else "application/json"
         head = (
-            f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAccept: application/json\r\nUser-Agent: bench\r\n"
+            f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAccept: {accept}\r\nUser-Agent: bench\r\n"
             f"Authorization: Bearer {self._token}\r\nContent-Type: {content_type}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
@@ -40,11 +44,26 @@ class Client:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
 
-    def get(self, path: str) -> bytes:
+    def get(self, path: str, *, accept: str = "application/json") -> bytes:
         """The body of an answer."""
         with self.connect() as connection:
-            connection.sendall(self.request("GET", path))
+            connection.sendall(self.request("GET", path, accept=accept))
             return read_answer(connection)
+
+    def longest_wait_s(self, path: str, *, during: Callable[[], object]) -> float:
+        """The longest of many short GETs while a process of its own does this."""
+        other = multiprocessing.get_context("fork").Process(target=during)
+        waits = [0.0]
+        with self.connect() as connection:
+            other.start()
+            while other.is_alive():
+                started = time.perf_counter()
+                connection.sendall(self.request("GET", path))
+                read_answer(connection)
+                waits.append(time.perf_counter() - started)
+                other.join(PING_INTERVAL_S)
+        other.join()
+        return max(waits)
 
     @contextlib.contextmanager
     def watching(self, path: str, count: int) -> Iterator[list[socket.socket]]:
@@ -130,9 +149,19 @@ def read_answer(connection: socket.socket) -> bytes:
     head, _, body = text.partition(b"\r\n\r\n")
     if head[9:10] != b"2":
         raise RuntimeError(f"expected a success, got {text[:300]!r}")
+    if b"chunked" in head:
+        return _read_chunks(connection, body)
     length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n", 1)[0])
     parts, size = [body], len(body)
     while size < length:
         parts.append(connection.recv(_READ_BYTES))
         size += len(parts[-1])
     return b"".join(parts)
+
+
+def _read_chunks(connection: socket.socket, text: bytes) -> bytes:
+    received = bytearray(text)
+    while not received.endswith(b"\r\n0\r\n\r\n"):  # JSON has no line ends
+        received += connection.recv(_READ_BYTES)
+    lines = bytes(received).split(b"\r\n")
+    return b"".join(lines[1::2])
