@@ -14,10 +14,11 @@ import msgspec
 
 from harness import errors
 from harness.apiserver import (
+    answers,
     attributes,
     authenticating,
-    handling,
     media,
+    negotiating,
     requesting,
     statuses,
     storing,
@@ -98,13 +99,13 @@ class Entry:
             self._reference(None) | {"responseStatus": {"metadata": {}, "code": status}},
         )
 
-    def completed(self, status: int, answer: handling.Answer | None = None) -> None:
+    def completed(self, status: int, answer: answers.Answer | None = None) -> None:
         """The answer, or the end of a watch, is about to leave."""
         rest: dict[str, Any] = {"responseStatus": {"metadata": {}, "code": status}}
         sent = _decoded(self._request)
         if sent is not None:
             rest["requestObject"] = sent
-        if answer is not None and answer.content_type == handling.JSON and answer.body:
+        if answer is not None and answer.content_type == negotiating.JSON and answer.body:
             rest["responseObject"] = msgspec.Raw(answer.body)
             if status >= 400:
                 rest["responseStatus"] = msgspec.Raw(answer.body)

@@ -4,7 +4,7 @@ import asyncio
 import collections
 from collections.abc import Callable
 
-from harness.apiserver import exchanges, framing, handling, parsing, serving, statuses, streaming
+from harness.apiserver import answers, exchanges, framing, parsing, serving, statuses, streaming
 
 _OUT_BYTES_MAX = 1024 * 1024
 """With more than so much to be sent, the next request waits."""
@@ -221,7 +221,7 @@ class Connection(asyncio.Protocol):
     def _refuse(self, error: statuses.StatusError) -> None:
         """Answer once more, and stop reading requests."""
         self._is_ending = self._is_refused = True
-        self.write(exchanges.encode(handling.failure(error), b"Connection: close\r\n"))
+        self.write(exchanges.encode(answers.failure(error), b"Connection: close\r\n"))
         self.end()
 
     def _close(self) -> None:

@@ -8,13 +8,13 @@ import msgspec
 
 from harness import clocks
 from harness.apiserver import (
+    answers,
     attributes,
     auditing,
     authenticating,
     fault_admin,
     faulting,
     framing,
-    handling,
     parsing,
     requesting,
     serving,
@@ -72,9 +72,9 @@ class Exchange:
         try:
             step()
         except statuses.StatusError as error:
-            self._respond(handling.failure(error))
+            self._respond(answers.failure(error))
         except Exception as error:  # noqa: BLE001 - the outermost edge: answer 500, serve on
-            self._respond(handling.failure(_internal(error)))
+            self._respond(answers.failure(_internal(error)))
 
     def _receive(self) -> None:
         user = self._server.authenticator.user(self._incoming.authorization)
@@ -94,7 +94,7 @@ class Exchange:
         self._finish(fault_admin.answer(registry, self._request, boot_id=clocks.boot_id()))
 
     def _serve(self, user: authenticating.User) -> None:
-        target = handling.watched(self._request)
+        target = requesting.watched(self._request)
         if target is None:
             self._respond(self._server.handler.answer(self._request, user))
             return
@@ -110,10 +110,10 @@ class Exchange:
         entry.completed(200)
         self._server.turn.end_soon()
 
-    def _respond(self, answer: handling.Answer) -> None:
+    def _respond(self, answer: answers.Answer) -> None:
         self._meet("response", functools.partial(self._finish, answer), answer)
 
-    def _finish(self, answer: handling.Answer) -> None:
+    def _finish(self, answer: answers.Answer) -> None:
         more = b""
         if self._entry is not None:
             self._entry.completed(answer.status, answer)
@@ -125,7 +125,7 @@ class Exchange:
     # -------------------------------------------------------------- faults
 
     def _meet(
-        self, point: faulting.Point, go_on: Step, answer: handling.Answer | None = None
+        self, point: faulting.Point, go_on: Step, answer: answers.Answer | None = None
     ) -> None:
         """Go on, or what a fault makes of it."""
         registry = self._server.faults
@@ -148,7 +148,7 @@ class Exchange:
         self._try(go_on)
         self._connection.unblock()
 
-    def _facts(self, answer: handling.Answer | None) -> faulting.Facts:
+    def _facts(self, answer: answers.Answer | None) -> faulting.Facts:
         target = requesting.parse_target(self._request.path)
         name = target.name if target else ""
         shown = _read_meta(answer.body if answer is not None else self._request.body)
@@ -181,7 +181,7 @@ def _read_meta(body: bytes) -> _Meta:
         return _Meta()
 
 
-def encode(answer: handling.Answer, more: bytes = b"", *, is_head: bool = False) -> bytes:
+def encode(answer: answers.Answer, more: bytes = b"", *, is_head: bool = False) -> bytes:
     """A whole answer; `more` are whole header lines."""
     if answer.retry_after_s:
         more += b"Retry-After: %d\r\n" % answer.retry_after_s
@@ -191,12 +191,12 @@ def encode(answer: handling.Answer, more: bytes = b"", *, is_head: bool = False)
     return start if is_head else start + answer.body
 
 
-def _injected(action: faulting.Answer) -> handling.Answer:
+def _injected(action: faulting.Answer) -> answers.Answer:
     details = (
         {"retryAfterSeconds": action.retry_after_seconds} if action.retry_after_seconds else None
     )
     error = statuses.StatusError(action.code, action.reason, action.message, details)
-    return handling.failure(error)
+    return answers.failure(error)
 
 
 def _internal(error: Exception) -> statuses.StatusError:

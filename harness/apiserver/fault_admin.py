@@ -20,14 +20,14 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver import faulting, handling, requesting, statuses, storing
+from harness.apiserver import answers, faulting, requesting, statuses
 
 PREFIX = "/flake-hunt/v1/"
 
 
 def answer(
     registry: faulting.Faults | None, request: requesting.Request, *, boot_id: str
-) -> handling.Answer:
+) -> answers.Answer:
     """The answer to a request below the prefix; StatusError when it fails."""
     if registry is None:
         raise statuses.unknown_path()
@@ -35,17 +35,17 @@ def answer(
     try:
         match request.method, parts:
             case "GET", ["applied"]:
-                return _answer(_applied(registry, request, boot_id))
+                return answers.of(_applied(registry, request, boot_id))
             case "GET", ["faults"]:
-                return _answer({"items": [_describe(fault) for fault in registry.all()]})
+                return answers.of({"items": [_describe(fault) for fault in registry.all()]})
             case "POST", ["faults"]:
-                return _answer(_describe(registry.add(_spec(request))), 201)
+                return answers.of(_describe(registry.add(_spec(request))), 201)
             case "GET", ["faults", name]:
-                return _answer(_describe(registry.get(name)))
+                return answers.of(_describe(registry.get(name)))
             case "DELETE", ["faults", name]:
-                return _answer(_describe(registry.remove(name)))
+                return answers.of(_describe(registry.remove(name)))
             case "POST", ["faults", name, "release"]:
-                return _answer({"released": registry.release(registry.get(name))})
+                return answers.of({"released": registry.release(registry.get(name))})
     except KeyError as error:
         message = f"there is no fault named {parts[1]}"
         raise statuses.StatusError(404, "NotFound", message) from error
@@ -76,7 +76,3 @@ def _applied(
         "bootID": boot_id,
         "items": [item for item in registry.applied if item.sequence > after],
     }
-
-
-def _answer(document: Any, status: int = 200) -> handling.Answer:
-    return handling.Answer(status, storing.encode(document))

@@ -1,21 +1,19 @@
 """From a request to an answer: every verb but watch, which never ends and is served by `streaming`."""
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from harness.apiserver import (
+    answers,
     applying,
     authenticating,
     bodies,
     deleting,
     listing,
     media,
-    negotiating,
     options,
     patches,
+    pod_actions,
     rendering,
     requesting,
     resources,
@@ -30,7 +28,6 @@ from harness.apiserver import (
 from harness.apiserver import store as stores
 
 Document = dict[str, Any]
-JSON = negotiating.JSON
 _STRATEGIC = "application/strategic-merge-patch+json"
 _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
     "application/json-patch+json": lambda _, document, patch: patches.json_patch(document, patch),
@@ -43,26 +40,7 @@ _APPLY_TYPES = ("application/apply-patch+yaml",)
 _PATCH_TYPES = (*_PATCHES, *_APPLY_TYPES)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
-    """A whole answer."""
-
-    status: int
-    body: bytes
-    content_type: str = JSON
-    retry_after_s: int = 0
-    """When to try again; 0 for what need not be said."""
-    warnings: tuple[str, ...] = ()
-    """What the writer should know although the request succeeded."""
-
-
-Step = Callable[[requesting.Request, requesting.Target], Answer]
-
-
-def failure(error: statuses.StatusError) -> Answer:
-    """The answer of a request that failed."""
-    retry_after_s = (error.details or {}).get("retryAfterSeconds", 0)
-    return Answer(error.code, storing.encode(error.to_status()), retry_after_s=retry_after_s)
+Step = Callable[[requesting.Request, requesting.Target], answers.Answer]
 
 
 class Handler:
@@ -85,11 +63,11 @@ class Handler:
         self,
         request: requesting.Request,
         user: authenticating.User = authenticating.ADMINISTRATOR,
-    ) -> Answer:
+    ) -> answers.Answer:
         """The answer to any request but a watch; StatusError when it fails."""
         target = requesting.parse_target(request.path)
         if target is None:
-            return self._answer_path(request)
+            return sites.answer(request)
         verb = verbs.of(request.method, target)
         request = media.in_json(request, target)
         if not target.resource.is_stored:
@@ -109,43 +87,39 @@ class Handler:
             raise statuses.not_served(f"{target.resource.plural}/{target.subresource}")
         return self._steps[verb]
 
-    def _answer_path(self, request: requesting.Request) -> Answer:
-        site = sites.answer(request)
-        return Answer(site.status, site.body, site.content_type)
-
     def _answer_without_objects(
         self,
         request: requesting.Request,
         target: requesting.Target,
         verb: str,
         user: authenticating.User,
-    ) -> Answer:
+    ) -> answers.Answer:
         """Reviews are answered at once; what is listed of such resources is empty."""
         resource = target.resource
         if verb == "create" and resource.kind.endswith("Review"):
             form = self._rendering(request, target)
-            document = _body(request, resource, options.validation(request))
+            document = bodies.read(media.json_body(request), resource, options.validation(request))
             reviewed = reviews.answer(resource, document, user)
-            return Answer(201, form.encoded(reviewed), form.content_type)
+            return answers.Answer(201, form.encoded(reviewed), form.content_type)
         if verb == "list":
             form = self._rendering(request, target, is_list=True)
-            return Answer(200, form.page([], {}), form.content_type)
+            return answers.Answer(200, form.page([], {}), form.content_type)
         if resource.kind == "Binding":
-            return self._bind_by_name(request, target)
+            return self._bind(request, target)
         raise statuses.not_found(resource, target.name)
 
     # -------------------------------------------------------------- reading
 
-    def _get(self, request: requesting.Request, target: requesting.Target) -> Answer:
+    def _get(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         form = self._rendering(request, target)
         listing.require_version(self._store, request)
         stored = self._store.get(target.resource, target.namespace, target.name)
-        return Answer(200, form.one(stored), form.content_type)
+        return answers.Answer(200, form.one(stored), form.content_type)
 
-    def _list(self, request: requesting.Request, target: requesting.Target) -> Answer:
+    def _list(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         form = self._rendering(request, target, is_list=True)
         page = listing.page(self._store, request.selection(target), request)
-        return Answer(200, form.page(page.found, page.meta), form.content_type)
+        return answers.Answer(200, form.page(page.found, page.meta), form.content_type)
 
     def _rendering(
         self, request: requesting.Request, target: requesting.Target, *, is_list: bool = False
@@ -154,10 +128,10 @@ class Handler:
 
     # -------------------------------------------------------------- writing
 
-    def _create(self, request: requesting.Request, target: requesting.Target) -> Answer:
+    def _create(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         validation = options.validation(request)
         form = self._rendering(request, target)
-        document = _body(request, target.resource, validation)
+        document = bodies.read(media.json_body(request), target.resource, validation)
         stored = self._store.create(
             target.resource,
             target.namespace,
@@ -166,11 +140,11 @@ class Handler:
             dry_run=request.dry_run,
         )
         warnings = _warnings(validation, target.resource, stored)
-        return Answer(201, form.one(stored), form.content_type, warnings=warnings)
+        return answers.Answer(201, form.one(stored), form.content_type, warnings=warnings)
 
-    def _update(self, request: requesting.Request, target: requesting.Target) -> Answer:
+    def _update(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         validation = options.validation(request)
-        document = _body(request, target.resource, validation)
+        document = bodies.read(media.json_body(request), target.resource, validation)
         if not document["metadata"].get("name"):
             why = "was undeterminable: name must be provided"
             raise statuses.bad_request(f"the name of the object ({target.name} based on URL) {why}")
@@ -183,9 +157,11 @@ class Handler:
             manager=options.manager(request),
             dry_run=request.dry_run,
         )
-        return Answer(200, stored.data, warnings=_warnings(validation, target.resource, stored))
+        return answers.Answer(
+            200, stored.data, warnings=_warnings(validation, target.resource, stored)
+        )
 
-    def _patch(self, request: requesting.Request, target: requesting.Target) -> Answer:
+    def _patch(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         content_type = media.content_type(request)
         if content_type not in _PATCH_TYPES:
             raise statuses.unsupported_patch_type()
@@ -203,9 +179,11 @@ class Handler:
             return bodies.patched(changed, target.resource, validation, problems, is_text=is_text)
 
         stored = self._change(request, target, change)
-        return Answer(200, stored.data, warnings=_warnings(validation, target.resource, stored))
+        return answers.Answer(
+            200, stored.data, warnings=_warnings(validation, target.resource, stored)
+        )
 
-    def _apply(self, request: requesting.Request, target: requesting.Target) -> Answer:
+    def _apply(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         configuration = applying.Configuration(
             document=applying.read(target.resource, request.body),
             manager=options.manager(request),
@@ -219,7 +197,7 @@ class Handler:
             subresource=target.subresource,
             dry_run=request.dry_run,
         )
-        return Answer(201 if is_new else 200, stored.data)
+        return answers.Answer(201 if is_new else 200, stored.data)
 
     def _change(
         self,
@@ -237,43 +215,23 @@ class Handler:
             dry_run=request.dry_run,
         )
 
-    def _scale(self, request: requesting.Request, target: requesting.Target) -> Answer:
-        return Answer(200, storing.encode(scaling.answer(self._store, request, target)))
+    def _scale(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
+        return answers.of(scaling.answer(self._store, request, target))
 
-    def _bind_by_name(self, request: requesting.Request, target: requesting.Target) -> Answer:
-        """A binding says itself which pod it is about."""
-        name = (_decode_object(request.body).get("metadata") or {}).get("name", "")
-        return self._bind(request, dataclasses.replace(target, name=name))
+    def _bind(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
+        return _done(pod_actions.bind(self._store, request, target))
 
-    def _bind(self, request: requesting.Request, target: requesting.Target) -> Answer:
-        wanted = self._part(request, target, "Binding")
-        self._store.bind(target.namespace, target.name, wanted, dry_run=request.dry_run)
-        return Answer(201, storing.encode(statuses.success(code=201)))
-
-    def _evict(self, request: requesting.Request, target: requesting.Target) -> Answer:
-        wanted = self._part(request, target, "Eviction").get("deleteOptions") or {}
-        how = options.deletion_options(wanted)
-        how = dataclasses.replace(how, dry_run=how.dry_run or request.dry_run)
-        self._store.evict(target.namespace, target.name, how)
-        return Answer(201, storing.encode(statuses.success(code=201)))
-
-    def _part(self, request: requesting.Request, target: requesting.Target, kind: str) -> Document:
-        """The body of something that is done to an object; 400 when it names another."""
-        options.check(request, "CreateOptions")
-        wanted = _decode_object(request.body)
-        name = (wanted.get("metadata") or {}).get("name") or target.name
-        if name != target.name:
-            raise statuses.bad_request(f"name in URL does not match name in {kind} object")
-        return wanted
+    def _evict(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
+        return _done(pod_actions.evict(self._store, request, target))
 
     # -------------------------------------------------------------- deleting
 
-    def _delete(self, request: requesting.Request, target: requesting.Target) -> Answer:
+    def _delete(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         how = options.deletion(request)
         resource = target.resource
         last, gone = self._store.delete(resource, target.namespace, target.name, how)
         if not gone or resource.deletion_returns_object:
-            return Answer(200, last.data)
+            return answers.Answer(200, last.data)
         details = {
             "name": last.name,
             "group": resource.group,
@@ -281,16 +239,18 @@ class Handler:
             "uid": last.uid,
         }
         details = {key: value for key, value in details.items() if value}
-        return Answer(200, storing.encode(statuses.success(details)))
+        return answers.of(statuses.success(details))
 
-    def _delete_collection(self, request: requesting.Request, target: requesting.Target) -> Answer:
+    def _delete_collection(
+        self, request: requesting.Request, target: requesting.Target
+    ) -> answers.Answer:
         """What is listed is deleted, one object after the other; the answer is the list, as it was before."""
         how = options.deletion(request)
         form = self._rendering(request, target, is_list=True)
         page = listing.page(self._store, request.selection(target), request)
         for stored in page.found:
             self._delete_listed(target.resource, stored, how)
-        return Answer(200, form.page(page.found, page.meta), form.content_type)
+        return answers.Answer(200, form.page(page.found, page.meta), form.content_type)
 
     def _delete_listed(
         self, resource: resources.ResourceType, stored: storing.Stored, how: deleting.Options
@@ -302,44 +262,11 @@ class Handler:
                 raise
 
 
-# ------------------------------------------------------------------ bodies
-
-
-def watched(request: requesting.Request) -> requesting.Target | None:
-    """What a watch request is about; None when it is no watch."""
-    target = requesting.parse_target(request.path)
-    if target is None or request.method != "GET" or "watch" not in target.resource.verbs:
-        return None
-    if target.is_watch:
-        return target
-    return target if not target.name and request.flag("watch") else None
+def _done(validation: bodies.Validation) -> answers.Answer:
+    return answers.of(statuses.success(code=201), 201, warnings=tuple(validation.warnings))
 
 
 def _warnings(
     validation: bodies.Validation, resource: resources.ResourceType, stored: storing.Stored
 ) -> tuple[str, ...]:
     return (*validation.warnings, *validating.warnings(resource, stored))
-
-
-def _body(
-    request: requesting.Request,
-    resource: resources.ResourceType,
-    validation: bodies.Validation,
-) -> Document:
-    if media.content_type(request) not in (JSON, ""):
-        raise statuses.unsupported_media_type(negotiating.MEDIA_TYPES)
-    return bodies.read(request.body, resource, validation)
-
-
-def _decode_object(body: bytes) -> Document:
-    document = _decode(body)
-    if not isinstance(document, dict):
-        raise statuses.bad_request("the body of the request was not a JSON object")
-    return document
-
-
-def _decode(body: bytes) -> Any:
-    try:
-        return storing.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise statuses.bad_request(f"couldn't decode the body as JSON: {error}") from error

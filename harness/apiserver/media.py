@@ -12,6 +12,7 @@ from harness.apiserver import (
     negotiating,
     protobuf,
     requesting,
+    resources,
     schemas,
     statuses,
     storing,
@@ -35,6 +36,13 @@ def in_json(request: requesting.Request, target: requesting.Target) -> requestin
         case negotiating.YAML if request.body:
             return _with_body(request, read_yaml(request.body), negotiating.JSON)
     return request
+
+
+def json_body(request: requesting.Request) -> bytes:
+    """The body of a request that `in_json` has made; 415 when it is of a media type that cannot be read."""
+    if content_type(request) not in (negotiating.JSON, ""):
+        raise statuses.unsupported_media_type(negotiating.MEDIA_TYPES)
+    return request.body
 
 
 def _has_object(request: requesting.Request) -> bool:
@@ -66,11 +74,9 @@ def _expected(request: requesting.Request, target: requesting.Target) -> tuple[s
     resource = target.resource
     if request.method == "DELETE":
         return resource.api_version, "DeleteOptions"
-    if not target.subresource:
-        return resource.api_version, resource.kind
-    part = resource.subresource(target.subresource)
-    home = "/".join(filter(None, (part.group, part.version)))
-    return home or resource.api_version, part.kind
+    if target.subresource:
+        resource = resources.carried_by(resource, target.subresource)
+    return resource.api_version, resource.kind
 
 
 def _with_body(request: requesting.Request, document: Any, media: str) -> requesting.Request:

@@ -86,6 +86,16 @@ def parse_target(path: str) -> Target | None:
         return None
 
 
+def watched(request: Request) -> Target | None:
+    """What a watch request is about; None when it is no watch."""
+    target = parse_target(request.path)
+    if target is None or request.method != "GET" or "watch" not in target.resource.verbs:
+        return None
+    if target.is_watch:
+        return target
+    return target if not target.name and request.flag("watch") else None
+
+
 @functools.lru_cache(_CACHE_SIZE)
 def _parse_target(path: str, served: int) -> Target:  # noqa: ARG001 - versions may be enabled later
     """The target, while so many resources are served; LookupError, which is not remembered, when there is none."""

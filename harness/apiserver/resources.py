@@ -139,6 +139,16 @@ def table_of(resource: ResourceType) -> ResourceType:
     return _STORED_AS.get(resource, resource)
 
 
+@functools.cache
+def carried_by(resource: ResourceType, subresource: str) -> ResourceType:
+    """What requests to a subresource carry, named as if it were a resource of its own."""
+    part = resource.subresource(subresource)
+    group, version = (
+        (part.group, part.version) if part.version else (resource.group, resource.version)
+    )
+    return dataclasses.replace(resource, group=group, version=version, kind=part.kind)
+
+
 def _words(text: str) -> tuple[str, ...]:
     return () if text == "-" else tuple(text.split(","))
 

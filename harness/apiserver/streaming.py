@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from harness.apiserver import (
     converting,
     faulting,
-    handling,
     listing,
+    negotiating,
     rendering,
     requesting,
     schemas,
@@ -82,7 +82,7 @@ class Watch:
 
     def start(self) -> None:
         """Send what is owed from the past, then follow; StatusError when the request is wrong."""
-        self._connection.write_head(200, handling.JSON)
+        self._connection.write_head(200, negotiating.JSON)
         try:
             past = self._past()
         except statuses.StatusError as error:

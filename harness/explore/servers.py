@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from harness import concurrency
-from harness.apiserver import handling, requesting, statuses, storing, watching
+from harness.apiserver import answers, handling, requesting, statuses, storing, watching
 from harness.apiserver import store as stores
 from harness.client import apis, transports
 from harness.explore import filling, locking, runtimes
@@ -86,7 +86,7 @@ class LocalServer:
         self._runtime.point(self._objects)
         self._runtime.touch(self._objects)
         asked = _understood(request)
-        target = handling.watched(asked)
+        target = requesting.watched(asked)
         if target is None:
             raise ValueError(f"expected a watch request, got {request.path}")
         selection = asked.selection(target)
@@ -118,11 +118,11 @@ class LocalServer:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _answer(self, request: transports.Request) -> handling.Answer:
+    def _answer(self, request: transports.Request) -> answers.Answer:
         try:
             return self._handler.answer(_understood(request))
         except statuses.StatusError as error:
-            return handling.failure(error)
+            return answers.failure(error)
 
     def _on_commit(self, commit: watching.Commit) -> None:
         for watch in self._watches.get(commit.resource, ()):

@@ -9,7 +9,15 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from harness.apiserver import handling, requesting, resources, selectors, statuses, watching
+from harness.apiserver import (
+    answers,
+    handling,
+    requesting,
+    resources,
+    selectors,
+    statuses,
+    watching,
+)
 from harness.apiserver import store as stores
 from harness.client import transports
 
@@ -95,7 +103,7 @@ class StoreServer:
         try:
             answer = self._handler.answer(request)
         except statuses.StatusError as error:
-            answer = handling.failure(error)
+            answer = answers.failure(error)
         return Answer(answer.status, json.loads(answer.body))
 
     def watch(self, kind: str, version: int, selector: tuple[str, str] | None) -> Watch | Answer:

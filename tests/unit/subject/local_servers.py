@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from harness.apiserver import handling, requesting, statuses, storing, watching
+from harness.apiserver import answers, handling, requesting, statuses, storing, watching
 from harness.apiserver import store as stores
 from harness.client import apis, transports
 
@@ -103,7 +103,7 @@ class LocalServer:
     def watch(self, request: transports.Request) -> transports.Watch:
         """An open watch."""
         asked = _request(request)
-        target = handling.watched(asked)
+        target = requesting.watched(asked)
         assert target is not None
         selection = asked.selection(target)
         with self._guard:
@@ -125,11 +125,11 @@ class LocalServer:
                 return disturbance
         return None
 
-    def _answer(self, request: transports.Request) -> handling.Answer:
+    def _answer(self, request: transports.Request) -> answers.Answer:
         try:
             return self._handler.answer(_request(request))
         except statuses.StatusError as error:
-            return handling.failure(error)
+            return answers.failure(error)
 
     def _on_commit(self, commit: watching.Commit) -> None:
         for watch in self._watches:

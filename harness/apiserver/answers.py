@@ -1,0 +1,30 @@
+"""Whole answers: what every request but a watch ends with."""
+
+import dataclasses
+from typing import Any
+
+from harness.apiserver import negotiating, statuses, storing
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer."""
+
+    status: int
+    body: bytes
+    content_type: str = negotiating.JSON
+    retry_after_s: int = 0
+    """When to try again; 0 for what need not be said."""
+    warnings: tuple[str, ...] = ()
+    """What the writer should know although the request succeeded."""
+
+
+def failure(error: statuses.StatusError) -> Answer:
+    """The answer of a request that failed."""
+    retry_after_s = (error.details or {}).get("retryAfterSeconds", 0)
+    return Answer(error.code, storing.encode(error.to_status()), retry_after_s=retry_after_s)
+
+
+def of(document: Any, status: int = 200, *, warnings: tuple[str, ...] = ()) -> Answer:
+    """A document as an answer."""
+    return Answer(status, storing.encode(document), warnings=warnings)
