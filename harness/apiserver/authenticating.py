@@ -60,7 +60,4 @@ def _forbidden(user: User, asked: attributes.Attributes) -> statuses.StatusError
         f"{resource.qualified}{name} is forbidden: "
         f'User "{user.name}" cannot {asked.verb} resource "{what}" in API group "{resource.group}"{where}'
     )
-    details = {"name": target.name, "group": resource.group, "kind": resource.plural}
-    return statuses.StatusError(
-        403, "Forbidden", message, {key: value for key, value in details.items() if value}
-    )
+    return statuses.StatusError(403, "Forbidden", message, statuses.about(resource, target.name))

@@ -283,6 +283,4 @@ def _summary(body: bytes) -> str:
 def _bad_patch(shown: Any, why: str) -> statuses.StatusError:
     text = json.dumps(json.dumps(shown, separators=(",", ":"), sort_keys=True))
     cause = statuses.invalid_value("patch", text, why)
-    causes = [{"reason": cause.reason, "message": cause.message, "field": cause.field}]
-    message = f' "" is invalid: {cause.text()}'
-    return statuses.StatusError(422, "Invalid", message, {"causes": causes})
+    return statuses.unprocessable(' ""', [cause])

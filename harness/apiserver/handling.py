@@ -14,6 +14,7 @@ from harness.apiserver import (
     options,
     patches,
     pod_actions,
+    preconditions,
     rendering,
     requesting,
     resources,
@@ -114,7 +115,7 @@ class Handler:
         form = self._rendering(request, target)
         listing.require_version(self._store, request)
         stored = self._store.get(target.resource, target.namespace, target.name)
-        return answers.Answer(200, form.one(stored), form.content_type)
+        return _shown(stored, form, 200)
 
     def _list(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         form = self._rendering(request, target, is_list=True)
@@ -132,6 +133,16 @@ class Handler:
         validation = options.validation(request)
         form = self._rendering(request, target)
         document = bodies.read(media.json_body(request), target.resource, validation)
+        return self._add(request, target, document, form, validation)
+
+    def _add(
+        self,
+        request: requesting.Request,
+        target: requesting.Target,
+        document: Document,
+        form: rendering.Rendering,
+        validation: bodies.Validation,
+    ) -> answers.Answer:
         stored = self._store.create(
             target.resource,
             target.namespace,
@@ -140,14 +151,18 @@ class Handler:
             dry_run=request.dry_run,
         )
         warnings = _warnings(validation, target.resource, stored)
-        return answers.Answer(201, form.one(stored), form.content_type, warnings=warnings)
+        return _shown(stored, form, 201, warnings)
 
     def _update(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         validation = options.validation(request)
+        form = self._rendering(request, target)
         document = bodies.read(media.json_body(request), target.resource, validation)
         if not document["metadata"].get("name"):
             why = "was undeterminable: name must be provided"
             raise statuses.bad_request(f"the name of the object ({target.name} based on URL) {why}")
+        if self._is_created_by_update(target):
+            preconditions.require_none(target.resource, target.namespace, target.name, document)
+            return self._add(request, target, document, form, validation)
         stored = self._store.update(
             target.resource,
             target.namespace,
@@ -157,9 +172,12 @@ class Handler:
             manager=options.manager(request),
             dry_run=request.dry_run,
         )
-        return answers.Answer(
-            200, stored.data, warnings=_warnings(validation, target.resource, stored)
-        )
+        return _shown(stored, form, 200, _warnings(validation, target.resource, stored))
+
+    def _is_created_by_update(self, target: requesting.Target) -> bool:
+        if target.subresource or not target.resource.creates_on_update:
+            return False
+        return not self._store.has(target.resource, target.namespace, target.name)
 
     def _patch(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         content_type = media.content_type(request)
@@ -168,8 +186,9 @@ class Handler:
         if content_type in _APPLY_TYPES:
             options.require_manager(request)
         validation = options.validation(request)
+        form = self._rendering(request, target)
         if content_type in _APPLY_TYPES:
-            return self._apply(request, target)
+            return self._apply(request, target, form)
         is_text = content_type != _STRATEGIC
         patch, problems = bodies.decode_patch(request.body, validation, is_text=is_text)
         apply = _PATCHES[content_type]
@@ -178,12 +197,20 @@ class Handler:
             changed = apply(target.resource, document, patch)
             return bodies.patched(changed, target.resource, validation, problems, is_text=is_text)
 
-        stored = self._change(request, target, change)
-        return answers.Answer(
-            200, stored.data, warnings=_warnings(validation, target.resource, stored)
+        stored = self._store.patch(
+            target.resource,
+            target.namespace,
+            target.name,
+            change,
+            subresource=target.subresource,
+            manager=options.manager(request),
+            dry_run=request.dry_run,
         )
+        return _shown(stored, form, 200, _warnings(validation, target.resource, stored))
 
-    def _apply(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
+    def _apply(
+        self, request: requesting.Request, target: requesting.Target, form: rendering.Rendering
+    ) -> answers.Answer:
         configuration = applying.Configuration(
             document=applying.read(target.resource, request.body),
             manager=options.manager(request),
@@ -197,23 +224,7 @@ class Handler:
             subresource=target.subresource,
             dry_run=request.dry_run,
         )
-        return answers.Answer(201 if is_new else 200, stored.data)
-
-    def _change(
-        self,
-        request: requesting.Request,
-        target: requesting.Target,
-        change: Callable[[Document], Document],
-    ) -> storing.Stored:
-        return self._store.patch(
-            target.resource,
-            target.namespace,
-            target.name,
-            change,
-            subresource=target.subresource,
-            manager=options.manager(request),
-            dry_run=request.dry_run,
-        )
+        return _shown(stored, form, 201 if is_new else 200)
 
     def _scale(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         return answers.of(scaling.answer(self._store, request, target))
@@ -228,18 +239,13 @@ class Handler:
 
     def _delete(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         how = options.deletion(request)
+        form = self._rendering(request, target)
         resource = target.resource
         last, gone = self._store.delete(resource, target.namespace, target.name, how)
         if not gone or resource.deletion_returns_object:
-            return answers.Answer(200, last.data)
-        details = {
-            "name": last.name,
-            "group": resource.group,
-            "kind": resource.plural,
-            "uid": last.uid,
-        }
-        details = {key: value for key, value in details.items() if value}
-        return answers.of(statuses.success(details))
+            return _shown(last, form, 200)
+        details = statuses.about(resource, last.name) | {"uid": last.uid}
+        return answers.Answer(200, form.encoded(statuses.success(details)), form.content_type)
 
     def _delete_collection(
         self, request: requesting.Request, target: requesting.Target
@@ -260,6 +266,12 @@ class Handler:
         except statuses.StatusError as error:
             if error.code != 404:  # a list of the past has objects that are gone
                 raise
+
+
+def _shown(
+    stored: storing.Stored, form: rendering.Rendering, status: int, warnings: tuple[str, ...] = ()
+) -> answers.Answer:
+    return answers.Answer(status, form.one(stored), form.content_type, warnings=warnings)
 
 
 def _done(validation: bodies.Validation) -> answers.Answer:

@@ -26,10 +26,7 @@ def require_same(
     """The metadata of a document that is to replace an object; 400 when it has another name or namespace."""
     meta: Document = document.setdefault("metadata", {})
     document["apiVersion"], document["kind"] = resource.api_version, resource.kind
-    if meta.get("name", old.name) != old.name:
-        raise statuses.bad_request(
-            f"the name of the object ({meta['name']}) does not match the name on the URL ({old.name})"
-        )
+    _require_name(meta, old.name)
     meta["name"] = old.name
     set_namespace(resource, old.namespace, meta)
     return meta
@@ -38,7 +35,7 @@ def require_same(
 def require_uid(resource: resources.ResourceType, old: storing.Stored, meta: Document) -> None:
     """409 when the writer means another object of this name."""
     if meta.get("uid") not in (None, "", old.uid):
-        raise _storage_conflict(resource, old, "UID", meta["uid"], old.uid)
+        raise _mismatch(resource, (old.namespace, old.name), "UID", meta["uid"], old.uid)
 
 
 def require_version(
@@ -60,7 +57,9 @@ def require(resource: resources.ResourceType, old: storing.Stored, meta: Documen
     require_uid(resource, old, meta)
     version = meta.get("resourceVersion")
     if version not in (None, "", str(old.resource_version)):
-        raise _storage_conflict(resource, old, "ResourceVersion", version, old.resource_version)
+        raise _mismatch(
+            resource, (old.namespace, old.name), "ResourceVersion", version, old.resource_version
+        )
 
 
 def require_for_deletion(
@@ -80,20 +79,36 @@ def require_for_deletion(
         )
     else:
         return
-    message = f'Operation cannot be fulfilled on {resource.qualified_kind} "{old.name}": {why}'
-    details = {"name": old.name, "group": resource.group, "kind": resource.kind}
-    details = {key: value for key, value in details.items() if value}
-    raise statuses.StatusError(409, "Conflict", message, details)
+    named = dataclasses.replace(resource, plural=resource.kind)  # as this check does
+    raise statuses.conflict(named, old.name, why)
 
 
-def _storage_conflict(
-    resource: resources.ResourceType, old: storing.Stored, what: str, wanted: Any, found: Any
+def require_none(
+    resource: resources.ResourceType, namespace: str, name: str, document: Document
+) -> None:
+    """Have an update say what is to be created; 400 for another name, 409 for the uid of an object that is gone."""
+    meta = document["metadata"]
+    _require_name(meta, name)
+    if uid := meta.get("uid"):
+        raise _mismatch(resource, (namespace, name), "UID", uid, "")
+    meta.pop("resourceVersion", None)
+
+
+def _require_name(meta: Document, name: str) -> None:
+    if meta.get("name", name) != name:
+        raise statuses.bad_request(
+            f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
+        )
+
+
+def _mismatch(
+    resource: resources.ResourceType, key: tuple[str, str], what: str, wanted: Any, found: Any
 ) -> statuses.StatusError:
     folder = "minions" if resource is resources.NODES else resource.plural
-    key = "/".join(part for part in ("/registry", folder, old.namespace, old.name) if part)
+    path = "/".join(part for part in ("/registry", folder, *key) if part)
     why = (
-        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
+        f"StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: Precondition failed: {what} in precondition: {wanted}, "
         f"{what} in object meta: {found}"
     )
-    return statuses.conflict(resource, old.name, why)
+    return statuses.conflict(resource, key[1], why)

@@ -124,9 +124,14 @@ class Rendering:
 
     def _to_protobuf(self, document: Document) -> bytes:
         kind = schemas.of(self._resource)
-        is_list = document["kind"] != self._resource.kind
-        encoded = protobuf.encode_list if is_list else protobuf.encode_object
-        return protobuf.encode(document, encoded(kind, document))
+        match document["kind"]:
+            case "Status":
+                raw = protobuf.encode_object(schemas.of_kind("", "v1", "Status"), document)
+            case self._resource.kind:
+                raw = protobuf.encode_object(kind, document)
+            case _:
+                raw = protobuf.encode_list(kind, document)
+        return protobuf.encode(document, raw)
 
 
 def _named(kind: str, api_version: str, meta: Document) -> Document:

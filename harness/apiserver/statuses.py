@@ -52,6 +52,10 @@ class Cause:
         """`spec.x: Required value`."""
         return f"{self.field}: {self.message}"
 
+    def to_detail(self) -> dict[str, str]:
+        """As the details of a Status have it."""
+        return {"reason": self.reason, "message": self.message, "field": self.field}
+
 
 def invalid_value(field: str, value: str, why: str) -> Cause:
     """A value that may not be; `value` is the text of it as the server would print it."""
@@ -75,44 +79,39 @@ def unsupported(field: str, value: str, known: Sequence[str]) -> Cause:
     return Cause("FieldValueNotSupported", message, field)
 
 
+def about(resource: resources.ResourceType, name: str, *, kind: str = "") -> dict[str, Any]:
+    """The details that say which object a Status is about; by its resource's plural, unless a kind is given."""
+    found = {"name": name, "group": resource.group, "kind": kind or resource.plural}
+    return {key: value for key, value in found.items() if value}
+
+
 def invalid(resource: resources.ResourceType, name: str, causes: Sequence[Cause]) -> StatusError:
     """422: the object breaks rules."""
-    texts = list(dict.fromkeys(cause.text() for cause in causes))
-    joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    details: dict[str, Any] = {"name": name, "group": resource.group, "kind": resource.kind}
-    details = {key: value for key, value in details.items() if value}
-    details["causes"] = [
-        {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes
-    ]
-    message = f'{resource.qualified_kind} "{name}" is invalid: {joined}'
-    return StatusError(422, "Invalid", message, details)
+    what = f'{resource.qualified_kind} "{name}"'
+    return unprocessable(what, causes, about(resource, name, kind=resource.kind))
 
 
 def invalid_options(kind: str, causes: Sequence[Cause]) -> StatusError:
     """422: the options of a request break rules."""
-    texts = [cause.text() for cause in causes]
+    about_options = {"group": "meta.k8s.io", "kind": kind}
+    return unprocessable(f'{kind}.meta.k8s.io ""', causes, about_options)
+
+
+def unprocessable(
+    what: str, causes: Sequence[Cause], details: dict[str, Any] | None = None
+) -> StatusError:
+    """422: something breaks rules; each text is said once, each cause is listed."""
+    texts = list(dict.fromkeys(cause.text() for cause in causes))
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    message = f'{kind}.meta.k8s.io "" is invalid: {joined}'
-    details = {
-        "group": "meta.k8s.io",
-        "kind": kind,
-        "causes": [
-            {"reason": cause.reason, "message": cause.message, "field": cause.field}
-            for cause in causes
-        ],
-    }
-    return StatusError(422, "Invalid", message, details)
-
-
-def _details(resource: resources.ResourceType, name: str, suffix: str = "") -> dict[str, Any]:
-    found = {"name": name, "group": resource.group, "kind": resource.plural + suffix}
-    return {key: value for key, value in found.items() if value}
+    listed = [cause.to_detail() for cause in causes]
+    message = f"{what} is invalid: {joined}"
+    return StatusError(422, "Invalid", message, {**(details or {}), "causes": listed})
 
 
 def not_found(resource: resources.ResourceType, name: str) -> StatusError:
     """404: there is no such object."""
     message = f'{resource.qualified} "{name}" not found'
-    return StatusError(404, "NotFound", message, _details(resource, name))
+    return StatusError(404, "NotFound", message, about(resource, name))
 
 
 def already_exists(
@@ -122,7 +121,7 @@ def already_exists(
     message = f'{resource.qualified} "{name}" already exists'
     if deleting:
         message = f"object is being deleted: {message}"
-    return StatusError(409, "AlreadyExists", message, _details(resource, name))
+    return StatusError(409, "AlreadyExists", message, about(resource, name))
 
 
 def conflict(
@@ -131,7 +130,9 @@ def conflict(
     """409: the object is not as the writer believed."""
     suffix = f"/{subresource}" if subresource else ""
     message = f'Operation cannot be fulfilled on {resource.qualified}{suffix} "{name}": {why}'
-    return StatusError(409, "Conflict", message, _details(resource, name, suffix))
+    return StatusError(
+        409, "Conflict", message, about(resource, name, kind=resource.plural + suffix)
+    )
 
 
 def stale(resource: resources.ResourceType, name: str) -> StatusError:
@@ -151,7 +152,7 @@ def bad_request(message: str) -> StatusError:
 def denied(resource: resources.ResourceType, name: str, why: str) -> StatusError:
     """403: the request is understood and refused."""
     message = f'{resource.qualified} "{name}" is forbidden: {why}'
-    return StatusError(403, "Forbidden", message, _details(resource, name))
+    return StatusError(403, "Forbidden", message, about(resource, name))
 
 
 def expired(wanted: int, oldest: int) -> StatusError:

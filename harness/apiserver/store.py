@@ -77,6 +77,10 @@ class Store:
         stored = self._find(resources.table_of(resource), namespace, name)
         return converting.outward(resource, stored)
 
+    def has(self, resource: resources.ResourceType, namespace: str, name: str) -> bool:
+        """Whether there is such an object."""
+        return self._objects.find(resource, namespace, name) is not None
+
     def _find(self, resource: resources.ResourceType, namespace: str, name: str) -> storing.Stored:
         stored = self._objects.find(resource, namespace, name)
         if stored is None:

@@ -5,6 +5,8 @@ import json
 import re
 from typing import Any
 
+from harness.conformance import values
+
 REFERENCE = re.compile(r"\{\{(step\d+(?:\.[A-Za-z0-9_]+)*)([+-]\d+)?\}\}")
 
 
@@ -28,7 +30,7 @@ class References:
     def _object(self, value: dict[str, Any]) -> Any:
         if "$base" in value:
             base = self.fill("{{" + value["$base"] + "}}")
-            return _merge(base, self.fill(value.get("$merge", {})))
+            return values.merge(base, self.fill(value.get("$merge", {})))
         if "$repeat" in value:
             return value["$repeat"] * value["times"]
         return {self._text(key): self.fill(item) for key, item in value.items()}
@@ -56,16 +58,3 @@ class References:
         for key in keys:
             value = value[int(key)] if isinstance(value, list) else value[key]
         return value
-
-
-def _merge(base: Any, patch: Any) -> Any:
-    """JSON merge patch (RFC 7386)."""
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(base) if isinstance(base, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            result.pop(key, None)
-        else:
-            result[key] = _merge(result.get(key), value)
-    return result

@@ -100,3 +100,33 @@ def test_a_binding_names_a_node(store: Any, refuses: Any) -> None:
     store.create(R.PODS, "default", pod())
     with refuses(500, None, "target.name: Required value"):
         store.bind("default", "p", {"metadata": {"name": "p"}, "target": {}})
+
+
+BINDING = {"kind": "Binding", "apiVersion": "v1", "target": {"name": "node"}}
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def test_a_binding_that_is_sent_to_no_pod_names_one(live: Any) -> None:
+    live.call("POST", PODS, pod())
+    path = "/api/v1/namespaces/default/bindings"
+    assert live.call("POST", path, BINDING | {"metadata": {"name": "p"}})[0] == 201
+    assert live.call("GET", f"{PODS}/p")[1]["spec"]["nodeName"] == "node"
+    assert live.call("POST", path, BINDING | {"metadata": {"name": "nobody"}})[0] == 404
+
+
+@pytest.mark.parametrize("part", ["binding", "eviction"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        [],
+        {"kind": "Pod", "apiVersion": "v1"},
+        {"metadata": "p"},
+        {"target": "node", "deleteOptions": "now"},
+        {"target": {"name": 1}, "deleteOptions": {"gracePeriodSeconds": "soon"}},
+    ],
+)
+def test_what_is_no_binding_and_no_eviction(live: Any, part: str, body: Any) -> None:
+    live.call("POST", PODS, pod())
+    status, refused = live.call("POST", f"{PODS}/p/{part}", body)
+    assert (status, refused["reason"]) == (400, "BadRequest")
+    assert live.call("GET", f"{PODS}/p")[0] == 200

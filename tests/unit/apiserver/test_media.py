@@ -165,6 +165,40 @@ def test_yaml(live: Any) -> None:
     assert live.call("POST", CONFIGMAPS, b"a: [", headers=headers)[0] == 400
 
 
+def test_every_verb_answers_in_the_form_that_is_accepted(live: Any) -> None:
+    path, accept = f"{CONFIGMAPS}/y", {"Accept": "application/yaml"}
+    patch = {"Content-Type": "application/merge-patch+json"}
+    apply = {"Content-Type": "application/apply-patch+yaml"}
+    applied = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "y"}}
+    answered = [
+        live.call("POST", CONFIGMAPS, {"metadata": {"name": "y"}}, headers=accept),
+        live.call("PUT", path, {"metadata": {"name": "y"}, "data": {"a": "1"}}, headers=accept),
+        live.call("PATCH", path, {"data": {"a": "2"}}, headers=accept | patch),
+        live.call("PATCH", f"{path}?fieldManager=m", applied, headers=accept | apply),
+    ]
+    assert [status for status, _ in answered] == [201, 200, 200, 200]
+    assert {yaml.safe_load(body)["metadata"]["name"] for _, body in answered} == {"y"}
+    _, gone = live.call("DELETE", path, headers=accept)
+    assert yaml.safe_load(gone)["status"] == "Success"
+
+
+def test_a_form_that_is_not_there_is_refused_before_anything_is_done(live: Any) -> None:
+    path, new = f"{CONFIGMAPS}/a", {"metadata": {"name": "a"}, "data": {"a": "1"}}
+    live.call("POST", CONFIGMAPS, new)
+    accept = {"Accept": "text/html"}
+    assert live.call("PUT", path, new | {"data": {}}, headers=accept)[0] == 406
+    assert live.call("DELETE", path, headers=accept)[0] == 406
+    assert live.call("GET", path)[1]["data"] == {"a": "1"}
+
+
+def test_what_is_deleted_is_said_in_protobuf(live: Any) -> None:
+    live.call("POST", CONFIGMAPS, {"metadata": {"name": "a"}})
+    _, gone = live.call("DELETE", f"{CONFIGMAPS}/a", headers={"Accept": PROTOBUF})
+    status = protobuf.decode(gone)
+    assert (status["kind"], status["status"]) == ("Status", "Success")
+    assert status["details"]["name"] == "a"
+
+
 @pytest.mark.parametrize(
     ("accept", "status"),
     [

@@ -111,7 +111,13 @@ def test_scaling(live: Any) -> None:
     assert live.call("GET", f"{DEPLOYMENTS}/web")[1]["spec"]["replicas"] == 3
     stale = scale | {"spec": {"replicas": 7}}
     assert live.call("PUT", path, stale)[0] == 409
-    assert live.call("PATCH", path, {"spec": {"replicas": -1}}, headers=patch)[0] == 422
+    status, refused = live.call("PATCH", path, {"spec": {"replicas": -1}}, headers=patch)
+    why = 'Scale.autoscaling "web" is invalid: spec.replicas: Invalid value: -1'
+    assert (status, refused["message"][: len(why)]) == (422, why)
+    assert live.call("PATCH", path, {"spec": "many"}, headers=patch)[0] == 422
+    assert live.call("PUT", path, {"spec": "many"})[0] == 400
+    assert live.call("PUT", path, {"kind": "Deployment", "apiVersion": "apps/v1"})[0] == 400
+    assert live.call("GET", path)[1]["spec"] == {"replicas": 3}
 
 
 # ------------------------------------------------------------------ tables

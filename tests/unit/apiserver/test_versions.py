@@ -228,3 +228,21 @@ def test_generation_counts_the_changes_of_the_spec(store: Any) -> None:
     )
     changed = store.patch(R.DEVICE_CLASSES, "", "c", lambda d: d | {"spec": {}})
     assert [generation(made), generation(labelled), generation(changed)] == [1, 1, 2]
+
+
+def test_an_update_creates_what_some_kinds_miss(live: Any) -> None:
+    leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    lease = {"metadata": {"name": "a", "resourceVersion": "7"}, "spec": {"holderIdentity": "me"}}
+    assert live.call("PUT", f"{leases}/a?dryRun=All", lease)[0] == 201
+    assert live.call("GET", f"{leases}/a")[0] == 404
+    status, made = live.call("PUT", f"{leases}/a", lease)
+    assert (status, made["spec"]["holderIdentity"]) == (201, "me")
+    assert live.call("PUT", f"{leases}/a", made)[0] == 200
+    assert live.call("PUT", f"{leases}/b", made)[0] == 400, "another name"
+    foreign = {"metadata": {"name": "b", "uid": "u"}}
+    status, refused = live.call("PUT", f"{leases}/b", foreign)
+    assert (status, refused["reason"]) == (409, "Conflict")
+    status, _ = live.call(
+        "PUT", "/api/v1/namespaces/default/configmaps/a", {"metadata": {"name": "a"}}
+    )
+    assert status == 404, "config maps are created by a POST only"
