@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver import autoscalers, decoding, resources, schemas, storing
+from harness.apiserver import autoscalers, decoding, resources, schemas, storing, strategies
 
 Document = dict[str, Any]
 Converter = Callable[[Document], None]
@@ -38,12 +38,16 @@ _EVENT_FIELDS = {
 _CORE_EVENT_FIELDS = {core: name for name, core in _EVENT_FIELDS.items()}
 
 
-def inward(served: resources.ResourceType, document: Document) -> Document:
-    """The document in the form in which it is stored; what was given may be changed."""
+def inward(
+    served: resources.ResourceType, document: Document, *, now: Callable[[], str]
+) -> Document:
+    """The document in the form in which it is stored, with what is the default there; what was given may be changed."""
     stored = resources.table_of(served)
     if stored is served:
         return document
-    return _converted(document, _INWARD.get(served), stored)
+    document = _converted(document, _INWARD.get(served), stored)
+    strategies.default(stored, document, now=now)
+    return document
 
 
 def outward(served: resources.ResourceType, stored: storing.Stored) -> storing.Stored:

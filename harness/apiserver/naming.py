@@ -2,10 +2,13 @@
 
 import random
 import re
+from collections.abc import Callable
+from typing import Any
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 _GENERATED_BASE_MAX = 58
+_GENERATE_TRIES_MAX = 8
 NAME_MAX = 253
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -21,6 +24,19 @@ LABEL_RULE = (
     "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
     "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 )
+
+
+def complete(
+    meta: dict[str, Any], stream: random.Random, *, is_taken: Callable[[str], bool]
+) -> None:
+    """Generate the name of a new object that asks for one, in place; not one that is taken, if that can be."""
+    base = meta.get("generateName")
+    if meta.get("name") or not base:
+        return
+    for _ in range(_GENERATE_TRIES_MAX):
+        meta["name"] = generate(base, stream)
+        if not is_taken(meta["name"]):
+            return
 
 
 def generate(base: str, stream: random.Random) -> str:

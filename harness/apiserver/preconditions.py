@@ -3,7 +3,8 @@
 import dataclasses
 from typing import Any
 
-from harness.apiserver import resources, statuses, storing
+from harness.apiserver import resources, statuses, storing, strategies
+from harness.apiserver.rules import causes
 
 Document = dict[str, Any]
 
@@ -18,6 +19,28 @@ def set_namespace(resource: resources.ResourceType, namespace: str, meta: Docume
             "the namespace of the provided object does not match the namespace sent on the request"
         )
     meta["namespace"] = namespace
+
+
+def require_new(resource: resources.ResourceType, namespace: str, document: Document) -> None:
+    """Have a new document say where it belongs, and nothing that only the server may say, in place; 400 for a version."""
+    meta: Document = document.setdefault("metadata", {})
+    document["apiVersion"], document["kind"] = resource.api_version, resource.kind
+    if meta.get("resourceVersion") not in (None, "", "0"):
+        raise statuses.bad_request("resourceVersion should not be set on objects to be created")
+    set_namespace(resource, namespace, meta)
+    strategies.wipe(meta)
+
+
+def require_patchable(
+    resource: resources.ResourceType, old: storing.Stored, document: Document
+) -> None:
+    """422 when a patch is meant for another object of this name, 409 when it is for another version of it."""
+    meta = require_same(resource, old, document)
+    if meta.get("uid") not in (None, "", old.uid):
+        found = [causes.immutable("metadata.uid", meta["uid"])] * 2
+        raise statuses.invalid(resource, old.name, found)
+    if meta.get("resourceVersion") not in (None, "", str(old.resource_version)):
+        raise statuses.stale(resource, old.name)
 
 
 def require_same(

@@ -149,10 +149,15 @@ def bad_request(message: str) -> StatusError:
     return StatusError(400, "BadRequest", message)
 
 
-def denied(resource: resources.ResourceType, name: str, why: str) -> StatusError:
+def denied(
+    resource: resources.ResourceType, name: str, why: str, *, causes: Sequence[Cause] = ()
+) -> StatusError:
     """403: the request is understood and refused."""
     message = f'{resource.qualified} "{name}" is forbidden: {why}'
-    return StatusError(403, "Forbidden", message, about(resource, name))
+    details = about(resource, name)
+    if causes:
+        details["causes"] = [cause.to_detail() for cause in causes]
+    return StatusError(403, "Forbidden", message, details)
 
 
 def expired(wanted: int, oldest: int) -> StatusError:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from harness.apiserver import (
-    admitting,
     applying,
     binding,
     converting,
@@ -20,6 +19,7 @@ from harness.apiserver import (
     managers,
     naming,
     objects,
+    plugins,
     preconditions,
     resources,
     statuses,
@@ -32,7 +32,6 @@ from harness.apiserver import (
 Document = dict[str, Any]
 Listener = objects.Listener
 WATCH_HISTORY_DEFAULT = 100_000
-GENERATE_TRIES_MAX = 8
 table_of = resources.table_of
 _INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
@@ -58,6 +57,7 @@ class Store:
         self._stream = stream
         self._track_managers = track_managers
         self._objects = objects.Objects(watch_history=watch_history, past=past, listeners=listeners)
+        self._plugins = plugins.Plugins(self._objects)
         self._deleter = deleting.Deleter(self._objects, now=now)
         if past is None:
             for name in _INITIAL_NAMESPACES:
@@ -129,7 +129,7 @@ class Store:
     ) -> storing.Stored:
         """Store a new object and return it."""
         now = self._now()
-        self._prepare(resource, namespace, document)
+        preconditions.require_new(resource, namespace, document)
         strategies.default(resource, document, now=self._now)
         if self._track_managers:
             writer = managers.Writer(resource=resource, manager=manager, now=now)
@@ -174,7 +174,7 @@ class Store:
         outward = converting.outward(resource, old)
         live = outward.document()
         document = change(outward.document())
-        self._require_patchable(resource, old, document)
+        preconditions.require_patchable(resource, old, document)
         self._manage(resource, live, document, manager=manager, subresource=subresource)
         return self._replace(
             resource, old, live, document, subresource=subresource, dry_run=dry_run
@@ -203,13 +203,13 @@ class Store:
             if subresource:
                 raise statuses.not_found(resource, name)
             document = applying.apply_to_nothing(configuration, writer, name)
-            self._prepare(resource, namespace, document)
+            preconditions.require_new(resource, namespace, document)
             strategies.default(resource, document, now=self._now)
             new = self._add(resource, namespace, document, now=writer.now, dry_run=dry_run)
             return new, True
         live = converting.outward(resource, old).document()
         document = applying.apply(configuration, live, writer)
-        self._require_patchable(resource, old, document)
+        preconditions.require_patchable(resource, old, document)
         strategies.default(resource, document, now=self._now)
         new = self._replace(resource, old, live, document, subresource=subresource, dry_run=dry_run)
         return new, False
@@ -237,93 +237,13 @@ class Store:
     ) -> tuple[storing.Stored, bool]:
         """Begin or finish the deletion of an object; (its last state, whether it is gone)."""
         old = self._find(table_of(resource), namespace, name)
+        self._plugins.require_mortal(resource, name)
         last, gone = self._deleter.delete(table_of(resource), old, options)
         return converting.outward(resource, last), gone
 
     def collect_garbage_step(self) -> bool:
         """Look after one object that nobody wants any more; False when there was nothing to do."""
         return self._deleter.collect_step()
-
-    # -------------------------------------------------------------- rules
-
-    def _prepare(
-        self, resource: resources.ResourceType, namespace: str, document: Document
-    ) -> None:
-        """Have a new document say where it belongs, and nothing that only the server may say; in place."""
-        meta: Document = document.setdefault("metadata", {})
-        document["apiVersion"], document["kind"] = resource.api_version, resource.kind
-        if meta.get("resourceVersion") not in (None, "", "0"):
-            raise statuses.bad_request("resourceVersion should not be set on objects to be created")
-        preconditions.set_namespace(resource, namespace, meta)
-        strategies.wipe(meta)
-
-    def _name(self, resource: resources.ResourceType, namespace: str, meta: Document) -> None:
-        """Generate the name of a new object that has none; in place."""
-        base = meta.get("generateName")
-        if meta.get("name") or not base:
-            return
-        for _ in range(GENERATE_TRIES_MAX):
-            meta["name"] = naming.generate(base, self._stream)
-            if self._objects.find(resource, namespace, meta["name"]) is None:
-                return
-
-    def _require_namespace(
-        self, resource: resources.ResourceType, namespace: str, name: str
-    ) -> None:
-        if resource.namespaced and self.get(resources.NAMESPACES, "", namespace).deleting:
-            why = (
-                f"unable to create new content in namespace {namespace} because it is being "
-                "terminated"
-            )
-            raise statuses.denied(resource, name, why)
-
-    def _require_patchable(
-        self, resource: resources.ResourceType, old: storing.Stored, document: Document
-    ) -> None:
-        meta = preconditions.require_same(resource, old, document)
-        if meta.get("uid") not in (None, "", old.uid):
-            raise validating.changed_uid(resource, old.name, meta["uid"])
-        if meta.get("resourceVersion") not in (None, "", str(old.resource_version)):
-            raise statuses.stale(resource, old.name)
-
-    def _inward(self, served: resources.ResourceType, document: Document) -> Document:
-        """The document as it is stored, with what is the default there."""
-        resource = table_of(served)
-        if resource is served:
-            return document
-        document = converting.inward(served, document)
-        strategies.default(resource, document, now=self._now)
-        return document
-
-    def _namespace_labels(self, namespace: str) -> dict[str, str]:
-        return dict(self.get(resources.NAMESPACES, "", namespace).labels)
-
-    def _admit(
-        self, resource: resources.ResourceType, document: Document, old: Document | None
-    ) -> None:
-        if resource is not resources.PODS:
-            return
-        admitting.tolerate(document["spec"])
-        if old is not None:
-            admitting.keep_priority(document["spec"], old["spec"])
-            return
-        admitting.prioritise(
-            document,
-            find_class=self._finding(resources.PRIORITY_CLASSES),
-            classes=self._priority_classes,
-        )
-        find_runtime = self._finding(resources.RUNTIME_CLASSES)
-        admitting.require_runtime_class(document, find_class=find_runtime)
-
-    def _priority_classes(self) -> list[Document]:
-        return [item.document() for item in self._objects.all_of(resources.PRIORITY_CLASSES)]
-
-    def _finding(self, resource: resources.ResourceType) -> Callable[[str], Document | None]:
-        def find(name: str) -> Document | None:
-            stored = self._objects.find(resource, "", name)
-            return stored.document() if stored else None
-
-        return find
 
     # -------------------------------------------------------------- commits
 
@@ -356,14 +276,16 @@ class Store:
         dry_run: bool,
     ) -> storing.Stored:
         resource = table_of(served)
-        document = self._inward(served, document)
+        document = converting.inward(served, document, now=self._now)
         meta = document["metadata"]
-        self._name(resource, namespace, meta)
-        self._require_namespace(resource, namespace, meta.get("name", ""))
+        naming.complete(
+            meta, self._stream, is_taken=lambda name: self.has(resource, namespace, name)
+        )
+        self._plugins.require_namespace(resource, namespace, meta.get("name", ""))
         strategies.prepare_create(resource, document, now=now)
-        self._admit(resource, document, None)
+        self._plugins.admit(resource, document, None)
         validating.check_create(
-            served, document, namespace_labels=lambda: self._namespace_labels(namespace)
+            served, document, namespace_labels=lambda: self._plugins.namespace_labels(namespace)
         )
         taken = self._objects.find(resource, namespace, meta["name"])
         if taken is not None:
@@ -386,15 +308,15 @@ class Store:
     ) -> storing.Stored:
         resource = table_of(served)
         before = live if resource is served else old.document()
-        document = self._inward(served, document)
+        document = converting.inward(served, document, now=self._now)
         strategies.prepare_update(resource, document, before, subresource=subresource)
-        self._admit(resource, document, before)
+        self._plugins.admit(resource, document, before)
         validating.check_update(
             resource,
             document,
             before,
             subresource=subresource,
-            namespace_labels=lambda: self._namespace_labels(old.namespace),
+            namespace_labels=lambda: self._plugins.namespace_labels(old.namespace),
         )
         document["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
         if document == before or managers.same_but_for_times(document, before):

@@ -9,7 +9,6 @@ from typing import Any
 from harness.apiserver import resources, statuses, storing
 from harness.apiserver.rules import (
     allocations,
-    causes,
     claims,
     classes,
     configmaps,
@@ -65,11 +64,6 @@ def warnings(resource: resources.ResourceType, stored: storing.Stored) -> tuple[
     """What its writer should know of an object that was stored."""
     rule = _WARNINGS.get(resources.table_of(resource))
     return tuple(rule(stored.document())) if rule else ()
-
-
-def changed_uid(resource: resources.ResourceType, name: str, uid: str) -> statuses.StatusError:
-    """422 for a patch that is meant for another object of that name."""
-    return statuses.invalid(resource, name, [causes.immutable("metadata.uid", uid)] * 2)
 
 
 def _raise(

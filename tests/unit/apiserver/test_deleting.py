@@ -329,6 +329,24 @@ def crowded(store: Any) -> None:
     store.create(R.SECRETS, "n", {"metadata": {"name": "held", "finalizers": ["x/1"]}})
 
 
+@pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
+def test_some_namespaces_stay(store: Any, refuses: Any, name: str) -> None:
+    with refuses(403, "Forbidden", f'namespaces "{name}" is forbidden: this namespace may not be'):
+        store.delete(R.NAMESPACES, "", name)
+    assert not store.get(R.NAMESPACES, "", name).deleting
+
+
+@pytest.mark.usefixtures("crowded")
+def test_controllers_see_why_nothing_can_be_created_in_a_namespace_that_ends(
+    store: Any, refuses: Any
+) -> None:
+    store.delete(R.NAMESPACES, "", "n")
+    with refuses(403, "Forbidden", "it is being terminated") as caught:
+        store.create(R.CONFIGMAPS, "n", {"metadata": {"name": "late"}})
+    (cause,) = caught.value.details["causes"]
+    assert (cause["reason"], cause["field"]) == ("NamespaceTerminating", "metadata.namespace")
+
+
 @pytest.mark.usefixtures("crowded")
 def test_a_namespace_goes_after_all_that_is_in_it(store: Any, refuses: Any) -> None:
     stored, gone = store.delete(R.NAMESPACES, "", "n")

@@ -1,0 +1,77 @@
+"""Admission plugins that know other objects than the one that is written: NamespaceLifecycle, Priority and RuntimeClass."""
+
+from collections.abc import Callable
+from typing import Any
+
+from harness.apiserver import admitting, objects, resources, statuses, storing
+
+Document = dict[str, Any]
+_IMMORTAL = ("default", "kube-public", "kube-system")
+
+
+class Plugins:
+    """The plugins of one store, which look things up in it."""
+
+    def __init__(self, kept: objects.Objects) -> None:
+        self._objects = kept
+
+    def namespace_labels(self, namespace: str) -> dict[str, str]:
+        """The labels of a namespace; 404 when it does not exist."""
+        return dict(self._namespace(namespace).labels)
+
+    def require_namespace(
+        self, resource: resources.ResourceType, namespace: str, name: str
+    ) -> None:
+        """404 when something new is to go into a namespace that does not exist, 403 into one that is on its way out."""
+        if resource.namespaced and self._namespace(namespace).deleting:
+            raise _terminating(resource, namespace, name)
+
+    def _namespace(self, name: str) -> storing.Stored:
+        found = self._objects.find(resources.NAMESPACES, "", name)
+        if found is None:
+            raise statuses.not_found(resources.NAMESPACES, name)
+        return found
+
+    def require_mortal(self, resource: resources.ResourceType, name: str) -> None:
+        """403 for a namespace that no cluster can do without."""
+        if resource is resources.NAMESPACES and name in _IMMORTAL:
+            raise statuses.denied(resource, name, "this namespace may not be deleted")
+
+    def admit(
+        self, resource: resources.ResourceType, document: Document, old: Document | None
+    ) -> None:
+        """What admission does to a new or changed pod, in place; 403 for one that it refuses."""
+        if resource is not resources.PODS:
+            return
+        admitting.tolerate(document["spec"])
+        if old is not None:
+            admitting.keep_priority(document["spec"], old["spec"])
+            return
+        admitting.prioritise(
+            document,
+            find_class=self._finding(resources.PRIORITY_CLASSES),
+            classes=self._priority_classes,
+        )
+        find_runtime = self._finding(resources.RUNTIME_CLASSES)
+        admitting.require_runtime_class(document, find_class=find_runtime)
+
+    def _priority_classes(self) -> list[Document]:
+        return [item.document() for item in self._objects.all_of(resources.PRIORITY_CLASSES)]
+
+    def _finding(self, resource: resources.ResourceType) -> Callable[[str], Document | None]:
+        def find(name: str) -> Document | None:
+            stored = self._objects.find(resource, "", name)
+            return stored.document() if stored else None
+
+        return find
+
+
+def _terminating(
+    resource: resources.ResourceType, namespace: str, name: str
+) -> statuses.StatusError:
+    """With the cause by which controllers know that there is no use in trying again."""
+    why = f"unable to create new content in namespace {namespace} because it is being terminated"
+    cause = statuses.Cause(
+        "NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace"
+    )
+    return statuses.denied(resource, name, why, causes=[cause])
