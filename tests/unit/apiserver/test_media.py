@@ -194,9 +194,13 @@ def test_a_form_that_is_not_there_is_refused_before_anything_is_done(live: Any) 
 def test_what_is_deleted_is_said_in_protobuf(live: Any) -> None:
     live.call("POST", CONFIGMAPS, {"metadata": {"name": "a"}})
     _, gone = live.call("DELETE", f"{CONFIGMAPS}/a", headers={"Accept": PROTOBUF})
-    status = protobuf.decode(gone)
-    assert (status["kind"], status["status"]) == ("Status", "Success")
-    assert status["details"]["name"] == "a"
+    envelope = protobuf.open_envelope(gone)
+    status = protobuf.read(schemas.of_kind("", "v1", "Status"), envelope.message)
+    assert (envelope.kind, status["status"], status["details"]["name"]) == (
+        "Status",
+        "Success",
+        "a",
+    )
 
 
 @pytest.mark.parametrize(
