@@ -206,6 +206,7 @@ class _Run:
             TRAFFIC,
             launching.command(self._scenario.traffic),
             env=launching.environment(self._directory, self._kubeconfig),
+            finite=True,
         )
 
     def _connection(self) -> list[str | pathlib.Path]:

@@ -18,6 +18,7 @@ class _Child:
     name: str
     process: processes.Process
     foreign: bool
+    finite: bool
     ended: bool = False
 
 
@@ -40,12 +41,16 @@ class Supervisor:
         *,
         env: Mapping[str, str] | None = None,
         foreign: bool = False,
+        finite: bool = False,
     ) -> processes.Process:
-        """Start a process of the run; its output goes to logs/<name>.log. How a `foreign` one ends when it is told to says nothing."""
+        """Start a process of the run; its output goes to logs/<name>.log.
+
+        How a `foreign` one ends when it is told to says nothing; a `finite` one ends by itself, with 0 when its work is done.
+        """
         process = processes.start(
             name, list(argv), log=self._directory.log(name), env=env, folder=self._directory.logs
         )
-        self._children[name] = _Child(name, process, foreign)
+        self._children[name] = _Child(name, process, foreign, finite)
         self._journal.write(
             records.ProcessStarted(
                 process=name, pid=process.pid, argv=list(argv), ts_ns=clocks.monotonic_ns()
@@ -91,18 +96,17 @@ class Supervisor:
 
         clocks.wait_until(came_true, timeout_s=timeout_s, why=why)
 
-    def require_alive(self, *, but: str = "") -> None:
-        """ProcessError when a process has ended that nobody had asked to, other than `but`."""
+    def require_alive(self) -> None:
+        """ProcessError when a process has ended that nobody had asked to, but for a finite one that has done its work."""
         for child in self._children.values():
-            if child.ended or child.name == but:
+            exit_code = None if child.ended else child.process.poll()
+            if exit_code is None or (child.finite and exit_code == 0):
                 continue
-            exit_code = child.process.poll()
-            if exit_code is not None:
-                self._ended(child, exit_code, expected=False)
-                raise errors.ProcessError(self._obituary(child, exit_code))
+            self._ended(child, exit_code, expected=False)
+            raise errors.ProcessError(self._obituary(child, exit_code))
 
     def finished(self, name: str) -> bool:
-        """Whether a process that ends by itself has ended; a non-zero exit code is journaled as unexpected."""
+        """Whether a finite process has ended; a non-zero exit code is journaled as unexpected."""
         child = self._children[name]
         exit_code = child.process.poll()
         if exit_code is None:
@@ -119,7 +123,8 @@ class Supervisor:
         died = child.process.poll()
         exit_code = child.process.stop(timeout_s=timeout_s) if died is None else died
         in_order = exit_code == 0 or child.foreign  # kube-scheduler's own is 1
-        self._ended(child, exit_code, expected=died is None and in_order)
+        in_time = died is None or child.finite
+        self._ended(child, exit_code, expected=in_time and in_order)
 
     def stop_all(self, order: Sequence[str]) -> None:
         """Stop every process that is left, in this order, unnamed ones last."""

@@ -13,6 +13,7 @@ from harness.scenario import specs
 STOP_TIMEOUT_S = 10
 """For users to end what they have begun; longer than any call of theirs should take."""
 WORKERS_WAIT_S = 30
+"""For every worker to connect, and then for its users to be there; with Locust's own one second, a busy machine begins without some."""
 DIRECTORY_VARIABLE = "FLAKE_HUNT_RUN_DIRECTORY"
 KUBECONFIG_VARIABLE = "FLAKE_HUNT_KUBECONFIG"
 _LOCUSTFILE = pathlib.Path(__file__).with_name("locustfile.py")
@@ -53,8 +54,9 @@ def command(traffic: specs.TrafficSpec) -> list[str]:
 
 
 def environment(directory: directories.RunDirectory, kubeconfig: pathlib.Path) -> dict[str, str]:
-    """What the locustfile needs to know."""
+    """What the locustfile and Locust need to know."""
     return {
+        "LOCUST_WAIT_FOR_WORKERS_REPORT_AFTER_RAMP_UP": str(WORKERS_WAIT_S),
         DIRECTORY_VARIABLE: str(directory.path.resolve()),
         KUBECONFIG_VARIABLE: str(kubeconfig.resolve()),
     }

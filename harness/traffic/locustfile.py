@@ -65,7 +65,7 @@ def _prepare_worker(environment: env.Environment, runner: runners.WorkerRunner) 
 
     worker.on_done = lambda: runner.send_message(DONE, {"worker": worker.index})
     add = environment.events.spawning_complete.add_listener
-    add(lambda **_: worker.release(users=runner.user_count))
+    add(lambda **_: worker.release(users=runner.target_user_count))
     environment.events.test_stopping.add_listener(lambda **_: worker.stop())
     environment.events.quit.add_listener(lambda **_: worker.journal.close())
     worker.prepare()

@@ -1,0 +1,76 @@
+"""Who of a run's processes may end, and how it is journaled."""
+
+import pathlib
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from harness import clocks, errors
+from harness.history import directories
+from harness.run import supervising
+
+TIMEOUT_S = 30.0
+
+
+@pytest.fixture
+def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
+    return directories.create(tmp_path / "run")
+
+
+@pytest.fixture
+def supervisor(directory: directories.RunDirectory) -> Iterator[supervising.Supervisor]:
+    found = supervising.Supervisor(directory, run_id="r")
+    yield found
+    found.kill_all()
+
+
+def start(supervisor: supervising.Supervisor, code: str, *, finite: bool) -> None:
+    """Start Python with this code and wait until it has ended."""
+    process = supervisor.start("one", [sys.executable, "-c", code], finite=finite)
+    clocks.wait_until(lambda: process.poll() is not None, timeout_s=TIMEOUT_S, why="its end")
+
+
+def expected_ends(directory: directories.RunDirectory) -> list[bool]:
+    text = directory.processes.read_text()
+    return ['"expected":true' in line for line in text.splitlines() if "process-ended" in line]
+
+
+def test_a_finite_process_may_have_done_its_work_before_anybody_asks(
+    supervisor: supervising.Supervisor, directory: directories.RunDirectory
+) -> None:
+    start(supervisor, "", finite=True)
+    supervisor.require_alive()
+    assert supervisor.finished("one")
+    supervisor.require_alive()
+    assert expected_ends(directory) == [True]
+
+
+def test_a_finite_process_that_nobody_asked_about_has_ended_in_order(
+    supervisor: supervising.Supervisor, directory: directories.RunDirectory
+) -> None:
+    start(supervisor, "", finite=True)
+    supervisor.stop("one")
+    assert expected_ends(directory) == [True]
+
+
+@pytest.mark.parametrize(
+    ("code", "finite", "how"),
+    [
+        ("raise SystemExit(3)", True, "exit code 3"),
+        ("import os; os.kill(os.getpid(), 9)", True, "signal 9"),
+        ("", False, "exit code 0"),
+    ],
+)
+def test_any_other_end_is_a_death(
+    supervisor: supervising.Supervisor,
+    directory: directories.RunDirectory,
+    code: str,
+    finite: bool,
+    how: str,
+) -> None:
+    start(supervisor, code, finite=finite)
+    with pytest.raises(errors.ProcessError, match=f"expected one to live .* ended with {how}"):
+        supervisor.wait_until(lambda: False, timeout_s=TIMEOUT_S, why="nothing")
+    supervisor.stop("one")
+    assert expected_ends(directory) == [False]
