@@ -28,6 +28,7 @@ def up(
     chosen: choosing.Cluster = "embedded",
     cluster_set: choosing.ClusterSet = None,
     binaries: choosing.Binaries = None,
+    kubeconfig: choosing.Kubeconfig = None,
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     port: Annotated[int, typer.Option(help="embedded: for plain HTTP; 0 takes a free one.")] = 0,
@@ -45,6 +46,7 @@ def up(
             *(f"{key}={value}" for key, value in ports.items() if value),
         ],
         binaries=binaries,
+        kubeconfig=kubeconfig,
         context=context,
         i_know_this_cluster=i_know_this_cluster,
     )

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli import choosing
+
 if TYPE_CHECKING:
     from harness.explore import hunting
 
@@ -25,10 +27,7 @@ def explore(
     scenario: Annotated[
         str, typer.Argument(help="A small world; see --list.")
     ] = "two-claims-one-device",
-    defect: Annotated[
-        list[str] | None,
-        typer.Option("--defect", help="Switch a known defect on (may be repeated)."),
-    ] = None,
+    defect: choosing.Defects = None,
     strategy: Annotated[str, typer.Option(help="pct, random or exhaustive.")] = "pct",
     schedules: Annotated[int | None, typer.Option(min=1, help="So many runs.")] = None,
     time_s: Annotated[
@@ -42,7 +41,7 @@ def explore(
         typer.Option(min=0, help="exhaustive: all interleavings with at most so many preemptions."),
     ] = 2,
     jobs: Annotated[int, typer.Option(min=1, help="Processes (random and pct).")] = 1,
-    seed: Annotated[int | None, typer.Option(help="All random numbers come from it.")] = None,
+    seed: choosing.Seed = None,
     override: Annotated[
         list[str] | None,
         typer.Option("--set", help="Another size of the world: --set claims=3 (may be repeated)."),

@@ -1,6 +1,5 @@
 """`flake-hunt hunt`: the campaign that `make flake-hunt` runs."""
 
-import os
 import pathlib
 from typing import Annotated
 
@@ -29,8 +28,8 @@ def hunt(
         list[str] | None,
         typer.Option("--defect", help="Only these known defects as controls (may be repeated)."),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once (default: cores).")] = None,
-    seed: Annotated[int | None, typer.Option(help="All random numbers come from it.")] = None,
+    jobs: choosing.Jobs = None,
+    seed: choosing.Seed = None,
     subject: choosing.Subject = None,
     cluster: choosing.Cluster = "embedded",
     cluster_set: choosing.ClusterSet = None,
@@ -38,18 +37,17 @@ def hunt(
     kubeconfig: choosing.Kubeconfig = None,
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
-    reports: Annotated[
-        pathlib.Path, typer.Option("--reports", help="Run directories go below this folder.")
-    ] = pathlib.Path("reports"),
+    reports: choosing.Reports = pathlib.Path("reports"),
 ) -> int:
     """A campaign: every scenario with the correct subject, and with each known defect as positive control.
 
-    Exit code 0 when the correct subject was valid in every run and every control was caught, 10 when a double allocation was found
-    in the correct subject, 20 when that cannot be told (a control was missed, for example).
+    Exit code 0: the correct subject was valid in every run, and every control was caught. 10: it gave a device away twice.
+
+    20: that cannot be told (a control was missed, for example).
     """
     from harness import seeds
-    from harness.campaign import hunting, planning
-    from harness.cli import displaying, tables
+    from harness.campaign import planning
+    from harness.cli import campaigning
     from harness.scenario import loading
 
     chosen = seeds.fresh() if seed is None else seed
@@ -73,10 +71,5 @@ def hunt(
         binaries=choosing.folder(binaries),
         defects=defect or None,
     )
-    folder = hunting.new_folder(reports, chosen)
-    with (
-        displaying.keeping_evidence(folder),
-        tables.campaign_progress(len(plan.runs)) as listener,
-    ):
-        found = hunting.hunt(plan, folder, jobs=jobs or os.cpu_count() or 1, listener=listener)
-    return tables.show(found, plan, folder=folder)
+    _, exit_code = campaigning.make(plan, reports=reports, jobs=choosing.jobs(jobs, profile))
+    return exit_code

@@ -1,6 +1,5 @@
 """`flake-hunt nightly`: campaigns until the time is used; what `make nightly` and the nightly workflow call."""
 
-import os
 import pathlib
 from typing import Annotated
 
@@ -19,31 +18,39 @@ def nightly(
         float, typer.Option(min=0, help="Begin no campaign that would end later.")
     ] = 30,
     repeat: Annotated[int, typer.Option(min=1, help="Runs of each scenario in a campaign.")] = 2,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once (default: cores).")] = None,
-    seed: Annotated[int | None, typer.Option(help="All random numbers come from it.")] = None,
+    jobs: choosing.Jobs = None,
+    seed: choosing.Seed = None,
     subject: choosing.Subject = None,
     cluster: choosing.Cluster = "embedded",
     cluster_set: choosing.ClusterSet = None,
     binaries: choosing.Binaries = None,
+    kubeconfig: choosing.Kubeconfig = None,
+    context: choosing.Context = None,
+    i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     summary: Annotated[
         pathlib.Path | None,
         typer.Option(help="Append a summary in Markdown to this file ($GITHUB_STEP_SUMMARY)."),
     ] = None,
-    reports: Annotated[
-        pathlib.Path, typer.Option("--reports", help="Run directories go below this folder.")
-    ] = pathlib.Path("reports"),
+    reports: choosing.Reports = pathlib.Path("reports"),
 ) -> int:
     """Hunt until the time is used: every scenario again and again, and each known defect once, as positive control.
 
     Exit code 10 when a double allocation was found, 20 when a positive control was not caught, 0 otherwise; reports/nights.jsonl is the history.
     """
     from harness import seeds
-    from harness.campaign import hunting, nights, planning, results
-    from harness.cli import displaying, tables
+    from harness.campaign import nights, planning, results
+    from harness.cli import campaigning
     from harness.scenario import loading
 
     chosen = seeds.fresh() if seed is None else seed
-    profile = choosing.profile(cluster, overrides=cluster_set, binaries=binaries)
+    profile = choosing.profile(
+        cluster,
+        overrides=cluster_set,
+        binaries=binaries,
+        kubeconfig=kubeconfig,
+        context=context,
+        i_know_this_cluster=i_know_this_cluster,
+    )
     print(f"seed {chosen}", flush=True)
     budget, found, campaigns = nights.Budget(minutes * 60), [], 0
     for number in budget.rounds():
@@ -57,13 +64,7 @@ def nightly(
             subjects=subject or (),
             binaries=choosing.folder(binaries),
         )
-        folder = hunting.new_folder(reports, plan.seed)
-        with (
-            displaying.keeping_evidence(folder),
-            tables.campaign_progress(len(plan.runs)) as listener,
-        ):
-            made = hunting.hunt(plan, folder, jobs=jobs or os.cpu_count() or 1, listener=listener)
-        tables.show(made, plan, folder=folder)
+        made, _ = campaigning.make(plan, reports=reports, jobs=choosing.jobs(jobs, profile))
         found += made
         campaigns = number + 1
     entry = nights.night(

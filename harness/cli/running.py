@@ -8,11 +8,7 @@ import typer
 from harness.cli import choosing
 
 _PANEL = "Hunting"
-Reports = Annotated[
-    pathlib.Path, typer.Option("--reports", help="Run directories go below this folder.")
-]
 RunPath = Annotated[pathlib.Path, typer.Argument(metavar="RUN_DIR", help="The folder of one run.")]
-Seed = Annotated[int | None, typer.Option(help="All random numbers come from it; printed first.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -23,11 +19,8 @@ def add_to(app: typer.Typer) -> None:
 
 def run(
     scenario: Annotated[str, typer.Argument(help="A scenario file, or the name of a shipped one.")],
-    defect: Annotated[
-        list[str] | None,
-        typer.Option("--defect", help="Switch a known defect of the subject on (may be repeated)."),
-    ] = None,
-    seed: Seed = None,
+    defect: choosing.Defects = None,
+    seed: choosing.Seed = None,
     override: Annotated[
         list[str] | None,
         typer.Option("--set", help="Change the scenario: --set traffic.users=8 (may be repeated)."),
@@ -42,7 +35,7 @@ def run(
     kubeconfig: choosing.Kubeconfig = None,
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
-    reports: Reports = pathlib.Path("reports"),
+    reports: choosing.Reports = pathlib.Path("reports"),
 ) -> int:
     """One run of a scenario on a cluster of its own, judged. Exit code 0 valid, 10 invalid, 20 unknown."""
     from harness import seeds

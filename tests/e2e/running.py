@@ -14,6 +14,10 @@ from harness import clocks, errors
 
 MARK = "FLAKE_HUNT_TEST_MARK"
 TIMEOUT_S = 120
+KIND_TIMEOUT_S = 1500
+"""The image has to be pulled."""
+LONGER = ("--set", "traffic.duration_s=10")
+"""For a run on a real control plane, which may need seconds for what ours does in one."""
 SMALL_SCENARIO = """
 schema_version = 1
 name = "small"
@@ -64,9 +68,9 @@ class Command:
                 start_new_session=True,
             )
 
-    def wait(self) -> int:
+    def wait(self, *, timeout_s: float = TIMEOUT_S) -> int:
         """Its exit code."""
-        return self.process.wait(TIMEOUT_S)
+        return self.process.wait(timeout_s)
 
     def text(self) -> str:
         """What it has printed."""
@@ -116,10 +120,10 @@ def started(
                 psutil.Process(pid).kill()
 
 
-def run(folder: pathlib.Path, *arguments: str) -> tuple[int, str]:
+def run(folder: pathlib.Path, *arguments: str, timeout_s: float = TIMEOUT_S) -> tuple[int, str]:
     """Exit code and output of a command that ends by itself."""
     with started(folder, *arguments) as command:
-        code = command.wait()
+        code = command.wait(timeout_s=timeout_s)
         command.require_alone()
         return code, command.text()
 

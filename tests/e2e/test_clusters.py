@@ -64,7 +64,7 @@ def on_local(_: pytest.FixtureRequest) -> Options:
             binaries.find(name)
     except errors.UsageError as error:
         pytest.skip(str(error))
-    return ["--cluster", "local"]
+    return ["--cluster", "local", *running.LONGER]
 
 
 def on_stand_in(request: pytest.FixtureRequest) -> Options:
@@ -84,7 +84,7 @@ def on_kind(_: pytest.FixtureRequest) -> Options:
     missing = [item for item in doctoring.examine("kind") if item.state == "missing"]
     if missing:
         pytest.skip("; ".join(f"{item.part}: {item.remedy}" for item in missing))
-    return ["--cluster", "kind"]
+    return ["--cluster", "kind", *running.LONGER]
 
 
 def on_existing(request: pytest.FixtureRequest) -> Options:
@@ -97,7 +97,7 @@ def on_yours(_: pytest.FixtureRequest) -> Options:
     context = os.environ.get("E2E_CONTEXT")
     if not context:
         pytest.skip("no cluster of yours was named: E2E_CONTEXT=<context>")
-    return ["--cluster", "kubeconfig", "--context", context]
+    return ["--cluster", "kubeconfig", "--context", context, *running.LONGER]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,9 @@ def test_a_scenario_runs_unchanged_on_every_cluster(
 ) -> None:
     chosen = options(request)
     scenario = running.scenario(tmp_path)
-    code, output = running.run(tmp_path, "run", str(scenario), "--seed", "7", *chosen)
+    timeout_s = running.KIND_TIMEOUT_S if provider == "kind" else running.TIMEOUT_S
+    arguments = ("run", str(scenario), "--seed", "7", *chosen)
+    code, output = running.run(tmp_path, *arguments, timeout_s=timeout_s)
     assert code == 0, output
     directory = running.run_directory(tmp_path)
     assert (directory / "scenario.toml").read_text() == running.SMALL_SCENARIO
@@ -186,15 +188,18 @@ def test_nothing_of_a_local_cluster_stays_when_it_is_told_to_end(
     tmp_path: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:
     options = on_stand_in(request)
-    before = set(local.MEMORY.iterdir())
     with running.started(tmp_path, "run", str(running.scenario(tmp_path)), *options) as command:
         command.wait_for_other("--data-dir")
         command.process.send_signal(signal.SIGTERM)
         assert command.wait() == 130
         assert "Traceback" not in command.text()
         command.require_alone()
-    mine = {path for path in set(local.MEMORY.iterdir()) - before if tmp_path.name in path.name}
-    assert not mine
+    (run,) = tmp_path.glob("reports/small/*")
+    run_id = run.name.rpartition("-")[2]
+    assert (run / "logs" / "cluster" / "etcd.log").is_file(), (
+        "it was ended before there was anything"
+    )
+    assert not list(local.MEMORY.glob(f"*{run_id}*"))
     assert not list(tmp_path.rglob("*.key"))
 
 

@@ -20,15 +20,13 @@ import yaml
 
 from harness import clocks
 from harness.client import apis, transports
-from harness.cluster import doctoring
+from harness.cluster import doctoring, fakes
 from harness.scenario import profiles
 from tests.e2e import running
 
 PROFILES = [name for name in os.environ.get("E2E_KIND_PROFILES", "").split(",") if name]
 SHIPPED = [name for name in profiles.shipped_names() if name.startswith("kind-")]
 MAIN = PROFILES[0] if PROFILES else "kind"
-UP_TIMEOUT_S = 1500
-"""The image has to be pulled."""
 LABEL = "io.x-k8s.kind.cluster"
 
 
@@ -44,7 +42,7 @@ pytestmark = [
     pytest.mark.kind,
     pytest.mark.e2e,
     pytest.mark.skipif(bool(_REASON), reason=_REASON),
-    pytest.mark.timeout(UP_TIMEOUT_S + 600),
+    pytest.mark.timeout(running.KIND_TIMEOUT_S + 600),
 ]
 
 
@@ -75,10 +73,16 @@ def volumes() -> set[str]:
         client.close()
 
 
+def users_kubeconfig() -> bytes | None:
+    """What kind would write to if it were not told otherwise."""
+    path = pathlib.Path.home() / ".kube" / "config"
+    return path.read_bytes() if path.exists() else None
+
+
 def flake_hunt(folder: pathlib.Path, *arguments: str, expected: int = 0) -> str:
     """What a command printed."""
     with running.started(folder, *arguments) as command:
-        code = command.process.wait(UP_TIMEOUT_S)
+        code = command.wait(timeout_s=running.KIND_TIMEOUT_S)
         assert code == expected, command.text()
         return command.text()
 
@@ -118,7 +122,7 @@ def _only_file(chunks: Iterator[bytes]) -> bytes:
 def test_a_cluster_of_each_version_is_what_was_asked_for(tmp_path: pathlib.Path, name: str) -> None:
     profile = profiles.load(name)
     assert isinstance(profile, profiles.KindProfile)
-    before = volumes()
+    before, own = volumes(), users_kubeconfig()
     with cluster(tmp_path, name) as kubeconfig:
         api = apis.Api(transports.connect(kubeconfig))
         answer = api.transport.send(transports.Request(method="GET", path="/version"))
@@ -135,25 +139,30 @@ def test_a_cluster_of_each_version_is_what_was_asked_for(tmp_path: pathlib.Path,
         assert "audit.log" in logs
         api.transport.close()
     assert volumes() <= before, "an anonymous volume is left"
-    assert not (tmp_path / ".kube").exists()
+    assert users_kubeconfig() == own
 
 
 def test_fake_nodes_stay_ready_without_leases(tmp_path: pathlib.Path) -> None:
-    """Kubernetes' own grace period is 50 s; the patched one keeps nodes Ready that no kubelet renews."""
+    """Kubernetes' own grace period is 50 s; the patched one keeps nodes Ready whose lease nobody renews."""
     if MAIN not in ("kind", *SHIPPED):
         pytest.skip("the stand-in has no node-lifecycle controller")
     with cluster(tmp_path, MAIN) as kubeconfig:
-        clocks.sleep(75)  # it is time that must pass
         api = apis.Api(transports.connect(kubeconfig))
-        node = api.get(apis.NODES, "worker-0")
+        silent = fakes.node_object("silent", labels={})
+        del silent["metadata"]["annotations"]  # which say to our kubelets that it is one of theirs
+        api.create(apis.NODES, silent)
+        clocks.sleep(75)  # it is time that must pass
+        leases = api.list(apis.LEASES, namespace="kube-node-lease").items
+        node = api.get(apis.NODES, "silent")
         api.transport.close()
+    assert "silent" not in {lease["metadata"]["name"] for lease in leases}
     ready = {item["type"]: item["status"] for item in node["status"]["conditions"]}["Ready"]
     assert ready == "True"
 
 
 def test_a_run_is_valid_and_keeps_the_audit_log(tmp_path: pathlib.Path) -> None:
     scenario = running.scenario(tmp_path)
-    text = flake_hunt(tmp_path, "run", str(scenario), "--cluster", MAIN)
+    text = flake_hunt(tmp_path, "run", str(scenario), "--cluster", MAIN, *running.LONGER)
     assert "VALID" in text
     kept = list(tmp_path.glob("reports/*/*/logs/cluster/audit/audit.log"))
     assert len(kept) == 1
@@ -175,10 +184,12 @@ def test_two_runs_side_by_side(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
     with contextlib.ExitStack() as both:
         commands = [
-            both.enter_context(running.started(tmp_path, "run", scenario, "--cluster", MAIN))
+            both.enter_context(
+                running.started(tmp_path, "run", scenario, "--cluster", MAIN, *running.LONGER)
+            )
             for _ in range(2)
         ]
-        codes = [command.process.wait(UP_TIMEOUT_S) for command in commands]
+        codes = [command.wait(timeout_s=running.KIND_TIMEOUT_S) for command in commands]
         assert codes == [0, 0], [command.text() for command in commands]
 
 

@@ -44,10 +44,10 @@ pytestmark = [pytest.mark.e2e, needs("etcd", "kube-apiserver")]
 @pytest.fixture(autouse=True)
 def nothing_stays(tmp_path: pathlib.Path) -> Iterator[None]:
     """Neither data in memory nor a process, whatever a test does in between."""
-    before = set(local.MEMORY.iterdir())
+    before = set(local.MEMORY.glob("flake-hunt-*"))
     yield
     running.run(tmp_path, "cluster", "prune")
-    assert set(local.MEMORY.iterdir()) <= before
+    assert set(local.MEMORY.glob("flake-hunt-*")) <= before
 
 
 def flake_hunt(folder: pathlib.Path, *arguments: str, expected: int = 0) -> str:
@@ -106,7 +106,7 @@ def test_it_refuses_strangers(tmp_path: pathlib.Path) -> None:
 def test_a_run_is_valid_and_keeps_its_logs(tmp_path: pathlib.Path, storage: str) -> None:
     scenario = str(running.scenario(tmp_path))
     options = ("--cluster", "local", "--cluster-set", f"storage={storage}")
-    assert "VALID" in flake_hunt(tmp_path, "run", scenario, *options)
+    assert "VALID" in flake_hunt(tmp_path, "run", scenario, *options, *running.LONGER)
     logs = running.run_directory(tmp_path) / "logs" / "cluster"
     kept = {path.name for path in logs.iterdir()}
     assert kept >= {"etcd.log", "kube-apiserver.log", "audit.log"}
@@ -134,21 +134,20 @@ def test_a_killed_run_is_pruned(tmp_path: pathlib.Path) -> None:
 def test_kube_scheduler_is_valid(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
     options = ("--cluster", "local", "--subject", "kube-scheduler")
-    flake_hunt(tmp_path, "run", scenario, *options, "--set", "traffic.duration_s=10")
+    flake_hunt(tmp_path, "run", scenario, *options, *running.LONGER)
 
 
 @needs("kube-scheduler")
 def test_kube_scheduler_is_valid_on_the_embedded_cluster_too(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
-    long = ("--set", "traffic.duration_s=10")
-    flake_hunt(tmp_path, "run", scenario, "--subject", "kube-scheduler", *long)
+    flake_hunt(tmp_path, "run", scenario, "--subject", "kube-scheduler", *running.LONGER)
 
 
 @needs("kube-controller-manager")
 def test_the_controller_manager_makes_the_claims(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
     options = ("--cluster", "local", "--cluster-set", "controller_manager=true")
-    flake_hunt(tmp_path, "run", scenario, *options)
+    flake_hunt(tmp_path, "run", scenario, *options, *running.LONGER)
     logs = running.run_directory(tmp_path) / "logs"
     assert not (logs / "claim-controller.log").exists()
     assert (logs / "cluster" / "kube-controller-manager.log").is_file()
