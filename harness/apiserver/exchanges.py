@@ -15,6 +15,7 @@ from harness.apiserver import (
     fault_admin,
     faulting,
     framing,
+    gojson,
     parsing,
     requesting,
     serving,
@@ -73,6 +74,8 @@ class Exchange:
             step()
         except statuses.StatusError as error:
             self._respond(answers.failure(error))
+        except RecursionError:  # where Python's recursion ends differs by its version
+            self._respond(answers.failure(statuses.bad_request(gojson.TOO_DEEP)))
         except Exception as error:  # noqa: BLE001 - the outermost edge: answer 500, serve on
             self._respond(answers.failure(_internal(error)))
 

@@ -160,6 +160,19 @@ def test_what_is_no_http_ends_the_connection(live: Any, text: bytes) -> None:
     assert live.call("GET", "/healthz") == (200, b"ok")
 
 
+@pytest.mark.parametrize(
+    ("kind", "levels"), [("strategic-merge-patch", 950), ("merge-patch", 200_000)]
+)
+def test_a_body_that_is_too_deep_is_the_clients_mistake(live: Any, kind: str, levels: int) -> None:
+    """Whether it is too deep to be read, or for what is done with it; which one differs by version of Python."""
+    live.call("POST", "/api/v1/nodes", {"metadata": {"name": "n"}})
+    body = b'{"a":' * levels + b"1" + b"}" * levels
+    headers = {"Content-Type": f"application/{kind}+json"}
+    status, document = live.call("PATCH", "/api/v1/nodes/n", body, headers=headers)
+    assert (status, document["reason"]) == (400, "BadRequest")
+    assert "exceeded max depth" in document["message"]
+
+
 def test_a_server_error_is_answered_and_serving_goes_on(
     live: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
