@@ -2,11 +2,11 @@
 
 import dataclasses
 
-from harness.apiserver import requesting
+from harness.apiserver import requesting, verbs
 
 READING_VERBS = frozenset({"get", "list", "watch", "head", "options"})
-_OBJECT_VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_COLLECTION_VERBS = {"GET": "list", "HEAD": "list", "DELETE": "deletecollection"}
+_OBJECT_VERBS = {**verbs.OBJECT, "HEAD": "get"}
+_COLLECTION_VERBS = {**verbs.COLLECTION, "HEAD": "list"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ def of(request: requesting.Request) -> Attributes:
         return Attributes(request.method.lower(), request.path, None)
     if request.method == "POST":
         verb = "create"
-    elif request.method == "GET" and request.query.get("watch", "") in ("1", "t", "true", "True"):
+    elif requesting.watched(request):
         verb = "watch"
     else:
-        verbs = _OBJECT_VERBS if target.name else _COLLECTION_VERBS
-        verb = verbs.get(request.method, request.method.lower())
+        known = _OBJECT_VERBS if target.name else _COLLECTION_VERBS
+        verb = known.get(request.method, request.method.lower())
     return Attributes(verb, request.path, target)

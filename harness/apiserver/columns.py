@@ -50,7 +50,7 @@ def by(function: Callable[[Document], Any]) -> Callable[[Document, str], Any]:
     return lambda document, _: function(document)
 
 
-NONE = "<none>"
+NONE = printing.NONE
 NAME = Column("Name", at("metadata.name"), "meta.v1.ObjectMeta name")
 AGE = Column("Age", age("metadata.creationTimestamp"), "meta.v1.ObjectMeta creationTimestamp")
 WIDE_CONTAINERS = (

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver import fieldsets, schemas, storing, typed
+from harness.apiserver import fieldsets, gotext, schemas, typed
 
 _TEXTS = ("string", "bytes", "quantity", "time", "micro_time")
 
@@ -27,7 +27,7 @@ def summary(found: list[str]) -> str:
 
 def _map_problems(kind: schemas.Type, value: Any, at: str) -> Iterator[str]:
     if not isinstance(value, dict):
-        yield f"{at}: expected map, got &{{{_go(value)}}}"
+        yield f"{at}: expected map, got &{{{gotext.plain(value)}}}"
         return
     for name, child in value.items():
         if kind.kind == "object" and name not in kind.fields:
@@ -38,7 +38,7 @@ def _map_problems(kind: schemas.Type, value: Any, at: str) -> Iterator[str]:
 
 def _list_problems(kind: schemas.Type, value: Any, at: str) -> Iterator[str]:
     if not isinstance(value, list):
-        yield f"{at}: expected list, got &{{{_go(value)}}}"
+        yield f"{at}: expected list, got &{{{gotext.plain(value)}}}"
         return
     seen: set[str] = set()
     for index, item in enumerate(value):
@@ -67,34 +67,15 @@ def _step(kind: schemas.Type, item: Any, index: int) -> tuple[str, str]:
 
 def _scalar_problem(kind: schemas.Type, value: Any) -> str:
     if kind.kind in _TEXTS and not isinstance(value, str) and kind.kind != "quantity":
-        return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
+        return f"expected string, got &value.valueUnstructured{{Value:{gotext.syntax(value)}}}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind.kind in ("integer", "number") and not is_number:
         return f"expected numeric (int or float), got {_go_type(value)}"
     if kind.kind == "boolean" and not isinstance(value, bool):
         return "expected boolean, got *value.valueUnstructured"
     if isinstance(value, dict | list):
-        return f"expected any scalar, got &{{{_go(value)}}}"
+        return f"expected any scalar, got &{{{gotext.plain(value)}}}"
     return ""
-
-
-def _go(value: Any) -> str:
-    """A value as Go's %v prints it."""
-    if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{_go(value[key])}' for key in sorted(value))}]"
-    if isinstance(value, list):
-        return f"[{' '.join(map(_go, value))}]"
-    return value if isinstance(value, str) else storing.encode(value).decode()
-
-
-def _go_syntax(value: Any) -> str:
-    """A value as Go's %#v prints it."""
-    if isinstance(value, dict):
-        pairs = ", ".join(f"{_go_syntax(key)}:{_go_syntax(value[key])}" for key in sorted(value))
-        return f"map[string]interface {{}}{{{pairs}}}"
-    if isinstance(value, list):
-        return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
-    return storing.encode(value).decode()
 
 
 def _go_type(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from harness.apiserver import durations
 
 Document = dict[str, Any]
-_NONE = "<none>"
+NONE = "<none>"
 _ACCESS_MODES = {
     "ReadWriteOnce": "RWO",
     "ReadOnlyMany": "ROX",
@@ -40,72 +40,10 @@ def phase(document: Document) -> str:
     return value(document, "status.phase") or ""
 
 
-# ------------------------------------------------------------------ pods
-
-
-def _container_statuses(pod: Document) -> list[Document]:
-    return value(pod, "status.containerStatuses") or []
-
-
-def pod_ready(pod: Document) -> str:
-    """`1/2`: how many of its containers are ready."""
-    ready = sum(bool(status.get("ready")) for status in _container_statuses(pod))
-    return f"{ready}/{len(value(pod, 'spec.containers') or ())}"
-
-
-def pod_status(pod: Document) -> str:
-    """Why it waits or ended, else its phase."""
-    status = pod.get("status") or {}
-    reason = status.get("reason") or status.get("phase") or "Unknown"
-    if _scheduling_gated(status):
-        reason = "SchedulingGated"
-    for container in reversed(_container_statuses(pod)):
-        reason = _container_reason(container) or reason
-    if "deletionTimestamp" in pod["metadata"]:
-        return "Unknown" if status.get("reason") == "NodeLost" else "Terminating"
-    return str(reason)
-
-
-def _scheduling_gated(status: Document) -> bool:
-    return any(
-        condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated"
-        for condition in status.get("conditions") or ()
-    )
-
-
-def _container_reason(status: Document) -> str:
-    state = status.get("state") or {}
-    if reason := value(state, "waiting.reason"):
-        return str(reason)
-    ended = state.get("terminated")
-    if ended is None:
-        return ""
-    if ended.get("reason"):
-        return str(ended["reason"])
-    if ended.get("signal"):
-        return f"Signal:{ended['signal']}"
-    return f"ExitCode:{ended.get('exitCode', 0)}"
-
-
-def pod_restarts(pod: Document, now: str) -> str:
-    """How often its containers were restarted, and when last."""
-    statuses = _container_statuses(pod)
-    restarts = sum(status.get("restartCount") or 0 for status in statuses)
-    ends = [value(status, "lastState.terminated.finishedAt") for status in statuses]
-    last = max(filter(None, ends), default="")
-    return (
-        f"{restarts} ({durations.between(last, now)} ago)" if restarts and last else str(restarts)
-    )
-
-
-def readiness_gates(pod: Document) -> str:
-    """`1/2`: how many of its gates are open."""
-    gates = {gate.get("conditionType") for gate in value(pod, "spec.readinessGates") or ()}
-    if not gates:
-        return _NONE
-    conditions = value(pod, "status.conditions") or ()
-    met = {c.get("type") for c in conditions if c.get("status") == "True"}
-    return f"{len(gates & met)}/{len(gates)}"
+def conditions_met(document: Document) -> set[str]:
+    """The types of its conditions that are true."""
+    conditions = value(document, "status.conditions") or ()
+    return {item.get("type", "") for item in conditions if item.get("status") == "True"}
 
 
 # ------------------------------------------------------------------ nodes
@@ -127,7 +65,7 @@ def node_roles(node: Document) -> str:
     roles = [key.removeprefix(_ROLE_PREFIX) for key in labels if key.startswith(_ROLE_PREFIX)]
     if role := labels.get("kubernetes.io/role"):
         roles.append(role)
-    return ",".join(sorted(roles)) or _NONE
+    return ",".join(sorted(roles)) or NONE
 
 
 def node_address(kind: str) -> Callable[[Document], str]:
@@ -135,7 +73,7 @@ def node_address(kind: str) -> Callable[[Document], str]:
 
     def cell(node: Document) -> str:
         addresses = value(node, "status.addresses") or ()
-        return next((a["address"] for a in addresses if a.get("type") == kind), _NONE)
+        return next((a["address"] for a in addresses if a.get("type") == kind), NONE)
 
     return cell
 
@@ -195,13 +133,13 @@ def selector(document: Document) -> str:
     wanted = value(document, "spec.selector") or {}
     labels = wanted.get("matchLabels", wanted) or {}
     texts = [f"{key}={text}" for key, text in sorted(labels.items()) if isinstance(text, str)]
-    return ",".join(texts) or _NONE
+    return ",".join(texts) or NONE
 
 
 def node_selector(document: Document) -> str:
     """The nodes that its pods may be on."""
     labels = value(document, "spec.template.spec.nodeSelector") or {}
-    return ",".join(f"{key}={text}" for key, text in sorted(labels.items())) or _NONE
+    return ",".join(f"{key}={text}" for key, text in sorted(labels.items())) or NONE
 
 
 def ready_of_desired(document: Document) -> str:
@@ -212,17 +150,14 @@ def ready_of_desired(document: Document) -> str:
 
 
 def job_status(job: Document) -> str:
-    """How a job ended, or that it is running."""
-    conditions = value(job, "status.conditions") or ()
-    met = {c.get("type") for c in conditions if c.get("status") == "True"}
-    for condition, word in (
-        ("Complete", "Complete"),
-        ("Failed", "Failed"),
-        ("Suspended", "Suspended"),
-    ):
-        if condition in met:
+    """How a job ended, or what keeps it from ending."""
+    met = conditions_met(job)
+    for word in ("Complete", "Failed"):
+        if word in met:
             return word
-    return "Terminating" if "deletionTimestamp" in job["metadata"] else "Running"
+    if "deletionTimestamp" in job["metadata"]:
+        return "Terminating"
+    return next((word for word in ("Suspended", "FailureTarget") if word in met), "Running")
 
 
 def job_completions(job: Document) -> str:
@@ -249,7 +184,7 @@ def suspended(job: Document) -> str:
 def last_schedule(job: Document, now: str) -> str:
     """When a job was made last."""
     last = value(job, "status.lastScheduleTime")
-    return durations.between(last, now) if last else _NONE
+    return durations.between(last, now) if last else NONE
 
 
 # ------------------------------------------------------------------ services, volumes, roles
@@ -262,7 +197,7 @@ def external_ips(service: Document) -> str:
     addresses += value(service, "spec.externalIPs") or ()
     if not addresses and value(service, "spec.type") == "LoadBalancer":
         return "<pending>"
-    return ",".join(addresses) or _NONE
+    return ",".join(addresses) or NONE
 
 
 def service_ports(service: Document) -> str:
@@ -271,7 +206,7 @@ def service_ports(service: Document) -> str:
     for port in value(service, "spec.ports") or ():
         outside = f":{port['nodePort']}" if port.get("nodePort") else ""
         texts.append(f"{port.get('port', 0)}{outside}/{port.get('protocol', 'TCP')}")
-    return ",".join(texts) or _NONE
+    return ",".join(texts) or NONE
 
 
 def access_modes(path: str) -> Callable[[Document], str]:

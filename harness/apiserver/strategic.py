@@ -12,7 +12,7 @@ that were there before; new items come before it.
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver import schemas, statuses
+from harness.apiserver import gotext, schemas, statuses
 
 Document = dict[str, Any]
 Identity = Callable[[Any], Any]
@@ -34,7 +34,7 @@ def _object(kind: schemas.Type, old: Any, change: Document) -> Document:
         case "delete":
             return {}
         case other:
-            raise _broken(f"unknown patch type: {other} in map: {_printed(change)}")
+            raise _broken(f"unknown patch type: {other} in map: {gotext.plain(change)}")
     made = dict(old) if isinstance(old, dict) else {}
     _retain(made, change)
     for name in _named(change):
@@ -111,7 +111,7 @@ def _identity(field: schemas.Field) -> Identity:
 
     def of(item: Any) -> Any:
         if not isinstance(item, dict) or key not in item:
-            raise _broken(f"map: {_printed(item)} does not contain declared merge key: {key}")
+            raise _broken(f"map: {gotext.plain(item)} does not contain declared merge key: {key}")
         return item[key]
 
     return of
@@ -143,7 +143,7 @@ def _require_order(identity: Identity, items: list[Any], order: list[Any]) -> No
     rest = iter(places)
     if not all(item in rest for item in found):
         raise _broken(
-            f"The order in patch list:\n{_printed(items)}\n doesn't match $setElementOrder list:\n{_printed(order)}\n"
+            f"The order in patch list:\n{gotext.plain(items)}\n doesn't match $setElementOrder list:\n{gotext.plain(order)}\n"
         )
 
 
@@ -168,14 +168,3 @@ def _ordered(
 
 def _broken(message: str) -> statuses.StatusError:
     return statuses.StatusError(500, "", message)
-
-
-def _printed(value: Any) -> str:
-    """As Go prints it."""
-    if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{_printed(value[key])}' for key in sorted(value))}]"
-    if isinstance(value, list):
-        return f"[{' '.join(map(_printed, value))}]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "<nil>" if value is None else str(value)

@@ -2,9 +2,11 @@
 
 from harness.apiserver import requesting, statuses
 
-_COLLECTION = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
-_OBJECT = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_SUBRESOURCE = {**_OBJECT, "POST": "create"}
+COLLECTION = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+"""The verbs of what is done to a resource, by method."""
+OBJECT = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+"""The verbs of what is done to one object of it."""
+_SUBRESOURCE = {**OBJECT, "POST": "create"}
 
 
 def of(method: str, target: requesting.Target) -> str:
@@ -13,9 +15,9 @@ def of(method: str, target: requesting.Target) -> str:
     if target.subresource:
         verb, known = _SUBRESOURCE.get(method), resource.subresource(target.subresource).verbs
     elif target.name:
-        verb, known = _OBJECT.get(method), resource.verbs
+        verb, known = OBJECT.get(method), resource.verbs
     else:
-        verb, known = _COLLECTION.get(method), resource.verbs
+        verb, known = COLLECTION.get(method), resource.verbs
         if resource.namespaced and not target.namespace and verb != "list":
             known = ()  # across namespaces there is nothing but lists
     if verb is None or verb not in known:

@@ -1,23 +1,23 @@
 """The columns of pods, and of what makes, scales and protects them."""
 
-from harness.apiserver import columns, printing
+from harness.apiserver import columns, pod_printing, printing
 
 COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ("", "Pod"): (
         columns.NAME,
         columns.Column(
             "Ready",
-            columns.by(printing.pod_ready),
+            columns.by(pod_printing.ready),
             "The aggregate readiness state of this pod for accepting traffic.",
         ),
         columns.Column(
             "Status",
-            columns.by(printing.pod_status),
+            columns.by(pod_printing.status),
             "The aggregate status of the containers in this pod.",
         ),
         columns.Column(
             "Restarts",
-            printing.pod_restarts,
+            pod_printing.restarts,
             "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
         ),
         columns.AGE,
@@ -35,7 +35,7 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
         ),
         columns.Column(
             "Readiness Gates",
-            columns.by(printing.readiness_gates),
+            columns.by(pod_printing.readiness_gates),
             "core.v1.PodSpec readinessGates",
             1,
         ),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import durations, printing, resources, schemas, tables
+from harness.apiserver import durations, pod_printing, resources, schemas, tables
 
 R = resources
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -147,8 +147,12 @@ def test_durations(seconds: int, text: str) -> None:
     assert durations.human(seconds) == text
 
 
+RUNNING: dict[str, Any] = {"running": {}}
+COMPLETED: dict[str, Any] = {"terminated": {"exitCode": 0, "reason": "Completed"}}
+
+
 def test_a_pod_in_a_table() -> None:
-    container = {"name": "a", "ready": True, "restartCount": 2}
+    container = {"name": "a", "ready": True, "restartCount": 2, "state": RUNNING}
     ended = {"terminated": {"finishedAt": "2026-01-01T23:59:00Z"}}
     pod = {
         "metadata": {"name": "p", "creationTimestamp": "2026-01-01T00:00:00Z"},
@@ -171,10 +175,58 @@ def test_a_pod_in_a_table() -> None:
             "CrashLoopBackOff",
         ),
         ({"containerStatuses": [{"state": {"terminated": {"exitCode": 3}}}]}, "ExitCode:3"),
+        (
+            {"containerStatuses": [{"state": COMPLETED}, {"ready": True, "state": RUNNING}]},
+            "NotReady",
+        ),
     ],
 )
 def test_the_state_of_a_pod(status: dict[str, Any], expected: str) -> None:
-    assert printing.pod_status({"metadata": {}, "status": status}) == expected
+    assert pod_printing.status({"metadata": {}, "status": status}) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ready", "state"),
+    [
+        ({"running": {}}, None, "0/2", "Init:0/2"),
+        ({"terminated": {"exitCode": 1}}, None, "0/2", "Init:ExitCode:1"),
+        ({"terminated": {"signal": 9, "exitCode": 137}}, None, "0/2", "Init:Signal:9"),
+        ({"waiting": {"reason": "ErrImagePull"}}, None, "0/2", "Init:ErrImagePull"),
+        ({"waiting": {"reason": "PodInitializing"}}, None, "0/2", "Init:0/2"),
+        (COMPLETED, {"started": False, "state": RUNNING}, "0/2", "Init:1/2"),
+        (COMPLETED, {"started": True, "ready": True, "state": RUNNING}, "1/2", "Pending"),
+    ],
+)
+def test_a_pod_that_is_initialized(
+    first: dict[str, Any], second: dict[str, Any] | None, ready: str, state: str
+) -> None:
+    statuses = [{"name": "i", "state": first, "restartCount": 3}]
+    if second:
+        statuses.append({"name": "sidecar", "restartCount": 1, **second})
+    pod = {
+        "metadata": {},
+        "spec": {
+            "containers": [{"name": "c"}],
+            "initContainers": [{"name": "i"}, {"name": "sidecar", "restartPolicy": "Always"}],
+        },
+        "status": {"phase": "Pending", "initContainerStatuses": statuses},
+    }
+    assert (pod_printing.ready(pod), pod_printing.status(pod)) == (ready, state)
+    restarts = {"Pending": "1", "Init:1/2": "4"}.get(state, "3")
+    assert pod_printing.restarts(pod, NOW) == restarts
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({"phase": "Running"}, "Terminating"),
+        ({"phase": "Succeeded"}, "Succeeded"),
+        ({"phase": "Running", "reason": "NodeLost"}, "Unknown"),
+    ],
+)
+def test_a_pod_that_is_deleted(status: dict[str, Any], expected: str) -> None:
+    pod = {"metadata": {"deletionTimestamp": NOW}, "status": status}
+    assert pod_printing.status(pod) == expected
 
 
 def test_every_table_prints_an_empty_object_and_describes_its_columns() -> None:

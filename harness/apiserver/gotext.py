@@ -1,0 +1,26 @@
+"""Decoded JSON as Go's fmt prints it, for messages that show what somebody sent."""
+
+from typing import Any
+
+from harness.apiserver import storing
+
+
+def plain(value: Any) -> str:
+    """As %v prints it: `map[a:1 b:[x y]]`."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{plain(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(plain, value))}]"
+    if value is None:
+        return "<nil>"
+    return value if isinstance(value, str) else storing.encode(value).decode()
+
+
+def syntax(value: Any) -> str:
+    """As %#v prints it: `map[string]interface {}{"a":1}`."""
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{syntax(key)}:{syntax(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{pairs}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(syntax, value))}}}"
+    return storing.encode(value).decode()
