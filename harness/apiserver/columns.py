@@ -35,6 +35,12 @@ def at(path: str, default: Any = "") -> Callable[[Document, str], Any]:
     return cell
 
 
+def field(name: str, path: str, type_name: str, default: Any = "", *, priority: int = 0) -> Column:
+    """A column of what is in one field, which describes it."""
+    described = f"{type_name} {path.rpartition('.')[2]}"
+    return Column(name, at(path, default), described, priority)
+
+
 def flag(path: str) -> Callable[[Document, str], bool]:
     """Whether what is at a path is true."""
     return lambda document, _: bool(printing.value(document, path))

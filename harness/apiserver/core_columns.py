@@ -8,11 +8,7 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
         columns.Column("Status", columns.by(printing.node_status), "The status of the node"),
         columns.Column("Roles", columns.by(printing.node_roles), "The roles of the node"),
         columns.AGE,
-        columns.Column(
-            "Version",
-            columns.at("status.nodeInfo.kubeletVersion"),
-            "core.v1.NodeSystemInfo kubeletVersion",
-        ),
+        columns.field("Version", "status.nodeInfo.kubeletVersion", "core.v1.NodeSystemInfo"),
         columns.Column(
             "Internal-IP",
             columns.by(printing.node_address("InternalIP")),
@@ -25,23 +21,22 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
             "core.v1.NodeStatus addresses",
             1,
         ),
-        columns.Column(
-            "OS-Image",
-            columns.at("status.nodeInfo.osImage", "<unknown>"),
-            "core.v1.NodeSystemInfo osImage",
-            1,
+        columns.field(
+            "OS-Image", "status.nodeInfo.osImage", "core.v1.NodeSystemInfo", "<unknown>", priority=1
         ),
-        columns.Column(
+        columns.field(
             "Kernel-Version",
-            columns.at("status.nodeInfo.kernelVersion", "<unknown>"),
-            "core.v1.NodeSystemInfo kernelVersion",
-            1,
+            "status.nodeInfo.kernelVersion",
+            "core.v1.NodeSystemInfo",
+            "<unknown>",
+            priority=1,
         ),
-        columns.Column(
+        columns.field(
             "Container-Runtime",
-            columns.at("status.nodeInfo.containerRuntimeVersion", "<unknown>"),
-            "core.v1.NodeSystemInfo containerRuntimeVersion",
-            1,
+            "status.nodeInfo.containerRuntimeVersion",
+            "core.v1.NodeSystemInfo",
+            "<unknown>",
+            priority=1,
         ),
     ),
     ("", "Namespace"): (
@@ -55,17 +50,14 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
             printing.event_last_seen,
             "The time at which the most recent occurrence of this event was recorded.",
         ),
-        columns.Column("Type", columns.at("type"), "core.v1.Event type"),
-        columns.Column("Reason", columns.at("reason"), "core.v1.Event reason"),
+        columns.field("Type", "type", "core.v1.Event"),
+        columns.field("Reason", "reason", "core.v1.Event"),
         columns.Column("Object", columns.by(printing.event_object), "core.v1.Event involvedObject"),
-        columns.Column(
-            "Subobject",
-            columns.at("involvedObject.fieldPath"),
-            "core.v1.ObjectReference fieldPath",
-            1,
+        columns.field(
+            "Subobject", "involvedObject.fieldPath", "core.v1.ObjectReference", priority=1
         ),
         columns.Column("Source", columns.by(printing.event_source), "core.v1.Event source", 1),
-        columns.Column("Message", columns.at("message"), "core.v1.Event message"),
+        columns.field("Message", "message", "core.v1.Event"),
         columns.Column("First Seen", printing.event_first_seen, "core.v1.Event firstTimestamp", 1),
         columns.Column("Count", columns.by(printing.event_count), "core.v1.Event count", 1),
         columns.NAME._replace(priority=1),
@@ -77,7 +69,7 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ),
     ("", "Secret"): (
         columns.NAME,
-        columns.Column("Type", columns.at("type"), "core.v1.Secret type"),
+        columns.field("Type", "type", "core.v1.Secret"),
         columns.Column("Data", columns.by(printing.data_count), "core.v1.Secret data"),
         columns.AGE,
     ),
@@ -90,12 +82,8 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ),
     ("", "Service"): (
         columns.NAME,
-        columns.Column("Type", columns.at("spec.type", "ClusterIP"), "core.v1.ServiceSpec type"),
-        columns.Column(
-            "Cluster-IP",
-            columns.at("spec.clusterIP", columns.NONE),
-            "core.v1.ServiceSpec clusterIP",
-        ),
+        columns.field("Type", "spec.type", "core.v1.ServiceSpec", "ClusterIP"),
+        columns.field("Cluster-IP", "spec.clusterIP", "core.v1.ServiceSpec", columns.NONE),
         columns.Column(
             "External-IP", columns.by(printing.external_ips), "core.v1.ServiceSpec externalIPs"
         ),
@@ -113,10 +101,8 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
             columns.by(printing.access_modes("spec.accessModes")),
             "core.v1.PersistentVolumeSpec accessModes",
         ),
-        columns.Column(
-            "Reclaim Policy",
-            columns.at("spec.persistentVolumeReclaimPolicy"),
-            "core.v1.PersistentVolumeSpec persistentVolumeReclaimPolicy",
+        columns.field(
+            "Reclaim Policy", "spec.persistentVolumeReclaimPolicy", "core.v1.PersistentVolumeSpec"
         ),
         columns.Column(
             "Status", columns.by(printing.phase), "core.v1.PersistentVolumeStatus phase"
@@ -127,9 +113,7 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
         columns.Column(
             "StorageClass", columns.at("spec.storageClassName"), "StorageClass of the pv"
         ),
-        columns.Column(
-            "Reason", columns.at("status.reason"), "core.v1.PersistentVolumeStatus reason"
-        ),
+        columns.field("Reason", "status.reason", "core.v1.PersistentVolumeStatus"),
         columns.AGE,
     ),
     ("", "PersistentVolumeClaim"): (
@@ -137,9 +121,7 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
         columns.Column(
             "Status", columns.by(printing.phase), "core.v1.PersistentVolumeClaimStatus phase"
         ),
-        columns.Column(
-            "Volume", columns.at("spec.volumeName"), "core.v1.PersistentVolumeClaimSpec volumeName"
-        ),
+        columns.field("Volume", "spec.volumeName", "core.v1.PersistentVolumeClaimSpec"),
         columns.Column(
             "Capacity",
             columns.at("status.capacity.storage"),

@@ -5,40 +5,26 @@ from harness.apiserver import columns, printing
 COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ("coordination.k8s.io", "Lease"): (
         columns.NAME,
-        columns.Column(
-            "Holder", columns.at("spec.holderIdentity"), "coordination.v1.LeaseSpec holderIdentity"
-        ),
+        columns.field("Holder", "spec.holderIdentity", "coordination.v1.LeaseSpec"),
         columns.AGE,
     ),
     ("scheduling.k8s.io", "PriorityClass"): (
         columns.NAME,
-        columns.Column("Value", columns.at("value", 0), "scheduling.v1.PriorityClass value"),
+        columns.field("Value", "value", "scheduling.v1.PriorityClass", 0),
         columns.Column(
             "Global-Default",
             columns.flag("globalDefault"),
             "scheduling.v1.PriorityClass globalDefault",
         ),
         columns.AGE,
-        columns.Column(
-            "PreemptionPolicy",
-            columns.at("preemptionPolicy"),
-            "scheduling.v1.PriorityClass preemptionPolicy",
-        ),
+        columns.field("PreemptionPolicy", "preemptionPolicy", "scheduling.v1.PriorityClass"),
     ),
     ("storage.k8s.io", "StorageClass"): (
         columns.NAME,
-        columns.Column(
-            "Provisioner", columns.at("provisioner"), "storage.v1.StorageClass provisioner"
-        ),
-        columns.Column(
-            "ReclaimPolicy",
-            columns.at("reclaimPolicy", "Delete"),
-            "storage.v1.StorageClass reclaimPolicy",
-        ),
-        columns.Column(
-            "VolumeBindingMode",
-            columns.at("volumeBindingMode", "Immediate"),
-            "storage.v1.StorageClass volumeBindingMode",
+        columns.field("Provisioner", "provisioner", "storage.v1.StorageClass"),
+        columns.field("ReclaimPolicy", "reclaimPolicy", "storage.v1.StorageClass", "Delete"),
+        columns.field(
+            "VolumeBindingMode", "volumeBindingMode", "storage.v1.StorageClass", "Immediate"
         ),
         columns.Column(
             "AllowVolumeExpansion",
@@ -80,11 +66,9 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ),
     ("resource.k8s.io", "ResourceSlice"): (
         columns.NAME,
-        columns.Column(
-            "Node", columns.at("spec.nodeName"), "resource.v1.ResourceSliceSpec nodeName"
-        ),
-        columns.Column("Driver", columns.at("spec.driver"), "resource.v1.ResourceSliceSpec driver"),
-        columns.Column("Pool", columns.at("spec.pool.name"), "resource.v1.ResourcePool name"),
+        columns.field("Node", "spec.nodeName", "resource.v1.ResourceSliceSpec"),
+        columns.field("Driver", "spec.driver", "resource.v1.ResourceSliceSpec"),
+        columns.field("Pool", "spec.pool.name", "resource.v1.ResourcePool"),
         columns.AGE,
     ),
 }

@@ -21,17 +21,14 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
             "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
         ),
         columns.AGE,
-        columns.Column(
-            "IP", columns.at("status.podIP", columns.NONE), "core.v1.PodStatus podIP", 1
-        ),
-        columns.Column(
-            "Node", columns.at("spec.nodeName", columns.NONE), "core.v1.PodSpec nodeName", 1
-        ),
-        columns.Column(
+        columns.field("IP", "status.podIP", "core.v1.PodStatus", columns.NONE, priority=1),
+        columns.field("Node", "spec.nodeName", "core.v1.PodSpec", columns.NONE, priority=1),
+        columns.field(
             "Nominated Node",
-            columns.at("status.nominatedNodeName", columns.NONE),
-            "core.v1.PodStatus nominatedNodeName",
-            1,
+            "status.nominatedNodeName",
+            "core.v1.PodStatus",
+            columns.NONE,
+            priority=1,
         ),
         columns.Column(
             "Readiness Gates",
@@ -42,34 +39,18 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ),
     ("", "ReplicationController"): (
         columns.NAME,
-        columns.Column(
-            "Desired", columns.at("spec.replicas", 0), "core.v1.ReplicationControllerSpec replicas"
-        ),
-        columns.Column(
-            "Current",
-            columns.at("status.replicas", 0),
-            "core.v1.ReplicationControllerStatus replicas",
-        ),
-        columns.Column(
-            "Ready",
-            columns.at("status.readyReplicas", 0),
-            "core.v1.ReplicationControllerStatus readyReplicas",
-        ),
+        columns.field("Desired", "spec.replicas", "core.v1.ReplicationControllerSpec", 0),
+        columns.field("Current", "status.replicas", "core.v1.ReplicationControllerStatus", 0),
+        columns.field("Ready", "status.readyReplicas", "core.v1.ReplicationControllerStatus", 0),
         columns.AGE,
         *columns.WIDE_CONTAINERS,
         columns.SELECTOR,
     ),
     ("apps", "ReplicaSet"): (
         columns.NAME,
-        columns.Column(
-            "Desired", columns.at("spec.replicas", 0), "apps.v1.ReplicaSetSpec replicas"
-        ),
-        columns.Column(
-            "Current", columns.at("status.replicas", 0), "apps.v1.ReplicaSetStatus replicas"
-        ),
-        columns.Column(
-            "Ready", columns.at("status.readyReplicas", 0), "apps.v1.ReplicaSetStatus readyReplicas"
-        ),
+        columns.field("Desired", "spec.replicas", "apps.v1.ReplicaSetSpec", 0),
+        columns.field("Current", "status.replicas", "apps.v1.ReplicaSetStatus", 0),
+        columns.field("Ready", "status.readyReplicas", "apps.v1.ReplicaSetStatus", 0),
         columns.AGE,
         *columns.WIDE_CONTAINERS,
         columns.SELECTOR,
@@ -79,16 +60,8 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
         columns.Column(
             "Ready", columns.by(printing.ready_of_desired), "Number of the pod with ready state"
         ),
-        columns.Column(
-            "Up-to-date",
-            columns.at("status.updatedReplicas", 0),
-            "apps.v1.DeploymentStatus updatedReplicas",
-        ),
-        columns.Column(
-            "Available",
-            columns.at("status.availableReplicas", 0),
-            "apps.v1.DeploymentStatus availableReplicas",
-        ),
+        columns.field("Up-to-date", "status.updatedReplicas", "apps.v1.DeploymentStatus", 0),
+        columns.field("Available", "status.availableReplicas", "apps.v1.DeploymentStatus", 0),
         columns.AGE,
         *columns.WIDE_CONTAINERS,
         columns.SELECTOR,
@@ -103,29 +76,11 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ),
     ("apps", "DaemonSet"): (
         columns.NAME,
-        columns.Column(
-            "Desired",
-            columns.at("status.desiredNumberScheduled", 0),
-            "apps.v1.DaemonSetStatus desiredNumberScheduled",
-        ),
-        columns.Column(
-            "Current",
-            columns.at("status.currentNumberScheduled", 0),
-            "apps.v1.DaemonSetStatus currentNumberScheduled",
-        ),
-        columns.Column(
-            "Ready", columns.at("status.numberReady", 0), "apps.v1.DaemonSetStatus numberReady"
-        ),
-        columns.Column(
-            "Up-to-date",
-            columns.at("status.updatedNumberScheduled", 0),
-            "apps.v1.DaemonSetStatus updatedNumberScheduled",
-        ),
-        columns.Column(
-            "Available",
-            columns.at("status.numberAvailable", 0),
-            "apps.v1.DaemonSetStatus numberAvailable",
-        ),
+        columns.field("Desired", "status.desiredNumberScheduled", "apps.v1.DaemonSetStatus", 0),
+        columns.field("Current", "status.currentNumberScheduled", "apps.v1.DaemonSetStatus", 0),
+        columns.field("Ready", "status.numberReady", "apps.v1.DaemonSetStatus", 0),
+        columns.field("Up-to-date", "status.updatedNumberScheduled", "apps.v1.DaemonSetStatus", 0),
+        columns.field("Available", "status.numberAvailable", "apps.v1.DaemonSetStatus", 0),
         columns.Column(
             "Node Selector", columns.by(printing.node_selector), "core.v1.PodSpec nodeSelector"
         ),
@@ -146,10 +101,8 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ),
     ("batch", "CronJob"): (
         columns.NAME,
-        columns.Column("Schedule", columns.at("spec.schedule"), "batch.v1.CronJobSpec schedule"),
-        columns.Column(
-            "Timezone", columns.at("spec.timeZone", columns.NONE), "batch.v1.CronJobSpec timeZone"
-        ),
+        columns.field("Schedule", "spec.schedule", "batch.v1.CronJobSpec"),
+        columns.field("Timezone", "spec.timeZone", "batch.v1.CronJobSpec", columns.NONE),
         columns.Column("Suspend", columns.by(printing.suspended), "batch.v1.CronJobSpec suspend"),
         columns.Column(
             "Active", columns.by(printing.count("status.active")), "batch.v1.CronJobStatus active"
