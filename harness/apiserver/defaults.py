@@ -15,6 +15,12 @@ Rule = Callable[[Document], None]
 MODE = 0o644
 _TAG = re.compile(r".*:([\w][\w.-]{0,127})")
 
+_RETENTION = {"whenDeleted": "Retain", "whenScaled": "Retain"}
+_TERMINATION_MESSAGE = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+
 CONSTANTS: dict[str, Document] = {
     "apps.v1.DaemonSetSpec": {"revisionHistoryLimit": 10},
     "apps.v1.DaemonSetUpdateStrategy": {"type": "RollingUpdate"},
@@ -28,15 +34,12 @@ CONSTANTS: dict[str, Document] = {
     "apps.v1.RollingUpdateDaemonSet": {"maxUnavailable": 1, "maxSurge": 0},
     "apps.v1.RollingUpdateDeployment": {"maxUnavailable": "25%", "maxSurge": "25%"},
     "apps.v1.RollingUpdateStatefulSetStrategy": {"partition": 0},
-    "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy": {
-        "whenDeleted": "Retain",
-        "whenScaled": "Retain",
-    },
+    "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy": _RETENTION,
     "apps.v1.StatefulSetSpec": {
         "podManagementPolicy": "OrderedReady",
         "replicas": 1,
         "revisionHistoryLimit": 10,
-        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+        "persistentVolumeClaimRetentionPolicy": _RETENTION,
     },
     "apps.v1.StatefulSetUpdateStrategy": {"type": "RollingUpdate"},
     "autoscaling.v2.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
@@ -53,17 +56,11 @@ CONSTANTS: dict[str, Document] = {
         "podReplacementPolicy": "TerminatingOrFailed",
     },
     "core.v1.ConfigMapVolumeSource": {"defaultMode": MODE},
-    "core.v1.Container": {
-        "terminationMessagePath": "/dev/termination-log",
-        "terminationMessagePolicy": "File",
-    },
+    "core.v1.Container": _TERMINATION_MESSAGE,
     "core.v1.ContainerPort": {"protocol": "TCP"},
     "core.v1.DownwardAPIVolumeSource": {"defaultMode": MODE},
     "core.v1.EndpointPort": {"protocol": "TCP"},
-    "core.v1.EphemeralContainer": {
-        "terminationMessagePath": "/dev/termination-log",
-        "terminationMessagePolicy": "File",
-    },
+    "core.v1.EphemeralContainer": _TERMINATION_MESSAGE,
     "core.v1.GRPCAction": {"service": ""},
     "core.v1.HTTPGetAction": {"path": "/", "scheme": "HTTP"},
     "core.v1.HostPathVolumeSource": {"type": ""},
@@ -117,10 +114,12 @@ CONSTANTS: dict[str, Document] = {
 }
 
 
-def _rolling_update(**values: Any) -> Rule:
+def _rolling_update(name: str) -> Rule:
+    """Whoever rolls and does not say how does it in the usual way."""
+
     def rule(strategy: Document) -> None:
         if strategy["type"] == "RollingUpdate":
-            strategy.setdefault("rollingUpdate", dict(values))
+            strategy.setdefault("rollingUpdate", dict(CONSTANTS[name]))
 
     return rule
 
@@ -137,14 +136,14 @@ def pull_policy(image: str) -> str:
     return "Always" if is_latest else "IfNotPresent"
 
 
-def _pull_image(container: Document) -> None:
-    if not container.get("imagePullPolicy"):
-        container["imagePullPolicy"] = pull_policy(container.get("image", ""))
+def _pulling(policy: str, image: str) -> Rule:
+    """The policy in one field follows from the image in another."""
 
+    def rule(document: Document) -> None:
+        if not document.get(policy):
+            document[policy] = pull_policy(document.get(image, ""))
 
-def _pull_volume(source: Document) -> None:
-    if not source.get("pullPolicy"):
-        source["pullPolicy"] = pull_policy(source.get("reference", ""))
+    return rule
 
 
 def _empty_volume(volume: Document) -> None:
@@ -155,14 +154,17 @@ def _empty_volume(volume: Document) -> None:
 def _pod(pod: Document) -> None:
     spec = pod["spec"]
     spec.setdefault("enableServiceLinks", True)
-    for key in ("containers", "initContainers"):
-        for container in spec.get(key) or ():
-            if limits := (container.get("resources") or {}).get("limits"):
-                requests = container["resources"].get("requests") or {}
-                container["resources"]["requests"] = {**limits, **requests}
-            if spec.get("hostNetwork"):
-                for port in container.get("ports") or ():
-                    port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+        _request_limits(container.get("resources") or {})
+        if spec.get("hostNetwork"):
+            for port in container.get("ports") or ():
+                port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
+
+
+def _request_limits(resources: Document) -> None:
+    """Who limits itself and asks for nothing asks for that."""
+    if limits := resources.get("limits"):
+        resources["requests"] = {**limits, **(resources.get("requests") or {})}
 
 
 def _pod_spec(spec: Document) -> None:
@@ -236,13 +238,15 @@ def _device_count(request: Document) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "apps.v1.DaemonSetUpdateStrategy": _rolling_update(maxUnavailable=1, maxSurge=0),
-    "apps.v1.DeploymentStrategy": _rolling_update(maxUnavailable="25%", maxSurge="25%"),
-    "apps.v1.StatefulSetUpdateStrategy": _rolling_update(partition=0),
+    "apps.v1.DaemonSetUpdateStrategy": _rolling_update("apps.v1.RollingUpdateDaemonSet"),
+    "apps.v1.DeploymentStrategy": _rolling_update("apps.v1.RollingUpdateDeployment"),
+    "apps.v1.StatefulSetUpdateStrategy": _rolling_update(
+        "apps.v1.RollingUpdateStatefulSetStrategy"
+    ),
     "batch.v1.JobSpec": _job_spec,
-    "core.v1.Container": _pull_image,
-    "core.v1.EphemeralContainer": _pull_image,
-    "core.v1.ImageVolumeSource": _pull_volume,
+    "core.v1.Container": _pulling("imagePullPolicy", "image"),
+    "core.v1.EphemeralContainer": _pulling("imagePullPolicy", "image"),
+    "core.v1.ImageVolumeSource": _pulling("pullPolicy", "reference"),
     "core.v1.Namespace": _namespace,
     "core.v1.NodeSpec": _node_spec,
     "core.v1.NodeStatus": _node_status,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from harness.apiserver import statuses
 from harness.apiserver.rules import printing
 from harness.apiserver.statuses import Cause
 
@@ -10,12 +11,12 @@ _OMITTED = '"<value omitted>"'
 
 def invalid(at: str, value: object, why: str) -> Cause:
     """A value that may not be."""
-    return Cause("FieldValueInvalid", f"Invalid value: {printing.shown(value)}: {why}", at)
+    return statuses.invalid_value(at, printing.shown(value), why)
 
 
 def omitted(at: str, why: str) -> Cause:
     """A value that may not be, and is not worth printing."""
-    return Cause("FieldValueInvalid", f"Invalid value: {_OMITTED}: {why}", at)
+    return statuses.invalid_value(at, _OMITTED, why)
 
 
 def immutable(at: str, value: object) -> Cause:
@@ -23,14 +24,8 @@ def immutable(at: str, value: object) -> Cause:
     return invalid(at, value, "field is immutable")
 
 
-def required(at: str, why: str = "") -> Cause:
-    """A value that is missing."""
-    return Cause("FieldValueRequired", f"Required value: {why}" if why else "Required value", at)
-
-
-def forbidden(at: str, why: str) -> Cause:
-    """A value that may not be given here."""
-    return Cause("FieldValueForbidden", f"Forbidden: {why}", at)
+required = statuses.required
+forbidden = statuses.forbidden
 
 
 def duplicate(at: str, value: object) -> Cause:
