@@ -1,6 +1,7 @@
-"""Whole answers: what every request but a watch ends with."""
+"""Answers: what every request but a watch ends with."""
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 from harness.apiserver import negotiating, statuses, storing
@@ -8,7 +9,7 @@ from harness.apiserver import negotiating, statuses, storing
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer."""
+    """An answer, whole but for a long list."""
 
     status: int
     body: bytes
@@ -17,6 +18,14 @@ class Answer:
     """When to try again; 0 for what need not be said."""
     warnings: tuple[str, ...] = ()
     """What the writer should know although the request succeeded."""
+    pieces: Iterator[bytes] | None = None
+    """The body of a long list, made as fast as it is sent; `body` is empty then."""
+
+    def whole(self) -> "Answer":
+        """The same answer with all of its body."""
+        if self.pieces is None:
+            return self
+        return dataclasses.replace(self, body=b"".join(self.pieces), pieces=None)
 
 
 def failure(error: statuses.StatusError) -> Answer:

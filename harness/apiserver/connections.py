@@ -124,7 +124,10 @@ class Connection(asyncio.Protocol):
     def unblock(self) -> None:
         """It is at its end."""
         self._is_blocked = False
-        self._go_on()
+        if self._is_ending:
+            self.end()
+        else:
+            self._go_on()
 
     def follow(self, watch: streaming.Watch) -> None:
         """The connection belongs to a watch from now on."""
@@ -210,7 +213,7 @@ class Connection(asyncio.Protocol):
         self._is_ending = True
         if self._watch is not None:
             self._watch.end()
-        else:
+        elif not self._is_blocked:
             self.end()
 
     def abort(self) -> None:

@@ -1,7 +1,7 @@
 """One request on its way through the server: who asks, which fault befalls it, what is answered, what is noted of it."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import msgspec
@@ -18,6 +18,7 @@ from harness.apiserver import (
     gojson,
     parsing,
     requesting,
+    sending,
     serving,
     statuses,
     streaming,
@@ -118,10 +119,27 @@ class Exchange:
 
     def _finish(self, answer: answers.Answer) -> None:
         more = b""
+        is_head = self._request.method == "HEAD"
+        if answer.pieces is not None and self._entry is None and not is_head:
+            self._send(answer, answer.pieces)
+            return
+        answer = answer.whole()
         if self._entry is not None:
             self._entry.completed(answer.status, answer)
             more = b"Audit-Id: %b\r\n" % self._entry.audit_id.encode("latin-1")
-        self._connection.write(encode(answer, more, is_head=self._request.method == "HEAD"))
+        self._connection.write(encode(answer, more, is_head=is_head))
+        self._end()
+
+    def _send(self, answer: answers.Answer, pieces: Iterator[bytes]) -> None:
+        self._connection.block()
+        self._connection.write_head(answer.status, answer.content_type)
+        sending.Sending(self._connection, pieces, on_end=self._sent).go_on()
+
+    def _sent(self) -> None:
+        self._end()
+        self._connection.unblock()
+
+    def _end(self) -> None:
         if not self._incoming.keep_alive:
             self._connection.end()
 

@@ -37,6 +37,8 @@ _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]]
 }
 _AS_OBJECTS = frozenset({"", "approval", "ephemeralcontainers", "finalize", "resize", "status"})
 """Subresources that are read and written as their object is."""
+_LONG = 100
+"""Objects; a list of more of them may take longer than others should wait."""
 _APPLY_TYPES = ("application/apply-patch+yaml",)
 _PATCH_TYPES = (*_PATCHES, *_APPLY_TYPES)
 
@@ -47,9 +49,13 @@ Step = Callable[[requesting.Request, requesting.Target], answers.Answer]
 class Handler:
     """Answers requests from a store."""
 
-    def __init__(self, store: stores.Store, *, now: Callable[[], str]) -> None:
+    def __init__(
+        self, store: stores.Store, *, now: Callable[[], str], in_pieces: bool = False
+    ) -> None:
+        """`in_pieces`: answers with long lists may come bit by bit."""
         self._store = store
         self._now = now
+        self._in_pieces = in_pieces
         self._steps: dict[str, Step] = {
             "list": self._list,
             "create": self._create,
@@ -120,6 +126,9 @@ class Handler:
     def _list(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
         form = self._rendering(request, target, is_list=True)
         page = listing.page(self._store, request.selection(target), request)
+        if self._in_pieces and form.has_pieces and len(page.found) > _LONG:
+            pieces = form.pieces(page.found, page.meta)
+            return answers.Answer(200, b"", form.content_type, pieces=pieces)
         return answers.Answer(200, form.page(page.found, page.meta), form.content_type)
 
     def _rendering(

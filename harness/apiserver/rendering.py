@@ -72,6 +72,11 @@ class Rendering:
         """A list of objects."""
         return self.encoded(b"".join(self.pieces(found, meta)))
 
+    @property
+    def has_pieces(self) -> bool:
+        """Whether the pieces of a list are what the client is to be sent."""
+        return self.form.media == negotiating.JSON and not self._is_pretty
+
     def pieces(self, found: list[storing.Stored], meta: Document) -> Iterator[bytes]:
         """The JSON of a list, an object a piece; each is made when it is asked for."""
         version = self.form.version
@@ -80,7 +85,8 @@ class Rendering:
                 named = _named(f"{self._resource.kind}List", self._resource.api_version, meta)
                 return _joined(named, "items", map(storing.item, found))
             case "Table":
-                return _joined(self._table(meta), "rows", map(self._row, found))
+                rows = map(functools.partial(self._row, now=self._now()), found)
+                return _joined(self._table(meta), "rows", rows)
             case "PartialObjectMetadata":
                 raise negotiating.not_acceptable(
                     "you requested PartialObjectMetadata, but the requested object is a list"
@@ -92,7 +98,7 @@ class Rendering:
         if self.form.view != "Table":
             return self._partial(stored)
         meta = {"resourceVersion": str(stored.resource_version)}
-        return b"".join(_joined(self._table(meta), "rows", [self._row(stored)]))
+        return b"".join(_joined(self._table(meta), "rows", [self._row(stored, now=self._now())]))
 
     def _partial(self, stored: storing.Stored) -> bytes:
         return storing.encode(tables.partial(stored.document(), self.form.version))
@@ -103,11 +109,11 @@ class Rendering:
             self._resource, meta=meta, version=version, with_columns=self._shows_columns
         )
 
-    def _row(self, stored: storing.Stored) -> bytes:
+    def _row(self, stored: storing.Stored, *, now: str) -> bytes:
         row = tables.row(
             self._resource,
             stored.document(),
-            now=self._now(),
+            now=now,
             version=self.form.version,
             include=self._include,
         )

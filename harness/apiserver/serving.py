@@ -74,7 +74,7 @@ class Server:
     ) -> None:
         self.store = store
         self.now = now
-        self.handler = handling.Handler(store, now=now)
+        self.handler = handling.Handler(store, now=now, in_pieces=True)
         self.authenticator = authenticating.Authenticator(token, read_only_token)
         self.turn = turns.Turn(self._settle, self.events_first)
         self.limits, self.audit, self.faults = parts.limits, parts.audit, parts.faults

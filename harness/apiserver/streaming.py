@@ -27,7 +27,7 @@ from harness.apiserver import store as stores
 
 BOOKMARK_INTERVAL_S = 10.0
 LAST_BOOKMARK_BEFORE_END_S = 2.0
-_PAST_STEP_BYTES = 256 * 1024
+_PAST_STEP_BYTES = 64 * 1024
 _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
 

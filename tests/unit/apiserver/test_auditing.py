@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver import auditing, serving
+from harness.apiserver import auditing, resources, serving
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -37,6 +37,18 @@ def read(path: pathlib.Path) -> list[dict[str, Any]]:
 
 def config(name: str) -> dict[str, Any]:
     return {"metadata": {"name": name}}
+
+
+def test_a_long_list_is_noted_whole(audited: Any, path: pathlib.Path) -> None:
+    def fill() -> None:
+        for number in range(150):
+            audited.server.store.create(resources.CONFIGMAPS, "default", config(f"c-{number}"))
+
+    audited.run(fill)
+    _, listed = audited.call("GET", CONFIGMAPS)
+    (event,) = read(path)
+    assert event["responseObject"] == listed
+    assert len(listed["items"]) == 150
 
 
 def test_a_write_is_there_when_it_is_answered(audited: Any, path: pathlib.Path) -> None:

@@ -1,0 +1,40 @@
+"""A long list on its way: made and sent bit by bit, as fast as the client reads, so that nobody else waits for it."""
+
+from collections.abc import Callable, Iterator
+
+from harness.apiserver import framing, streaming
+
+_STEP_BYTES = 32 * 1024
+
+
+class Sending:
+    """One chunked answer."""
+
+    def __init__(
+        self, stream: streaming.Stream, pieces: Iterator[bytes], *, on_end: Callable[[], None]
+    ) -> None:
+        """`on_end` is called when all is sent; never when the client is gone before."""
+        self._stream, self._pieces, self._on_end = stream, pieces, on_end
+
+    def go_on(self) -> None:
+        """Send some pieces, and go on when the client has read most of them."""
+        try:
+            step = b"".join(_some(self._pieces))
+        except Exception:
+            self._stream.abort()  # the head said 200: the client is not to take it for a whole list
+            raise
+        if step:
+            self._stream.write_chunk(framing.chunk(step))
+            self._stream.when_writable(self.go_on)
+        else:
+            self._stream.write_chunk(framing.LAST_CHUNK)
+            self._on_end()
+
+
+def _some(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    size = 0
+    for piece in pieces:
+        yield piece
+        size += len(piece)
+        if size > _STEP_BYTES:
+            return
