@@ -66,6 +66,8 @@ def _line(name: str, message: Message) -> str:
 def _served() -> Iterator[schemas.Type]:
     for item in (*resources.ALL, *resources.OPTIONAL):
         yield schemas.of(item)
+        if "list" in item.verbs:
+            yield schemas.of_kind(item.group, item.version, f"{item.kind}List")
         for part in map(item.subresource, item.subresources):
             group, version = part.group or item.group, part.version or item.version
             if not part.kind.endswith("Options"):

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver import negotiating, statuses, storing
+from harness.apiserver import negotiating, rendering, statuses, storing
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,10 +28,12 @@ class Answer:
         return dataclasses.replace(self, body=b"".join(self.pieces), pieces=None)
 
 
-def failure(error: statuses.StatusError) -> Answer:
-    """The answer of a request that failed."""
+def failure(error: statuses.StatusError, accept: str = "") -> Answer:
+    """The answer of a request that failed, in what its client accepts."""
     retry_after_s = (error.details or {}).get("retryAfterSeconds", 0)
-    return Answer(error.code, storing.encode(error.to_status()), retry_after_s=retry_after_s)
+    media = negotiating.media_of_status(accept)
+    body = rendering.in_media(media, error.to_status())
+    return Answer(error.code, body, media, retry_after_s=retry_after_s)
 
 
 def of(document: Any, status: int = 200, *, warnings: tuple[str, ...] = ()) -> Answer:

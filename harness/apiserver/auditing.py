@@ -17,11 +17,14 @@ from harness.apiserver import (
     answers,
     attributes,
     authenticating,
+    decoding,
     media,
     negotiating,
+    protobuf,
     requesting,
     statuses,
     storing,
+    wire,
 )
 from harness.apiserver.persistence import writing
 
@@ -105,10 +108,10 @@ class Entry:
         sent = _decoded(self._request)
         if sent is not None:
             rest["requestObject"] = sent
-        if answer is not None and answer.content_type == negotiating.JSON and answer.body:
-            rest["responseObject"] = msgspec.Raw(answer.body)
+        if answer is not None and (told := _in_json(answer)):
+            rest["responseObject"] = msgspec.Raw(told)
             if status >= 400:
-                rest["responseStatus"] = msgspec.Raw(answer.body)
+                rest["responseStatus"] = msgspec.Raw(told)
         self._write("ResponseComplete", self._reference(sent) | rest)
 
     def _reference(self, sent: Any) -> dict[str, Any]:
@@ -145,9 +148,11 @@ class Entry:
 
 
 def _decoded(request: requesting.Request) -> Any:
-    """The body, which may be JSON or YAML; None when there is none or it is neither."""
+    """The body, which may be JSON, YAML or protobuf; None when there is none or it is none of them."""
     if not request.body:
         return None
+    if media.content_type(request) == negotiating.PROTOBUF:
+        return _from_protobuf(request.body)
     try:
         return storing.decode(request.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -157,4 +162,21 @@ def _decoded(request: requesting.Request) -> Any:
     try:
         return media.read_yaml(request.body)
     except statuses.StatusError:
+        return None
+
+
+def _in_json(answer: answers.Answer) -> bytes:
+    """The object in an answer, b"" when there is none or it is a text."""
+    if answer.content_type == negotiating.JSON:
+        return answer.body
+    if answer.content_type != negotiating.PROTOBUF:
+        return b""
+    found = _from_protobuf(answer.body)
+    return b"" if found is None else storing.encode(found)
+
+
+def _from_protobuf(body: bytes) -> Any:
+    try:
+        return protobuf.document(body)
+    except (wire.MalformedError, decoding.MismatchError):
         return None

@@ -12,16 +12,19 @@ from harness.apiserver import (
     attributes,
     auditing,
     authenticating,
+    decoding,
     fault_admin,
     faulting,
     framing,
     gojson,
     parsing,
+    protobuf,
     requesting,
     sending,
     serving,
     statuses,
     streaming,
+    wire,
 )
 
 Step = Callable[[], None]
@@ -74,11 +77,14 @@ class Exchange:
         try:
             step()
         except statuses.StatusError as error:
-            self._respond(answers.failure(error))
+            self._respond(self._failure(error))
         except RecursionError:  # where Python's recursion ends differs by its version
-            self._respond(answers.failure(statuses.bad_request(gojson.TOO_DEEP)))
+            self._respond(self._failure(statuses.bad_request(gojson.TOO_DEEP)))
         except Exception as error:  # noqa: BLE001 - the outermost edge: answer 500, serve on
-            self._respond(answers.failure(_internal(error)))
+            self._respond(self._failure(_internal(error)))
+
+    def _failure(self, error: statuses.StatusError) -> answers.Answer:
+        return answers.failure(error, self._request.headers.get("accept", ""))
 
     def _receive(self) -> None:
         user = self._server.authenticator.user(self._incoming.authorization)
@@ -197,8 +203,10 @@ _object_decoder = msgspec.json.Decoder(_Object)
 
 def _read_meta(body: bytes) -> _Meta:
     try:
+        if body.startswith(protobuf.MAGIC):
+            return msgspec.convert(protobuf.document(body), _Object).metadata
         return _object_decoder.decode(body).metadata
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, wire.MalformedError, decoding.MismatchError, UnicodeDecodeError):
         return _Meta()
 
 

@@ -1,6 +1,6 @@
 """From a request to an answer: every verb but watch, which never ends and is served by `streaming`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from harness.apiserver import (
@@ -107,7 +107,7 @@ class Handler:
             form = self._rendering(request, target)
             document = bodies.read(media.json_body(request), resource, options.validation(request))
             reviewed = reviews.answer(resource, document, user)
-            return answers.Answer(201, form.encoded(reviewed), form.content_type)
+            return _told(reviewed, form, 201)
         if verb == "list":
             form = self._rendering(request, target, is_list=True)
             return answers.Answer(200, form.page([], {}), form.content_type)
@@ -236,13 +236,18 @@ class Handler:
         return _shown(stored, form, 201 if is_new else 200)
 
     def _scale(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
-        return answers.of(scaling.answer(self._store, request, target))
+        form = self._rendering(request, target)
+        return _told(scaling.answer(self._store, request, target), form, 200)
 
     def _bind(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
-        return _done(pod_actions.bind(self._store, request, target))
+        form = self._rendering(request, target)
+        validation = pod_actions.bind(self._store, request, target)
+        return _told(statuses.success(code=201), form, 201, validation.warnings)
 
     def _evict(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
-        return _done(pod_actions.evict(self._store, request, target))
+        form = self._rendering(request, target)
+        validation = pod_actions.evict(self._store, request, target)
+        return _told(statuses.success(code=201), form, 201, validation.warnings)
 
     # -------------------------------------------------------------- deleting
 
@@ -254,7 +259,7 @@ class Handler:
         if not gone or resource.deletion_returns_object:
             return _shown(last, form, 200)
         details = statuses.about(resource, last.name) | {"uid": last.uid}
-        return answers.Answer(200, form.encoded(statuses.success(details)), form.content_type)
+        return _told(statuses.success(details), form, 200)
 
     def _delete_collection(
         self, request: requesting.Request, target: requesting.Target
@@ -283,8 +288,12 @@ def _shown(
     return answers.Answer(status, form.one(stored), form.content_type, warnings=warnings)
 
 
-def _done(validation: bodies.Validation) -> answers.Answer:
-    return answers.of(statuses.success(code=201), 201, warnings=tuple(validation.warnings))
+def _told(
+    document: Document, form: rendering.Rendering, status: int, warnings: Iterable[str] = ()
+) -> answers.Answer:
+    return answers.Answer(
+        status, form.encoded(document), form.content_type, warnings=tuple(warnings)
+    )
 
 
 def _warnings(

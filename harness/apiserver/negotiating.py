@@ -67,6 +67,14 @@ def forms(accept: str, *, is_list: bool = False, is_discovery: bool = False) -> 
     return tuple(found)
 
 
+def media_of_status(accept: str) -> str:
+    """The media type in which a client is told what went wrong: JSON when it accepts nothing that there is."""
+    try:
+        return forms(accept)[0].media
+    except statuses.StatusError:
+        return JSON
+
+
 def not_acceptable(message: str) -> statuses.StatusError:
     """406: there is no such form."""
     return statuses.StatusError(406, "NotAcceptable", message)

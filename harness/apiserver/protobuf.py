@@ -3,13 +3,19 @@
 The messages themselves are read by `protobuf_reading` and written by `protobuf_writing`, from the numbers of `protobuf_tables`.
 """
 
+import functools
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from harness.apiserver import protobuf_reading, protobuf_writing, schemas, wire
+from harness.apiserver import decoding, protobuf_reading, protobuf_writing, schemas, storing, wire
 
 Document = dict[str, Any]
 MAGIC = b"k8s\x00"
 _ENVELOPE = "Unknown"
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_OBJECT_META, _LIST_META = f"{_META}ObjectMeta", f"{_META}ListMeta"
+_REMEMBERED_MAX = 8192
+_REMEMBERED_BYTES_MAX = 32 * 1024
 
 
 class Envelope(NamedTuple):
@@ -54,21 +60,80 @@ def read(kind: schemas.Type, message: bytes) -> Document:
     return protobuf_reading.read(kind, message)
 
 
-def encode(document: Document, message: bytes) -> bytes:
-    """An envelope around the message of a document."""
-    named = wire.text(1, document["apiVersion"]) + wire.text(2, document["kind"])
+def document(data: bytes) -> Document:
+    """What an envelope would be in JSON, an object or a list; wire.MalformedError for what is neither."""
+    api_version, kind, message = open_envelope(data)
+    named = {"kind": kind, "apiVersion": api_version}
+    if kind == "PartialObjectMetadata":
+        _, meta = next(wire.read(message, kind), (1, b""))
+        return named | {"metadata": read(schemas.definition(_OBJECT_META), meta)}
+    group, _, version = api_version.rpartition("/")
+    try:
+        found = schemas.of_kind(group, version, kind)
+    except KeyError as error:
+        raise wire.MalformedError(f"no message is known of {kind} in {api_version}") from error
+    made: Document = decoding.read(found, read(found, message), decoding.Tally())
+    return made | named
+
+
+# ------------------------------------------------------------------ answers
+
+
+def encode(document: Document) -> bytes:
+    """An envelope around the message of any document of a known kind, a list included."""
+    return enveloped(document["apiVersion"], document["kind"], _message(document))
+
+
+def enveloped(api_version: str, kind: str, message: bytes) -> bytes:
+    """An envelope around the message of an object."""
+    named = wire.text(1, api_version) + wire.text(2, kind)
     return (
         MAGIC + wire.data(1, named) + wire.data(2, message) + wire.data(3, b"") + wire.data(4, b"")
     )
 
 
-def encode_object(kind: schemas.Type, document: Document) -> bytes:
-    """The message of an object."""
-    return protobuf_writing.write(kind, document)
+def stored_message(kind: schemas.Type, data: bytes) -> bytes:
+    """The message of an object of which this is the JSON; of small ones the last are remembered, since most are sent more than once."""
+    if len(data) > _REMEMBERED_BYTES_MAX:
+        return _stored_message(kind, data)
+    return _remembered_message(kind, data)
 
 
-def encode_list(kind: schemas.Type, document: Document) -> bytes:
-    """The message of a list of such objects."""
-    meta = schemas.definition("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta")
-    items = [wire.data(2, encode_object(kind, item)) for item in document["items"]]
-    return wire.data(1, encode_object(meta, document["metadata"])) + b"".join(items)
+def list_message(meta: Document, items: Iterable[bytes]) -> bytes:
+    """The message of a list with these messages in it."""
+    listed = protobuf_writing.write(schemas.definition(_LIST_META), meta)
+    return b"".join([wire.data(1, listed), *(wire.data(2, item) for item in items)])
+
+
+def event_frame(type_name: str, envelope: bytes) -> bytes:
+    """One event of a watch: the length of a message without an envelope, and the message, in which the object has one."""
+    event = wire.text(1, type_name) + wire.data(2, wire.data(1, envelope))
+    return len(event).to_bytes(4, "big") + event
+
+
+def _stored_message(kind: schemas.Type, data: bytes) -> bytes:
+    return protobuf_writing.write(kind, storing.decode(data))
+
+
+_remembered_message = functools.lru_cache(_REMEMBERED_MAX)(_stored_message)
+
+
+def _message(document: Document) -> bytes:
+    kind: str = document["kind"]
+    if kind == "PartialObjectMetadata":
+        return wire.data(
+            1, protobuf_writing.write(schemas.definition(_OBJECT_META), document["metadata"])
+        )
+    if kind == "PartialObjectMetadataList":
+        return _partial_list(document)
+    group, _, version = document["apiVersion"].rpartition("/")
+    return protobuf_writing.write(schemas.of_kind(group, version, kind), document)
+
+
+def _partial_list(document: Document) -> bytes:
+    """In v1beta1 the items come first, by their number."""
+    items = [_message(item) for item in document["items"]]
+    if document["apiVersion"].endswith("/v1"):
+        return list_message(document["metadata"], items)
+    meta = protobuf_writing.write(schemas.definition(_LIST_META), document["metadata"])
+    return b"".join([*(wire.data(1, item) for item in items), wire.data(2, meta)])

@@ -1,4 +1,4 @@
-"""Objects and lists in the form that a client accepts: as they are, as a table, or as their metadata alone; JSON or YAML."""
+"""Objects and lists in the form that a client accepts: as they are, as a table, or as their metadata alone; JSON, YAML or protobuf."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
@@ -33,27 +33,32 @@ class Rendering:
         self._is_pretty = request.query.get("pretty", "").lower() in _TRUE
         self._shows_columns = True
 
-    def _best(self, accept: str, *, is_list: bool) -> negotiating.Form:
-        """What the client likes best of what can be made."""
+    @staticmethod
+    def _best(accept: str, *, is_list: bool) -> negotiating.Form:
+        """What the client likes best of what there is: tables are no messages."""
         for form in negotiating.forms(accept, is_list=is_list):
-            if form.media != negotiating.PROTOBUF or self._knows_protobuf(form):
+            if form.media != negotiating.PROTOBUF or form.view != "Table":
                 return form
         raise negotiating.not_acceptable(
-            f"{self._resource.plural} are not encoded as {negotiating.PROTOBUF} by this server: accept JSON as well"
+            "object *v1.Table does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message"
         )
-
-    def _knows_protobuf(self, form: negotiating.Form) -> bool:
-        return not (form.view or self._is_watch)
 
     @property
     def content_type(self) -> str:
         """The media type of the bytes."""
-        return self.form.media
+        if not self._is_watch:
+            return self.form.media
+        return f"{negotiating.PROTOBUF};stream=watch" if self.is_protobuf else negotiating.JSON
+
+    @property
+    def is_protobuf(self) -> bool:
+        """Whether the bytes are messages."""
+        return self.form.media == negotiating.PROTOBUF
 
     def one(self, stored: storing.Stored) -> bytes:
         """One object."""
         if not self.form.view:
-            return self.encoded(stored.data)
+            return self._enveloped(stored) if self.is_protobuf else self.encoded(stored.data)
         if self.form.view == "PartialObjectMetadataList":
             raise negotiating.not_acceptable(
                 "you requested PartialObjectMetadataList, but the requested object is not a list"
@@ -63,13 +68,25 @@ class Rendering:
     def event(self, stored: storing.Stored) -> bytes:
         """One object of a watch; a table tells its columns only once."""
         if not self.form.view:
-            return stored.data
+            return self._enveloped(stored) if self.is_protobuf else stored.data
         viewed = self._viewed(stored)
         self._shows_columns = False
-        return viewed
+        return protobuf.encode(storing.decode(viewed)) if self.is_protobuf else viewed
+
+    def bookmark(self, document: Document) -> bytes:
+        """An object without content, in an event."""
+        if self.form.view.startswith("PartialObjectMetadata"):
+            document = tables.partial(document, self.form.version)
+        return self.event_of(document)
+
+    def event_of(self, document: Document) -> bytes:
+        """A document in an event: a status, or what stands for an object."""
+        return protobuf.encode(document) if self.is_protobuf else storing.encode(document)
 
     def page(self, found: list[storing.Stored], meta: Document) -> bytes:
         """A list of objects."""
+        if self.is_protobuf and not self.form.view:
+            return self._enveloped_list(found, meta)
         return self.encoded(b"".join(self.pieces(found, meta)))
 
     @property
@@ -119,25 +136,31 @@ class Rendering:
         )
         return storing.encode(row)
 
+    def _enveloped(self, stored: storing.Stored) -> bytes:
+        resource = self._resource
+        message = protobuf.stored_message(schemas.of(resource), stored.data)
+        return protobuf.enveloped(resource.api_version, resource.kind, message)
+
+    def _enveloped_list(self, found: list[storing.Stored], meta: Document) -> bytes:
+        resource = self._resource
+        kind = schemas.of(resource)
+        items = (protobuf.stored_message(kind, stored.data) for stored in found)
+        message = protobuf.list_message(meta, items)
+        return protobuf.enveloped(resource.api_version, f"{resource.kind}List", message)
+
     def encoded(self, answer: bytes | Document) -> bytes:
         """A document, or its JSON, in the media type that was agreed on."""
-        data = answer if isinstance(answer, bytes) else storing.encode(answer)
-        if self.form.media == negotiating.PROTOBUF:
-            return self._to_protobuf(storing.decode(data))
-        if self.form.media == negotiating.YAML:
-            return to_yaml(storing.decode(data))
-        return msgspec.json.format(data, indent=2) if self._is_pretty else data
+        return in_media(self.form.media, answer, is_pretty=self._is_pretty)
 
-    def _to_protobuf(self, document: Document) -> bytes:
-        kind = schemas.of(self._resource)
-        match document["kind"]:
-            case "Status":
-                raw = protobuf.encode_object(schemas.of_kind("", "v1", "Status"), document)
-            case self._resource.kind:
-                raw = protobuf.encode_object(kind, document)
-            case _:
-                raw = protobuf.encode_list(kind, document)
-        return protobuf.encode(document, raw)
+
+def in_media(media: str, answer: bytes | Document, *, is_pretty: bool = False) -> bytes:
+    """A document, or its JSON, in a media type."""
+    data = answer if isinstance(answer, bytes) else storing.encode(answer)
+    if media == negotiating.PROTOBUF:
+        return protobuf.encode(storing.decode(data))
+    if media == negotiating.YAML:
+        return to_yaml(storing.decode(data))
+    return msgspec.json.format(data, indent=2) if is_pretty else data
 
 
 def _named(kind: str, api_version: str, meta: Document) -> Document:

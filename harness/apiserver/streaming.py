@@ -14,7 +14,7 @@ from harness.apiserver import (
     converting,
     faulting,
     listing,
-    negotiating,
+    protobuf,
     rendering,
     requesting,
     schemas,
@@ -66,6 +66,7 @@ class Watch:
         self._rendering = rendering.Rendering(
             request, target.resource, server.now, is_list=True, is_watch=True
         )
+        self._frame = protobuf.event_frame if self._rendering.is_protobuf else server.framer.line
         self._version = listing.watch_version(request)
         self.resource_key = stores.table_of(target.resource)
         self._converts = self.resource_key is not target.resource
@@ -82,7 +83,7 @@ class Watch:
 
     def start(self) -> None:
         """Send what is owed from the past, then follow; StatusError when the request is wrong."""
-        self._connection.write_head(200, negotiating.JSON)
+        self._connection.write_head(200, self._rendering.content_type)
         try:
             past = self._past()
         except statuses.StatusError as error:
@@ -127,7 +128,7 @@ class Watch:
 
     def _fail(self, error: statuses.StatusError) -> None:
         """The last event is an error."""
-        line = self._server.framer.line("ERROR", storing.encode(error.to_status()))
+        line = self._frame("ERROR", self._rendering.event_of(error.to_status()))
         self._put_line(line)
         self.end()
 
@@ -224,11 +225,11 @@ class Watch:
         if annotations:
             document["metadata"]["annotations"] = annotations
         named = {"kind": resource.kind, "apiVersion": resource.api_version} | document
-        return self._server.framer.line("BOOKMARK", storing.encode(named))
+        return self._frame("BOOKMARK", self._rendering.bookmark(named))
 
     def _line(self, seen: tuple[watching.EventType, storing.Stored]) -> bytes:
         kind, stored = seen
-        return self._server.framer.line(kind, self._rendering.event(stored))
+        return self._frame(kind, self._rendering.event(stored))
 
     def _put_seen(self, seen: tuple[watching.EventType, storing.Stored]) -> None:
         self._put_line(self._line(seen))

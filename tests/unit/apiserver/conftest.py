@@ -132,14 +132,20 @@ class LiveServer:
         return answer.status, json.loads(text) if kind == "application/json" and text else text
 
     @contextlib.contextmanager
-    def watching(self, path: str) -> Iterator[Iterator[Any]]:
-        """The decoded events of a watch, as they come; ends with the stream."""
+    def streaming(self, path: str, **headers: str) -> Iterator[http.client.HTTPResponse]:
+        """The answer of a watch, to be read as it comes."""
         with contextlib.closing(
             http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)
         ) as connection:
-            connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"})
+            connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"} | headers)
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
+            yield answer
+
+    @contextlib.contextmanager
+    def watching(self, path: str) -> Iterator[Iterator[Any]]:
+        """The decoded events of a watch, as they come; ends with the stream."""
+        with self.streaming(path) as answer:
             yield (json.loads(line) for line in answer)
 
 

@@ -23,12 +23,6 @@ CONFIGMAP = {
 }
 
 
-def enveloped(document: dict[str, Any]) -> bytes:
-    group, _, version = document["apiVersion"].rpartition("/")
-    kind = schemas.of_kind(group, version, document["kind"])
-    return protobuf.encode(document, protobuf.encode_object(kind, document))
-
-
 def test_protobuf_as_kubectl_sends_it(live: Any) -> None:
     """`kubectl create namespace a`, byte for byte: what is empty is sent too."""
     meta = b"\x0a\x01a\x12\x00\x1a\x00\x22\x00\x2a\x00\x32\x00\x38\x00\x42\x00"
@@ -95,10 +89,12 @@ POD = {
 def test_what_a_scheduler_writes_in_protobuf(live: Any) -> None:
     """A pod, its binding, an event and a lease, and options of deletions, as kube-scheduler and its clients send them."""
     pods = "/api/v1/namespaces/default/pods"
-    assert live.call("POST", pods, enveloped(POD), headers=IN_PROTOBUF)[0] == 201
+    assert live.call("POST", pods, protobuf.encode(POD), headers=IN_PROTOBUF)[0] == 201
     target = {"kind": "Node", "name": "worker-0"}
     binding = {"kind": "Binding", "apiVersion": "v1", "metadata": {"name": "p"}, "target": target}
-    status, answer = live.call("POST", f"{pods}/p/binding", enveloped(binding), headers=IN_PROTOBUF)
+    status, answer = live.call(
+        "POST", f"{pods}/p/binding", protobuf.encode(binding), headers=IN_PROTOBUF
+    )
     assert status == 201, answer
     found = live.call("GET", f"{pods}/p")[1]
     assert found["spec"]["nodeName"] == "worker-0"
@@ -110,7 +106,7 @@ def test_what_a_scheduler_writes_in_protobuf(live: Any) -> None:
         "regarding": {"kind": "Pod", "namespace": "default", "name": "p"},
     }  # fmt: skip
     events = "/apis/events.k8s.io/v1/namespaces/default/events"
-    status, made = live.call("POST", events, enveloped(event), headers=IN_PROTOBUF)
+    status, made = live.call("POST", events, protobuf.encode(event), headers=IN_PROTOBUF)
     assert (status, made["eventTime"]) == (201, event["eventTime"]), made
     leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     spec = {"leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000001Z"}
@@ -120,16 +116,16 @@ def test_what_a_scheduler_writes_in_protobuf(live: Any) -> None:
         "metadata": {"name": "l"},
         "spec": spec,
     }
-    status, made = live.call("POST", leases, enveloped(lease), headers=IN_PROTOBUF)
+    status, made = live.call("POST", leases, protobuf.encode(lease), headers=IN_PROTOBUF)
     assert status == 201, made
     made["spec"]["holderIdentity"] = "me"
-    status, made = live.call("PUT", f"{leases}/l", enveloped(made), headers=IN_PROTOBUF)
+    status, made = live.call("PUT", f"{leases}/l", protobuf.encode(made), headers=IN_PROTOBUF)
     assert (status, made["spec"]["holderIdentity"]) == (200, "me"), made
     options = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": "another"}}
-    status, answer = live.call("DELETE", f"{pods}/p", enveloped(options), headers=IN_PROTOBUF)
+    status, answer = live.call("DELETE", f"{pods}/p", protobuf.encode(options), headers=IN_PROTOBUF)
     assert (status, answer["reason"]) == (409, "Conflict")
     options = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
-    assert live.call("DELETE", f"{pods}/p", enveloped(options), headers=IN_PROTOBUF)[0] == 200
+    assert live.call("DELETE", f"{pods}/p", protobuf.encode(options), headers=IN_PROTOBUF)[0] == 200
     assert live.call("GET", f"{pods}/p")[0] == 404
 
 
@@ -137,21 +133,6 @@ def test_options_of_a_deletion_that_are_no_protobuf(live: Any) -> None:
     status, answer = live.call("DELETE", f"{CONFIGMAPS}/x", b"k8s\0\x0a\x7f", headers=IN_PROTOBUF)
     assert status == 400
     assert "must be of type DeleteOptions" in answer["message"]
-
-
-def test_objects_come_and_go_in_protobuf(live: Any) -> None:
-    headers = {"Content-Type": PROTOBUF, "Accept": f"{PROTOBUF},application/json"}
-    status, made = live.call("POST", CONFIGMAPS, enveloped(CONFIGMAP), headers=headers)
-    assert status == 201
-    envelope = protobuf.open_envelope(made)
-    decoded = protobuf.read(schemas.of_kind("", "v1", "ConfigMap"), envelope.message)
-    assert decoded["data"] == CONFIGMAP["data"]
-    seen = live.call("GET", f"{CONFIGMAPS}/c")[1]
-    assert seen["metadata"]["uid"] == decoded["metadata"]["uid"]
-    status, listed = live.call("GET", CONFIGMAPS, headers={"Accept": PROTOBUF})
-    assert status == 200
-    assert listed.startswith(protobuf.MAGIC)
-    assert b"ConfigMapList" in listed
 
 
 def test_yaml(live: Any) -> None:

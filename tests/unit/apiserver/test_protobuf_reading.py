@@ -185,13 +185,6 @@ def decoded(body: bytes) -> dict[str, Any]:
     return protobuf.read(schemas.of_kind(group, version, envelope.kind), envelope.message)
 
 
-def test_a_list_byte_for_byte() -> None:
-    kind = schemas.of_kind("scheduling.k8s.io", "v1", "PriorityClass")
-    items = [{"metadata": {"name": "x"}, "value": -5, "globalDefault": True}]
-    made = protobuf.encode_list(kind, {"metadata": {"resourceVersion": "7"}, "items": items})
-    assert made == message([(1, [(2, "7")]), (2, [(1, NAMED), (2, -5), (3, 1)])])
-
-
 def test_zeros_that_mean_nothing_are_not_taken_over() -> None:
     """Go writes every field that is no pointer, set or not."""
     spec: Fields = [(1, 3), (5, 0), (7, 0), (4, [(1, "")])]
