@@ -9,6 +9,10 @@ What HTTP brings goes one way: `connections` read bytes, `parsing` makes request
 `streaming` for watches), and `turns` shows nothing before the log (`persistence`) and the audit log (`auditing`) have it.
 Faults on demand (`faulting`, `fault_admin`) befall a request, its answer, or an event; `limiting` says what is put up with.
 
+JSON, YAML and protobuf are read and written for every kind (`media`, `rendering`): programs made with client-go, kube-scheduler and
+kube-controller-manager among them, need no other content type than the one that they take by themselves. Objects are kept as JSON; the
+messages of the last few thousand are remembered (`protobuf`), because what is written is mostly sent more than once.
+
 Three things hold it to Kubernetes: recorded conversations with kube-apiserver (`tests/corpus`, whose `differences.toml` lists those that do
 not always match), documented rules that any server can be asked for (`flake-hunt conformance`), and a simple model of
 what random operations do (`tests/stateful`).
@@ -16,8 +20,8 @@ what random operations do (`tests/stateful`).
 Not in here: scheduling, nodes that do something, anything that only a test would want.
 
 Known differences from kube-apiserver: the server plays the garbage collector and the namespace controller (a kube-apiserver
-alone does neither); protobuf is read for every kind, and answered to who likes it best but for watches and tables (accept JSON as
-well), without the six fields whose numbers `protobuf_tables` has not; what needs a kubelet (exec, attach, logs, port
+alone does neither); six fields have no number in `protobuf_tables`, are passed over in
+messages and left out of them; discovery is answered in JSON to who asks for protobuf; what needs a kubelet (exec, attach, logs, port
 forwarding, proxies, tokens) is answered with 501; autoscaling/v1 keeps metrics other than the CPU's in annotations, in the format of v2;
 JSON may be nested about a
 thousand levels deep; the objects of LimitRange and ResourceQuota limit nothing; services get no addresses, jobs no selector.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver import auditing, resources, serving
+from harness.apiserver import auditing, negotiating, protobuf, resources, serving
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -182,3 +182,20 @@ def test_a_watch_has_a_beginning_and_an_end(audited: Any, path: pathlib.Path) ->
     ended = read(path)[2]
     assert (ended["stage"], ended["auditID"]) == ("ResponseComplete", started["auditID"])
     assert "responseObject" not in ended
+
+
+def test_protobuf_is_noted_as_objects(audited: Any, path: pathlib.Path) -> None:
+    document = {"kind": "ConfigMap", "apiVersion": "v1"} | config("a")
+    headers = {"Content-Type": negotiating.PROTOBUF, "Accept": negotiating.PROTOBUF}
+    status, _ = audited.call("POST", CONFIGMAPS, protobuf.encode(document), headers=headers)
+    assert status == 201
+    made = audited.call("GET", f"{CONFIGMAPS}/a")[1]
+    audited.call("GET", CONFIGMAPS, headers=headers)
+    audited.call("GET", f"{CONFIGMAPS}/none", headers=headers)
+    created, got, listed, missing = read(path)
+    assert created["requestObject"] == document
+    assert created["responseObject"] == got["responseObject"] == made
+    assert created["objectRef"]["name"] == "a"
+    assert [item["metadata"]["name"] for item in listed["responseObject"]["items"]] == ["a"]
+    assert missing["responseStatus"] == missing["responseObject"]
+    assert missing["responseStatus"]["reason"] == "NotFound"

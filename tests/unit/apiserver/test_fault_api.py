@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver import faulting, serving
+from harness.apiserver import faulting, negotiating, protobuf, serving
 
 TIMEOUT_S = 20
 FAULTS = "/flake-hunt/v1/faults"
@@ -206,6 +206,16 @@ def test_lose(faulty: Any, point: str, there: bool) -> None:
 def test_errors_meet_faults_too(faulty: Any) -> None:
     begin(faulty, "response", {"type": "answer", "code": 500}, match={"name": "missing"})
     assert faulty.call("GET", f"{CONFIGMAPS}/missing")[0] == 500
+
+
+def test_names_in_protobuf_are_read_too(faulty: Any) -> None:
+    match = {"userAgent": "victim", "name": "a"}
+    begin(faulty, "request", {"type": "answer", "code": 500}, match=match)
+    headers = VICTIM | {"Content-Type": negotiating.PROTOBUF}
+    for name, expected in (("a", 500), ("b", 201)):
+        document = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}}
+        body = protobuf.encode(document)
+        assert faulty.call("POST", CONFIGMAPS, body, headers=headers)[0] == expected
 
 
 # ---------------------------------------------------------------- watches
