@@ -90,7 +90,7 @@ class ChurnTraffic(Spec):
     """Users over all processes; more than devices, so that devices are always short."""
     duration_s: Seconds = 6.0
     """Time from the first pod until no new one is begun."""
-    control_duration_s: Seconds = 18.0
+    control_duration_s: Seconds = 40.0
     """The same for a positive control, which ends as soon as its defect shows."""
     hold_s: Seconds = 0.02
     """Mean time a Running pod is kept (exponential, seeded)."""
@@ -110,7 +110,7 @@ class SharedTraffic(Spec):
     """Pods that share one claim; the API allows 256 reservations."""
     duration_s: Seconds = 6.0
     """Time from the first claim until no new one is begun."""
-    control_duration_s: Seconds = 18.0
+    control_duration_s: Seconds = 40.0
     """The same for a positive control, which ends as soon as its defect shows."""
     hold_s: Seconds = 0.02
     """Mean time the Running pods are kept (exponential, seeded)."""
