@@ -61,6 +61,11 @@ def chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
+def event_line(kind: str, body: bytes) -> bytes:
+    """An event as a watch shows it."""
+    return b'{"type":"%b","object":%b}\n' % (kind.encode(), body)
+
+
 class EventFramer:
     """Frames events; what the last watch was sent is not made again for the next one, since most watches see the same."""
 
@@ -73,7 +78,7 @@ class EventFramer:
         """One event."""
         if body is not self._body or kind != self._kind:
             self._body, self._kind = body, kind
-            self._line = b'{"type":"%b","object":%b}\n' % (kind.encode(), body)
+            self._line = event_line(kind, body)
         return self._line
 
     def chunk(self, lines: list[bytes]) -> bytes:

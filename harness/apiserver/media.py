@@ -1,10 +1,10 @@
 """Bodies in other media types than JSON: read once, at the door, so that everything behind it sees JSON."""
 
-import dataclasses
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import yaml
 
 from harness.apiserver import (
@@ -80,7 +80,7 @@ def _expected(request: requesting.Request, target: requesting.Target) -> tuple[s
 
 
 def _with_body(request: requesting.Request, document: Any, media: str) -> requesting.Request:
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         request,
         body=storing.encode(document),
         headers={**request.headers, "content-type": media},

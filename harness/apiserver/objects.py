@@ -57,11 +57,7 @@ class Objects:
             self.resource_version = change.object.resource_version
             self._keep(commit)
             self._history.append(commit)
-        self._look_after_deletions()
-
-    def _look_after_deletions(self) -> None:
-        for resource, table in self._tables.items():
-            self.garbage.extend((resource, key) for key, item in table.items() if item.deleting)
+        self.garbage.extend(self._ending.values())
 
     # -------------------------------------------------------------- reading
 

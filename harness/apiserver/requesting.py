@@ -6,6 +6,8 @@ import re
 import urllib.parse
 from collections.abc import Mapping
 
+import msgspec
+
 from harness.apiserver import field_selectors, resources, selectors, statuses, watching
 
 _FALSE = ("0", "false")
@@ -26,8 +28,7 @@ class Target:
     """Whether the path begins with watch/, as it did before there was a parameter for it."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One HTTP request."""
 
     method: str
@@ -67,6 +68,18 @@ class Request:
             label=selectors.label_selector(label) if label.strip() else None,
             field=field_selectors.field_selector(target.resource, field) if field else None,
         )
+
+
+def to(url: str, *, method: str, content_type: str, body: bytes | None = None) -> Request:
+    """A request to a path with its query, from somebody who says no more of himself."""
+    path, _, query = url.partition("?")
+    return Request(
+        method=method,
+        path=path,
+        query=parse_query(query),
+        headers={"content-type": content_type},
+        body=body or b"",
+    )
 
 
 @functools.lru_cache(_CACHE_SIZE)

@@ -144,7 +144,7 @@ def _take(target: Document, source: Document, key: str) -> None:
 def _keep_all_but_status(
     resource: resources.ResourceType, document: Document, old: Document
 ) -> None:
-    for key in set(document) | set(old):
+    for key in {**old, **document}:
         if key not in ("status", "metadata"):
             _take(document, old, key)
     for key in _kept_by_status(resource):

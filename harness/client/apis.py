@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import functools
 import urllib.parse
 from collections.abc import Mapping
 from typing import Any
@@ -40,8 +41,8 @@ class Resource:
         """The URL path of the collection, of an object, or of its subresource."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         space = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
-        rest = "".join(f"/{part}" for part in (name, subresource) if part)
-        return f"{root}{space}/{self.plural}{rest}"
+        item = f"/{name}" if name else ""
+        return f"{root}{space}/{self.plural}{item}" + (f"/{subresource}" if subresource else "")
 
 
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
@@ -272,4 +273,9 @@ def to_error(code: int, body: bytes) -> ApiError:
 
 
 def _with_query(path: str, query: Mapping[str, str]) -> str:
-    return f"{path}?{urllib.parse.urlencode(query)}" if query else path
+    return f"{path}?{_encoded(tuple(query.items()))}" if query else path
+
+
+@functools.lru_cache(256)
+def _encoded(query: tuple[tuple[str, str], ...]) -> str:
+    return urllib.parse.urlencode(query)

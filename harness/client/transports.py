@@ -4,13 +4,14 @@
 retries: a request that was sent and got no whole answer has an unknown outcome, and says so.
 """
 
-import dataclasses
 import http.client
 import pathlib
 import socket
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Protocol
+
+import msgspec
 
 from harness import errors
 from harness.client import kubeconfigs, plugins
@@ -22,8 +23,7 @@ _READ_BYTES = 256 * 1024
 _UNAUTHORIZED = 401
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One HTTP request."""
 
     method: str
@@ -34,8 +34,7 @@ class Request:
     timeout_s: float = 30.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """One whole HTTP answer."""
 
     status: int
