@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 if TYPE_CHECKING:
     from harness.explore import runtimes, tasks
 
@@ -19,8 +21,7 @@ class Enough(Exception):  # noqa: N818 - an outcome of a run
     """The strategy does not want to know how the run goes on."""
 
 
-@dataclasses.dataclass(slots=True)
-class Choice:
+class Choice(msgspec.Struct):
     """What is to be decided."""
 
     options: int

@@ -111,7 +111,7 @@ Outcomes = Generator[list[Outcome], None, None]
 def explore(hunt: Hunt) -> Iterator[Progress]:
     """Explore, and yield the same growing progress again and again; close the iterator to stop early."""
     progress, started = Progress(), time.monotonic()
-    with _collecting_after_runs(), contextlib.closing(_outcomes(hunt)) as outcomes:
+    with contextlib.closing(_outcomes(hunt)) as outcomes:
         for batch in outcomes:
             for outcome in batch:
                 progress.add(outcome)
@@ -131,44 +131,45 @@ def _is_over(hunt: Hunt, progress: Progress, started: float) -> bool:
 
 
 def _outcomes(hunt: Hunt) -> Outcomes:
-    return _exhaust(hunt) if hunt.strategy == EXHAUSTIVE else _sample(hunt)
+    if hunt.jobs > 1 and hunt.strategy != EXHAUSTIVE:
+        return _sample_in_processes(hunt)
+    return _explore_here(hunt)
 
 
-def _exhaust(hunt: Hunt) -> Outcomes:
+def _explore_here(hunt: Hunt) -> Outcomes:
     make = functools.partial(_explore_once, hunt)
-    for outcome in searching.runs(make, preemptions_max=hunt.preemptions_max):
-        yield [outcome]
+    if hunt.strategy == EXHAUSTIVE:
+        outcomes = searching.runs(make, preemptions_max=hunt.preemptions_max)
+    else:
+        outcomes = (_sample(hunt, number) for number in itertools.count())
+    with _collecting_after_runs():
+        for outcome in outcomes:
+            yield [outcome]
 
 
-def _sample(hunt: Hunt) -> Outcomes:
-    """Chunks of runs; run number n always draws the same numbers, whoever makes it."""
+def _sample_in_processes(hunt: Hunt) -> Outcomes:
     firsts = itertools.count(0, CHUNK)
-    if hunt.jobs == 1:
-        for first in firsts:
-            yield from ([outcome] for outcome in _chunk(hunt, first))
-        return
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(
         hunt.jobs, mp_context=context, initializer=_collect_after_runs_only
     ) as pool:
-        waiting = [pool.submit(_whole_chunk, hunt, next(firsts)) for _ in range(2 * hunt.jobs)]
+        waiting = [pool.submit(_sample_chunk, hunt, next(firsts)) for _ in range(2 * hunt.jobs)]
         try:
             while True:
                 yield waiting.pop(0).result()
-                waiting.append(pool.submit(_whole_chunk, hunt, next(firsts)))
+                waiting.append(pool.submit(_sample_chunk, hunt, next(firsts)))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _whole_chunk(hunt: Hunt, first: int) -> list[Outcome]:
-    return list(_chunk(hunt, first))
+def _sample_chunk(hunt: Hunt, first: int) -> list[Outcome]:
+    return [_sample(hunt, number) for number in range(first, first + CHUNK)]
 
 
-def _chunk(hunt: Hunt, first: int) -> Iterator[Outcome]:
-    make = STRATEGIES[hunt.strategy]
-    for number in range(first, first + CHUNK):
-        stream = seeds.Seeds(hunt.seed).stream("explore", number)
-        yield _explore_once(hunt, make(stream))
+def _sample(hunt: Hunt, number: int) -> Outcome:
+    """One run; the same number always draws the same random ones, whoever makes it."""
+    stream = seeds.Seeds(hunt.seed).stream("explore", number)
+    return _explore_once(hunt, STRATEGIES[hunt.strategy](stream))
 
 
 def _explore_once(hunt: Hunt, strategy: choices.Strategy) -> Outcome:

@@ -1,11 +1,21 @@
 """Judges while the run goes on, commit by commit: a run that has failed need not go on."""
 
 from collections.abc import Callable
+from typing import Any, TypedDict
 
 import msgspec
 
 from harness.apiserver import watching
 from harness.checks import spotting
+
+
+class _Claim(TypedDict, total=False):
+    """What of a claim matters; all else is not even decoded."""
+
+    status: dict[str, Any]
+
+
+_decoder = msgspec.json.Decoder(_Claim)
 
 
 class Oracle:
@@ -29,7 +39,7 @@ class Oracle:
         if commit.resource.plural != "resourceclaims":
             return
         gone = commit.type == "DELETED"
-        claim = None if gone else msgspec.json.decode(commit.object.data)
+        claim = None if gone else _decoder.decode(commit.object.data)
         self._spotter.note(commit.object.name, claim)
         if self._spotter.found is not None:
             self._on_found()

@@ -7,6 +7,7 @@ Every task and every shared thing carries its past: a hash of all that happened 
 in the same state, however the steps that do not concern each other were ordered (Mazurkiewicz traces; the search builds on it).
 """
 
+import collections
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
@@ -38,6 +39,7 @@ class ControlledRuntime:
         self._private_locks, self._record = private_locks, record
         self.tape = choices.Tape()
         self._tasks: list[tasks.Task] = []
+        self._names: collections.Counter[str] = collections.Counter()
         self._ready: dict[tasks.Task, None] = {}
         self._timers = timers.Timers(time_max_ns=time_max_ns)
         self._shared = 0
@@ -72,8 +74,9 @@ class ControlledRuntime:
 
     def _unused(self, name: str) -> str:
         """The name; with a number when a task of that name is there, for example of another scheduler."""
-        alike = sum(task.name.partition(" ")[0] == name for task in self._tasks)
-        return f"{name} ({alike + 1})" if alike else name
+        self._names[name] += 1
+        alike = self._names[name]
+        return f"{name} ({alike})" if alike > 1 else name
 
     def current_thread_name(self) -> str:
         """The running task's."""

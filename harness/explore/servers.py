@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from harness import concurrency
-from harness.apiserver import answers, handling, requesting, statuses, storing, watching
+from harness.apiserver import answers, framing, handling, requesting, statuses, storing, watching
 from harness.apiserver import store as stores
 from harness.client import apis, transports
 from harness.explore import filling, locking, runtimes
@@ -147,12 +147,12 @@ class LocalWatch:
         seen = self.selection.sees(commit)
         if seen is not None:
             kind, stored = seen
-            self._lines.put(_line(kind, stored))
+            self._lines.put(framing.event_line(kind, stored.data))
 
     def end_with(self, error: statuses.StatusError) -> None:
         """Say why there is nothing to be seen, and end."""
         status = storing.encode(error.to_status())
-        self._lines.put(b'{"type":"ERROR","object":%b}' % status)
+        self._lines.put(framing.event_line("ERROR", status))
         self._lines.close()
         self._breaks = lambda _: False
 
@@ -171,16 +171,10 @@ class LocalWatch:
         self._lines.close()
 
 
-def _line(kind: str, stored: storing.Stored) -> bytes:
-    return b'{"type":"%b","object":%b}' % (kind.encode(), stored.data)
-
-
 def _understood(request: transports.Request) -> requesting.Request:
-    path, _, query = request.path.partition("?")
-    return requesting.Request(
+    return requesting.to(
+        request.path,
         method=request.method,
-        path=path,
-        query=requesting.parse_query(query),
-        headers={"content-type": request.content_type},
-        body=request.body or b"",
+        content_type=request.content_type,
+        body=request.body,
     )

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from harness.apiserver import answers, handling, requesting, statuses, storing, watching
+from harness.apiserver import answers, framing, handling, requesting, statuses, watching
 from harness.apiserver import store as stores
 from harness.client import apis, transports
 
@@ -151,7 +151,7 @@ class _LocalWatch:
 
     def deliver(self, commits: list[watching.Commit]) -> None:
         seen = self.selection.sees_all(commits)
-        self._withheld += [_line(kind, stored) for kind, stored in seen]
+        self._withheld += [framing.event_line(kind, stored.data) for kind, stored in seen]
         if not self._is_held():
             self.flush()
 
@@ -177,18 +177,12 @@ class _LocalWatch:
             self._changed.notify_all()
 
 
-def _line(kind: str, stored: storing.Stored) -> bytes:
-    return b'{"type":"' + kind.encode() + b'","object":' + stored.data + b"}"
-
-
 def _request(request: transports.Request) -> requesting.Request:
-    path, _, query = request.path.partition("?")
-    return requesting.Request(
+    return requesting.to(
+        request.path,
         method=request.method,
-        path=path,
-        query=requesting.parse_query(query),
-        headers={"content-type": request.content_type},
-        body=request.body or b"",
+        content_type=request.content_type,
+        body=request.body,
     )
 
 
