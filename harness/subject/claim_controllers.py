@@ -11,13 +11,12 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import apis, informers, transports
-from harness.subject import claims, created_claims, work_queues
+from harness.subject import claims, created_claims, generating, releasing, work_queues
 
 Object = dict[str, Any]
 FIELD_MANAGER = "ResourceClaimController"
 SYNC_TIMEOUT_S = 30.0
 DELETED_PODS_MAX = 500
-_NAME_BASE_MAX = 57
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +42,7 @@ class ClaimController:
         self._templates = self._informer(apis.CLAIM_TEMPLATES, _TemplateEvents(self))
         self._claims = self._informer(apis.CLAIMS, self._created, _ClaimEvents(self))
         self._pods = self._informer(apis.PODS, _PodEvents(self))
+        self._releaser = releasing.Releaser(api, self._pods, self._deleted_pods)
 
     def start(self) -> None:
         """Follow the API server, then begin to work; ClusterError when it does not answer."""
@@ -151,8 +151,8 @@ class ClaimController:
         try:
             if kind == "pod":
                 self._sync_pod(name)
-            else:
-                self._sync_claim(name)
+            elif (claim := self._claims.get(name)) is not None:
+                self._releaser.sync(claim)
         except (apis.ApiError, transports.TransportError) as error:
             concurrency.step("controller.failed", key=key, reason=str(error))
             return False
@@ -199,7 +199,9 @@ class ClaimController:
         if template is None:
             raise apis.ApiError(404, "NotFound", f"resourceclaimtemplate {key} is not there yet")
         claim = self._api.create(
-            apis.CLAIMS, generated_claim(pod, entry["name"], template), namespace=namespace
+            apis.CLAIMS,
+            generating.generated_claim(pod, entry["name"], template),
+            namespace=namespace,
         )
         self._created.add(claim)
         concurrency.step(
@@ -239,111 +241,6 @@ class ClaimController:
             and not claims.is_deleting(claim)
             and not claims.is_reserved_for(claim, pod)
         ]
-
-    # ---------------------------------------------------------------------- claims
-
-    def _sync_claim(self, key: str) -> None:
-        claim = self._claims.get(key)
-        if claim is None:
-            return
-        reservations = claims.reservations_of(claim)
-        valid = [entry for entry in reservations if self._is_valid(claim, entry)]
-        if len(valid) < len(reservations) or (not valid and claims.is_deleting(claim)):
-            claim = self._release(claim, valid)
-        if not valid and not claims.is_deleting(claim) and self._is_orphan(claim):
-            meta = claim["metadata"]
-            self._delete(meta["name"], meta["namespace"], meta["uid"])
-
-    def _is_valid(self, claim: Object, entry: Object) -> bool:
-        """Whether the pod that the claim is reserved for may still run."""
-        if entry.get("resource") != "pods" or entry.get("apiGroup"):
-            return True  # somebody else's business
-        if entry["uid"] in self._deleted_pods:
-            return False
-        namespace = claim["metadata"]["namespace"]
-        pod = self._pods.get(f"{namespace}/{entry['name']}")
-        if pod is None:
-            pod = self._live_pod(entry["name"], namespace)
-        return pod is not None and claims.uid_of(pod) == entry["uid"] and not claims.is_done(pod)
-
-    def _live_pod(self, name: str, namespace: str) -> Object | None:
-        """The informer may be behind: only the API server can say that a pod is gone."""
-        try:
-            return self._api.get(apis.PODS, name, namespace=namespace)
-        except apis.ApiError as error:
-            if error.is_not_found:
-                return None
-            raise
-
-    def _release(self, claim: Object, valid: list[Object]) -> Object:
-        """Drop reservations; with the last one the allocation, and then the finalizer."""
-        if valid or not claims.has_finalizer(claim):
-            if len(valid) == len(claims.reservations_of(claim)):
-                return claim
-            return self._api.update_status(
-                apis.CLAIMS, claims.with_status(claim, reservedFor=valid or None)
-            )
-        if claims.allocation_of(claim) or claims.reservations_of(claim):
-            claim = self._api.update_status(
-                apis.CLAIMS,
-                claims.with_status(claim, reservedFor=None, allocation=None, devices=None),
-            )
-            concurrency.step("controller.deallocated", claim=claims.uid_of(claim))
-        finalizers = [name for name in claim["metadata"]["finalizers"] if name != claims.FINALIZER]
-        return self._api.update(apis.CLAIMS, claims.with_metadata(claim, finalizers=finalizers))
-
-    def _is_orphan(self, claim: Object) -> bool:
-        """Whether it was generated for a pod that is done or was replaced."""
-        owner = claims.controller_uid(claim)
-        if owner is None or claims.POD_CLAIM_NAME not in claim["metadata"].get("annotations", {}):
-            return False
-        reference = next(
-            item for item in claim["metadata"]["ownerReferences"] if item.get("controller")
-        )
-        pod = self._pods.get(f"{claim['metadata']['namespace']}/{reference['name']}")
-        return pod is not None and (claims.uid_of(pod) != owner or claims.is_done(pod))
-
-    def _delete(self, name: str, namespace: str, uid: str) -> None:
-        try:
-            self._api.delete(apis.CLAIMS, name, namespace=namespace, uid=uid)
-        except apis.ApiError as error:
-            if not error.is_not_found:
-                raise
-
-
-def generated_claim(pod: Object, entry_name: str, template: Object) -> Object:
-    """The claim to create for an entry of a pod that names a template."""
-    meta, wanted = pod["metadata"], template["spec"].get("metadata") or {}
-    return {
-        "apiVersion": apis.CLAIMS.api_version,
-        "kind": apis.CLAIMS.kind,
-        "metadata": {
-            "generateName": _name_base(meta["name"], entry_name),
-            "labels": wanted.get("labels") or {},
-            "annotations": {**(wanted.get("annotations") or {}), claims.POD_CLAIM_NAME: entry_name},
-            "ownerReferences": [
-                {
-                    "apiVersion": "v1",
-                    "kind": "Pod",
-                    "name": meta["name"],
-                    "uid": meta["uid"],
-                    "controller": True,
-                    "blockOwnerDeletion": True,
-                }
-            ],
-        },
-        "spec": template["spec"]["spec"],
-    }
-
-
-def _name_base(pod_name: str, entry_name: str) -> str:
-    """`<pod>-<entry>-`, both shortened in proportion when that is too long for a generated name."""
-    base = f"{pod_name}-{entry_name}-"
-    if len(base) <= _NAME_BASE_MAX:
-        return base
-    room = _NAME_BASE_MAX - 2
-    pod_room = room * len(pod_name) // (len(pod_name) + len(entry_name))
-    return f"{pod_name[:pod_room]}-{entry_name[: room - pod_room]}-"
 
 
 class _PodEvents:

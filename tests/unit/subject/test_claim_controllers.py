@@ -8,7 +8,7 @@ import pytest
 
 from harness import clocks
 from harness.client import apis
-from harness.subject import claim_controllers, claims
+from harness.subject import claim_controllers, claims, generating
 from tests.unit.subject import local_servers, objects
 
 Object = dict[str, Any]
@@ -316,7 +316,7 @@ def test_a_pod_that_was_bound_by_hand_gets_its_reservation(world: World) -> None
     ],
 )
 def test_the_name_of_a_generated_claim_is_short_enough(pod: str, entry: str, base: str) -> None:
-    made = claim_controllers.generated_claim(objects.known_pod(pod), entry, objects.template("x"))
+    made = generating.generated_claim(objects.known_pod(pod), entry, objects.template("x"))
     assert made["metadata"]["generateName"] == base
     assert len(base) <= 57
 
@@ -324,5 +324,5 @@ def test_the_name_of_a_generated_claim_is_short_enough(pod: str, entry: str, bas
 def test_the_template_is_left_alone() -> None:
     template = objects.template("x", metadata={"annotations": {"a": "1"}})
     before = copy.deepcopy(template)
-    claim_controllers.generated_claim(objects.known_pod("p"), "x", template)
+    generating.generated_claim(objects.known_pod("p"), "x", template)
     assert template == before

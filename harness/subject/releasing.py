@@ -1,0 +1,84 @@
+"""What becomes of a claim whose pods are gone: reservations dropped, devices given back, a generated claim deleted."""
+
+from collections.abc import Container
+from typing import Any
+
+from harness import concurrency
+from harness.client import apis, informers
+from harness.subject import claims
+
+Object = dict[str, Any]
+
+
+class Releaser:
+    """Takes back what nobody needs any more."""
+
+    def __init__(self, api: apis.Api, pods: informers.Informer, gone: Container[str]) -> None:
+        """`gone`: uids of pods that are known to be gone."""
+        self._api, self._pods, self._gone = api, pods, gone
+
+    def sync(self, claim: Object) -> None:
+        """Drop the reservations of pods that will not run; delete the claim when it was made for such a pod."""
+        reservations = claims.reservations_of(claim)
+        valid = [entry for entry in reservations if self._is_valid(claim, entry)]
+        if len(valid) < len(reservations) or (not valid and claims.is_deleting(claim)):
+            claim = self._release(claim, valid)
+        if not valid and not claims.is_deleting(claim) and self._is_orphan(claim):
+            meta = claim["metadata"]
+            self._delete(meta["name"], meta["namespace"], meta["uid"])
+
+    def _is_valid(self, claim: Object, entry: Object) -> bool:
+        """Whether the pod that the claim is reserved for may still run."""
+        if entry.get("resource") != "pods" or entry.get("apiGroup"):
+            return True  # somebody else's business
+        if entry["uid"] in self._gone:
+            return False
+        namespace = claim["metadata"]["namespace"]
+        pod = self._pods.get(f"{namespace}/{entry['name']}")
+        if pod is None:
+            pod = self._live_pod(entry["name"], namespace)
+        return pod is not None and claims.uid_of(pod) == entry["uid"] and not claims.is_done(pod)
+
+    def _live_pod(self, name: str, namespace: str) -> Object | None:
+        """The informer may be behind: only the API server can say that a pod is gone."""
+        try:
+            return self._api.get(apis.PODS, name, namespace=namespace)
+        except apis.ApiError as error:
+            if error.is_not_found:
+                return None
+            raise
+
+    def _release(self, claim: Object, valid: list[Object]) -> Object:
+        """Drop reservations; with the last one the allocation, and then the finalizer."""
+        if valid or not claims.has_finalizer(claim):
+            if len(valid) == len(claims.reservations_of(claim)):
+                return claim
+            return self._api.update_status(
+                apis.CLAIMS, claims.with_status(claim, reservedFor=valid or None)
+            )
+        if claims.allocation_of(claim) or claims.reservations_of(claim):
+            claim = self._api.update_status(
+                apis.CLAIMS,
+                claims.with_status(claim, reservedFor=None, allocation=None, devices=None),
+            )
+            concurrency.step("controller.deallocated", claim=claims.uid_of(claim))
+        finalizers = [name for name in claim["metadata"]["finalizers"] if name != claims.FINALIZER]
+        return self._api.update(apis.CLAIMS, claims.with_metadata(claim, finalizers=finalizers))
+
+    def _is_orphan(self, claim: Object) -> bool:
+        """Whether it was generated for a pod that is done or was replaced."""
+        owner = claims.controller_uid(claim)
+        if owner is None or claims.POD_CLAIM_NAME not in claim["metadata"].get("annotations", {}):
+            return False
+        reference = next(
+            item for item in claim["metadata"]["ownerReferences"] if item.get("controller")
+        )
+        pod = self._pods.get(f"{claim['metadata']['namespace']}/{reference['name']}")
+        return pod is not None and (claims.uid_of(pod) != owner or claims.is_done(pod))
+
+    def _delete(self, name: str, namespace: str, uid: str) -> None:
+        try:
+            self._api.delete(apis.CLAIMS, name, namespace=namespace, uid=uid)
+        except apis.ApiError as error:
+            if not error.is_not_found:
+                raise
