@@ -1,10 +1,11 @@
 """Label selectors, read as Kubernetes reads them: the same grammar, and the same complaints."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from harness.apiserver import statuses
+from harness.apiserver.rules import formats
 
 Labels = Mapping[str, str]
 LabelSelector = Callable[[Labels], bool]
@@ -13,19 +14,6 @@ _TOKEN = re.compile(r"\s*(?P<special>==|!=|[=!(),<>])|\s*(?P<word>[^\s=!(),<>]+)
 _OPERATORS = ("in", "notin", "=", "==", "!=", ">", "<")
 _OPERATOR_NAMES = "in, notin, =, ==, !=, gt, lt"
 _END = ""
-_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_NAME_MAX, _PREFIX_MAX = 63, 253
-_VALUE_RULE = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
-    "start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used "
-    "for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-)
-_NAME_RULE = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-)
 
 
 class _Token(NamedTuple):
@@ -147,29 +135,21 @@ class _Parser:
 
 
 def _require_key(key: str) -> None:
-    prefix, slash, name = key.rpartition("/")
-    if slash and (not _PREFIX.fullmatch(prefix) or len(prefix) > _PREFIX_MAX):
-        why = "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters"
-        raise ValueError(f'<nil>: Invalid value: "{key}": {why}')
-    if not _NAME.fullmatch(name):
-        raise ValueError(f'<nil>: Invalid value: "{key}": {_NAME_RULE}')
-    if len(name) > _NAME_MAX:
-        why = f"name part must be no more than {_NAME_MAX} bytes"
-        raise ValueError(f'<nil>: Invalid value: "{key}": {why}')
+    _require("<nil>", key, formats.qualified_name(key))
 
 
 def _require_value(key: str, value: str) -> None:
-    if value and not _NAME.fullmatch(value):
-        raise ValueError(f'values[0][{key}]: Invalid value: "{value}": {_VALUE_RULE}')
-    if len(value) > _NAME_MAX:
-        why = f"must be no more than {_NAME_MAX} bytes"
-        raise ValueError(f'values[0][{key}]: Invalid value: "{value}": {why}')
+    _require(f"values[0][{key}]", value, formats.label_value(value))
+
+
+def _require(at: str, value: str, problems: Sequence[str]) -> None:
+    if problems:
+        raise ValueError(f'{at}: Invalid value: "{value}": {"; ".join(problems)}')
 
 
 def _order_term(key: str, operator: str, text: str) -> LabelSelector:
     if not re.fullmatch(r"[-+]?\d+", text):
-        why = "for 'Gt', 'Lt' operators, the value must be an integer"
-        raise ValueError(f'values[0]: Invalid value: "{text}": {why}')
+        _require("values[0]", text, ["for 'Gt', 'Lt' operators, the value must be an integer"])
     bound = int(text)
 
     def matches(labels: Labels) -> bool:
