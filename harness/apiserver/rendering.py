@@ -11,6 +11,7 @@ from harness.apiserver import negotiating, protobuf, requesting, resources, sche
 
 Document = dict[str, Any]
 _TRUE = ("1", "true")
+_PIECE_BYTES = 32 * 1024
 
 
 class Rendering:
@@ -86,18 +87,22 @@ class Rendering:
     def page(self, found: list[storing.Stored], meta: Document) -> bytes:
         """A list of objects."""
         if self.is_protobuf and not self.form.view:
-            return self._enveloped_list(found, meta)
+            return b"".join(self._message_pieces(found, meta))
         return self.encoded(b"".join(self.pieces(found, meta)))
 
     @property
     def has_pieces(self) -> bool:
         """Whether the pieces of a list are what the client is to be sent."""
+        if self.is_protobuf:
+            return not self.form.view
         return self.form.media == negotiating.JSON and not self._is_pretty
 
     def pieces(self, found: list[storing.Stored], meta: Document) -> Iterator[bytes]:
-        """The JSON of a list, an object a piece; each is made when it is asked for."""
+        """A list, an object a piece; each is made when it is asked for."""
         version = self.form.version
         match self.form.view:
+            case "" if self.is_protobuf:
+                return self._message_pieces(found, meta)
             case "":
                 named = _named(f"{self._resource.kind}List", self._resource.api_version, meta)
                 return _joined(named, "items", map(storing.item, found))
@@ -141,12 +146,18 @@ class Rendering:
         message = protobuf.stored_message(schemas.of(resource), stored.data)
         return protobuf.enveloped(resource.api_version, resource.kind, message)
 
-    def _enveloped_list(self, found: list[storing.Stored], meta: Document) -> bytes:
+    def _message_pieces(self, found: list[storing.Stored], meta: Document) -> Iterator[bytes]:
+        """A list in an envelope, which begins with its length: nothing comes before all is made."""
         resource = self._resource
         kind = schemas.of(resource)
-        items = (protobuf.stored_message(kind, stored.data) for stored in found)
+        items = []
+        for stored in found:
+            items.append(protobuf.stored_message(kind, stored.data))
+            yield b""
         message = protobuf.list_message(meta, items)
-        return protobuf.enveloped(resource.api_version, f"{resource.kind}List", message)
+        whole = protobuf.enveloped(resource.api_version, f"{resource.kind}List", message)
+        for at in range(0, len(whole), _PIECE_BYTES):
+            yield whole[at : at + _PIECE_BYTES]
 
     def encoded(self, answer: bytes | Document) -> bytes:
         """A document, or its JSON, in the media type that was agreed on."""

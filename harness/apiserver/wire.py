@@ -28,18 +28,21 @@ def read(message: bytes, name: str = "") -> Iterator[tuple[int, Any]]:
     """(number, value) of each field: an integer, a float, bytes, or Skipped; MalformedError for what is no message of that name."""
     at, end = 0, len(message)
     while at < end:
-        key = message[at]
-        if key < 0x80:
-            at += 1
-        else:
-            key, at = _varint(message, at)
+        key, at = (message[at], at + 1) if message[at] < 0x80 else _varint(message, at)
         number, wire_type = key >> 3, key & 7
         if wire_type == _GROUP_END:
             raise MalformedError(f"proto: {name}: wiretype end group for non-group")
         if not 0 < number < 1 << 31:
             raise MalformedError(f"proto: {name}: illegal tag {number} (wire type {key})")
-        value, at = _value(message, at, wire_type)
-        yield number, value
+        if wire_type == _BYTES and at < end and message[at] < 0x80:  # most are short
+            start = at + 1
+            at = start + message[at]
+            if at > end:
+                raise MalformedError("unexpected EOF")
+            yield number, message[start:at]
+        else:
+            value, at = _value(message, at, wire_type)
+            yield number, value
 
 
 def integer(number: int, value: int) -> bytes:

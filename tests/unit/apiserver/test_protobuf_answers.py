@@ -87,6 +87,19 @@ def test_an_object_and_a_list_say_what_they_say_in_json(live: Any, pod: dict[str
     assert in_protobuf(live, "GET", PODS) == (200, listed)
 
 
+def test_a_long_list_comes_in_pieces(live: Any) -> None:
+    """And says what it says in JSON; the bytes of one piece are no whole message."""
+    data = {"text": "x" * 1000}
+    for number in range(150):
+        made = live.call("POST", CONFIGMAPS, {"metadata": {"name": f"c{number}"}, "data": data})
+        assert made[0] == 201
+    expected = live.call("GET", CONFIGMAPS)[1]
+    with live.streaming(CONFIGMAPS, Accept=CLIENT_GO) as answer:
+        assert answer.headers["Transfer-Encoding"] == "chunked"
+        assert answer.headers["Content-Type"] == PROTOBUF
+        assert read(answer.read()) == expected
+
+
 def test_what_was_written_is_answered_in_protobuf(live: Any) -> None:
     status, made = in_protobuf(
         live, "POST", CONFIGMAPS, {"metadata": {"name": "c"}, "data": {"a": "1"}}
