@@ -1,14 +1,14 @@
 """Answers: what every request but a watch ends with."""
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
+
+import msgspec
 
 from harness.apiserver import negotiating, rendering, statuses, storing
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """An answer, whole but for a long list."""
 
     status: int
@@ -25,7 +25,7 @@ class Answer:
         """The same answer with all of its body."""
         if self.pieces is None:
             return self
-        return dataclasses.replace(self, body=b"".join(self.pieces), pieces=None)
+        return msgspec.structs.replace(self, body=b"".join(self.pieces), pieces=None)
 
 
 def failure(error: statuses.StatusError, accept: str = "") -> Answer:
