@@ -165,7 +165,7 @@ class Deleter:
         elif blocking := [place for place in dependents if self._blocks(place, stored.uid)]:
             return self._delete_blocking(blocking)
         left = [item for item in finalizers if item not in _COLLECTORS]
-        document["metadata"]["finalizers"] = left
+        strategies.set_or_drop(document["metadata"], "finalizers", left)
         if left or document["metadata"].get("deletionGracePeriodSeconds"):
             self._objects.put(resource, stored, document)
         else:
@@ -181,22 +181,18 @@ class Deleter:
         return bool(begun)
 
     def _blocks(self, place: objects.Place, uid: str) -> bool:
-        return any(
-            owner.get("blockOwnerDeletion") for owner in self._owners(place) if owner["uid"] == uid
-        )
-
-    def _owners(self, place: objects.Place) -> list[Document]:
         stored = self._objects.find(place[0], *place[1])
-        owners: list[Document] = stored.document()["metadata"]["ownerReferences"] if stored else []
-        return owners
+        owners = stored.document()["metadata"]["ownerReferences"] if stored else ()
+        return any(owner.get("blockOwnerDeletion") for owner in owners if owner["uid"] == uid)
 
     def _disown(self, place: objects.Place, uid: str) -> None:
         stored = self._objects.find(place[0], *place[1])
         if stored is None:
             return
         document = stored.document()
-        left = [owner for owner in self._owners(place) if owner["uid"] != uid]
-        strategies.set_or_drop(document["metadata"], "ownerReferences", left)
+        meta = document["metadata"]
+        left = [owner for owner in meta["ownerReferences"] if owner["uid"] != uid]
+        strategies.set_or_drop(meta, "ownerReferences", left)
         self._objects.put(place[0], stored, document)
 
     def _empty_namespace_step(self, namespace: storing.Stored) -> bool:

@@ -32,7 +32,6 @@ from harness.apiserver import (
 Document = dict[str, Any]
 Listener = objects.Listener
 WATCH_HISTORY_DEFAULT = 100_000
-table_of = resources.table_of
 _INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
@@ -148,7 +147,7 @@ class Store:
         dry_run: bool = False,
     ) -> storing.Stored:
         """Replace an object (or its status); 409 when the document is not based on the current version."""
-        old = self._find(table_of(resource), namespace, name)
+        old = self._find(resources.table_of(resource), namespace, name)
         meta = preconditions.require_same(resource, old, document)
         preconditions.require_uid(resource, old, meta)
         preconditions.require_version(resource, old, meta, subresource=subresource)
@@ -170,7 +169,7 @@ class Store:
         dry_run: bool = False,
     ) -> storing.Stored:
         """Change the current version of an object; a patch without a version cannot conflict (dra.md 4.3)."""
-        old = self._find(table_of(resource), namespace, name)
+        old = self._find(resources.table_of(resource), namespace, name)
         outward = converting.outward(resource, old)
         live = outward.document()
         document = change(outward.document())
@@ -236,9 +235,9 @@ class Store:
         options: deleting.Options = deleting.AS_USUAL,
     ) -> tuple[storing.Stored, bool]:
         """Begin or finish the deletion of an object; (its last state, whether it is gone)."""
-        old = self._find(table_of(resource), namespace, name)
+        old = self._find(resources.table_of(resource), namespace, name)
         self._plugins.require_mortal(resource, name)
-        last, gone = self._deleter.delete(table_of(resource), old, options)
+        last, gone = self._deleter.delete(resources.table_of(resource), old, options)
         return converting.outward(resource, last), gone
 
     def collect_garbage_step(self) -> bool:
@@ -275,7 +274,7 @@ class Store:
         now: str,
         dry_run: bool,
     ) -> storing.Stored:
-        resource = table_of(served)
+        resource = resources.table_of(served)
         document = converting.inward(served, document, now=self._now)
         meta = document["metadata"]
         naming.complete(
@@ -306,7 +305,7 @@ class Store:
         subresource: str,
         dry_run: bool,
     ) -> storing.Stored:
-        resource = table_of(served)
+        resource = resources.table_of(served)
         before = live if resource is served else old.document()
         document = converting.inward(served, document, now=self._now)
         strategies.prepare_update(resource, document, before, subresource=subresource)
@@ -344,7 +343,7 @@ def _listed(
 ) -> list[storing.Stored]:
     """Those that are selected, as clients of the resource see them."""
     resource, found = selection.resource, selection.among(objects_at)
-    if table_of(resource) is resource:
+    if resources.table_of(resource) is resource:
         return found
     return [converting.outward(resource, stored) for stored in found]
 

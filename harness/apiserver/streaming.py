@@ -17,13 +17,13 @@ from harness.apiserver import (
     protobuf,
     rendering,
     requesting,
+    resources,
     schemas,
     serving,
     statuses,
     storing,
     watching,
 )
-from harness.apiserver import store as stores
 
 BOOKMARK_INTERVAL_S = 10.0
 LAST_BOOKMARK_BEFORE_END_S = 2.0
@@ -68,7 +68,7 @@ class Watch:
         )
         self._frame = protobuf.event_frame if self._rendering.is_protobuf else server.framer.line
         self._version = listing.watch_version(request)
-        self.resource_key = stores.table_of(target.resource)
+        self.resource_key = resources.table_of(target.resource)
         self._converts = self.resource_key is not target.resource
         self._lines: list[bytes] = []
         self._timers: dict[str, asyncio.TimerHandle] = {}

@@ -5,7 +5,16 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from harness import concurrency
-from harness.apiserver import answers, framing, handling, requesting, statuses, storing, watching
+from harness.apiserver import (
+    answers,
+    framing,
+    handling,
+    requesting,
+    resources,
+    statuses,
+    storing,
+    watching,
+)
 from harness.apiserver import store as stores
 from harness.client import apis, transports
 from harness.explore import filling, locking, runtimes
@@ -98,7 +107,7 @@ class LocalServer:
         except statuses.StatusError as error:
             watch.end_with(error)
         else:
-            self._watches[stores.table_of(selection.resource)].append(watch)
+            self._watches[resources.table_of(selection.resource)].append(watch)
         return watch
 
     def _breaks(self, watch: "LocalWatch") -> bool:
@@ -109,7 +118,7 @@ class LocalServer:
         if choice:
             self._breaks_left -= 1
             resource = watch.selection.resource
-            self._watches[stores.table_of(resource)].remove(watch)
+            self._watches[resources.table_of(resource)].remove(watch)
             concurrency.step("api.watch.broken", resource=resource.plural, compacted=choice == 2)
             if choice == 2:
                 self._store.compact(resource)

@@ -3,13 +3,12 @@
 import msgspec
 
 from harness.apiserver import resources, storing, watching
-from harness.apiserver import store as stores
 
 FORMAT = 1
 BEGIN, END = b"B", b"E"
 _LETTERS: dict[watching.EventType, bytes] = {"ADDED": b"A", "MODIFIED": b"M", "DELETED": b"D"}
 _TYPES = {letter: kind for kind, letter in _LETTERS.items()}
-_NAMES = {stores.table_of(item): item.qualified.encode() for item in reversed(resources.STORED)}
+_NAMES = {resources.table_of(item): item.qualified.encode() for item in reversed(resources.STORED)}
 _RESOURCES = {name: item for item, name in _NAMES.items()}
 
 

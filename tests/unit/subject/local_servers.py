@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from harness.apiserver import answers, framing, handling, requesting, statuses, watching
+from harness.apiserver import answers, framing, handling, requesting, resources, statuses, watching
 from harness.apiserver import store as stores
 from harness.client import apis, transports
 
@@ -133,7 +133,7 @@ class LocalServer:
 
     def _on_commit(self, commit: watching.Commit) -> None:
         for watch in self._watches:
-            if stores.table_of(watch.selection.resource) is commit.resource:
+            if resources.table_of(watch.selection.resource) is commit.resource:
                 watch.deliver([commit])
 
 
