@@ -7,10 +7,11 @@ whoever reads the message has it anyhow. The few fields without a number (`proto
 import base64
 import datetime
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver import protobuf_reading, protobuf_tables, schemas, storing, wire
+from harness.apiserver import decoding, protobuf_reading, protobuf_tables, schemas, storing, wire
 
 Document = dict[str, Any]
 Parts = list[bytes]
@@ -135,8 +136,15 @@ def _item_putter(kind: schemas.Type, number: int) -> Put:
         case "boolean" | "integer":
             return _integer_putter(number)
         case "number":
-            return lambda parts, value: parts.append(wire.real(number, value))
+            return lambda parts, value: parts.append(wire.real(number, _real(value)))
     return _data_putter(number, _encoder(kind))
+
+
+def _real(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # of an integer of hundreds of digits
+        return math.inf if value > 0 else -math.inf
 
 
 def _integer_putter(number: int) -> Put:
@@ -225,8 +233,13 @@ _ENCODERS: dict[schemas.Kind, Encode] = {
 # ------------------------------------------------------------------ schemas of custom resources
 
 
-def _encode_schema(value: Document) -> bytes:
-    return write(schemas.definition(schemas.JSON_SCHEMA), value)
+def _encode_schema(value: Any) -> bytes:
+    """What is in a union was never checked: what is no schema is an empty one."""
+    kind = schemas.definition(schemas.JSON_SCHEMA)
+    try:
+        return write(kind, decoding.read(kind, value, decoding.Tally()))
+    except decoding.MismatchError:
+        return b""
 
 
 def _encode_schema_or_bool(value: Any) -> bytes:
@@ -243,7 +256,7 @@ def _encode_schema_or_schemas(value: Any) -> bytes:
 
 def _encode_schema_or_texts(value: Any) -> bytes:
     if isinstance(value, list):
-        return b"".join(wire.text(2, item) for item in value)
+        return b"".join(wire.text(2, str(item)) for item in value)
     return wire.data(1, _encode_schema(value))
 
 

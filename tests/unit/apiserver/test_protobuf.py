@@ -4,6 +4,7 @@ import base64
 import gzip
 import itertools
 import json
+import math
 import pathlib
 from collections.abc import Iterator
 from typing import Any
@@ -265,3 +266,16 @@ def test_every_kind_against_google(named: tuple[str, str, str]) -> None:
     expected = judged(kind, document)
     assert protobuf.read(kind, expected.SerializeToString()) == document
     assert type(expected).FromString(protobuf_writing.write(kind, document)) == expected
+
+
+def test_what_was_never_checked_is_no_failure_of_the_server() -> None:
+    """Schemas in schemas of custom resources are kept as they come."""
+    kind = schemas.definition(schemas.JSON_SCHEMA)
+    document = {
+        "type": "object",
+        "maximum": 10**400,
+        "items": 5,
+        "additionalProperties": {"type": 5},
+    }
+    found = protobuf.read(kind, protobuf_writing.write(kind, document))
+    assert found == {"type": "object", "maximum": math.inf, "items": {}, "additionalProperties": {}}

@@ -4,8 +4,18 @@ import base64
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from harness.apiserver import protobuf, resources, schemas, wire
+from harness.apiserver import (
+    decoding,
+    protobuf,
+    protobuf_writing,
+    resources,
+    schemas,
+    storing,
+    wire,
+)
 
 Fields = list[tuple[int, Any]]
 
@@ -303,6 +313,37 @@ def test_a_byte_that_changes_is_no_failure_of_the_server() -> None:
             for byte in (0x00, 0x7F, 0x80, 0xFF, body[at] ^ 1):
                 refused.add(refusal_or_none(kind, body[:at] + bytes([byte]) + body[at + 1 :]))
     assert {"", "unexpected EOF"} < refused
+
+
+SEEDS = [
+    (schemas.of_kind(*named[0].rpartition("/")[::2], named[1]), message(fields))
+    for named, (fields, _) in MESSAGES.items()
+]
+
+
+@st.composite
+def torn_messages(draw: st.DrawFn) -> tuple[schemas.Type, bytes]:
+    """A message into which bytes of others, or any, are put somewhere, in place of some of its own."""
+    kind, body = draw(st.sampled_from(SEEDS))
+    start = draw(st.integers(0, len(body)))
+    end = draw(st.integers(start, len(body)))
+    _, other = draw(st.sampled_from(SEEDS))
+    put = draw(st.one_of(st.binary(max_size=20), st.just(other), st.just(other[: len(other) // 2])))
+    return kind, body[:start] + put + body[end:]
+
+
+@settings(max_examples=300, deadline=None)
+@given(torn=torn_messages())
+def test_whatever_is_read_can_be_written_and_read_again(torn: tuple[schemas.Type, bytes]) -> None:
+    """Bytes are refused, or they are an object that has a form in JSON, and a message of its own that says the same."""
+    kind, body = torn
+    try:
+        found = protobuf.read(kind, body)
+    except wire.MalformedError:
+        return
+    stored = decoding.read(kind, storing.decode(storing.encode(found)), decoding.Tally())
+    again = protobuf.read(kind, protobuf_writing.write(kind, stored))
+    assert decoding.read(kind, again, decoding.Tally()) == stored
 
 
 def test_depth_is_bounded() -> None:
