@@ -82,12 +82,12 @@ Reports = Annotated[
 
 def profile(
     name: str,
+    overrides: list[str] | None,
+    binaries: pathlib.Path | None,
+    kubeconfig: pathlib.Path | None,
+    context: str | None,
     *,
-    overrides: list[str] | None = None,
-    binaries: pathlib.Path | None = None,
-    kubeconfig: pathlib.Path | None = None,
-    context: str | None = None,
-    i_know_this_cluster: bool = False,
+    is_known: bool,
 ) -> "profiles.Profile":
     """The profile that the options mean; ScenarioError for what there is not."""
     import json
@@ -101,7 +101,7 @@ def profile(
         chosen.append(f"kubeconfig={json.dumps(str(kubeconfig.resolve()))}")
     if context is not None:
         chosen.append(f"context={json.dumps(context)}")
-    if i_know_this_cluster:
+    if is_known:
         chosen.append("i_know_this_cluster=true")
     return profiles.load(name, overrides=chosen)
 

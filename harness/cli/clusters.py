@@ -39,16 +39,9 @@ def up(
     from harness.scenario import specs
 
     ports = {"port": port, "tls_port": tls_port}
+    settings = [*(cluster_set or ()), *(f"{key}={value}" for key, value in ports.items() if value)]
     profile = choosing.profile(
-        chosen,
-        overrides=[
-            *(cluster_set or ()),
-            *(f"{key}={value}" for key, value in ports.items() if value),
-        ],
-        binaries=binaries,
-        kubeconfig=kubeconfig,
-        context=context,
-        i_know_this_cluster=i_know_this_cluster,
+        chosen, settings, binaries, kubeconfig, context, is_known=i_know_this_cluster
     )
     spec = specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
     entry = keeping.up(name, profile, spec)

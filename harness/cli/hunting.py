@@ -52,12 +52,7 @@ def hunt(
 
     chosen = seeds.fresh() if seed is None else seed
     profile = choosing.profile(
-        cluster,
-        overrides=cluster_set,
-        binaries=binaries,
-        kubeconfig=kubeconfig,
-        context=context,
-        i_know_this_cluster=i_know_this_cluster,
+        cluster, cluster_set, binaries, kubeconfig, context, is_known=i_know_this_cluster
     )
     print(f"seed {chosen}", flush=True)
     plan = planning.plan(

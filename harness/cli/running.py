@@ -46,12 +46,7 @@ def run(
     loaded = loading.load(scenario, overrides=override or ())
     chosen = seeds.fresh() if seed is None else seed
     profile = choosing.profile(
-        cluster,
-        overrides=cluster_set,
-        binaries=binaries,
-        kubeconfig=kubeconfig,
-        context=context,
-        i_know_this_cluster=i_know_this_cluster,
+        cluster, cluster_set, binaries, kubeconfig, context, is_known=i_know_this_cluster
     )
     plan = planning.plan(
         loaded,

@@ -6,14 +6,11 @@ kind gives its containers two labels of its own and nothing of ours, so a cluste
 import contextlib
 import dataclasses
 import datetime
-import io
 import pathlib
 import re
-import shutil
 import socket
-import tarfile
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import Any
 
 import docker
 import docker.errors
@@ -21,6 +18,7 @@ import docker.utils
 import requests.exceptions
 
 from harness import clocks, errors
+from harness.cluster import archives
 
 CLUSTER_LABEL = "io.x-k8s.kind.cluster"
 NETWORK = "kind"
@@ -180,13 +178,13 @@ class Engine:
                 packed = b"".join(chunks)
             except docker.errors.NotFound:
                 return None
-        return _only_file(packed)
+        return archives.only_file(packed)
 
     def save_folder(self, container: str, path: str, to: pathlib.Path) -> list[pathlib.Path]:
         """Write the files of a container's folder below this one, as ours: on the node they are root's."""
         with _told(f"reading {path} of {container}"), contextlib.suppress(docker.errors.NotFound):
             chunks, _ = self._client.api.get_archive(container, path)
-            return _unpack(chunks, to)
+            return archives.unpack(chunks, to)
         return []
 
 
@@ -271,53 +269,3 @@ def _is_being_removed(error: docker.errors.APIError) -> bool:
 def _numbers(version: str) -> tuple[int, int]:
     major, _, minor = version.partition(".")
     return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)
-
-
-def _only_file(packed: bytes) -> bytes | None:
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        for member in archive:
-            stream = archive.extractfile(member) if member.isfile() else None
-            if stream is not None:
-                return stream.read()
-    return None
-
-
-def _unpack(chunks: Iterator[bytes], to: pathlib.Path) -> list[pathlib.Path]:
-    to.mkdir(parents=True, exist_ok=True)
-    made = []
-    with tarfile.open(
-        fileobj=io.BufferedReader(_Chunks(chunks)), mode="r|"
-    ) as archive:  # audit logs can be gigabytes
-        for member in archive:
-            if member.isfile():
-                target = to / pathlib.PurePosixPath(member.name).name
-                stream = archive.extractfile(member)
-                if stream is not None:
-                    _copy(stream, target)
-                    made.append(target)
-    return made
-
-
-def _copy(stream: IO[bytes], target: pathlib.Path) -> None:
-    with target.open("wb") as output:
-        shutil.copyfileobj(stream, output)
-
-
-class _Chunks(io.RawIOBase):
-    """A stream of byte strings as a file that can be read once."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks, self._rest = chunks, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            try:
-                self._rest = next(self._chunks)
-            except StopIteration:
-                return 0
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count

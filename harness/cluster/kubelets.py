@@ -5,7 +5,6 @@ refuses to prepare. A pod that is being deleted is finished. Nodes stay Ready by
 another claim is not asked: a kubelet does not know, and the judge must not depend on it.
 """
 
-import contextlib
 import dataclasses
 import pathlib
 import threading
@@ -13,17 +12,15 @@ from collections.abc import Callable
 
 from harness import clocks, concurrency, processes
 from harness.client import apis, informers, journaling, transports
+from harness.cluster import leases
 from harness.history import records
 from harness.model import naming
 
 Object = apis.Object
 WORKERS = 4
-LEASE_INTERVAL_S = 10.0
-LEASE_DURATION_S = 40
 SYNC_TIMEOUT_S = 20.0
 TRIES_MAX = 5
 _RETRY_S = 0.05
-_LEASE_NAMESPACE = "kube-node-lease"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,8 +280,8 @@ def _keep_nodes_ready(api: apis.Api, kubelets: Kubelets, stopped: threading.Even
     """Renew the lease of every node that is played until the process is to stop."""
     while True:
         for node in kubelets.nodes():
-            _renew_lease(api, node, run_id=kubelets.run_id)
-        if stopped.wait(LEASE_INTERVAL_S):
+            leases.renew(api, node, run_id=kubelets.run_id)
+        if stopped.wait(leases.INTERVAL_S):
             return
 
 
@@ -293,22 +290,3 @@ def _is_ours(node: Object, run_id: str) -> bool:
     if meta.get("annotations", {}).get("kwok.x-k8s.io/node") != "fake":
         return False
     return not run_id or meta.get("labels", {}).get(naming.RUN_LABEL) == run_id
-
-
-def _renew_lease(api: apis.Api, node: str, *, run_id: str) -> None:
-    spec = {
-        "holderIdentity": node,
-        "leaseDurationSeconds": LEASE_DURATION_S,
-        "renewTime": clocks.wall_text().replace("Z", ".000000Z"),
-    }
-    labels = {naming.RUN_LABEL: run_id} if run_id else {}
-    meta = {"name": node, "namespace": _LEASE_NAMESPACE, "labels": labels}
-    lease = {"metadata": meta, "spec": spec}
-    with contextlib.suppress(
-        apis.ApiError, transports.TransportError
-    ):  # the next round tries again
-        try:
-            api.patch(apis.LEASES, node, {"spec": spec}, namespace=_LEASE_NAMESPACE)
-        except apis.ApiError as error:
-            if error.is_not_found:
-                api.create(apis.LEASES, lease, namespace=_LEASE_NAMESPACE)

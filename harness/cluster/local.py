@@ -1,7 +1,6 @@
 """The local provider: real etcd and kube-apiserver binaries as processes on loopback, as envtest runs them; no Docker."""
 
 import dataclasses
-import os
 import pathlib
 import secrets
 import shutil
@@ -10,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from harness import authorities, clocks, errors, processes
 from harness.client import apis, kubeconfigs, transports
-from harness.cluster import binaries, contracts, control_planes, kind_configs
+from harness.cluster import binaries, contracts, control_planes, kind_configs, local_files
 from harness.scenario import profiles
 
 READY_TIMEOUT_S = 60.0
@@ -18,12 +17,8 @@ STOP_TIMEOUT_S = 15.0
 CERTIFICATE_DAYS = 30
 TRIES = 3
 """A port that was free may be taken a moment later: then everything is started again with others."""
-MEMORY_FREE_MIN_BYTES = 512 << 20
-"""A container's /dev/shm has 64 MiB as a rule, which etcd's first log file alone would fill."""
 USER, GROUP = "flake-hunt", "system:masters"
 KUBECONFIG = "kubeconfig"
-MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - a tmpfs is what is wanted; the folder in it is for nobody else's eyes
-_SECRETS, _DATA = "secrets", "etcd-data"
 _TAKEN = "address already in use"
 
 
@@ -59,7 +54,7 @@ class LocalCluster:
         """Stop the processes, and remove everything but the logs."""
         for process in self.running:
             process.stop(timeout_s=STOP_TIMEOUT_S)
-        _remove(self.kubeconfig, self.files.secrets, self.files.data)
+        local_files.remove(self.kubeconfig, self.files.secrets, self.files.data)
 
 
 class Provider:
@@ -99,15 +94,17 @@ class Provider:
 
     def is_there(self, request: contracts.Request) -> bool:
         """Whether its keys are."""
-        return _files(self._profile, request).secrets.is_dir()
+        return local_files.of(self._profile, request).secrets.is_dir()
 
     def collect_logs(self, request: contracts.Request, into: pathlib.Path) -> None:
         """They lie in the cluster's folder from the beginning."""
 
     def reap(self, request: contracts.Request) -> None:
         """Keys, etcd's data and the kubeconfig."""
-        secrets_folder = _files(self._profile, request).secrets
-        _remove(request.directory / KUBECONFIG, secrets_folder, *_data_folders(request))
+        secrets_folder = local_files.of(self._profile, request).secrets
+        local_files.remove(
+            request.directory / KUBECONFIG, secrets_folder, *local_files.data_folders(request)
+        )
 
     def _versions(self) -> dict[str, str]:
         names = ["etcd", "kube-apiserver"]
@@ -135,7 +132,7 @@ class _Starting:
         versions: Mapping[str, str],
     ) -> None:
         self._profile, self._request, self._versions = profile, request, versions
-        self._files = _files(profile, request)
+        self._files = local_files.of(profile, request)
         self._kubeconfig = request.directory / KUBECONFIG
         self._ports = control_planes.Ports(**_free_ports("etcd", "etcd_peer", "apiserver"))
         self._running: list[processes.Process] = []
@@ -159,7 +156,7 @@ class _Starting:
         """Leave nothing but the logs."""
         for process in reversed(self._running):
             process.kill()
-        _remove(self._kubeconfig, self._files.secrets, self._files.data)
+        local_files.remove(self._kubeconfig, self._files.secrets, self._files.data)
 
     # -------------------------------------------------------------------------- files
 
@@ -283,36 +280,6 @@ def _answers(transport: transports.Transport, path: str) -> bool:
         return False
     finally:
         transport.close()
-
-
-def _files(profile: profiles.LocalProfile, request: contracts.Request) -> control_planes.Files:
-    folder = request.directory.resolve()
-    memory, disk = _data_folders(request)
-    in_memory = profile.storage == "memory" and _has_room(MEMORY)
-    return control_planes.Files(
-        logs=folder, secrets=folder / _SECRETS, data=memory if in_memory else disk
-    )
-
-
-def _data_folders(request: contracts.Request) -> tuple[pathlib.Path, pathlib.Path]:
-    """Where etcd's data may be, in memory and on disk; known from the request alone, as whoever chose may have died."""
-    in_memory = MEMORY / f"flake-hunt-{os.getuid()}-{request.name}"
-    return in_memory, request.directory.resolve() / _DATA
-
-
-def _has_room(folder: pathlib.Path) -> bool:
-    try:
-        return os.access(folder, os.W_OK) and (
-            shutil.disk_usage(folder).free >= MEMORY_FREE_MIN_BYTES
-        )
-    except OSError:
-        return False
-
-
-def _remove(kubeconfig: pathlib.Path, *folders: pathlib.Path) -> None:
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
-    kubeconfig.unlink(missing_ok=True)
 
 
 def _free_ports(*names: str) -> dict[str, int]:

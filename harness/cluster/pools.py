@@ -8,7 +8,7 @@ import dataclasses
 
 from harness import clocks, errors
 from harness.client import apis
-from harness.cluster import contracts, fakes
+from harness.cluster import contracts, fakes, leases
 from harness.model import naming
 from harness.scenario import specs
 
@@ -18,7 +18,6 @@ REMOVE_TIMEOUT_S = 120.0
 """kube-controller-manager takes its time with a namespace of a thousand pods."""
 ACCOUNT_TIMEOUT_S = 20.0
 REMOVE_INTERVAL_S = 0.5
-LEASE_NAMESPACE = "kube-node-lease"
 _NOT_READY = "node.kubernetes.io/not-ready"
 _ANY = contracts.Capabilities()
 _CLUSTER_WIDE = (apis.NAMESPACES, apis.DEVICE_CLASSES, apis.NODES, apis.SLICES)
@@ -117,7 +116,7 @@ def remove(api: apis.Api, world: World) -> None:
         _empty(api, space)
     for item in reversed(world.created):
         _delete(api, item.resource, item.name, uid=item.uid)
-    _remove_leases(api, world)
+    leases.remove(api, world.run_id)
     for space in spaces:
         clocks.wait_until(
             lambda space=space: _is_gone(api, space, world.on),  # type: ignore[misc]
@@ -156,13 +155,6 @@ def _finalize(api: apis.Api, namespace: str) -> None:
     except apis.ApiError as error:
         if not error.is_not_found:
             raise
-
-
-def _remove_leases(api: apis.Api, world: World) -> None:
-    """The kubelets' leases, which lie in a namespace of the system's."""
-    selector = f"{RUN_LABEL}={world.run_id}"
-    for lease in api.list(apis.LEASES, namespace=LEASE_NAMESPACE, label_selector=selector).items:
-        _delete(api, apis.LEASES, lease["metadata"]["name"], LEASE_NAMESPACE)
 
 
 def _untaint(api: apis.Api, node: Object) -> None:

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Sequence
 
 from harness import clocks, errors
-from harness.cluster import local
+from harness.cluster import local_files
 from tests.e2e import running
 from tests.engines import commands, standing_in
 
@@ -167,7 +167,7 @@ def _in_memory(place: Place) -> list[pathlib.Path]:
     """etcd's data of our runs, by their ids: other tests have theirs there too."""
     names = [place.stays]
     names += [path.name.rpartition("-")[2] for path in place.folder.glob("reports/*/*-*")]
-    return [path for path in local.MEMORY.iterdir() if path.name.endswith(tuple(names))]
+    return [path for path in local_files.MEMORY.iterdir() if path.name.endswith(tuple(names))]
 
 
 def _on_engine(place: Place) -> list[str]:

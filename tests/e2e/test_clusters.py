@@ -18,7 +18,7 @@ import pytest
 
 from harness import errors
 from harness.client import apis, transports
-from harness.cluster import binaries, doctoring, embedded, existing, local
+from harness.cluster import binaries, doctoring, embedded, existing, local_files
 from tests.e2e import running
 from tests.engines import commands
 
@@ -199,7 +199,7 @@ def test_nothing_of_a_local_cluster_stays_when_it_is_told_to_end(
     assert (run / "logs" / "cluster" / "etcd.log").is_file(), (
         "it was ended before there was anything"
     )
-    assert not list(local.MEMORY.glob(f"*{run_id}*"))
+    assert not list(local_files.MEMORY.glob(f"*{run_id}*"))
     assert not list(tmp_path.rglob("*.key"))
 
 

@@ -12,7 +12,15 @@ import pytest
 
 from harness import errors
 from harness.client import apis, transports
-from harness.cluster import binaries, contracts, control_planes, local, pools, providers
+from harness.cluster import (
+    binaries,
+    contracts,
+    control_planes,
+    local,
+    local_files,
+    pools,
+    providers,
+)
 from harness.scenario import profiles, specs
 from tests.engines import commands
 
@@ -77,7 +85,7 @@ def test_a_cluster_comes_answers_and_goes(
     api.transport.close()
     files, running = cluster.files, [psutil.Process(pid) for pid in cluster.pids]
     assert files.data.is_dir()
-    assert (files.data.parent == local.MEMORY) is (storage == "memory")
+    assert (files.data.parent == local_files.MEMORY) is (storage == "memory")
     assert all(path.stat().st_mode & 0o077 == 0 for path in files.secrets.glob("*.key"))
     cluster.down()
     psutil.wait_procs(running, timeout=30)
@@ -129,8 +137,8 @@ def test_a_memory_that_is_too_small_for_etcd_is_left_alone(
     up: Callable[..., contracts.Cluster], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As /dev/shm is in a container."""
-    free = shutil.disk_usage(local.MEMORY).free
-    monkeypatch.setattr(local, "MEMORY_FREE_MIN_BYTES", free * 2)
+    free = shutil.disk_usage(local_files.MEMORY).free
+    monkeypatch.setattr(local_files, "MEMORY_FREE_MIN_BYTES", free * 2)
     cluster = up(storage="memory")
     assert isinstance(cluster, local.LocalCluster)
     assert cluster.files.data == tmp_path / "one" / "etcd-data"

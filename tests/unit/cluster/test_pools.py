@@ -7,7 +7,7 @@ import pytest
 
 from harness import errors
 from harness.client import apis
-from harness.cluster import contracts, fakes, pools
+from harness.cluster import contracts, fakes, leases, pools
 from harness.scenario import loading, specs
 
 SPEC = specs.PoolsSpec(nodes=3, devices_per_node=2)
@@ -209,15 +209,15 @@ def test_what_a_killed_run_left_is_found_by_its_label(api: apis.Api) -> None:
     before = names(api)
     pools.publish(api, SPEC, namespace="left", run_id="r4")
     lease = {"metadata": {"name": "worker-0", "labels": {pools.RUN_LABEL: "r4"}}, "spec": {}}
-    api.create(apis.LEASES, lease, namespace=pools.LEASE_NAMESPACE)
+    api.create(apis.LEASES, lease, namespace=leases.NAMESPACE)
     assert pools.find(api, "r5") is None
     found = pools.find(api, "r4")
     assert found is not None
     assert found.namespace == "left"
     pools.remove(api, found)
     assert names(api) == before
-    leases = api.list(apis.LEASES, label_selector=f"{pools.RUN_LABEL}=r4").items
-    assert leases == []
+    left = api.list(apis.LEASES, label_selector=f"{pools.RUN_LABEL}=r4").items
+    assert left == []
 
 
 def test_what_came_too_late_does_not_keep_the_namespace(

@@ -1,0 +1,60 @@
+"""Files out of the tar archives that a container engine answers with."""
+
+import io
+import pathlib
+import shutil
+import tarfile
+from collections.abc import Iterator
+from typing import IO, Any
+
+
+def only_file(packed: bytes) -> bytes | None:
+    """The content of the first file in a tar archive; None when there is none."""
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        for member in archive:
+            stream = archive.extractfile(member) if member.isfile() else None
+            if stream is not None:
+                return stream.read()
+    return None
+
+
+def unpack(chunks: Iterator[bytes], to: pathlib.Path) -> list[pathlib.Path]:
+    """Write the files of an archive that comes in chunks below this folder, by their last names; their paths."""
+    to.mkdir(parents=True, exist_ok=True)
+    made = []
+    with tarfile.open(
+        fileobj=io.BufferedReader(_Chunks(chunks)), mode="r|"
+    ) as archive:  # audit logs can be gigabytes
+        for member in archive:
+            if member.isfile():
+                target = to / pathlib.PurePosixPath(member.name).name
+                stream = archive.extractfile(member)
+                if stream is not None:
+                    _copy(stream, target)
+                    made.append(target)
+    return made
+
+
+def _copy(stream: IO[bytes], target: pathlib.Path) -> None:
+    with target.open("wb") as output:
+        shutil.copyfileobj(stream, output)
+
+
+class _Chunks(io.RawIOBase):
+    """A stream of byte strings as a file that can be read once."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._rest = chunks, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            try:
+                self._rest = next(self._chunks)
+            except StopIteration:
+                return 0
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
