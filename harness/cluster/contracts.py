@@ -13,7 +13,7 @@ class Capabilities:
     exclusive: bool = True
     """The cluster is ours alone. False: others use it, so every name of a run carries the run's id and it is not to be harmed."""
     protobuf: bool = True
-    """It speaks Kubernetes' protobuf, the content type that kube-scheduler takes unless told otherwise."""
+    """kube-scheduler is to use Kubernetes' protobuf, the content type that it takes unless told otherwise, and not JSON."""
     scheduler: bool = False
     """It runs a kube-scheduler of its own, as `default-scheduler`."""
     claim_controller: bool = False

@@ -50,7 +50,7 @@ class EmbeddedCluster:
 class Provider:
     """Starts embedded clusters."""
 
-    capabilities = contracts.Capabilities(protobuf=False)
+    capabilities = contracts.Capabilities(protobuf=False)  # it speaks both, JSON faster
 
     def __init__(self, profile: profiles.EmbeddedProfile) -> None:
         self._profile = profile
