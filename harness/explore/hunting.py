@@ -190,7 +190,6 @@ def _collecting_after_runs() -> Iterator[None]:
 
 def _collect_after_runs_only() -> None:
     """A world is one big cycle: amid its run a collector would look through it in vain, and through all that was there before."""
-    gc.collect()
     gc.freeze()
     gc.disable()
 

@@ -150,7 +150,8 @@ class ControlledRuntime:
         early = self._timers.early()
         if early or len(self._ready) > 1:
             others = [task for task in self._ready if task is not current]
-            task = self._choose([current, *others, *early], free=1, early=len(early))
+            options = [current, *others, *early]
+            task = options[self._choose(len(options), 1, options, len(early))]
             if task is not current:
                 current.about_to = about_to
                 current.unchanged = [shared.past for shared in about_to]
@@ -171,14 +172,14 @@ class ControlledRuntime:
         """A choice of another kind, of a fault for example; 0 is that nothing special happens."""
         if not self._exploring:
             return 0
-        chosen = self._ask(choices.Choice(options, options, (), 0, self))
+        chosen = self._choose(options, options)
         self.current.past = hash((self.current.past, chosen))
         return chosen
 
-    def _choose(self, options: Sequence[tasks.Task], *, free: int, early: int) -> tasks.Task:
-        return options[self._ask(choices.Choice(len(options), free, options, early, self))]
-
-    def _ask(self, choice: choices.Choice) -> int:
+    def _choose(
+        self, options: int, free: int, among: Sequence[tasks.Task] = (), early: int = 0
+    ) -> int:
+        choice = choices.Choice(options, free, among, early, self)
         if len(self.tape.decisions) >= self._choices_max:
             self._fail(choices.TooLong(f"more than {self._choices_max} choices"))
         chosen = self._strategy.choose(choice)
@@ -231,7 +232,7 @@ class ControlledRuntime:
         options = [*self._ready, *early]
         if len(options) == 1 or not self._exploring:
             return options[0]
-        task = self._choose(options, free=len(self._ready), early=len(early))
+        task = options[self._choose(len(options), len(self._ready), options, len(early))]
         self._take_over(task)
         return task
 

@@ -23,6 +23,8 @@ class World:
     ) -> None:
         self._spec, self._runtime = spec, runtime
         self._late: list[int] = []
+        self._written = concurrency.Event("written")
+        self._allocated = concurrency.Event("allocated")
         self._past = filling.filled(spec.claims, spec.devices)
         self._store = stores.Store(
             now=lambda: filling.NOW,
@@ -69,10 +71,6 @@ class World:
         for number in range(self._spec.users):
             self._users.spawn(number + 1)
         self._late = list(range(early, self._spec.claims))
-        self._written, self._allocated = (
-            concurrency.Event("written"),
-            concurrency.Event("allocated"),
-        )
         if self._spec.fails_over:
             concurrency.spawn("failover", self._fail_over)
         if self._spec.reallocates:
