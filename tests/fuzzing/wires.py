@@ -9,7 +9,10 @@ import socket
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import yaml
+
 from harness import processes
+from harness.apiserver import protobuf, schemas
 from harness.client import kubeconfigs
 
 TIMEOUT_S = 20
@@ -105,16 +108,29 @@ def require_sense(answer: Answer) -> None:
     """The answer is one that a kube-apiserver could give to a client's mistake, or to no mistake."""
     if answer.status < 400:
         return
-    if "json" not in answer.content_type:
+    if answer.content_type.startswith("text/") or not answer.body:
         text = answer.body.decode()
         assert answer.status in (400, 404, 413, 431), answer
         assert any(known in text for known in TEXTS) or not text, answer
         return
-    status = json.loads(answer.body)
+    status = _status(answer)
     assert (status["kind"], status["apiVersion"]) == ("Status", "v1"), answer
     assert (status["status"], status["code"]) == ("Failure", answer.status), answer
     assert status["message"], answer
     _require_blame(answer.status, status)
+
+
+def _status(answer: Answer) -> Mapping[str, Any]:
+    """The Status in an answer, in whichever form its client accepted."""
+    if "protobuf" in answer.content_type:
+        envelope = protobuf.open_envelope(answer.body)
+        found = protobuf.read(schemas.of_kind("", "v1", "Status"), envelope.message)
+        return {"kind": envelope.kind, "apiVersion": envelope.api_version, **found}
+    if "yaml" in answer.content_type:
+        loaded: Mapping[str, Any] = yaml.safe_load(answer.body)
+        return loaded
+    decoded: Mapping[str, Any] = json.loads(answer.body)
+    return decoded
 
 
 def _require_blame(code: int, status: Mapping[str, Any]) -> None:
