@@ -18,7 +18,6 @@ import zlib
 from collections.abc import Sequence
 
 from harness import clocks, errors
-from harness.cluster import local_files
 from tests.e2e import running
 from tests.engines import commands, standing_in
 
@@ -158,16 +157,9 @@ def _files(place: Place) -> list[str]:
         *place.home.rglob("*"),
         *place.folder.glob("reports/**/cluster/*kubeconfig*"),
         *place.folder.glob("reports/**/*.key"),
-        *_in_memory(place),
+        *running.in_memory(place.folder, place.stays),
     ]
     return [f"file {path}" for path in kept]
-
-
-def _in_memory(place: Place) -> list[pathlib.Path]:
-    """etcd's data of our runs, by their ids: other tests have theirs there too."""
-    names = [place.stays]
-    names += [path.name.rpartition("-")[2] for path in place.folder.glob("reports/*/*-*")]
-    return [path for path in local_files.MEMORY.iterdir() if path.name.endswith(tuple(names))]
 
 
 def _on_engine(place: Place) -> list[str]:

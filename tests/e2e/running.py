@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 import psutil
 
 from harness import clocks, errors
+from harness.cluster import local_files
 
 MARK = "FLAKE_HUNT_TEST_MARK"
 TIMEOUT_S = 120
@@ -139,3 +140,10 @@ def run_directory(folder: pathlib.Path) -> pathlib.Path:
     """The one run directory below the folder's reports."""
     (plan,) = folder.glob("reports/small/*/plan.json")
     return plan.parent
+
+
+def in_memory(folder: pathlib.Path, *names: str) -> list[pathlib.Path]:
+    """etcd's data of the runs below this folder and of clusters of these names; other tests have theirs there too."""
+    runs = [path.name.rpartition("-")[2] for path in folder.glob("reports/*/*-*")]
+    endings = tuple(f"-{name}" for name in (*names, *runs))
+    return [path for path in local_files.MEMORY.glob("flake-hunt-*") if path.name.endswith(endings)]

@@ -18,7 +18,7 @@ import pytest
 
 from harness import errors
 from harness.client import apis, transports
-from harness.cluster import binaries, doctoring, embedded, existing, local_files
+from harness.cluster import binaries, doctoring, embedded, existing
 from tests.e2e import running
 from tests.engines import commands
 
@@ -195,11 +195,10 @@ def test_nothing_of_a_local_cluster_stays_when_it_is_told_to_end(
         assert "Traceback" not in command.text()
         command.require_alone()
     (run,) = tmp_path.glob("reports/small/*")
-    run_id = run.name.rpartition("-")[2]
     assert (run / "logs" / "cluster" / "etcd.log").is_file(), (
         "it was ended before there was anything"
     )
-    assert not list(local_files.MEMORY.glob(f"*{run_id}*"))
+    assert not running.in_memory(tmp_path)
     assert not list(tmp_path.rglob("*.key"))
 
 

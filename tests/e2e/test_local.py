@@ -17,7 +17,7 @@ import pytest
 
 from harness import errors
 from harness.client import apis, transports
-from harness.cluster import binaries, local_files
+from harness.cluster import binaries
 from tests.e2e import running
 
 
@@ -44,10 +44,9 @@ pytestmark = [pytest.mark.e2e, needs("etcd", "kube-apiserver")]
 @pytest.fixture(autouse=True)
 def nothing_stays(tmp_path: pathlib.Path) -> Iterator[None]:
     """Neither data in memory nor a process, whatever a test does in between."""
-    before = set(local_files.MEMORY.glob("flake-hunt-*"))
     yield
     running.run(tmp_path, "cluster", "prune")
-    assert set(local_files.MEMORY.glob("flake-hunt-*")) <= before
+    assert not running.in_memory(tmp_path, "local")
 
 
 def flake_hunt(folder: pathlib.Path, *arguments: str, expected: int = 0) -> str:
