@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import uuid
@@ -45,6 +46,11 @@ reuse_min = 5
 """
 
 
+def _heed_interrupts() -> None:
+    """Also where the tests run in a shell's background, which ignores them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Command:
     """A command that was started."""
 
@@ -67,6 +73,7 @@ class Command:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=_heed_interrupts,
             )
 
     def wait(self, *, timeout_s: float = TIMEOUT_S) -> int:
