@@ -24,8 +24,7 @@ alone does neither); six fields have no number in `protobuf_tables`, are passed 
 is answered in JSON to who asks for protobuf; what needs a kubelet (exec, attach, logs, port forwarding, proxies, tokens) is
 answered with 501; autoscaling/v1 keeps metrics other than the CPU's in annotations, in the format of v2; JSON may be nested
 about a thousand levels deep; the objects of LimitRange and ResourceQuota limit nothing; services get no addresses, jobs no selector.
-Of the 870 recorded conversations four are not always answered alike, because the namespace controller or the garbage collector, which
-the recording had not, may be faster than the conversation: finalizers/namespace-delete-with-a-finalizer-then-remove-it,
-watch/namespace-added-modified-deleted-as-seen-from-a-version, delete/propagationpolicy-foreground and
-delete/propagationpolicy-orphan. About ten are answered with another message text.
+Of the 870 recorded conversations two are not always answered alike, because the namespace controller, which the recording had
+not, may be faster than the conversation: finalizers/namespace-delete-with-a-finalizer-then-remove-it and
+watch/namespace-added-modified-deleted-as-seen-from-a-version. About ten are answered with another message text.
 """

@@ -3,6 +3,7 @@
 What Kubernetes leaves to its garbage collector and namespace controller is done here too, in steps of one object each.
 """
 
+import collections
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -54,6 +55,7 @@ class Deleter:
     def __init__(self, kept: objects.Objects, *, now: Callable[[], str]) -> None:
         self._objects = kept
         self._now = now
+        self._aged: collections.deque[objects.Place] = collections.deque()
 
     def delete(
         self, resource: resources.ResourceType, old: storing.Stored, options: Options
@@ -132,17 +134,27 @@ class Deleter:
 
     # -------------------------------------------------------------- garbage
 
+    def age(self) -> bool:
+        """What is garbage now has been there for a while; False when there is none."""
+        self._aged += self._objects.garbage
+        self._objects.garbage.clear()
+        return bool(self._aged)
+
     def collect_step(self) -> bool:
-        """Look after one object; False when there was nothing to do."""
-        garbage = self._objects.garbage
-        while garbage:
-            resource, (namespace, name) = garbage.popleft()
-            stored = self._objects.find(resource, namespace, name)
-            if stored is not None and self._look_after(resource, stored):
+        """Look after one object that was garbage when `age` was called, or became it by that; False when there was nothing to do."""
+        fresh = self._objects.garbage
+        while self._aged:
+            place, known = self._aged.popleft(), len(fresh)
+            worked = self._look_after(*place)
+            self._aged += [fresh.pop() for _ in range(len(fresh) - known)][::-1]
+            if worked:
                 return True
         return False
 
-    def _look_after(self, resource: resources.ResourceType, stored: storing.Stored) -> bool:
+    def _look_after(self, resource: resources.ResourceType, key: objects.Key) -> bool:
+        stored = self._objects.find(resource, *key)
+        if stored is None:
+            return False
         if resource is resources.NAMESPACES:
             return stored.deleting and self._empty_namespace_step(stored)
         if stored.deleting:

@@ -25,8 +25,8 @@ from harness.apiserver import (
 from harness.apiserver import store as stores
 
 EVENTS_FIRST_PROBABILITY = 0.5
-GARBAGE_DELAY_S = 0.5
-"""How long garbage is left alone: clients of a real server see it for a moment, too."""
+GARBAGE_DELAY_S = 0.25
+"""How long garbage is left alone at least, and at most twice as long: clients of a real server see it for a moment, too."""
 CHECK_INTERVAL_S = 1.0
 
 
@@ -170,9 +170,12 @@ class Server:
             self._loop.call_later(GARBAGE_DELAY_S, self._collect_step)
 
     def _collect_step(self) -> None:
-        self._is_collecting = self.store.collect_garbage_step()
-        if self._is_collecting:
+        if self.store.collect_garbage_step():
             self._loop.call_soon(self._collect_step)
+            return
+        self._is_collecting = self.store.age_garbage()
+        if self._is_collecting:
+            self._loop.call_later(GARBAGE_DELAY_S, self._collect_step)
 
     def _on_commit(self, commit: watching.Commit) -> None:
         self.turn.end_soon()

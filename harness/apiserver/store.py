@@ -240,9 +240,19 @@ class Store:
         last, gone = self._deleter.delete(resources.table_of(resource), old, options)
         return converting.outward(resource, last), gone
 
+    def age_garbage(self) -> bool:
+        """Objects that nobody wants any more have been left alone for long enough; False when there are none."""
+        return self._deleter.age()
+
     def collect_garbage_step(self) -> bool:
-        """Look after one object that nobody wants any more; False when there was nothing to do."""
+        """Look after one of those that were left alone for long enough; False when there was nothing to do."""
         return self._deleter.collect_step()
+
+    def collect_garbage(self) -> None:
+        """Look after all of them at once."""
+        while self.age_garbage():
+            while self.collect_garbage_step():
+                pass
 
     # -------------------------------------------------------------- commits
 

@@ -56,8 +56,7 @@ class LocalServer:
         with self._runtime.atomically():
             self._note(request)
             answer = self._answer(request)
-            while self._store.collect_garbage_step():
-                pass
+            self._store.collect_garbage()
         if request.method != "GET" and self._losses_left and self._decide(2):
             self._losses_left -= 1
             concurrency.step("api.answer.lost", method=request.method, path=request.path)

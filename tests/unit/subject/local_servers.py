@@ -94,8 +94,7 @@ class LocalServer:
             if disturbance is not None and disturbance.refusal is not None:
                 return transports.Response(disturbance.refusal, b"no")
             answer = self._answer(request)
-            while self.store.collect_garbage_step():
-                pass
+            self.store.collect_garbage()
         if disturbance is not None and disturbance.loses_answer:
             raise transports.TransportError("the answer was lost", sent=True)
         return transports.Response(answer.status, answer.body)
