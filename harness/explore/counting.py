@@ -14,10 +14,11 @@ class Distinct:
 
     def __init__(self) -> None:
         self._bits = bytearray(_BITS // 8)
-        self._set = 0
+        self._set = self._added = 0
 
     def add(self, state: int) -> None:
         """One more, seen before or not."""
+        self._added += 1
         place = state % _BITS
         mask = 1 << (place & 7)
         if not self._bits[place >> 3] & mask:
@@ -26,4 +27,4 @@ class Distinct:
 
     def __len__(self) -> int:
         clear = max(_BITS - self._set, 1)
-        return round(-_BITS * math.log(clear / _BITS))
+        return min(round(-_BITS * math.log(clear / _BITS)), self._added)
