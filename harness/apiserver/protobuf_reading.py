@@ -44,25 +44,14 @@ def _fill(document: Document, plan: Plan, message: bytes, name: str) -> None:
 
 @functools.cache
 def _plan(kind: schemas.Type) -> Plan:
-    try:
-        paths = protobuf_tables.paths(kind.name)
-    except KeyError:
-        return {}
-    return _branch(kind, paths)
+    return _branch(kind, protobuf_tables.paths(kind.name))
 
 
 def _branch(kind: schemas.Type, paths: protobuf_tables.Paths) -> Plan:
     """What to do with each number: fields that are deeper are in embedded messages."""
-    plan: Plan = {}
-    embedded: dict[int, dict[str, tuple[int, ...]]] = {}
-    for name, (number, *rest) in paths.items():
-        if rest:
-            embedded.setdefault(number, {})[name] = tuple(rest)
-        else:
-            plan[number] = _putter(kind.field(name))
-    for number, inner in embedded.items():
-        plan[number] = _embedded_putter(kind, inner)
-    return plan
+    own, embedded = protobuf_tables.split(paths)
+    plan = {number: _putter(kind.field(name)) for name, number in own.items()}
+    return plan | {number: _embedded_putter(kind, inner) for number, inner in embedded.items()}
 
 
 # ------------------------------------------------------------------ fields

@@ -22,8 +22,18 @@ Paths = Mapping[str, tuple[int, ...]]
 
 
 def paths(definition: str) -> Paths:
-    """The numbers on the way to each field; KeyError for a definition that has no message."""
-    return _tables()[definition]
+    """The numbers on the way to each field; none for a definition that has no message."""
+    return _tables().get(definition, {})
+
+
+def split(paths: Paths) -> tuple[dict[str, int], dict[int, Paths]]:
+    """The numbers of the fields of a message itself, and by its own number what is on the way in each embedded one."""
+    own = {name: path[0] for name, path in paths.items() if len(path) == 1}
+    embedded: dict[int, dict[str, tuple[int, ...]]] = {}
+    for name, (number, *rest) in paths.items():
+        if rest:
+            embedded.setdefault(number, {})[name] = tuple(rest)
+    return own, dict(embedded)
 
 
 @functools.cache

@@ -50,75 +50,48 @@ def _gathered(put: Put, value: Any) -> bytes:
 
 
 def _object_encoder(kind: schemas.Type) -> Encode:
-    puts: dict[str, Put] = {}
-    embedded: dict[str, int] = {}
-    compiled = False
+    compiled: list[Encode] = []
 
     def encode_object(document: Any) -> bytes:
-        nonlocal compiled
         if not compiled:  # late, because types may contain themselves
-            paths = _paths(kind)
-            puts.update(_putters(kind, paths))
-            embedded.update({name: path[0] for name, path in paths.items() if len(path) > 1})
-            compiled = True
-        if embedded:
-            document = _nested(document, embedded)
-        parts: Parts = []
-        for name, value in document.items():
-            if value is not None and (put := puts.get(name)) is not None:
-                put(parts, value)
-        return b"".join(parts)
+            compiled.append(_message_encoder(kind, protobuf_tables.paths(kind.name)))
+        return compiled[0](document)
 
     return encode_object
 
 
-def _paths(kind: schemas.Type) -> protobuf_tables.Paths:
-    try:
-        return protobuf_tables.paths(kind.name)
-    except KeyError:
-        return {}
+def _message_encoder(kind: schemas.Type, paths: protobuf_tables.Paths) -> Encode:
+    """What has these paths in documents of a type: all of it, or what belongs to an embedded message."""
+    own, embedded = protobuf_tables.split(paths)
+    puts = {name: _putter(kind.field(name).type, number) for name, number in own.items()}
+    messages: dict[str, str] = {}
+    for number, inner in embedded.items():
+        puts[_embedded_name(number)] = _data_putter(number, _message_encoder(kind, inner))
+        messages |= dict.fromkeys(inner, _embedded_name(number))
 
+    def encode_message(document: Any) -> bytes:
+        parts: Parts = []
+        for name, value in (_nested(document, messages) if messages else document).items():
+            if value is not None and (put := puts.get(name)) is not None:
+                put(parts, value)
+        return b"".join(parts)
 
-def _putters(kind: schemas.Type, paths: protobuf_tables.Paths) -> dict[str, Put]:
-    puts: dict[str, Put] = {}
-    inner: dict[int, dict[str, tuple[int, ...]]] = {}
-    for name, (number, *rest) in paths.items():
-        if rest:
-            inner.setdefault(number, {})[name] = tuple(rest)
-        else:
-            puts[name] = _putter(kind.field(name).type, number)
-    for number, below in inner.items():
-        puts[_embedded_name(number)] = _embedded_putter(kind, below, number)
-    return puts
+    return encode_message
 
 
 def _embedded_name(number: int) -> str:
     return f"#{number}"
 
 
-def _nested(document: Document, embedded: dict[str, int]) -> Document:
+def _nested(document: Document, messages: dict[str, str]) -> Document:
     """The document with what belongs to embedded messages in documents of their own."""
     made: Document = {}
     for name, value in document.items():
-        if (number := embedded.get(name)) is None:
+        if (message := messages.get(name)) is None:
             made[name] = value
         else:
-            made.setdefault(_embedded_name(number), {})[name] = value
+            made.setdefault(message, {})[name] = value
     return made
-
-
-def _embedded_putter(kind: schemas.Type, paths: protobuf_tables.Paths, number: int) -> Put:
-    puts = _putters(kind, paths)
-    deeper = {name: path[0] for name, path in paths.items() if len(path) > 1}
-
-    def encode(document: Document) -> bytes:
-        parts: Parts = []
-        for name, value in _nested(document, deeper).items():
-            if value is not None:
-                puts[name](parts, value)
-        return b"".join(parts)
-
-    return _data_putter(number, encode)
 
 
 def _putter(kind: schemas.Type, number: int) -> Put:

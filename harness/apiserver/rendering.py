@@ -86,9 +86,8 @@ class Rendering:
 
     def page(self, found: list[storing.Stored], meta: Document) -> bytes:
         """A list of objects."""
-        if self.is_protobuf and not self.form.view:
-            return b"".join(self._message_pieces(found, meta))
-        return self.encoded(b"".join(self.pieces(found, meta)))
+        made = b"".join(self.pieces(found, meta))
+        return made if self.has_pieces else self.encoded(made)
 
     @property
     def has_pieces(self) -> bool:
