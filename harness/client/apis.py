@@ -201,6 +201,22 @@ class Api:
             options["gracePeriodSeconds"] = grace_period_s
         return self._call("DELETE", resource.path(namespace, name), options)
 
+    def delete_if_there(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        uid: str | None = None,
+        grace_period_s: int | None = None,
+    ) -> None:
+        """Delete an object that may be gone already."""
+        try:
+            self.delete(resource, name, namespace=namespace, uid=uid, grace_period_s=grace_period_s)
+        except ApiError as error:
+            if not error.is_not_found:
+                raise
+
     def bind(self, pod: Object, node_name: str) -> None:
         """Assign a pod to a node."""
         meta = pod["metadata"]

@@ -208,9 +208,11 @@ def _delete(
 ) -> None:
     """Delete what is there and is ours."""
     try:
-        api.delete(resource, name, namespace=namespace, uid=uid, grace_period_s=grace_period_s)
+        api.delete_if_there(
+            resource, name, namespace=namespace, uid=uid, grace_period_s=grace_period_s
+        )
     except apis.ApiError as error:
-        if not (error.is_not_found or (uid is not None and error.is_conflict)):
+        if uid is None or not error.is_conflict:
             raise
 
 

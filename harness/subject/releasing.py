@@ -25,7 +25,9 @@ class Releaser:
             claim = self._release(claim, valid)
         if not valid and not claims.is_deleting(claim) and self._is_orphan(claim):
             meta = claim["metadata"]
-            self._delete(meta["name"], meta["namespace"], meta["uid"])
+            self._api.delete_if_there(
+                apis.CLAIMS, meta["name"], namespace=meta["namespace"], uid=meta["uid"]
+            )
 
     def _is_valid(self, claim: Object, entry: Object) -> bool:
         """Whether the pod that the claim is reserved for may still run."""
@@ -75,10 +77,3 @@ class Releaser:
         )
         pod = self._pods.get(f"{claim['metadata']['namespace']}/{reference['name']}")
         return pod is not None and (claims.uid_of(pod) != owner or claims.is_done(pod))
-
-    def _delete(self, name: str, namespace: str, uid: str) -> None:
-        try:
-            self._api.delete(apis.CLAIMS, name, namespace=namespace, uid=uid)
-        except apis.ApiError as error:
-            if not error.is_not_found:
-                raise
