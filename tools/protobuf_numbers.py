@@ -1,10 +1,10 @@
 """Make the table of protobuf field numbers of the embedded API server.
 
-    python tools/protobuf_numbers.py KUBECTL harness/apiserver/protobuf.json.gz tests/unit/apiserver/protobuf_messages.txt.gz
+    python tools/protobuf_numbers.py SOURCES harness/apiserver/protobuf.json.gz tests/unit/apiserver/protobuf_messages.txt.gz
 
-A kubectl before 1.35 (tried: 1.33) carries the compiled generated.proto files of the Kubernetes libraries that it was built with: each
-is a FileDescriptorProto (google/protobuf/descriptor.proto), compressed by gzip. What is newer, or not in kubectl, was read in the
-generated.proto files of Kubernetes (protobuf_additions.txt). A number once released never changes.
+SOURCES is a folder with Go's packages k8s.io/api, k8s.io/apimachinery and k8s.io/apiextensions-apiserver of one version: their
+generated.proto files are read (a module cache has them, and so has a Linux distribution's folder of Go sources). The messages of
+kube-aggregator, which programs seldom depend on, are in protobuf_additions.txt.
 
 Written are the server's table (for each OpenAPI definition its fields, and the numbers on the way to each: two where Go embeds a
 struct that JSON inlines), and all messages with their types as lines of text, with which tests judge what the server makes of the table.
@@ -16,34 +16,38 @@ import json
 import pathlib
 import re
 import sys
-import zlib
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver import resources, schemas, wire
+from harness.apiserver import resources, schemas
 
 Message = dict[str, tuple[int, str]]
 Messages = dict[str, Message]
 Paths = dict[str, list[int]]
 
-_GZIP = 16 + zlib.MAX_WBITS
-_GZIP_MAGIC = b"\x1f\x8b\x08"
-_SIZE_MAX = 400_000
-_REPEATED = 3
-_TYPES = {1: "number", 3: "int64", 5: "int32", 8: "boolean", 9: "string", 12: "bytes"}
-_PACKAGE = re.compile(r"k8s\.io\.(kubernetes\.vendor\.k8s\.io\.)?(api|apimachinery\.pkg\.apis)\.")
+_PARTS = ("api", "apimachinery", "apiextensions-apiserver")
+_SCALARS = {"bool": "boolean", "double": "number"} | {
+    name: name for name in ("bytes", "int32", "int64", "string")
+}
+_STATEMENT = re.compile(
+    r"^package (?P<package>[\w.]+);"
+    r"|^message (?P<message>\w+) \{"
+    r"|^  (?P<label>optional|repeated) (?P<type>[\w.]+) (?P<name>\w+) = (?P<number>\d+);"
+    r"|^  map<string, (?P<values>[\w.]+)> (?P<map>\w+) = (?P<at>\d+);",
+    re.MULTILINE,
+)
+_PACKAGE = re.compile(r"k8s\.io\.(api|[a-z_]+\.pkg\.apis)\.")
 _DEFINITION = re.compile(r"io\.k8s\.(api|[a-z-]+\.pkg\.apis)\.")
 _ADDITIONS = pathlib.Path(__file__).with_name("protobuf_additions.txt")
 _NAMED_OTHERWISE = {"$ref": "ref", "$schema": "schema"}
 _OTHERS = ("DeleteOptions", "Status", "WatchEvent")
 
 
-def main(kubectl: str, table: str, messages: str) -> None:
-    """Read the descriptors in kubectl and the additions, write the two files."""
-    found = _descriptors(pathlib.Path(kubectl).read_bytes())
-    for line in _ADDITIONS.read_text().splitlines():
-        if not line.startswith("#"):
-            _add(found, line.split())
+def main(sources: str, table: str, messages: str) -> None:
+    """Read the generated.proto files and the additions, write the two files."""
+    found = _additions()
+    for part in _PARTS:
+        for path in sorted(pathlib.Path(sources, part).rglob("generated.proto")):
+            found.update(_messages(path.read_text()))
     made: dict[str, Paths] = {}
     for kind in _served():
         _collect(kind, found, made)
@@ -110,85 +114,46 @@ def _short_definition(name: str) -> str:
     return _DEFINITION.sub("", name)
 
 
-# ------------------------------------------------------------------ additions
+# ------------------------------------------------------------------ messages
 
 
-def _add(found: Messages, words: list[str]) -> None:
-    if words[0] == "copy":
-        _, source, target = words
-        copied = {name: made for name, made in found.items() if name.startswith(f"{source}.")}
-        for name, message in copied.items():
-            fields = {
-                field: (at, kind.replace(source, target)) for field, (at, kind) in message.items()
-            }
-            found.setdefault(name.replace(source, target), fields)
-        return
-    name, *fields_added = words
-    message = found.setdefault(name, {})
-    for text in fields_added:
-        field, number, kind = text.replace("=", ":", 1).split(":")
-        message[field] = int(number), kind
+def _additions() -> Messages:
+    lines = _ADDITIONS.read_text().splitlines()
+    return dict(_addition(*line.split()) for line in lines if not line.startswith("#"))
 
 
-# ------------------------------------------------------------------ descriptors
+def _addition(name: str, *fields: str) -> tuple[str, Message]:
+    parts = [field.replace("=", ":", 1).split(":") for field in fields]
+    return name, {field: (int(number), kind) for field, number, kind in parts}
 
 
-def _descriptors(binary: bytes) -> Messages:
-    found: Messages = {}
-    for file in _files(binary):
-        parts = list(wire.read(file))
-        package = next(value.decode() for number, value in parts if number == 2)
-        found.update(_message(package, value) for number, value in parts if number == 4)
+def _messages(proto: str) -> Messages:
+    """What a generated.proto file says: [type] of what is repeated, {type} of a map's values."""
+    package, found = "", Messages()
+    message: Message = {}
+    for statement in _STATEMENT.finditer(proto):
+        if statement["package"]:
+            package = statement["package"]
+        elif statement["message"]:
+            message = found.setdefault(_short(f"{package}.{statement['message']}"), {})
+        elif statement["map"]:
+            kind = _type(statement["values"], package)
+            message[statement["map"]] = int(statement["at"]), f"{{{kind}}}"
+        else:
+            kind = _type(statement["type"], package)
+            shown = f"[{kind}]" if statement["label"] == "repeated" else kind
+            message[statement["name"]] = int(statement["number"]), shown
     return found
 
 
-def _files(binary: bytes) -> Iterator[bytes]:
-    """Every compressed descriptor of a file of Kubernetes."""
-    for match in re.finditer(re.escape(_GZIP_MAGIC), binary):
-        unzip = zlib.decompressobj(_GZIP)
-        try:
-            data = unzip.decompress(binary[match.start() : match.start() + _SIZE_MAX])
-        except zlib.error:
-            continue
-        if unzip.eof and b"k8s.io/api" in data[:100]:
-            yield data
-
-
-def _message(package: str, data: bytes) -> tuple[str, Message]:
-    """Its name, and its fields with numbers and types: [type] of what is repeated, {type} of a map's values."""
-    parts = list(wire.read(data))
-    name = f"{package}.{next(value.decode() for number, value in parts if number == 1)}"
-    maps = {
-        f".{name}.{entry[1].decode()}": values
-        for entry, values in (_entry(value) for number, value in parts if number == 3)
-    }
-    fields = dict(_field(dict(wire.read(value)), maps) for number, value in parts if number == 2)
-    return _short(name), fields
-
-
-def _entry(data: bytes) -> tuple[dict[int, Any], str]:
-    """A message made for a map, and the type of the map's values: its second field."""
-    parts = list(wire.read(data))
-    values = [dict(wire.read(value)) for number, value in parts if number == 2]
-    return dict(parts), _type(values[1])
-
-
-def _field(parts: dict[int, Any], maps: dict[str, str]) -> tuple[str, tuple[int, str]]:
-    type_name = parts.get(6, b"").decode()
-    shown = _type(parts)
-    if type_name in maps:
-        shown = f"{{{maps[type_name]}}}"
-    elif parts[4] == _REPEATED:
-        shown = f"[{shown}]"
-    return parts[1].decode(), (parts[3], shown)
-
-
-def _type(parts: dict[int, Any]) -> str:
-    return _TYPES.get(parts[5]) or _short(parts[6].decode())
+def _type(name: str, package: str) -> str:
+    if name in _SCALARS:
+        return _SCALARS[name]
+    return _short(name[1:] if name.startswith(".") else f"{package}.{name}")
 
 
 def _short(name: str) -> str:
-    return _PACKAGE.sub("", name.removeprefix("."))
+    return _PACKAGE.sub("", name)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,7 @@ what random operations do (`tests/stateful`).
 Not in here: scheduling, nodes that do something, anything that only a test would want.
 
 Known differences from kube-apiserver: the server plays the garbage collector and the namespace controller (a kube-apiserver
-alone does neither); six fields have no number in `protobuf_tables`, are passed over in messages and left out of them; discovery
-is answered in JSON to who asks for protobuf; what needs a kubelet (exec, attach, logs, port forwarding, proxies, tokens) is
+alone does neither); discovery is answered in JSON to who asks for protobuf; what needs a kubelet (exec, attach, logs, port forwarding, proxies, tokens) is
 answered with 501; autoscaling/v1 keeps metrics other than the CPU's in annotations, in the format of v2; JSON may be nested
 about a thousand levels deep; the objects of LimitRange and ResourceQuota limit nothing; services get no addresses, jobs no selector.
 Of the 870 recorded conversations two are not always answered alike, because the namespace controller, which the recording had

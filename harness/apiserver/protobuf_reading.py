@@ -1,6 +1,6 @@
 """Messages in Kubernetes' protobuf encoding into JSON documents, as Go would write the same object as JSON.
 
-Each type is compiled into a table of what to do with the field of each number, once. Fields that have no number in the tables are
+Each type is compiled into a table of what to do with the field of each number, once. Numbers that are not in the tables are
 passed over, as Go does; zeros are kept only where Go tells them from what nobody set: of pointers.
 """
 

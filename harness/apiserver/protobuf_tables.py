@@ -3,11 +3,6 @@
 A field has one number, or several where Go embeds a struct whose fields JSON has among those of the struct around it: they are the
 numbers of the embedded messages, the field's own last. Which type a field has is in `schemas`. The data is made by
 tools/protobuf_numbers.py from the generated.proto files of Kubernetes: Copyright The Kubernetes Authors, Apache License 2.0.
-
-Six fields of Kubernetes 1.36 have no number here, since the files that tell it were not at hand: `schedulingGroup` of a pod's
-spec, `nodeAllocatableResourceClaimStatuses` of its status, `message` of ResourceHealth, `shardInfo` of lists, and
-`observedGeneration` in the status of custom resource definitions and its conditions. None is set unless an alpha feature is enabled or
-a controller reports it.
 """
 
 import functools

@@ -1,7 +1,7 @@
 """JSON documents into messages in Kubernetes' protobuf encoding.
 
 Each type is compiled into a table of how each of its fields is written, once. A zero that the document does not have is not written:
-whoever reads the message has it anyhow. The few fields without a number (`protobuf_tables`) are left out.
+whoever reads the message has it anyhow.
 """
 
 import base64
@@ -175,7 +175,9 @@ def _map_putter(item: schemas.Type, number: int) -> Put:
 
 
 @functools.lru_cache(4096)
-def _encode_time(text: str) -> bytes:
+def _encode_time(text: str | None) -> bytes:
+    if text is None:  # among the values of a map
+        return b""
     moment = datetime.datetime.fromisoformat(text)
     seconds = wire.integer(1, int(moment.replace(microsecond=0).timestamp()))
     return seconds + wire.integer(2, moment.microsecond * 1000)

@@ -18,18 +18,6 @@ MESSAGES_FILE = pathlib.Path(__file__).with_name("protobuf_messages.txt.gz")
 """The messages of Kubernetes' generated.proto files, written by tools/protobuf_numbers.py: name=number:type; [list], {map}."""
 SCALARS = {"number": 1, "int64": 3, "int32": 5, "boolean": 8, "string": 9, "bytes": 12}
 MESSAGE, OPTIONAL, REPEATED = 11, 1, 3
-WITHOUT_NUMBER = {
-    "PodSpec": {"schedulingGroup"},
-    "PodStatus": {"nodeAllocatableResourceClaimStatuses"},
-    "ResourceHealth": {"message"},
-    "ListMeta": {"shardInfo"},
-    "CustomResourceDefinitionStatus": {"observedGeneration"},
-    "CustomResourceDefinitionCondition": {"observedGeneration"},
-    # Types that only those fields have:
-    "PodSchedulingGroup": {"podGroupName"},
-    "NodeAllocatableResourceClaimStatus": {"containers", "resourceClaimName", "resources"},
-    "ShardInfo": {"selector"},
-}
 SERVED = (*resources.ALL, *resources.OPTIONAL)
 OTHERS = [
     ("", "v1", "Binding"), ("", "v1", "DeleteOptions"), ("", "v1", "Status"),
@@ -186,13 +174,11 @@ def judged(kind: schemas.Type, document: dict[str, Any]) -> Any:
 
 
 def full(kind: schemas.Type, counter: Iterator[int], above: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A document in which every field that has a number is set."""
-    skipped = WITHOUT_NUMBER.get(kind.name.rpartition(".")[2], set())
+    """A document in which every field is set."""
     return {
         name: value(field.type, counter, (*above, kind.name))
         for name, field in kind.fields.items()
-        if name not in skipped
-        and (
+        if (
             name not in ("kind", "apiVersion")
             or name in CLASSES[message_name(kind)].DESCRIPTOR.fields_by_name
         )
@@ -248,7 +234,7 @@ def test_every_field_of_every_served_kind_has_a_number() -> None:
         named = set() if "kind" in protobuf_tables.paths(name) else {"kind", "apiVersion"}
         if absent := set(kind.fields) - set(protobuf_tables.paths(name)) - named:
             missing[name.rpartition(".")[2]] = absent
-    assert missing == WITHOUT_NUMBER
+    assert not missing
     assert len(seen) > 400
 
 
