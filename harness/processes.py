@@ -59,6 +59,13 @@ class Process:
         self._signal_group(signal.SIGKILL)
         return self._child.wait(_KILL_TIMEOUT_S)
 
+    def obituary(self) -> str | None:
+        """How it has ended and where its log is; None while it runs."""
+        exit_code = self.poll()
+        if exit_code is None:
+            return None
+        return f"{self.name} ended with {how_ended(exit_code)}: see {self.log}"
+
     def last_words(self) -> str:
         """The last lines of its log."""
         try:
@@ -78,6 +85,11 @@ class Process:
             os.killpg(self.pid, number)
         except (ProcessLookupError, PermissionError):
             return
+
+
+def how_ended(exit_code: int) -> str:
+    """`exit code 1`, `signal 9`."""
+    return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
 
 
 def start(
@@ -142,9 +154,10 @@ def start_ready(
     process = start(name, [*argv, "--ready-file", str(ready)], log=log, with_parent=with_parent)
 
     def is_ready() -> bool:
-        if process.poll() is not None and not ready.exists():
+        exit_code = process.poll()
+        if exit_code is not None and not ready.exists():
             raise errors.ProcessError(
-                f"expected {name} to start, but it ended with exit code {process.poll()}. "
+                f"expected {name} to start, but it ended with {how_ended(exit_code)}. "
                 f"The end of {log}:\n{process.last_words()}"
             )
         return ready.exists()

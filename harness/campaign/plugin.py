@@ -130,7 +130,7 @@ def _cluster_of(
 ) -> contracts.Cluster:
     """The cluster of this worker; a new one, with this name, when it has none, or it has died. Its files stay with the campaign."""
     cluster = config.stash.get(_CLUSTER, None)
-    if cluster is None or not cluster.is_alive():
+    if cluster is None or cluster.obituary() is not None:
         pytest_unconfigure(config)
         holding = contextlib.ExitStack()
         request = contracts.Request(name=name, directory=folder / "clusters" / name)

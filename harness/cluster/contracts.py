@@ -66,8 +66,8 @@ class Cluster(Protocol):
     def pids(self) -> Sequence[int]:
         """Its processes on this machine, in the order in which they are to be stopped; for the registry."""
 
-    def is_alive(self) -> bool:
-        """Whether it still answers."""
+    def obituary(self) -> str | None:
+        """What of it has ended, and how; None while it lives, and where that cannot be told from here."""
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """Bring the logs that do not lie in the run directory anyway; called before `down`."""

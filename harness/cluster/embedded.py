@@ -33,9 +33,9 @@ class EmbeddedCluster:
         """Only the API server's."""
         return [self.process.pid]
 
-    def is_alive(self) -> bool:
-        """Whether the process runs."""
-        return self.process.poll() is None
+    def obituary(self) -> str | None:
+        """The process's."""
+        return self.process.obituary()
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """Its log lies in the cluster's folder from the beginning."""

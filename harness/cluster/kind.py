@@ -56,16 +56,18 @@ class KindCluster:
         """Its processes are the engine's."""
         return ()
 
-    def is_alive(self) -> bool:
-        """Whether its node runs."""
-        with docker_engines.connected() as engine:
-            return any(node.running for node in engine.nodes(self.name))
+    def obituary(self) -> str | None:
+        """That its node does not run; an engine that does not answer cannot tell."""
+        with contextlib.suppress(errors.ClusterError), docker_engines.connected() as engine:
+            if not any(node.running for node in engine.nodes(self.name)):
+                return f"the container {self.node} does not run"
+        return None
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """The audit log; and, when the run is failing or the node has died, everything that the node has to say."""
         if self.audited:
             save_audit_log(self.name, into)
-        if sys.exception() is not None or not self.is_alive():
+        if sys.exception() is not None or self.obituary() is not None:
             self.export_logs(into)
 
     def export_logs(self, into: pathlib.Path) -> None:

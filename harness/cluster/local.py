@@ -43,9 +43,9 @@ class LocalCluster:
         """All of them."""
         return [process.pid for process in self.running]
 
-    def is_alive(self) -> bool:
-        """Whether all of them run."""
-        return all(process.poll() is None for process in self.running)
+    def obituary(self) -> str | None:
+        """Of those that do not run; the others may have ended for want of them."""
+        return "; ".join(filter(None, (process.obituary() for process in self.running))) or None
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """They lie in the cluster's folder from the beginning."""
@@ -268,7 +268,8 @@ def _ended(name: str, exit_code: int, process: processes.Process) -> errors.Clus
             f"The end of {process.log}:\n{words}"
         )
     return errors.ClusterError(
-        f"expected {name} to start, but it ended with exit code {exit_code}. The end of {process.log}:\n{words}"
+        f"expected {name} to start, but it ended with {processes.how_ended(exit_code)}. "
+        f"The end of {process.log}:\n{words}"
     )
 
 

@@ -45,7 +45,8 @@ def run(
     progress.phase("starting the cluster")
     with _cluster(plan, directory, cluster) as chosen:
         _describe(chosen, plan, directory)
-        _Run(plan, directory, chosen, progress).make()
+        with _explaining_silence(chosen):
+            _Run(plan, directory, chosen, progress).make()
     progress.phase("judging")
     judgement = judging.judge(directory)
     judging.write(directory, judgement)
@@ -65,6 +66,16 @@ def _cluster(
     )
     with keeping.held(profiles.restore(plan.cluster_profile), request) as own:
         yield own
+
+
+@contextlib.contextmanager
+def _explaining_silence(cluster: contracts.Cluster) -> Iterator[None]:
+    """ClusterError instead of a server that does not answer, when it is because it has died."""
+    try:
+        yield
+    except transports.TransportError:
+        supervising.require_living(cluster.obituary)
+        raise
 
 
 def _describe(
@@ -92,7 +103,9 @@ class _Run:
         self._capabilities = providers.of(profile).capabilities
         self._transport = transports.connect(self._kubeconfig)
         self._api = apis.Api(self._transport)
-        self._supervisor = supervising.Supervisor(directory, run_id=plan.run_id)
+        self._supervisor = supervising.Supervisor(
+            directory, run_id=plan.run_id, cluster=cluster.obituary
+        )
         self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
         self._spotter = goals.DoubleSpotter(self._api, namespace=plan.namespace)
 
@@ -109,7 +122,7 @@ class _Run:
         )
         try:
             self._work()
-        except errors.ProcessError as error:
+        except (errors.ProcessError, errors.ClusterError) as error:
             self._note_early_end(error)
         finally:
             self._end(world)
@@ -262,8 +275,8 @@ class _Run:
 
     # ---------------------------------------------------------------------- ending
 
-    def _note_early_end(self, error: errors.ProcessError) -> None:
-        """A process died: everything else is stopped in order, and the verdict will say that it was no whole run."""
+    def _note_early_end(self, error: errors.HarnessError) -> None:
+        """A process or the cluster died: everything else is stopped in order, and the verdict will say that it was no whole run."""
         self._supervisor.phase("ended early", detail=str(error))
 
     def _end(self, world: pools.World) -> None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from harness import clocks, errors, processes
 from harness.history import directories, records
@@ -11,6 +11,9 @@ READY_TIMEOUT_S = 30.0
 SETTLE_S = 0.5
 """A program that refuses its arguments or its configuration has ended by then."""
 STOP_TIMEOUT_S = 15.0
+CLUSTER_LOOK_S = 1.0
+"""How often the cluster is looked at; it may be a question to a container engine."""
+Obituary = Callable[[], str | None]
 
 
 @dataclasses.dataclass(slots=True)
@@ -23,10 +26,16 @@ class _Child:
 
 
 class Supervisor:
-    """The processes of one run and the journal of their starts and ends."""
+    """The processes of one run and the journal of their starts and ends.
 
-    def __init__(self, directory: directories.RunDirectory, *, run_id: str) -> None:
+    `cluster` says what has ended of the cluster that they work on, None while it lives.
+    """
+
+    def __init__(
+        self, directory: directories.RunDirectory, *, run_id: str, cluster: Obituary
+    ) -> None:
         self._directory = directory
+        self._cluster, self._cluster_look_ns = cluster, 0
         self._journal = records.Writer(directory.processes, process="run", run_id=run_id)
         self._children: dict[str, _Child] = {}
 
@@ -78,32 +87,46 @@ class Supervisor:
             return
         self._ended(self._children[name], exit_code, expected=False)
         raise errors.SubjectError(
-            f"expected {name} to run, but `{argv[0]}` ended at once ({_how(exit_code)}): correct the subject's command. "
-            f"The end of {process.log}:\n{process.last_words()}"
+            f"expected {name} to run, but `{argv[0]}` ended at once ({processes.how_ended(exit_code)}): correct the "
+            f"subject's command. The end of {process.log}:\n{process.last_words()}"
         )
 
     def _ready_file(self, name: str) -> pathlib.Path:
         return self._directory.logs.resolve() / f"{name}.ready"
 
     def wait_until(self, condition: processes.Condition, *, timeout_s: float, why: str) -> None:
-        """Wait for a condition while every process is alive; ProcessError when one has died."""
+        """Wait for a condition while everything is alive; ProcessError or ClusterError when something has died."""
 
         def came_true() -> bool:
             if condition():
                 return True
+            self.require_cluster()
             self.require_alive()
             return False
 
         clocks.wait_until(came_true, timeout_s=timeout_s, why=why)
 
+    def require_cluster(self) -> None:
+        """ClusterError when it has died."""
+        now_ns = clocks.monotonic_ns()
+        if now_ns - self._cluster_look_ns < CLUSTER_LOOK_S * 1e9:
+            return
+        self._cluster_look_ns = now_ns
+        require_living(self._cluster)
+
     def require_alive(self) -> None:
-        """ProcessError when a process has ended that nobody had asked to, but for a finite one that has done its work."""
+        """ProcessError, or the cluster's ClusterError, when a process has ended that nobody had asked to, but for a finite one
+        that has done its work.
+        """
         for child in self._children.values():
             exit_code = None if child.ended else child.process.poll()
             if exit_code is None or (child.finite and exit_code == 0):
                 continue
             self._ended(child, exit_code, expected=False)
-            raise errors.ProcessError(self._obituary(child, exit_code))
+            require_living(self._cluster)  # for want of which it may have ended
+            raise errors.ProcessError(
+                f"expected {child.name} to live until the end of the run, but {child.process.obituary()}"
+            )
 
     def finished(self, name: str) -> bool:
         """Whether a finite process has ended; a non-zero exit code is journaled as unexpected."""
@@ -154,12 +177,11 @@ class Supervisor:
             )
         )
 
-    def _obituary(self, child: _Child, exit_code: int) -> str:
-        return (
-            f"expected {child.name} to live until the end of the run, but it ended with {_how(exit_code)}: "
-            f"see {self._directory.log(child.name)}"
+
+def require_living(cluster: Obituary) -> None:
+    """ClusterError when it has died."""
+    died = cluster()
+    if died is not None:
+        raise errors.ClusterError(
+            f"expected the cluster to live until the end of the run, but {died}"
         )
-
-
-def _how(exit_code: int) -> str:
-    return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"

@@ -63,7 +63,7 @@ def test_a_marked_cluster_is_handed_out_and_stays(
     kubeconfig: pathlib.Path, tmp_path: pathlib.Path, api: apis.Api
 ) -> None:
     cluster = up(kubeconfig, tmp_path / "mine", context="other")
-    assert cluster.is_alive()
+    assert cluster.obituary() is None
     assert cluster.pids == ()
     assert cluster.versions["kubernetes"].startswith("v1.")
     copy = json.loads(cluster.kubeconfig.read_text())
@@ -125,7 +125,7 @@ def test_an_exec_plugin_may_log_in(kubeconfig: pathlib.Path, tmp_path: pathlib.P
     kubeconfig.write_text(json.dumps(document))
     cluster = up(kubeconfig, tmp_path / "mine")
     assert token not in cluster.kubeconfig.read_text()
-    assert cluster.is_alive()
+    assert cluster.obituary() is None
     cluster.down()
 
 
@@ -237,11 +237,10 @@ def test_credentials_that_may_nothing(answering: Callable[..., pathlib.Path]) ->
         provider(path).check()
 
 
-def test_a_cluster_that_dies_is_noticed(answering: Callable[..., pathlib.Path]) -> None:
+def test_a_server_that_does_not_answer_is_not_dead(answering: Callable[..., pathlib.Path]) -> None:
     path = answering(VERSION)
-    assert existing.ExistingCluster(name="x", kubeconfig=path, versions={}).is_alive()
     change(path, "cluster", server="http://127.0.0.1:1")
-    assert not existing.ExistingCluster(name="x", kubeconfig=path, versions={}).is_alive()
+    assert existing.ExistingCluster(name="x", kubeconfig=path, versions={}).obituary() is None
 
 
 def test_others_use_it(kubeconfig: pathlib.Path) -> None:

@@ -55,7 +55,7 @@ def test_a_cluster_comes_answers_and_goes(
     provider = kind.Provider(standing_in.profile())
     provider.check()
     cluster = provider.up(wanted)
-    assert cluster.is_alive()
+    assert cluster.obituary() is None
     assert used.left()["containers"] == ["/fh-abc-gw0-control-plane"]
     assert len(used.left()["volumes"]) == 1
     api = apis.Api(transports.connect(cluster.kubeconfig))
@@ -70,7 +70,7 @@ def test_a_cluster_comes_answers_and_goes(
     cluster.down()
     assert used.left() == NOTHING
     assert not cluster.kubeconfig.exists()
-    assert not cluster.is_alive()
+    assert cluster.obituary() == "the container fh-abc-gw0-control-plane does not run"
     cluster.down()  # again is no harm
 
 
@@ -103,7 +103,7 @@ def test_clusters_side_by_side_do_not_touch_each_other(
     assert len([item for item in client.api.networks() if item["Name"] == "kind"]) == 1
     client.close()
     made[0].down()
-    assert [cluster.is_alive() for cluster in made] == [False, True, True]
+    assert [cluster.obituary() is None for cluster in made] == [False, True, True]
     for cluster in made:
         cluster.down()
     assert used.left() == NOTHING
@@ -118,7 +118,7 @@ def test_a_name_that_is_taken(used: standing_in.StandIn, tmp_path: pathlib.Path)
         errors.ClusterError, match=r"fh-taken-control-plane: `flake-hunt cluster prune`"
     ):
         provider.up(again)
-    assert cluster.is_alive(), "the refusal has hurt the cluster that is there"
+    assert cluster.obituary() is None, "the refusal has hurt the cluster that is there"
     cluster.down()
 
 
@@ -256,7 +256,7 @@ def test_an_archive_instead_of_a_network(
         provider = kind.Provider(standing_in.profile(image_archive=str(archive)))
         provider.check()
         cluster = provider.up(request(tmp_path))
-        assert cluster.is_alive()
+        assert cluster.obituary() is None
         cluster.down()
 
 

@@ -72,7 +72,7 @@ def test_a_cluster_comes_answers_and_goes(
 ) -> None:
     cluster = up(auth=auth, storage=storage)
     assert isinstance(cluster, local.LocalCluster)
-    assert cluster.is_alive()
+    assert cluster.obituary() is None
     assert cluster.versions["kube-apiserver"] == "v1.36.4"
     assert cluster.versions["etcd"].startswith("v3.")
     api = apis.Api(transports.connect(cluster.kubeconfig))
@@ -89,7 +89,7 @@ def test_a_cluster_comes_answers_and_goes(
     assert all(path.stat().st_mode & 0o077 == 0 for path in files.secrets.glob("*.key"))
     cluster.down()
     psutil.wait_procs(running, timeout=30)
-    assert not cluster.is_alive()
+    assert cluster.obituary() is not None
     assert not files.data.exists()
     assert not files.secrets.exists()
     assert not cluster.kubeconfig.exists()
@@ -129,7 +129,7 @@ def test_a_port_that_is_taken_meanwhile_is_no_failure(
             return {**found, "apiserver": next(offered, found["apiserver"])}
 
         monkeypatch.setattr(local, "_free_ports", ports)
-        assert up().is_alive()
+        assert up().obituary() is None
 
 
 @needs_etcd

@@ -15,13 +15,13 @@ def test_an_embedded_cluster_comes_answers_and_goes(tmp_path: pathlib.Path) -> N
     request = contracts.Request(name="one", directory=tmp_path / "new")
     cluster = providers.up(profiles.load("embedded"), request)
     assert cluster.name == "one"
-    assert cluster.is_alive()
+    assert cluster.obituary() is None
     for path in (cluster.kubeconfig, cluster.user_kubeconfig):
         api = apis.Api(transports.connect(path))
         assert api.get(apis.NAMESPACES, "default")["kind"] == "Namespace"
         api.transport.close()
     cluster.down()
-    assert not cluster.is_alive()
+    assert cluster.obituary() is not None
     assert not cluster.kubeconfig.exists()
     assert not cluster.user_kubeconfig.exists()
     cluster.down()  # again is no harm

@@ -19,8 +19,18 @@ def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
 
 
 @pytest.fixture
-def supervisor(directory: directories.RunDirectory) -> Iterator[supervising.Supervisor]:
-    found = supervising.Supervisor(directory, run_id="r")
+def deaths() -> list[str]:
+    """What has ended of the cluster."""
+    return []
+
+
+@pytest.fixture
+def supervisor(
+    directory: directories.RunDirectory, deaths: list[str]
+) -> Iterator[supervising.Supervisor]:
+    found = supervising.Supervisor(
+        directory, run_id="r", cluster=lambda: deaths[0] if deaths else None
+    )
     yield found
     found.kill_all()
 
@@ -74,3 +84,16 @@ def test_any_other_end_is_a_death(
         supervisor.wait_until(lambda: False, timeout_s=TIMEOUT_S, why="nothing")
     supervisor.stop("one")
     assert expected_ends(directory) == [False]
+
+
+def test_a_cluster_that_dies_is_told_before_the_processes_that_end_for_want_of_it(
+    supervisor: supervising.Supervisor, deaths: list[str]
+) -> None:
+    def dies() -> bool:
+        if not deaths:
+            start(supervisor, "raise SystemExit(1)", finite=False)
+            deaths.append("etcd ended with signal 9")
+        return False
+
+    with pytest.raises(errors.ClusterError, match=r"expected the cluster to live .* etcd ended"):
+        supervisor.wait_until(dies, timeout_s=TIMEOUT_S, why="nothing")
