@@ -41,6 +41,9 @@ core.v1.ServicePort targetPort
 core.v1.ServiceStatus loadBalancer
 discovery.v1.Endpoint conditions
 events.v1.Event deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedSource regarding
+flowcontrol.v1.FlowSchemaCondition lastTransitionTime
+flowcontrol.v1.LimitedPriorityLevelConfiguration limitResponse
+flowcontrol.v1.PriorityLevelConfigurationCondition lastTransitionTime
 networking.v1.IngressServiceBackend port
 networking.v1.IngressStatus loadBalancer
 networking.v1.NetworkPolicySpec podSelector
@@ -51,23 +54,49 @@ storage.v1.VolumeError time
 """Optional fields that hold a struct and not a pointer to one: `omitempty` never omits those."""
 
 NO_OMITEMPTY = """
+apps.v1.StatefulSetOrdinals start
+apps.v1.StatefulSetSpec serviceName
 apps.v1.StatefulSetStatus availableReplicas
+autoscaling.v2.HorizontalPodAutoscalerStatus currentMetrics
+batch.v1.PodFailurePolicyOnPodConditionsPattern status
+core.v1.AzureFilePersistentVolumeSource secretNamespace
+core.v1.ContainerImage names
 core.v1.Event reportingComponent reportingInstance
 core.v1.GRPCAction service
+core.v1.NodeRuntimeHandler name
+core.v1.ProjectedVolumeSource sources
+core.v1.TypedLocalObjectReference apiGroup
+core.v1.TypedObjectReference apiGroup
 discovery.v1.EndpointSlice endpoints ports
+flowcontrol.v1.FlowSchemaSpec matchingPrecedence
+flowcontrol.v1.LimitedPriorityLevelConfiguration nominalConcurrencyShares
+flowcontrol.v1.QueuingConfiguration handSize queueLengthLimit queues
+flowcontrol.v1.ResourcePolicyRule namespaces
+networking.v1.IngressClassParametersReference scope
 policy.v1.PodDisruptionBudgetStatus currentHealthy desiredHealthy disruptionsAllowed expectedPods
 rbac.v1.ClusterRole rules
 rbac.v1.Role rules
+rbac.v1.RoleRef apiGroup
 resource.v1.AllocatedDeviceStatus conditions
+resource.v1.CapacityRequestPolicy default
 resource.v1.DeviceClaim requests
+resource.v1beta1.DeviceRequest deviceClassName
 scheduling.v1.PriorityClass value
+storage.v1.CSINodeDriver topologyKeys
 """
 """Optional fields that are encoded when they are empty, because their tag does not say `omitempty`."""
 
 POINTERS = """
-admissionregistration.v1.MutatingWebhook failurePolicy matchPolicy reinvocationPolicy timeoutSeconds
+admissionregistration.v1.MatchResources matchPolicy
+admissionregistration.v1.MutatingAdmissionPolicySpec failurePolicy
+admissionregistration.v1.MutatingWebhook failurePolicy matchPolicy reinvocationPolicy sideEffects timeoutSeconds
+admissionregistration.v1.NamedRuleWithOperations scope
+admissionregistration.v1.ParamRef parameterNotFoundAction
+admissionregistration.v1.RuleWithOperations scope
 admissionregistration.v1.ServiceReference path port
-admissionregistration.v1.ValidatingWebhook failurePolicy matchPolicy timeoutSeconds
+admissionregistration.v1.ValidatingAdmissionPolicySpec failurePolicy
+admissionregistration.v1.ValidatingWebhook failurePolicy matchPolicy sideEffects timeoutSeconds
+admissionregistration.v1.Validation reason
 admissionregistration.v1.WebhookClientConfig url
 apps.v1.DaemonSetSpec revisionHistoryLimit selector
 apps.v1.DaemonSetStatus collisionCount
@@ -142,6 +171,9 @@ core.v1.PortStatus error
 core.v1.Probe terminationGracePeriodSeconds
 core.v1.ProjectedVolumeSource defaultMode
 core.v1.ReplicationControllerSpec replicas
+core.v1.ResourceHealth message
+core.v1.ScaleIOPersistentVolumeSource secretRef
+core.v1.ScaleIOVolumeSource secretRef
 core.v1.SeccompProfile localhostProfile
 core.v1.Secret immutable
 core.v1.SecretEnvSource optional
@@ -163,8 +195,11 @@ core.v1.WindowsSecurityContextOptions gmsaCredentialSpec gmsaCredentialSpecName 
 discovery.v1.Endpoint hostname nodeName zone
 discovery.v1.EndpointConditions ready serving terminating
 discovery.v1.EndpointPort appProtocol name port protocol
+flowcontrol.v1.ExemptPriorityLevelConfiguration lendablePercent nominalConcurrencyShares
+flowcontrol.v1.LimitedPriorityLevelConfiguration borrowingLimitPercent lendablePercent nominalConcurrencyShares
 networking.v1.HTTPIngressPath pathType
 networking.v1.IngressClassParametersReference apiGroup namespace scope
+networking.v1.IngressPortStatus error
 networking.v1.IngressSpec ingressClassName
 networking.v1.NetworkPolicyPort endPort protocol
 policy.v1.PodDisruptionBudgetSpec unhealthyPodEvictionPolicy
@@ -200,6 +235,16 @@ meta.v1.Preconditions resourceVersion uid
 tells an empty one from none at all."""
 
 OMITTED = """
+admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec policyName validationActions
+authentication.v1.TokenReviewSpec token
+core.v1.ContainerRestartRule action
+core.v1.ContainerRestartRuleOnExitCodes operator
+core.v1.ImageVolumeStatus imageRef
+core.v1.PodCertificateProjection keyType signerName
+networking.v1.IPAddressSpec parentRef
+networking.v1.ParentReference name resource
 resource.v1.CapacityRequestPolicyRange min
+resource.v1.CounterSet counters
+resource.v1.DeviceCounterConsumption counters
 """
-"""Required fields that are pointers with `omitempty` all the same."""
+"""Required fields with `omitempty` all the same; those that hold structs hold pointers."""

@@ -62,7 +62,7 @@ def _definition(name: str, node: Node) -> Node:
         value = needed or by_convention or at in _VALUE_STRUCTS
         if value or at in _NO_OMITEMPTY:
             shape["x-go-always"] = True
-        if at in _POINTERS | _OMITTED or ("$ref" in child and not value):
+        if at in _POINTERS or ("$ref" in child and not value):
             shape["x-go-pointer"] = True
     return made
 
