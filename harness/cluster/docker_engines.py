@@ -134,14 +134,10 @@ class Engine:
                 return []
         return [str(item["Name"]) for item in mounts if item.get("Type") == "volume"]
 
-    def remove_volume(self, name: str) -> bool:
-        """Remove a volume that no container has; whether it was still there."""
-        with _told(f"removing the volume {name}"):
-            try:
-                self._client.api.remove_volume(name, force=True)
-            except docker.errors.NotFound:
-                return False
-        return True
+    def remove_volume(self, name: str) -> None:
+        """Remove a volume that no container has; one that is gone is no harm."""
+        with _told(f"removing the volume {name}"), contextlib.suppress(docker.errors.NotFound):
+            self._client.api.remove_volume(name, force=True)
 
     def networks(self) -> list[str]:
         """The names of all networks; a name may be there twice."""
