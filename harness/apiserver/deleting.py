@@ -156,7 +156,11 @@ class Deleter:
         if stored is None:
             return False
         if resource is resources.NAMESPACES:
-            return stored.deleting and self._empty_namespace_step(stored)
+            return stored.deleting and self._end_namespace(stored)
+        if self._objects.is_terminating(stored.namespace) and self._delete_content(
+            resource, stored
+        ):
+            return True
         if stored.deleting:
             return self._finish_step(resource, stored)
         if not stored.owners or self._objects.has_owner(stored):
@@ -207,18 +211,13 @@ class Deleter:
         strategies.set_or_drop(meta, "ownerReferences", left)
         self._objects.put(place[0], stored, document)
 
-    def _empty_namespace_step(self, namespace: storing.Stored) -> bool:
-        """Delete one object of a terminating namespace; the namespace itself when it is empty."""
-        is_empty = True
-        for resource, table in self._objects.tables().items():
-            for (place, _), stored in table.items():
-                if place != namespace.name:
-                    continue
-                is_empty = False
-                if self._delete_content(resource, stored):
-                    self._objects.garbage.append((resources.NAMESPACES, ("", namespace.name)))
-                    return True
-        return is_empty and self._finish_namespace(namespace)
+    def _end_namespace(self, namespace: storing.Stored) -> bool:
+        """End a namespace that is empty; otherwise everything in it is garbage, and the last of it brings the namespace back."""
+        contents = self._objects.contents(namespace.name)
+        if not contents:
+            return self._finish_namespace(namespace)
+        self._objects.garbage.extend(contents)
+        return False
 
     def _delete_content(self, resource: resources.ResourceType, stored: storing.Stored) -> bool:
         if stored.deleting and resource is not resources.PODS:

@@ -33,6 +33,8 @@ class Objects:
         self._dependents: dict[str, set[Place]] = {}
         self._uids: set[str] = set()
         self._ending: dict[str, Place] = {}
+        self._population: collections.Counter[str] = collections.Counter()
+        """How many objects each namespace has."""
         self.garbage: collections.deque[Place] = collections.deque()
         """Objects and namespaces that somebody has to look after."""
         self.resource_version = 0
@@ -97,9 +99,25 @@ class Objects:
         """Every object by resource, namespace and name; only for looking."""
         return self._tables
 
+    def contents(self, namespace: str) -> list[Place]:
+        """What is in a namespace."""
+        if not self._population[namespace]:
+            return []
+        return [
+            (resource, key)
+            for resource, table in self._tables.items()
+            for key in table
+            if key[0] == namespace
+        ]
+
     def dependents(self, uid: str) -> list[Place]:
         """The objects that name this one as an owner."""
         return sorted(self._dependents.get(uid, ()), key=lambda place: place[1])
+
+    def is_terminating(self, namespace: str) -> bool:
+        """Whether a namespace is on its way out."""
+        found = self._tables[resources.NAMESPACES].get(("", namespace))
+        return found is not None and found.deleting
 
     def has_owner(self, stored: storing.Stored) -> bool:
         """Whether any owner of an object exists."""
@@ -155,6 +173,7 @@ class Objects:
         resource, stored, old = commit.resource, commit.object, commit.previous
         if commit.type != "MODIFIED":
             self._orders.pop(resource, None)
+            self._population[stored.namespace] += 1 if commit.type == "ADDED" else -1
         place = (resource, (stored.namespace, stored.name))
         if commit.type == "DELETED":
             del self._tables[resource][place[1]]
@@ -176,13 +195,14 @@ class Objects:
         self.garbage.extend(self._ending[uid] for uid in before if uid in self._ending)
 
     def _forget(self, gone: storing.Stored) -> None:
-        """Those who depended on the object, and those who waited for its end, have to be looked after."""
+        """Those who depended on the object have to be looked after, and a namespace whose last one it was and that waited for it."""
         self._uids.discard(gone.uid)
         self._ending.pop(gone.uid, None)
         self.garbage.extend(self.dependents(gone.uid))
-        namespace = self._tables[resources.NAMESPACES].get(("", gone.namespace))
-        if namespace is not None and namespace.deleting:
-            self.garbage.append((resources.NAMESPACES, ("", gone.namespace)))
+        if not self._population[gone.namespace]:
+            del self._population[gone.namespace]
+            if self.is_terminating(gone.namespace):
+                self.garbage.append((resources.NAMESPACES, ("", gone.namespace)))
 
 
 def _etcd_key(key: Key) -> str:
