@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients import objects
+from tests.clients import initial_events, objects
 
 kubernetes = pytest.importorskip("kubernetes", reason="the kubernetes client is not installed")
 dynamic = pytest.importorskip("kubernetes.dynamic")
@@ -289,15 +289,5 @@ def test_dynamic_claims(claims: Any, namespace: str) -> None:
 
 def test_dynamic_initial_events(claims: Any, namespace: str) -> None:
     claims.create(body=objects.claim("a"), namespace=namespace)
-    seen = list(
-        claims.watch(
-            namespace=namespace,
-            timeout=1,
-            allow_watch_bookmarks=True,
-            send_initial_events=True,
-            resource_version_match="NotOlderThan",
-        )
-    )
-    assert [event["type"] for event in seen] == ["ADDED", "BOOKMARK"]
-    annotations = seen[1]["raw_object"]["metadata"]["annotations"]
-    assert annotations == {"k8s.io/initial-events-end": "true"}
+    seen = list(claims.watch(namespace=namespace, timeout=1, **initial_events.OPTIONS))
+    initial_events.require_marked(seen)

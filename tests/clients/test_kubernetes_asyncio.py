@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients import objects
+from tests.clients import initial_events, objects
 
 kubernetes = pytest.importorskip("kubernetes_asyncio", reason="it is not installed")
 watches = pytest.importorskip("kubernetes_asyncio.watch")
@@ -197,16 +197,8 @@ async def test_a_watch_resumes(session: Session) -> None:
 @asynchronous
 async def test_a_watch_ends_in_time_with_the_initial_events_marked(session: Session) -> None:
     await session.create("a")
-    seen = await session.watch(
-        -1,
-        timeout_seconds=1,
-        allow_watch_bookmarks=True,
-        send_initial_events=True,
-        resource_version_match="NotOlderThan",
-    )
-    assert [event["type"] for event in seen] == ["ADDED", "BOOKMARK"]
-    annotations = seen[1]["raw_object"]["metadata"]["annotations"]
-    assert annotations == {"k8s.io/initial-events-end": "true"}
+    seen = await session.watch(-1, timeout_seconds=1, **initial_events.OPTIONS)
+    initial_events.require_marked(seen)
 
 
 @asynchronous
