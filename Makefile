@@ -1,6 +1,6 @@
 # One line a target; `make` alone says what there is. Everything happens in .venv, made on first use.
 .DEFAULT_GOAL := help
-.PHONY: help setup flake-hunt test lint types e2e-kind e2e-local nightly doctor bench report clean
+.PHONY: help setup flake-hunt test lint types e2e-kind e2e-local e2e-client-go nightly doctor bench report clean
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
@@ -36,6 +36,9 @@ e2e-kind: .venv/.dev-installed  ## end to end on real Kubernetes by kind and Doc
 e2e-local: .venv/.dev-installed  ## end to end on real etcd and kube-apiserver binaries; skips, and says why, without them
 	-$(BIN)/flake-hunt doctor --for local
 	E2E=local $(BIN)/python -m pytest -rs tests/e2e/test_local.py tests/e2e/test_clusters.py -k local $(ARGS)
+
+e2e-client-go: .venv/.dev-installed  ## the embedded API server against client-go; skips, and says why, without Go
+	E2E=client-go $(BIN)/python -m pytest -rs tests/e2e/test_client_go.py $(ARGS)
 
 nightly: .venv/.installed  ## hunt until the time is used (CLUSTER=kind-1.36 SUBJECT=kube-scheduler MINUTES=60)
 	$(BIN)/flake-hunt nightly --cluster $(CLUSTER) --subject $(SUBJECT) --minutes $(MINUTES) --summary $(SUMMARY) $(ARGS)

@@ -180,11 +180,12 @@ def _node_status(status: Document) -> None:
 
 
 def _node_spec(spec: Document) -> None:
-    """The first address range has a field of its own."""
-    if ranges := spec.get("podCIDRs"):
-        spec["podCIDR"] = ranges[0]
-    elif single := spec.get("podCIDR"):
+    """The first address range has a field of its own, which counts when they differ."""
+    ranges, single = spec.get("podCIDRs"), spec.get("podCIDR")
+    if single and (not ranges or ranges[0] != single):
         spec["podCIDRs"] = [single]
+    elif ranges:
+        spec["podCIDR"] = ranges[0]
 
 
 def _pod_status(status: Document) -> None:

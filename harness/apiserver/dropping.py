@@ -12,6 +12,10 @@ _LIST_ATTRIBUTES = ("bools", "ints", "strings", "versions")
 """Of the gate DRAListTypeAttributes."""
 _NODE_RESOURCES = "nodeAllocatableResourceMappings"
 """Of the gate DRANodeAllocatableResources."""
+_SCHEDULING_GROUP = "schedulingGroup"
+"""Of the gate GenericWorkload."""
+_NODE_CLAIMS = "nodeAllocatableResourceClaimStatuses"
+"""Of the gate DRANodeAllocatableResources as well."""
 _ELECTION = ("strategy", "preferredHolder")
 """Of the gate CoordinatedLeaderElection."""
 
@@ -24,6 +28,9 @@ def drop_disabled(
         _drop_from_slice(document, old)
     elif resource is resources.LEASES:
         _drop_from_lease(document, old)
+    elif resource is resources.PODS:
+        _drop_new(document, old, "spec", _SCHEDULING_GROUP)
+        _drop_new(document, old, "status", _NODE_CLAIMS)
     elif resource is resources.CLAIMS:
         _drop_empty_requests(document.get("spec") or {})
     elif resource is resources.CLAIM_TEMPLATES:
@@ -38,10 +45,14 @@ def _drop_empty_requests(spec: Document) -> None:
 
 
 def _drop_from_lease(document: Document, old: Document | None) -> None:
-    spec, before = document.get("spec") or {}, (old or {}).get("spec") or {}
     for key in _ELECTION:
-        if key not in before:
-            spec.pop(key, None)
+        _drop_new(document, old, "spec", key)
+
+
+def _drop_new(document: Document, old: Document | None, part: str, key: str) -> None:
+    """A field of a part goes unless the object has had it before."""
+    if key not in ((old or {}).get(part) or {}):
+        (document.get(part) or {}).pop(key, None)
 
 
 def _drop_from_slice(document: Document, old: Document | None) -> None:

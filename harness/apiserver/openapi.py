@@ -32,6 +32,14 @@ _PARAMETERS_2 = [
     for node in _PARAMETERS
 ]
 
+_ON_ALL = {"get": "list"}
+_ON_COLLECTIONS = {"get": "list", "post": "create", "delete": "deletecollection"}
+_ON_OBJECTS = {"get": "get", "put": "update", "patch": "patch", "delete": "delete"}
+_ON_PARTS = {**_ON_OBJECTS, "post": "create"}
+_VERBS = {"get": "read", "update": "replace", "deletecollection": "delete"}
+_COLLECTION = {"deletecollection": "Collection"}
+_ACTIONS = {"create": "post", "update": "put"}
+
 
 def index() -> bytes:
     """Where the documents are; an address changes with its document."""
@@ -92,7 +100,7 @@ def _info() -> Document:
 
 def _names(found: Iterable[resources.ResourceType]) -> list[str]:
     """The definitions of these resources, and all that they refer to."""
-    waiting = [schemas.of(item).name for item in found]
+    waiting = [kind.name for item in found for kind in _kinds(item)]
     known: dict[str, None] = {}
     while waiting:
         name = waiting.pop()
@@ -100,6 +108,17 @@ def _names(found: Iterable[resources.ResourceType]) -> list[str]:
             known[name] = None
             waiting += _references(schemas.raw()[name])
     return sorted(known)
+
+
+def _kinds(item: resources.ResourceType) -> Iterator[schemas.Type]:
+    """What the requests of a resource carry, and what lists of it are."""
+    yield schemas.of(item)
+    if "list" in item.verbs:
+        yield schemas.of_kind(item.group, item.version, f"{item.kind}List")
+    for name in item.subresources:
+        carried = resources.carried_by(item, name)
+        if not carried.kind.endswith("Options"):
+            yield schemas.of(carried)
 
 
 def _references(node: Any) -> Iterator[str]:
@@ -147,26 +166,50 @@ def _published(node: Any, prefix: str) -> Any:
 def _paths(
     root: str, item: resources.ResourceType, parameters: list[Document]
 ) -> Iterator[tuple[str, Document]]:
-    space = "/namespaces/{namespace}" if item.namespaced else ""
-    collection = f"/{root}{space}/{item.plural}"
-    yield collection, _operations(item, {"get": "list", "post": "create"}, parameters)
+    """The operations of every path of a resource."""
+    space, scope = ("/namespaces/{namespace}", "Namespaced") if item.namespaced else ("", "")
+    made = functools.partial(_operations, item, parameters=parameters)
+    collection, name = f"/{root}{space}/{item.plural}", f"{scope}{item.kind}"
+    yield collection, made(_ON_COLLECTIONS, name)
+    if item.namespaced and "list" in item.verbs:
+        yield f"/{root}/{item.plural}", made(_ON_ALL, f"{item.kind}ForAllNamespaces")
     if item.is_stored:
-        actions = {"get": "get", "put": "update", "patch": "patch", "delete": "delete"}
-        yield f"{collection}/{{name}}", _operations(item, actions, parameters)
+        yield f"{collection}/{{name}}", made(_ON_OBJECTS, name)
+    for part in item.subresources:
+        path = f"{collection}/{{name}}/{part}"
+        yield path, made(_ON_PARTS, f"{name}{part.capitalize()}", part=part)
 
 
 def _operations(
-    item: resources.ResourceType, actions: Mapping[str, str], parameters: list[Document]
+    item: resources.ResourceType,
+    methods: Mapping[str, str],
+    name: str,
+    *,
+    parameters: list[Document],
+    part: str = "",
 ) -> Document:
-    kind = {"group": item.group, "version": item.version, "kind": item.kind}
+    """What the methods of one path of a resource do, or of a part of it."""
+    carried = resources.carried_by(item, part) if part else item
+    verbs = item.subresource(part).verbs if part else item.verbs
+    connects = carried.kind.endswith("Options")
     return {
         method: {
-            "operationId": f"{verb}{item.version.capitalize()}{item.kind}",
+            "operationId": f"{_VERBS.get(verb, verb)}{_api(item)}{_COLLECTION.get(verb, '')}{name}",
             **({"parameters": parameters} if method != "get" else {}),
             "responses": {"200": {"description": "OK"}},
-            "x-kubernetes-action": "post" if verb == "create" else verb,
-            "x-kubernetes-group-version-kind": kind,
+            "x-kubernetes-action": "connect" if connects else _ACTIONS.get(verb, verb),
+            "x-kubernetes-group-version-kind": {
+                "group": carried.group,
+                "version": carried.version,
+                "kind": carried.kind,
+            },
         }
-        for method, verb in actions.items()
-        if verb in item.verbs
+        for method, verb in methods.items()
+        if verb in verbs
     }
+
+
+def _api(item: resources.ResourceType) -> str:
+    """Group and version as names of operations have them: `CoreV1`, `RbacAuthorizationV1`."""
+    parts = (item.group or "core").removesuffix(".k8s.io").split(".")
+    return "".join(part.capitalize() for part in (*parts, item.version))

@@ -148,6 +148,7 @@ def test_nodes_namespaces_secrets():
     [
         (resources.NODES, "spec", {"podCIDR": "10.1.0.0/24"}, {"podCIDRs": ["10.1.0.0/24"]}),
         (resources.NODES, "spec", {"podCIDRs": ["10.1.0.0/24"]}, {"podCIDR": "10.1.0.0/24"}),
+        (resources.NODES, "spec", {"podCIDR": "1", "podCIDRs": ["2", "3"]}, {"podCIDRs": ["1"]}),
         (resources.PODS, "status", {"podIP": "10.0.0.1"}, {"podIPs": [{"ip": "10.0.0.1"}]}),
         (resources.PODS, "status", {"podIPs": [{"ip": "10.0.0.1"}]}, {"podIP": "10.0.0.1"}),
     ],

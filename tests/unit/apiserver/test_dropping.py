@@ -77,3 +77,15 @@ def test_taints_get_a_date_in_slices_and_rules(store: Any) -> None:
     }
     made = store.create(R.SLICES, "", {"metadata": {"name": "s"}, "spec": spec}).document()
     assert made["spec"]["devices"][0]["taints"][0]["timeAdded"] == "2024-01-01T00:00:00Z"
+
+
+def test_what_alpha_gates_add_to_pods() -> None:
+    pod: Document = {
+        "spec": {"schedulingGroup": {"podGroupName": "g"}, "nodeName": "n"},
+        "status": {"nodeAllocatableResourceClaimStatuses": [{}], "phase": "Pending"},
+    }
+    old = {"spec": dict(pod["spec"]), "status": dict(pod["status"])}
+    dropping.drop_disabled(R.PODS, pod, old)
+    assert pod == old
+    dropping.drop_disabled(R.PODS, pod)
+    assert pod == {"spec": {"nodeName": "n"}, "status": {"phase": "Pending"}}

@@ -1,0 +1,175 @@
+"""The embedded API server against client-go, the library of kube-scheduler, the controllers and DRA drivers: `make e2e-client-go`.
+
+The program in `client-go/` plays one scenario at a time. It is built by `go` from a distribution's Go sources (FLAKE_HUNT_GOPATH, or where
+Debian has them) or from Go modules; FLAKE_HUNT_CLIENT_GO names one that was built elsewhere. Skips, and says why, where neither can be had.
+"""
+
+import functools
+import gzip
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from harness import processes
+from tests.unit.apiserver import test_go_fields as go_fields
+
+SOURCES = pathlib.Path(__file__).with_name("client-go")
+GOPATHS = (os.environ.get("FLAKE_HUNT_GOPATH", ""), "/usr/share/gocode")
+BUILD_TIMEOUT_S = 1800
+SCENARIO_TIMEOUT_S = 300
+READY_TIMEOUT_S = 60
+KILLS = 3
+WRITING = "writing"
+"""What the program says when its caches are there and its writers begin."""
+SCENARIOS = ("scheduling", "claims", "patches", "discovery", "paging", "events", "random")
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(BUILD_TIMEOUT_S + SCENARIO_TIMEOUT_S)]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The path of the program."""
+    if os.environ.get("E2E") != "client-go":
+        pytest.skip("client-go is tried by: make e2e-client-go")
+    if given := os.environ.get("FLAKE_HUNT_CLIENT_GO"):
+        return given
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip(
+            "the command go was not found: install Go 1.26 or newer, or set FLAKE_HUNT_CLIENT_GO"
+        )
+    return build(go, tmp_path_factory.mktemp("client-go"))
+
+
+def build(go: str, folder: pathlib.Path) -> str:
+    """Build the program into a folder."""
+    target, code = folder / "program", folder / "code"
+    shutil.copytree(SOURCES, code)
+    run = functools.partial(
+        subprocess.run,
+        cwd=code,
+        capture_output=True,
+        text=True,
+        timeout=BUILD_TIMEOUT_S,
+        check=False,
+    )
+    if gopath := next(filter(has_client_go, GOPATHS), None):
+        made = run(
+            [go, "build", "-o", str(target), "."],
+            env={**os.environ, "GO111MODULE": "off", "GOPATH": gopath, "GOFLAGS": ""},
+        )
+        assert made.returncode == 0, made.stderr
+        return str(target)
+    tidied = run([go, "mod", "tidy"])
+    if tidied.returncode:
+        pytest.skip(f"the Go modules of client-go cannot be had: {tidied.stderr[-500:]}")
+    made = run([go, "build", "-o", str(target), "."])
+    assert made.returncode == 0, made.stderr
+    return str(target)
+
+
+def has_client_go(gopath: str) -> bool:
+    return bool(gopath) and pathlib.Path(gopath, "src/k8s.io/client-go").is_dir()
+
+
+class Server:
+    """A server with a data directory, for clients that keep the kubeconfig of its first start."""
+
+    def __init__(self, folder: pathlib.Path, *options: str) -> None:
+        self._folder = folder
+        self._options = options
+        self._starts = 0
+        self.kubeconfig = folder / "kept"
+
+    def start(self) -> None:
+        self._starts += 1
+        written = self._folder / "kubeconfig"
+        argv = processes.command(
+            *("apiserver", "--kubeconfig", str(written), "--data-dir", str(self._folder / "data")),
+            *self._options,
+        )
+        self._process = processes.start_ready(
+            "apiserver",
+            argv,
+            log=self._folder / "log",
+            ready=self._folder / f"ready-{self._starts}",
+            timeout_s=READY_TIMEOUT_S,
+        )
+        if self._starts == 1:
+            shutil.copy(written, self.kubeconfig)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+@pytest.fixture
+def server(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> Iterator[Server]:
+    made = Server(tmp_path, *getattr(request, "param", ()))
+    made.start()
+    yield made
+    made.kill()
+
+
+def play(program: str, server: Server, *arguments: str, **env: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [program, "-kubeconfig", str(server.kubeconfig), *arguments],
+        env={**os.environ, **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str], *, shown: str = "") -> str:
+    """What was printed by a program that found nothing wrong."""
+    output, _ = process.communicate(timeout=SCENARIO_TIMEOUT_S)
+    assert process.returncode == 0, shown + output
+    return shown + output
+
+
+def test_the_fields_of_go_are_those_of_the_fixture(program: str) -> None:
+    printed = subprocess.run([program, "fields"], stdout=subprocess.PIPE, check=True).stdout
+    assert json.loads(printed) == json.loads(gzip.decompress(go_fields.FIELDS_FILE.read_bytes()))
+
+
+@pytest.mark.parametrize("content", ["protobuf", "json"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_scenario(program: str, server: Server, scenario: str, content: str) -> None:
+    output = finish(play(program, server, "-content", content, scenario))
+    assert output.startswith("ok ")
+
+
+def test_leader_election(program: str, server: Server) -> None:
+    assert "3 candidates have led" in finish(play(program, server, "election"))
+
+
+@pytest.mark.parametrize("server", [("--watch-history", "50")], indirect=True)
+def test_pages_and_watches_that_have_expired(program: str, server: Server) -> None:
+    assert "an expired page and an expired watch" in finish(play(program, server, "paging"))
+
+
+@pytest.mark.parametrize("content", ["protobuf", "json"])
+@pytest.mark.parametrize("watch_list", ["true", "false"])
+def test_caches_under_load(program: str, server: Server, content: str, watch_list: str) -> None:
+    """Lists as streams of a watch, which are the default since client-go 0.35, and as they were before."""
+    env = {"KUBE_FEATURE_WatchListClient": watch_list}
+    output = finish(play(program, server, "-content", content, "informers", **env))
+    assert output.count(" objects after ") == 9
+
+
+@pytest.mark.parametrize("server", [(), ("--watch-history", "20")], indirect=True)
+def test_caches_while_the_server_is_killed(program: str, server: Server) -> None:
+    """With a history that is long enough for watches to go on, and with one for which everything is listed again."""
+    process = play(program, server, "-restarts", "-duration", "8s", "informers")
+    assert process.stdout is not None
+    shown = "".join(iter(process.stdout.readline, f"{WRITING}\n"))
+    assert shown.startswith("ok "), shown
+    for _ in range(KILLS):
+        server.kill()
+        server.start()
+    assert finish(process, shown=shown).count(" objects after ") == 9
