@@ -14,6 +14,7 @@ from typing import Any
 from harness.apiserver import (
     applying,
     binding,
+    budgets,
     converting,
     deleting,
     managers,
@@ -223,8 +224,20 @@ class Store:
             self._objects.put(resources.PODS, old, pod)
 
     def evict(self, namespace: str, name: str, options: deleting.Options) -> None:
-        """Delete a pod and say why; nobody has a budget for disruptions here."""
+        """Delete a pod and say why, if its budget for disruptions allows it."""
         old = self._find(resources.PODS, namespace, name)
+        found = self.select(watching.Selection(resource=budgets.BUDGETS, namespace=namespace))
+        if budget := budgets.of(old.document(), [stored.document() for stored in found]):
+            budgets.spend(budget, name, now=self._now())
+            self.update(
+                budgets.BUDGETS,
+                namespace,
+                budget["metadata"]["name"],
+                budget,
+                subresource="status",
+                manager="kube-apiserver",
+                dry_run=options.dry_run,
+            )
         self._deleter.evict(old, options)
 
     def delete(

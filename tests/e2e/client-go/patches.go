@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/scale"
@@ -149,12 +150,27 @@ func (c *cluster) podSubresources() {
 }
 
 func (c *cluster) evictions() {
-	pods := c.CoreV1().Pods(c.namespace)
-	must(pods.Create(c.ctx, pod("evicted", ""), create))
-	try(pods.EvictV1(c.ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "evicted"}}))
-	_, err := pods.Get(c.ctx, "evicted", get)
-	expect(apierrors.IsNotFound(err), "the evicted pod is %v", err)
-	done("eviction")
+	pods, budgets := c.CoreV1().Pods(c.namespace), c.PolicyV1().PodDisruptionBudgets(c.namespace)
+	guarded := pod("guarded", "")
+	guarded.Labels["app"] = "guarded"
+	must(pods.Create(c.ctx, guarded, create))
+	running := `{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`
+	must(pods.Patch(c.ctx, "guarded", types.StrategicMergePatchType, []byte(running), patch, "status"))
+	one := intstr.FromInt32(1)
+	budget := must(budgets.Create(c.ctx, &policyv1.PodDisruptionBudget{ObjectMeta: objectMeta("budget"), Spec: policyv1.PodDisruptionBudgetSpec{
+		MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "guarded"}},
+	}}, create))
+	budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: budget.Generation, DesiredHealthy: 1, CurrentHealthy: 1, ExpectedPods: 1}
+	budget = must(budgets.UpdateStatus(c.ctx, budget, update))
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "guarded"}}
+	err := pods.EvictV1(c.ctx, eviction)
+	expect(apierrors.IsTooManyRequests(err) && apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause), "an eviction beyond the budget is %v", err)
+	budget.Status.DisruptionsAllowed = 1
+	must(budgets.UpdateStatus(c.ctx, budget, update))
+	try(pods.EvictV1(c.ctx, eviction))
+	status := must(budgets.Get(c.ctx, "budget", get)).Status
+	expect(status.DisruptionsAllowed == 0 && len(status.DisruptedPods) == 1 && len(status.Conditions) == 1, "the budget is %+v", status)
+	done("evictions: refused by a budget, then taken from it")
 }
 
 func (c *cluster) scales() {

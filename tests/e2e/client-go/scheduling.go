@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,6 +14,7 @@ import (
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1apply "k8s.io/client-go/applyconfigurations/meta/v1"
 	resourcev1apply "k8s.io/client-go/applyconfigurations/resource/v1"
+	resourcev1beta2apply "k8s.io/client-go/applyconfigurations/resource/v1beta2"
 )
 
 const claimController, finalizer = "ResourceClaimController", resourcev1.Finalizer
@@ -151,8 +153,16 @@ func (c *cluster) deallocate(made *resourcev1.ResourceClaim, consumer *corev1.Po
 	done("deallocation, and the claim's end")
 }
 
-// claims has two drivers report their devices of one claim by server-side apply, as the kubelet plugins of DRA drivers do.
+// claims has two drivers report their devices of one claim by server-side apply, as the kubelet plugins of DRA drivers do,
+// and a controller taint devices.
 func claims(c *cluster) {
+	c.reports()
+	if _, err := c.Discovery().ServerResourcesForGroupVersion(resourcev1beta2.SchemeGroupVersion.String()); err == nil {
+		c.taints()
+	}
+}
+
+func (c *cluster) reports() {
 	objects := c.ResourceV1().ResourceClaims(c.namespace)
 	made := claim("shared")
 	made.Spec.Devices.Requests = append(made.Spec.Devices.Requests, *made.Spec.Devices.Requests[0].DeepCopy())
@@ -188,4 +198,21 @@ func (c *cluster) report(result resourcev1.DeviceRequestAllocationResult, ready 
 		WithNetworkData(resourcev1apply.NetworkDeviceData().WithInterfaceName("eth1").WithIPs("10.9.8.7/24").WithHardwareAddress("aa:bb:cc:dd:ee:ff"))
 	applied := resourcev1apply.ResourceClaim("shared", c.namespace).WithStatus(resourcev1apply.ResourceClaimStatus().WithDevices(device))
 	must(c.ResourceV1().ResourceClaims(c.namespace).ApplyStatus(c.ctx, applied, metav1.ApplyOptions{FieldManager: result.Driver, Force: true}))
+}
+
+func (c *cluster) taints() {
+	rules, name := c.ResourceV1beta2().DeviceTaintRules(), c.namespace+"-rule"
+	taint := resourcev1beta2apply.DeviceTaint().WithKey("example.com/broken").WithEffect(resourcev1beta2.DeviceTaintEffectNoExecute)
+	spec := resourcev1beta2apply.DeviceTaintRuleSpec().WithTaint(taint).
+		WithDeviceSelector(resourcev1beta2apply.DeviceTaintSelector().WithDriver(driver).WithPool("pool"))
+	options := metav1.ApplyOptions{FieldManager: driver, Force: true}
+	found := must(rules.Apply(c.ctx, resourcev1beta2apply.DeviceTaintRule(name).WithSpec(spec), options))
+	expect(found.Spec.Taint.TimeAdded != nil && found.Generation == 1, "the rule is %+v", found)
+	evicted := metav1apply.Condition().WithType("EvictionInProgress").WithStatus(metav1.ConditionTrue).WithReason("PodsPending").
+		WithMessage("1 pod").WithLastTransitionTime(metav1.Now()).WithObservedGeneration(found.Generation)
+	status := resourcev1beta2apply.DeviceTaintRuleStatus().WithConditions(evicted)
+	found = must(rules.ApplyStatus(c.ctx, resourcev1beta2apply.DeviceTaintRule(name).WithStatus(status), options))
+	expect(len(found.Status.Conditions) == 1 && found.Spec.Taint.Key == "example.com/broken", "the rule is %+v", found)
+	try(rules.Delete(c.ctx, name, metav1.DeleteOptions{}))
+	done("a taint rule and its conditions")
 }

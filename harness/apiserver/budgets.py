@@ -1,0 +1,127 @@
+"""Budgets for disruptions: whether a pod may be evicted now, and what is left of its budget then.
+
+How many disruptions a budget allows is told in its status by whoever looks after it: in Kubernetes the disruption controller.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from harness.apiserver import resources, selectors, statuses
+
+Document = dict[str, Any]
+BUDGETS = next(item for item in resources.ALL if item.kind == "PodDisruptionBudget")
+_BEYOND_BUDGETS = ("Succeeded", "Failed", "Pending")
+_DISRUPTED_MAX = 2000
+_UNPROCESSED_RETRY_S = 10
+_CAUSE = "DisruptionBudget"
+_REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
+_AMBIGUOUS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+_TERMS = {
+    "In": "{key} in ({values})",
+    "NotIn": "{key} notin ({values})",
+    "Exists": "{key}",
+    "DoesNotExist": "!{key}",
+}
+_ALLOWED = "DisruptionAllowed"
+
+
+def of(pod: Document, budgets: Iterable[Document]) -> Document | None:
+    """The budget that the eviction of a pod has to be taken from, of those in its namespace; None when there is none to ask."""
+    status = pod.get("status") or {}
+    if status.get("phase") in _BEYOND_BUDGETS or pod["metadata"].get("deletionTimestamp"):
+        return None
+    labels = pod["metadata"].get("labels") or {}
+    found = [budget for budget in budgets if _selects(budget, labels)]
+    if len(found) > 1:
+        raise statuses.StatusError(500, "", _AMBIGUOUS)
+    if not found or (not _is_ready(status) and _spares_unready(found[0])):
+        return None
+    return found[0]
+
+
+def spend(budget: Document, pod_name: str, *, now: str) -> None:
+    """Take one disruption from a budget, in place; 429 when it allows none, 403 when something is wrong with it."""
+    status = budget.setdefault("status", {})
+    _require(budget, status)
+    status["disruptionsAllowed"] -= 1
+    if not status["disruptionsAllowed"]:
+        _say_exhausted(status, now)
+    status["disruptedPods"] = {**(status.get("disruptedPods") or {}), pod_name: now}
+
+
+def _selects(budget: Document, labels: dict[str, str]) -> bool:
+    wanted = (budget.get("spec") or {}).get("selector") or {}
+    terms = [f"{key}={value}" for key, value in (wanted.get("matchLabels") or {}).items()]
+    for term in wanted.get("matchExpressions") or ():
+        values = ",".join(term.get("values") or ())
+        terms.append(_TERMS.get(term["operator"], "").format(key=term["key"], values=values))
+    if not terms:  # selects nothing, rather than everything
+        return False
+    try:
+        return selectors.label_selector(",".join(terms))(labels)
+    except statuses.StatusError:
+        return False
+
+
+def _is_ready(status: Document) -> bool:
+    conditions = status.get("conditions") or ()
+    return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
+
+
+def _spares_unready(budget: Document) -> bool:
+    """Whether pods that are not ready go without being counted."""
+    if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    status = budget.get("status") or {}
+    desired: int = status.get("desiredHealthy") or 0
+    return 0 < desired <= (status.get("currentHealthy") or 0)
+
+
+def _require(budget: Document, status: Document) -> None:
+    meta = budget["metadata"]
+    name = meta["name"]
+    if (status.get("observedGeneration") or 0) < (meta.get("generation") or 0):
+        why = f"The disruption budget {name} is still being processed by the server."
+        raise _refused(why, retry_after_s=_UNPROCESSED_RETRY_S)
+    if (allowed := status.get("disruptionsAllowed") or 0) < 0:
+        raise statuses.denied(BUDGETS, name, "pdb disruptions allowed is negative")
+    if len(status.get("disruptedPods") or ()) > _DISRUPTED_MAX:
+        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise statuses.denied(BUDGETS, name, why)
+    if not allowed:
+        raise _refused(_why_none(name, status))
+
+
+def _why_none(name: str, status: Document) -> str:
+    conditions = status.get("conditions") or ()
+    said: Document = next((item for item in conditions if item.get("type") == _ALLOWED), {})
+    why = (said.get("message") or "") if said.get("status") == "False" else ""
+    none = f"The disruption budget {name} does not allow evicting pods currently"
+    if why and said.get("reason") == "SyncFailed":
+        return f"{none} because it failed sync: {why}"
+    current, desired = status.get("currentHealthy") or 0, status.get("desiredHealthy") or 0
+    if current <= desired:
+        return (
+            f"The disruption budget {name} needs {desired} healthy pods and has {current} currently"
+        )
+    return f"{none} ({said.get('reason')}): {why}" if why else none
+
+
+def _refused(why: str, *, retry_after_s: int = 0) -> statuses.StatusError:
+    details: Document = {"causes": [{"reason": _CAUSE, "message": why}]}
+    if retry_after_s:
+        details["retryAfterSeconds"] = retry_after_s
+    return statuses.StatusError(429, "TooManyRequests", _REFUSED, details)
+
+
+def _say_exhausted(status: Document, now: str) -> None:
+    """In its condition, which is dated anew when it said something else."""
+    conditions: list[Document] = status.setdefault("conditions", [])
+    condition = next((item for item in conditions if item.get("type") == _ALLOWED), None)
+    if condition is None:
+        condition = {"type": _ALLOWED}
+        conditions.append(condition)
+    if condition.get("status") != "False":
+        condition |= {"status": "False", "lastTransitionTime": now}
+    version = status.get("observedGeneration") or 0
+    condition |= {"observedGeneration": version, "reason": "InsufficientPods", "message": ""}
