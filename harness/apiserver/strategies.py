@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from harness.apiserver import defaulting, dropping, pod_conditions, qos, resources, schemas
+from harness.apiserver import (
+    defaulting,
+    dropping,
+    pod_conditions,
+    pod_parts,
+    qos,
+    resources,
+    schemas,
+)
 
 Document = dict[str, Any]
 _SERVER_SET = (
@@ -87,6 +95,13 @@ def prepare_update(
         _keep_all_but_status(resource, document, old)
         if resource is resources.CLAIMS:
             dropping.drop_stale_reports(document, old)
+        elif resource is resources.PODS:
+            _keep_class(document, old)
+    elif subresource in pod_parts.SPECS:
+        document["spec"] = pod_parts.SPECS[subresource](document["spec"], old["spec"])
+        _take(document, old, "status")
+        for key in _USER_METADATA:
+            _take(meta, before, key)
     elif resource.has_status:
         _take(document, old, "status")
         if resource is resources.NAMESPACES and subresource != "finalize":
@@ -149,6 +164,14 @@ def _keep_all_but_status(
             _take(document, old, key)
     for key in _kept_by_status(resource):
         _take(document["metadata"], old["metadata"], key)
+
+
+def _keep_class(pod: Document, old: Document) -> None:
+    """The class of a pod is kept by those who do not know of it."""
+    status = pod.get("status") or {}
+    known = (old.get("status") or {}).get("qosClass")
+    if known and not status.get("qosClass"):
+        pod["status"] = status | {"qosClass": known}
 
 
 def _kept_by_status(resource: resources.ResourceType) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ from harness.apiserver.rules import (
     leases,
     metadata,
     nodes,
+    pod_parts,
+    pod_statuses,
     pods,
     slices,
     taints,
@@ -24,6 +26,7 @@ from harness.apiserver.rules import (
 Document = dict[str, Any]
 Causes = Iterable[statuses.Cause]
 _Labels = Callable[[], dict[str, str]]
+_Changes = dict[resources.ResourceType, Callable[[Document, Document], Causes]]
 
 
 def check_create(
@@ -55,7 +58,7 @@ def check_update(
     if subresource == "status" and resource is resources.CLAIMS:
         found += _admin_result(document, old, namespace_labels)
     found += [*changed, *metadata.known_finalizers(resource, meta)]
-    if rule := (_CHANGED_STATUS if subresource == "status" else _CHANGED).get(resource):
+    if rule := _CHANGED_PARTS.get(subresource, _CHANGED).get(resource):
         found += rule(document, old)
     _raise(resource, document, found)
 
@@ -109,7 +112,7 @@ _NEW: dict[resources.ResourceType, Callable[[Document], Causes]] = {
     resources.DEVICE_CLASSES: classes.device_class,
     resources.TAINT_RULES: taints.rule,
 }
-_CHANGED: dict[resources.ResourceType, Callable[[Document, Document], Causes]] = {
+_CHANGED: _Changes = {
     resources.PODS: pods.pod_change,
     resources.NODES: nodes.node_change,
     resources.CONFIGMAPS: configmaps.config_map_change,
@@ -121,10 +124,15 @@ _CHANGED: dict[resources.ResourceType, Callable[[Document, Document], Causes]] =
     resources.DEVICE_CLASSES: classes.device_class,
     resources.TAINT_RULES: taints.rule,
 }
-_CHANGED_STATUS: dict[resources.ResourceType, Callable[[Document, Document], Causes]] = {
-    resources.PODS: pods.pod_status,
+_CHANGED_STATUS: _Changes = {
+    resources.PODS: pod_statuses.changed,
     resources.CLAIMS: allocations.status,
     resources.TAINT_RULES: taints.rule_status,
+}
+_CHANGED_PARTS: dict[str, _Changes] = {
+    "status": _CHANGED_STATUS,
+    "ephemeralcontainers": {resources.PODS: pod_parts.ephemeral_containers},
+    "resize": {resources.PODS: pod_parts.resize},
 }
 _WARNINGS: dict[resources.ResourceType, Callable[[Document], Iterable[str]]] = {
     resources.SLICES: slices.warnings,

@@ -9,6 +9,17 @@ from harness.apiserver.statuses import Cause
 
 Document = dict[str, Any]
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_NOT_EPHEMERAL = (
+    "ports",
+    "resources",
+    "resizePolicy",
+    "restartPolicy",
+    "restartPolicyRules",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+)
 _UNKNOWN_CLAIM = "must be one of the names in pod.spec.resourceClaims"
 
 
@@ -28,6 +39,26 @@ def all_containers(spec: Document, claims: Sequence[str]) -> Iterator[Cause]:
             if (name := container.get("name") or "") in seen:
                 yield causes.duplicate(f"{at}.name", name)
             seen.add(name)
+
+
+def ephemeral(spec: Document) -> Iterator[Cause]:
+    """Every ephemeral container: no name twice in the pod, and nothing that a guest has no say in."""
+    at = "spec.ephemeralContainers"
+    names = {
+        item.get("name") for key in ("containers", "initContainers") for item in spec.get(key) or ()
+    }
+    seen = set(names)
+    for index, container in enumerate(spec.get("ephemeralContainers") or ()):
+        yield from _container(container, f"{at}[{index}]", ())
+        if (name := container.get("name") or "") in seen:
+            yield causes.duplicate(f"{at}[{index}].name", name)
+        seen.add(name)
+        if (target := container.get("targetContainerName")) and target not in names:
+            yield causes.not_found(f"{at}[{index}].targetContainerName", target)
+        for key in _NOT_EPHEMERAL:
+            if container.get(key):
+                why = "cannot be set for an Ephemeral Container"
+                yield causes.forbidden(f"{at}[{index}].{key}", why)
 
 
 def _container(container: Document, at: str, claims: Sequence[str]) -> Iterator[Cause]:

@@ -1,4 +1,4 @@
-"""Pods: what is checked of a new one, what may change later, and what its status may say."""
+"""Pods: what is checked of a new one, and what may change later."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -70,17 +70,6 @@ def pod_change(document: Document, old: Document) -> Iterator[Cause]:
         yield causes.forbidden("spec", f"{_FROZEN}\n{shown}")
 
 
-def pod_status(document: Document, _old: Document) -> Iterator[Cause]:
-    """The status of a pod."""
-    status = document.get("status") or {}
-    for index, condition in enumerate(status.get("conditions") or ()):
-        at = f"status.conditions[{index}].Type"
-        yield from formats.each(at, condition.get("type") or "", formats.qualified_name)
-    if statuses := status.get("resourceClaimStatuses"):
-        claims = (document.get("spec") or {}).get("resourceClaims") or ()
-        yield from _claim_statuses(statuses, {_name(claim) for claim in claims})
-
-
 def _name(document: Document) -> str:
     return document.get("name") or ""
 
@@ -122,20 +111,6 @@ def _claim(claim: Document, at: str) -> Iterator[Cause]:
     ):
         if value is not None:
             yield from formats.each(f"{at}.{key}", value, formats.subdomain)
-
-
-def _claim_statuses(statuses: list[Document], known: set[str]) -> Iterator[Cause]:
-    seen: set[str] = set()
-    for index, status in enumerate(statuses):
-        at, name = f"status.resourceClaimStatuses[{index}]", _name(status)
-        if name not in known:
-            why = "must match the name of an entry in `spec.resourceClaims`"
-            yield causes.invalid(f"{at}.name", name, why)
-        if name in seen:
-            yield causes.duplicate(f"{at}.name", name)
-        seen.add(name)
-        if claim_name := status.get("resourceClaimName"):
-            yield from formats.each(f"{at}.resourceClaimName", claim_name, formats.subdomain)
 
 
 def _same_containers(spec: Document, before: Document) -> Iterator[Cause]:

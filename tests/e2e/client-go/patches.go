@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -146,7 +147,14 @@ func (c *cluster) podSubresources() {
 	expect(found.Spec.NodeName == "worker-1" && found.Annotations["bound"] == "yes", "it is bound to %q", found.Spec.NodeName)
 	err := pods.Bind(c.ctx, binding, create)
 	expect(apierrors.IsConflict(err), "binding again is %v", err)
-	done("binding, once")
+	debugger := corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debugger", Image: "none"}}
+	found.Spec.EphemeralContainers = append(found.Spec.EphemeralContainers, debugger)
+	found = must(pods.UpdateEphemeralContainers(c.ctx, "bound", found, update))
+	expect(found.Spec.EphemeralContainers[0].TerminationMessagePolicy == corev1.TerminationMessageReadFile, "it is %+v", found.Spec.EphemeralContainers)
+	found.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}
+	_, err = pods.UpdateResize(c.ctx, "bound", found, update)
+	expect(apierrors.IsInvalid(err), "a resize that changes the QoS class is %v", err)
+	done("binding, ephemeral containers, resizing")
 }
 
 func (c *cluster) evictions() {
@@ -187,10 +195,10 @@ func (c *cluster) scales() {
 	expect(found.Spec.Replicas == 3 && found.Status.Selector == "app=scaled", "the scale is %+v", found)
 	mapper := c.mapper()
 	scaler := must(scale.NewForConfig(c.config, mapper, dynamicPaths, scale.NewDiscoveryScaleKindResolver(c.Discovery())))
-	resource := schema.GroupResource{Group: "apps", Resource: "deployments"}
-	generic := must(scaler.Scales(c.namespace).Get(c.ctx, resource, "scaled", get))
+	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	generic := must(scaler.Scales(c.namespace).Get(c.ctx, deployments, "scaled", get))
 	generic.Spec.Replicas = 5
-	generic = must(scaler.Scales(c.namespace).Update(c.ctx, resource, generic, update))
+	generic = must(scaler.Scales(c.namespace).Update(c.ctx, deployments, generic, update))
 	expect(generic.Spec.Replicas == 5, "the scale is %+v", generic)
 	var _ *autoscalingv1.Scale = generic
 	done("scales, by typed clients and the polymorphic one")

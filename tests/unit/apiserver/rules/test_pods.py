@@ -175,19 +175,3 @@ def test_what_differs_is_shown_in_the_server_s_own_terms(lines: Any) -> None:
 def test_node_selectors_are_fixed_once_the_gates_are_gone(fields: Any) -> None:
     old, new = pod(nodeSelector={"a": "b"}), pod(nodeSelector={"a": "c"})
     assert fields(pods.pod_change(new, old)) == [("spec", "Forbidden")]
-
-
-def test_the_status_of_a_pod(fields: Any) -> None:
-    status = {
-        "conditions": [{"type": "Ready"}, {"type": "not one"}],
-        "resourceClaimStatuses": [
-            {"name": "a", "resourceClaimName": "x"},
-            {"name": "b", "resourceClaimName": "Y_"},
-        ],
-    }
-    document = pod(resourceClaims=[CLAIM]) | {"status": status}
-    assert fields(pods.pod_status(document, {})) == [
-        ("status.conditions[1].Type", "Invalid"),
-        ("status.resourceClaimStatuses[1].name", "Invalid"),
-        ("status.resourceClaimStatuses[1].resourceClaimName", "Invalid"),
-    ]

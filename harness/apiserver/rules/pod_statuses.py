@@ -1,0 +1,70 @@
+"""What the status of a pod may say, and how it may change."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.apiserver.rules import causes, formats
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+
+
+def changed(document: Document, old: Document) -> Iterator[Cause]:
+    """The status of a pod that was there before."""
+    status, before = document.get("status") or {}, old.get("status") or {}
+    spec = document.get("spec") or {}
+    for index, condition in enumerate(status.get("conditions") or ()):
+        at = f"status.conditions[{index}].Type"
+        yield from formats.each(at, condition.get("type") or "", formats.qualified_name)
+    node = status.get("nominatedNodeName")
+    if node and node != before.get("nominatedNodeName"):
+        yield from formats.each("status.nominatedNodeName", node, formats.subdomain)
+    if (known := before.get("qosClass")) and status["qosClass"] != known:
+        yield causes.immutable("status.qosClass", status["qosClass"])
+    yield from _restarts(status, before, spec)
+    if statuses := status.get("resourceClaimStatuses"):
+        claims = spec.get("resourceClaims") or ()
+        yield from _claims(statuses, {_name(claim) for claim in claims})
+
+
+def _name(document: Document) -> str:
+    return document.get("name") or ""
+
+
+def _restarts(status: Document, before: Document, spec: Document) -> Iterator[Cause]:
+    """Containers that have ended and are not to be restarted have ended for good."""
+    policy = spec.get("restartPolicy") or "Always"
+    for key, parts in (
+        ("containerStatuses", "containers"),
+        ("initContainerStatuses", "initContainers"),
+        ("ephemeralContainerStatuses", "ephemeralContainers"),
+    ):
+        policies = {_name(item): item.get("restartPolicy") for item in spec.get(parts) or ()}
+        now = {_name(item): item for item in status.get(key) or ()}
+        for index, item in enumerate(before.get(key) or ()):
+            own = "Never" if parts == "ephemeralContainers" else policies.get(_name(item)) or policy
+            ended = _termination(item)
+            if ended is None or own == "Always" or (own == "OnFailure" and ended.get("exitCode")):
+                continue
+            if (new := now.get(_name(item))) is not None and _termination(new) is None:
+                why = "may not be transitioned to non-terminated state"
+                yield causes.forbidden(f"status.{key}[{index}].state", why)
+
+
+def _termination(status: Document) -> Document | None:
+    found: Document | None = (status.get("state") or {}).get("terminated")
+    return found
+
+
+def _claims(statuses: list[Document], known: set[str]) -> Iterator[Cause]:
+    seen: set[str] = set()
+    for index, status in enumerate(statuses):
+        at, name = f"status.resourceClaimStatuses[{index}]", _name(status)
+        if name not in known:
+            why = "must match the name of an entry in `spec.resourceClaims`"
+            yield causes.invalid(f"{at}.name", name, why)
+        if name in seen:
+            yield causes.duplicate(f"{at}.name", name)
+        seen.add(name)
+        if claim_name := status.get("resourceClaimName"):
+            yield from formats.each(f"{at}.resourceClaimName", claim_name, formats.subdomain)
