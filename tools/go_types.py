@@ -6,6 +6,8 @@ they are left out when they are empty. Types that exist in alpha or beta version
 """
 
 VALUE_STRUCTS = """
+apiextensions.v1.CustomResourceDefinitionCondition lastTransitionTime
+apiextensions.v1.CustomResourceDefinitionStatus acceptedNames
 apps.v1.ControllerRevision data
 apps.v1.DaemonSetCondition lastTransitionTime
 apps.v1.DaemonSetSpec updateStrategy
@@ -54,6 +56,7 @@ storage.v1.VolumeError time
 """Optional fields that hold a struct and not a pointer to one: `omitempty` never omits those."""
 
 NO_OMITEMPTY = """
+apiextensions.v1.CustomResourceDefinitionStatus conditions storedVersions
 apps.v1.StatefulSetOrdinals start
 apps.v1.StatefulSetSpec serviceName
 apps.v1.StatefulSetStatus availableReplicas
@@ -98,6 +101,14 @@ admissionregistration.v1.ValidatingAdmissionPolicySpec failurePolicy
 admissionregistration.v1.ValidatingWebhook failurePolicy matchPolicy sideEffects timeoutSeconds
 admissionregistration.v1.Validation reason
 admissionregistration.v1.WebhookClientConfig url
+apiextensions.v1.CustomResourceDefinitionVersion deprecationWarning
+apiextensions.v1.CustomResourceSubresourceScale labelSelectorPath
+apiextensions.v1.CustomResourceSubresources status
+apiextensions.v1.JSONSchemaProps $ref maxItems maxLength maxProperties maximum minItems minLength minProperties minimum multipleOf
+apiextensions.v1.JSONSchemaProps x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-preserve-unknown-fields
+apiextensions.v1.ServiceReference path port
+apiextensions.v1.ValidationRule optionalOldSelf reason
+apiextensions.v1.WebhookClientConfig url
 apps.v1.DaemonSetSpec revisionHistoryLimit selector
 apps.v1.DaemonSetStatus collisionCount
 apps.v1.DeploymentSpec progressDeadlineSeconds replicas revisionHistoryLimit selector

@@ -13,6 +13,7 @@ not tell (go_types.py): which fields Go encodes although nobody set them (`x-go-
 import gzip
 import json
 import pathlib
+import re
 import sys
 from typing import Any
 
@@ -21,6 +22,7 @@ import go_types
 Node = dict[str, Any]
 
 _REF = "#/$defs/"
+_GROUP_PREFIX = re.compile(r"io\.k8s\.(api|(apimachinery|apiextensions-apiserver)\.pkg\.apis)\.")
 _VALUE_BY_CONVENTION = ("metadata", "spec", "status")
 _KEPT = ("type", "format", "required")
 
@@ -33,7 +35,7 @@ def _table(text: str) -> set[tuple[str, str, str]]:
 def _unversioned(name: str) -> tuple[str, str]:
     """The group and the short name of a definition, whatever its version."""
     group, _, kind = name.rsplit(".", 2)
-    return group.removeprefix("io.k8s.api.").removeprefix("io.k8s.apimachinery.pkg.apis."), kind
+    return _GROUP_PREFIX.sub("", group), kind
 
 
 _VALUE_STRUCTS = _table(go_types.VALUE_STRUCTS)
@@ -57,12 +59,13 @@ def _definition(name: str, node: Node) -> Node:
     for field, child in node.get("properties", {}).items():
         shape = made.setdefault("properties", {})[field] = _shape(child)
         at = (*_unversioned(name), field)
-        by_convention = field in _VALUE_BY_CONVENTION and "$ref" in child
+        is_struct = "$ref" in child
+        by_convention = field in _VALUE_BY_CONVENTION and is_struct and at not in _POINTERS
         needed = field in required and at not in _OMITTED
         value = needed or by_convention or at in _VALUE_STRUCTS
         if value or at in _NO_OMITEMPTY:
             shape["x-go-always"] = True
-        if at in _POINTERS or ("$ref" in child and not value):
+        if at in _POINTERS or (is_struct and not value):
             shape["x-go-pointer"] = True
     return made
 

@@ -6,6 +6,7 @@ Objects must fit their types (`decoding`), or be made by somebody who knows them
 
 import copy
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ from harness.apiserver import defaults, schemas
 
 Document = dict[str, Any]
 Filler = Callable[[Any], None]
-_PREFIX = "io.k8s.api."
+_PREFIX = re.compile(r"io\.k8s\.(api|apiextensions-apiserver\.pkg\.apis)\.")
 
 
 def fill(kind: schemas.Type, document: Document) -> None:
@@ -35,7 +36,7 @@ def _filler(kind: schemas.Type) -> Filler | None:
 def _has_defaults(kind: schemas.Type, above: tuple[schemas.Type, ...]) -> bool:
     if kind in above:
         return False
-    name = kind.name.removeprefix(_PREFIX)
+    name = _PREFIX.sub("", kind.name)
     if name in defaults.CONSTANTS or name in defaults.RULES:
         return True
     below = [field.type for field in kind.fields.values()] + ([kind.item] if kind.item else [])
@@ -51,7 +52,7 @@ def _each(kind: schemas.Type, fill_item: Filler | None) -> Filler:
 
 
 def _object_filler(kind: schemas.Type) -> Filler:
-    name = kind.name.removeprefix(_PREFIX)
+    name = _PREFIX.sub("", kind.name)
     constants = defaults.CONSTANTS.get(name, {})
     rule = defaults.RULES.get(name)
     parts = [

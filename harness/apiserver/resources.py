@@ -215,6 +215,7 @@ CLAIMS = _BY_PATH[_DRA, "v1", "resourceclaims"]
 CLAIM_TEMPLATES = _BY_PATH[_DRA, "v1", "resourceclaimtemplates"]
 SLICES = _BY_PATH[_DRA, "v1", "resourceslices"]
 PRIORITY_CLASSES = _BY_PATH["scheduling.k8s.io", "v1", "priorityclasses"]
+DEFINITIONS = _BY_PATH["apiextensions.k8s.io", "v1", "customresourcedefinitions"]
 RUNTIME_CLASSES = _BY_PATH["node.k8s.io", "v1", "runtimeclasses"]
 NEW_EVENTS = _BY_PATH["events.k8s.io", "v1", "events"]
 """The same objects as core events, under their newer name."""

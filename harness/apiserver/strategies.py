@@ -68,6 +68,10 @@ def _begin_status(resource: resources.ResourceType, document: Document, now: str
             pod_conditions.update(document, _GATED, now=now)
     elif resource is resources.NAMESPACES:
         document["status"] = {"phase": "Active"}
+    elif resource is resources.DEFINITIONS:
+        versions = (document.get("spec") or {}).get("versions") or ()
+        stored = [version.get("name") for version in versions if version.get("storage")]
+        document["status"] = {**(_empty_status(resource) or {}), "storedVersions": stored[:1]}
     elif "status" not in document and (empty := _empty_status(resource)) is not None:
         document["status"] = empty
 

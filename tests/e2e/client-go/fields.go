@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -23,6 +24,7 @@ type named interface{ OpenAPIModelName() string }
 // fields prints all types of the API by their names in OpenAPI, with what their tags say of each field;
 // tests/unit/apiserver/go_fields.json.gz is such a list.
 func fields() {
+	try(apiextensionsv1.AddToScheme(scheme.Scheme))
 	found := map[string]map[string]field{}
 	for _, kind := range scheme.Scheme.AllKnownTypes() {
 		collect(kind, found)

@@ -157,6 +157,14 @@ def test_first_items_with_fields_of_their_own(resource, part, given, added):
     assert filled(resource, {part: given})[part].items() >= (given | added).items()
 
 
+def test_names_of_custom_resources():
+    names = {"plural": "things", "kind": "Thing"}
+    made = filled(resources.DEFINITIONS, {"metadata": {}, "spec": {"names": names}})["spec"]
+
+    assert made["names"] == names | {"singular": "thing", "listKind": "ThingList"}
+    assert made["conversion"] == {"strategy": "None"}
+
+
 def test_pods_in_templates_of_other_kinds():
     kind = schemas.of_kind("apps", "v1", "Deployment")
     deployment = {"metadata": {}, "spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}
@@ -180,7 +188,8 @@ def test_constants_are_never_shared():
 @pytest.mark.parametrize("table", [defaults.CONSTANTS, defaults.RULES])
 def test_the_tables_name_types_and_fields_that_exist(table):
     for name, values in table.items():
-        kind = schemas.definition(f"io.k8s.api.{name}")
+        package = "apiextensions-apiserver.pkg.apis" if name.startswith("apiext") else "api"
+        kind = schemas.definition(f"io.k8s.{package}.{name}")
         if isinstance(values, dict):
             assert set(values) <= set(kind.fields)
 

@@ -1,4 +1,4 @@
-"""What the server knows of Go's types against the tags of the fields in k8s.io/api 0.36.4 and k8s.io/apimachinery 0.36.4.
+"""What the server knows of Go's types against the tags of the fields in k8s.io/api, k8s.io/apimachinery and k8s.io/apiextensions-apiserver 0.36.4.
 
 `go_fields.json.gz` was printed by `tests/e2e/client-go` (`client-go fields`), whose test says when it is out of date. Copyright The
 Kubernetes Authors, Apache License 2.0.
@@ -18,12 +18,12 @@ GO: dict[str, dict[str, Any]] = json.loads(gzip.decompress(FIELDS_FILE.read_byte
 KINDS = {
     "string": "string", "bool": "boolean", "int32": "integer", "int64": "integer", "float64": "number", "[]uint8": "bytes",
     "resource.Quantity": "quantity", "intstr.IntOrString": "int_or_string", "v1.Time": "time", "v1.MicroTime": "micro_time",
-    "runtime.RawExtension": "any", "v1.FieldsV1": "any",
+    "runtime.RawExtension": "any", "v1.FieldsV1": "any", "v1.JSON": "any",
 }  # fmt: skip
 STRUCTS = ("object", "quantity", "int_or_string", "time", "micro_time", "any")
 """What `omitempty` never omits."""
-ELSEWHERE = ("io.k8s.kube-aggregator.", "io.k8s.apiextensions-apiserver.")
-"""Types of modules that k8s.io/client-go does not need."""
+ELSEWHERE = "io.k8s.kube-aggregator."
+"""Types of a module that programs seldom need."""
 MORE_THAN_THE_TAGS = {
     # The server tells an empty list of these from none.
     "core.v1.NodeSelector": {"nodeSelectorTerms"},

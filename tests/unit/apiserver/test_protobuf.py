@@ -247,6 +247,13 @@ def test_every_kind_against_google(named: tuple[str, str, str]) -> None:
     assert type(expected).FromString(protobuf_writing.write(kind, document)) == expected
 
 
+def test_zeros_that_were_set_are_kept() -> None:
+    """Go holds them by pointers."""
+    kind = schemas.definition(schemas.JSON_SCHEMA)
+    document = {"type": "object", "minProperties": 0, "maximum": 0.0, "x-kubernetes-map-type": ""}
+    assert protobuf.read(kind, protobuf_writing.write(kind, document)) == document
+
+
 def test_what_was_never_checked_is_no_failure_of_the_server() -> None:
     """Schemas in schemas of custom resources are kept as they come."""
     kind = schemas.definition(schemas.JSON_SCHEMA)

@@ -58,3 +58,15 @@ def test_taints_of_devices_are_dated(store):
     made = store.create(resources.SLICES, "", {"metadata": {"name": "s"}, "spec": spec}).document()
 
     assert "timeAdded" in made["spec"]["devices"][0]["taints"][0]
+
+
+def test_a_custom_resource_begins_with_its_version_of_storage(store):
+    versions = [{"name": "v1", "served": True}, {"name": "v2", "served": True, "storage": True}]
+    spec = {"group": "g", "names": {"plural": "things", "kind": "T"}, "versions": versions}
+    made = store.create(resources.DEFINITIONS, "", {"metadata": {"name": "things.g"}, "spec": spec})
+
+    assert made.document()["status"] == {
+        "acceptedNames": {"plural": "", "kind": ""},
+        "conditions": None,
+        "storedVersions": ["v2"],
+    }
