@@ -103,6 +103,7 @@ class _Run:
         self._capabilities = providers.of(profile).capabilities
         self._transport = transports.connect(self._kubeconfig)
         self._api = apis.Api(self._transport)
+        self._obituary = cluster.obituary
         self._supervisor = supervising.Supervisor(
             directory, run_id=plan.run_id, cluster=cluster.obituary
         )
@@ -307,7 +308,9 @@ class _Run:
                 cluster_logs.fetch(self._transport, into, since_wall_ns=since)
 
     def _remove(self, world: pools.World) -> None:
-        """Leave no trace in the cluster. That it did not work is no reason to lose a verdict: the next run will notice."""
+        """Leave no trace in a cluster that lives. That it did not work is no reason to lose a verdict: the next run will notice."""
+        if self._obituary() is not None:
+            return
         try:
             pools.remove(self._api, world)
         except (apis.ApiError, transports.TransportError, errors.WaitTimeoutError) as error:
