@@ -131,6 +131,8 @@ class _Stream:
         """uid -> resourceVersion of what is there, folded from what was written down."""
         self._gapped = False
         """Whether there was a gap that no new list has closed yet."""
+        self._ended = False
+        """Whether the final list is written down: what still comes is after the end, as when a cluster collects its garbage."""
         self._stopping = threading.Event()
         self._watch: transports.Watch | None = None
         self._thread: concurrency.Thread | None = None
@@ -143,8 +145,8 @@ class _Stream:
     def take_list(self, purpose: Literal["first", "relist"]) -> None:
         """Write a whole list down and go on from there."""
         listed = self._get_list()
-        self._write_list(listed, purpose)
-        self._live = {meta.uid: meta.resourceVersion for meta in map(_meta, listed.items)}
+        self._write(self._list_records(listed, purpose))
+        self._live = _versions(listed)
         self._version = int(listed.metadata.resourceVersion)
 
     def finish(self) -> None:
@@ -153,16 +155,21 @@ class _Stream:
         When it never does, the final list is written all the same: that it differs is evidence.
         """
         deadline = clocks.monotonic_ns() + int(CATCH_UP_TIMEOUT_S * 1e9)
-        listed = self._get_list_until(deadline)
-        while self._live != _versions(listed) and clocks.monotonic_ns() < deadline:
+        while not self._end_with(self._get_list_until(deadline), deadline):
             clocks.sleep(_RETRY_S)
-            listed = self._get_list_until(deadline)
         self._stopping.set()
         if self._watch is not None:
             self._watch.close()
         if self._thread is not None:
             self._thread.join(CATCH_UP_TIMEOUT_S)
-        self._write_list(listed, "final")
+
+    def _end_with(self, listed: _List, deadline_ns: int) -> bool:
+        """Write the final list down at the very moment at which the watch has seen just what it shows."""
+        with self._guard:
+            self._ended = self._live == _versions(listed) or clocks.monotonic_ns() >= deadline_ns
+            if self._ended:
+                self._writer.write_many(self._list_records(listed, "final"))
+        return self._ended
 
     def _get_list_until(self, deadline_ns: int) -> _List:
         """A list; asked for again when the answer was lost, as on a connection that was idle for too long."""
@@ -181,7 +188,9 @@ class _Stream:
             raise apis.to_error(response.status, response.body)
         return _lists.decode(response.body)
 
-    def _write_list(self, listed: _List, purpose: Literal["first", "relist", "final"]) -> None:
+    def _list_records(
+        self, listed: _List, purpose: Literal["first", "relist", "final"]
+    ) -> list[records.Body]:
         now = clocks.monotonic_ns()
         body: list[records.Body] = [
             records.Listed(
@@ -194,7 +203,7 @@ class _Stream:
         ]
         kind: Kind = "FINAL" if purpose == "final" else "LISTED"
         body += [self._observation(kind, item, _meta(item), now) for item in listed.items]
-        self._write(body)
+        return body
 
     def _run(self) -> None:
         try:
@@ -253,12 +262,18 @@ class _Stream:
         meta = _meta(event.object)
         if event.type in ("ADDED", "MODIFIED", "DELETED"):
             kind = cast("Kind", event.type)
-            self._write([self._observation(kind, event.object, meta, now)])
-            if kind == "DELETED":
+            self._keep(self._observation(kind, event.object, meta, now), meta)
+        self._version = int(meta.resourceVersion)
+
+    def _keep(self, seen: records.Observation, meta: _Meta) -> None:
+        with self._guard:
+            if self._ended:
+                return
+            self._writer.write_many([seen])
+            if seen.type == "DELETED":
                 self._live.pop(meta.uid, None)
             else:
                 self._live[meta.uid] = meta.resourceVersion
-        self._version = int(meta.resourceVersion)
 
     def _observation(
         self, kind: Kind, item: msgspec.Raw, meta: _Meta, now: int
@@ -273,7 +288,8 @@ class _Stream:
 
     def _write(self, body: list[records.Body]) -> None:
         with self._guard:
-            self._writer.write_many(body)
+            if not self._ended:
+                self._writer.write_many(body)
 
 
 def _meta(item: msgspec.Raw) -> _Meta:

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from harness import clocks, processes
+from harness.checks import folding
 from harness.client import apis, recorders, transports
 from harness.history import directories, plans, records
 
@@ -273,6 +274,33 @@ def test_the_final_list_waits_for_a_watch_that_is_behind(
     may_follow.set()
     finishing.join(TIMEOUT_S)
     assert seen(read(directory)) == [("ADDED", "late"), ("FINAL", "late")]
+
+
+def test_what_comes_after_the_final_list_is_not_recorded(
+    server: Any,
+    recorder: recorders.Recorder,
+    directory: directories.RunDirectory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A cluster that collects its garbage goes on when everything of ours has stopped."""
+    (stream,) = recorder._streams
+    stop = stream._stopping.set
+
+    def collect_and_stop() -> None:
+        (version,) = create(server, "straggler")
+        clocks.wait_until(
+            lambda: stream._version >= int(version), timeout_s=TIMEOUT_S, why="it to be seen"
+        )
+        stop()
+
+    create(server, "a")
+    monkeypatch.setattr(stream._stopping, "set", collect_and_stop)
+    recorder.finish()
+    monkeypatch.undo()
+    folded = folding.fold(read(directory)).stream("leases")
+    assert folded.live == folded.final
+    assert seen(read(directory)) == [("ADDED", "a"), ("FINAL", "a")]
+    server.api.delete(apis.LEASES, "straggler", namespace="default")  # for the fixture's own end
 
 
 def test_a_killed_recorder_leaves_what_it_had_written_and_no_trailer(
