@@ -55,6 +55,7 @@ def _object_filler(kind: schemas.Type) -> Filler:
     name = _PREFIX.sub("", kind.name)
     constants = defaults.CONSTANTS.get(name, {})
     rule = defaults.RULES.get(name)
+    unset = {key: (None,) if kind.field(key).pointer else (None, "") for key in constants}
     parts = [
         (field.name, filler, field.zero if field.always else None)
         for field in kind.fields.values()
@@ -69,7 +70,7 @@ def _object_filler(kind: schemas.Type) -> Filler:
             if child is not None:
                 filler(child)
         for name, constant in constants.items():
-            if value.get(name) is None or value[name] == "":
+            if value.get(name) in unset[name]:
                 value[name] = copy.copy(constant) if isinstance(constant, dict | list) else constant
         if rule is not None:
             rule(value)

@@ -157,6 +157,17 @@ def test_first_items_with_fields_of_their_own(resource, part, given, added):
     assert filled(resource, {part: given})[part].items() >= (given | added).items()
 
 
+def test_an_empty_text_is_a_default_unless_go_holds_it_by_a_pointer():
+    claim = {"metadata": {}, "spec": {"volumeMode": ""}}
+    pod = _pod() | {"metadata": {}}
+    pod["spec"]["restartPolicy"] = ""
+    pvcs = schemas.of_kind("", "v1", "PersistentVolumeClaim")
+    defaulting.fill(pvcs, claim)
+
+    assert claim["spec"]["volumeMode"] == ""
+    assert filled(resources.PODS, pod)["spec"]["restartPolicy"] == "Always"
+
+
 def test_names_of_custom_resources():
     names = {"plural": "things", "kind": "Thing"}
     made = filled(resources.DEFINITIONS, {"metadata": {}, "spec": {"names": names}})["spec"]
