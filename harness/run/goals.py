@@ -8,15 +8,25 @@ from typing import Any
 from harness import concurrency
 from harness.checks import spotting
 from harness.client import apis, informers
+from harness.scenario import specs
+
+
+def pods_for_load(scenario: specs.Scenario) -> int:
+    """After so many pods have run, `load` is reached whatever devices they got: the claims that they shared were all allocated."""
+    load, pools = scenario.load, scenario.pools
+    pods_per_claim = getattr(scenario.traffic, "pods_per_claim", 1)
+    claims = max(load.allocations_min, load.reuse_min + pools.nodes * pools.devices_per_node)
+    return max(load.pods_running_min, claims * pods_per_claim)
 
 
 class PodCounter:
-    """Counts the pods of the run's namespace, live: how many there are and how many are Running."""
+    """Counts the pods of the run's namespace, live: how many there are, how many are Running, how many ever were."""
 
     def __init__(self, api: apis.Api, *, namespace: str) -> None:
         self._guard = concurrency.lock("pod-counter")
         self._running: set[str] = set()
         self._present: set[str] = set()
+        self._ran = 0
         self._informer = informers.Informer(
             api, apis.PODS, namespace=namespace, name="pod-counter", handlers=[self]
         )
@@ -33,6 +43,11 @@ class PodCounter:
     def running(self) -> int:
         """Pods that are Running now."""
         return len(self._running)
+
+    @property
+    def ran(self) -> int:
+        """Pods that were seen Running so far."""
+        return self._ran
 
     @property
     def present(self) -> int:
@@ -60,8 +75,9 @@ class PodCounter:
         uid = pod["metadata"]["uid"]
         with self._guard:
             self._present.add(uid)
-            if pod.get("status", {}).get("phase") == "Running":
+            if pod.get("status", {}).get("phase") == "Running" and uid not in self._running:
                 self._running.add(uid)
+                self._ran += 1
 
 
 class DoubleSpotter:

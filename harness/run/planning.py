@@ -85,7 +85,7 @@ def _with_control_duration(scenario: specs.Scenario) -> specs.Scenario:
     traffic = scenario.traffic
     if isinstance(traffic, specs.AllAtOnceTraffic):
         return scenario  # ends when its pods are scheduled
-    longer = traffic.model_copy(update={"duration_s": traffic.control_duration_s})
+    longer = traffic.model_copy(update={"duration_s": traffic.duration_max_s})
     return scenario.model_copy(update={"traffic": longer})
 
 

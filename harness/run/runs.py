@@ -108,6 +108,7 @@ class _Run:
             directory, run_id=plan.run_id, cluster=cluster.obituary
         )
         self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
+        self._enough = goals.pods_for_load(self._scenario)
         self._spotter = goals.DoubleSpotter(self._api, namespace=plan.namespace)
 
     def make(self) -> None:
@@ -236,6 +237,8 @@ class _Run:
     def _traffic_has_ended(self) -> bool:
         total = None if self._goal is None else self._goal
         self._progress.advance(self._pods.present, total)
+        if self._pods.ran >= self._enough:
+            launching.enough_file(self._directory).touch()
         return self._supervisor.finished(TRAFFIC)
 
     def _wait_for_pods(self) -> None:
@@ -292,6 +295,7 @@ class _Run:
             self._supervisor.close()
             self._pods.stop()
             self._spotter.stop()
+            launching.enough_file(self._directory).unlink(missing_ok=True)
         self._fetch_logs()
         self._remove(world)
         self._transport.close()

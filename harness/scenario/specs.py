@@ -89,9 +89,9 @@ class ChurnTraffic(Spec):
     users: PositiveCount = 48
     """Users over all processes; more than devices, so that devices are always short."""
     duration_s: Seconds = 6.0
-    """Time from the first pod until no new one is begun."""
-    control_duration_s: Seconds = 40.0
-    """The same for a positive control, which ends as soon as its defect shows."""
+    """Time from the first pod until no new one is begun, when `load` was reached by then."""
+    duration_max_s: Seconds = 40.0
+    """The same at the most: on a slow cluster until `load` is reached, for a positive control until its defect shows."""
     hold_s: Seconds = 0.02
     """Mean time a Running pod is kept (exponential, seeded)."""
     wait_s: Seconds = 30.0
@@ -109,9 +109,9 @@ class SharedTraffic(Spec):
     pods_per_claim: Annotated[int, pydantic.Field(ge=1, le=256)] = 4
     """Pods that share one claim; the API allows 256 reservations."""
     duration_s: Seconds = 6.0
-    """Time from the first claim until no new one is begun."""
-    control_duration_s: Seconds = 40.0
-    """The same for a positive control, which ends as soon as its defect shows."""
+    """Time from the first claim until no new one is begun, when `load` was reached by then."""
+    duration_max_s: Seconds = 40.0
+    """The same at the most: on a slow cluster until `load` is reached, for a positive control until its defect shows."""
     hold_s: Seconds = 0.02
     """Mean time the Running pods are kept (exponential, seeded)."""
     wait_s: Seconds = 30.0

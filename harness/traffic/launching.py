@@ -53,6 +53,11 @@ def command(traffic: specs.TrafficSpec) -> list[str]:
     ]
 
 
+def enough_file(directory: directories.RunDirectory) -> pathlib.Path:
+    """There once enough was done: users then begin nothing new after the scenario's duration."""
+    return directory.logs.resolve() / "traffic.enough"
+
+
 def environment(directory: directories.RunDirectory, kubeconfig: pathlib.Path) -> dict[str, str]:
     """What the locustfile and Locust need to know."""
     return {

@@ -28,12 +28,13 @@ class Worker:
         self.seeds = seeds.Seeds(self.plan.seed)
         kubeconfig = pathlib.Path(os.environ[launching.KUBECONFIG_VARIABLE])
         self.transport = transports.connect(kubeconfig)
+        self._enough = launching.enough_file(directory)
         self.watch = watching.PodWatch(apis.Api(self.transport), namespace=self.plan.namespace)
         self.released = gevent.event.Event()
         self.stopping = False
         self.on_done: Callable[[], None]
         self._users_at_work = 0
-        self._deadline_ns = 0
+        self._least_ns, self._most_ns = 0, 0
         self._user_numbers = itertools.count()
         self._items = self._my_share()
 
@@ -50,8 +51,10 @@ class Worker:
     def release(self, *, users: int) -> None:
         """Every user is there, this many in this process: let them all begin at once."""
         self._users_at_work = users
-        duration_s = getattr(self.scenario.traffic, "duration_s", 0)
-        self._deadline_ns = clocks.monotonic_ns() + int(duration_s * 1e9)
+        least_s = getattr(self.scenario.traffic, "duration_s", 0)
+        most_s = max(least_s, getattr(self.scenario.traffic, "duration_max_s", 0))
+        now_ns = clocks.monotonic_ns()
+        self._least_ns, self._most_ns = now_ns + int(least_s * 1e9), now_ns + int(most_s * 1e9)
         self.released.set()
         if not users:  # fewer users than workers
             self.on_done()
@@ -71,7 +74,10 @@ class Worker:
     @property
     def is_time_left(self) -> bool:
         """Whether a user may begin something new."""
-        return not self.stopping and clocks.monotonic_ns() < self._deadline_ns
+        now_ns = clocks.monotonic_ns()
+        if self.stopping or now_ns >= self._most_ns:
+            return False
+        return now_ns < self._least_ns or not self._enough.exists()
 
     def next_user_name(self) -> str:
         """`traffic-0/user-7`"""

@@ -33,7 +33,7 @@ devices_per_node = 3
 profile = "churn"
 users = 16
 duration_s = 2.0
-control_duration_s = 30.0
+duration_max_s = 30.0
 wait_s = 10.0
 [subject]
 backoff_initial_s = 0.02

@@ -28,7 +28,7 @@ def test_a_control_that_is_missed_makes_everything_unknown(tmp_path: pathlib.Pat
     """One user alone cannot race, so nothing is found, and nothing is proved by it."""
     scenario = running.scenario(tmp_path)
     text = scenario.read_text().replace("users = 16", "users = 1")
-    scenario.write_text(text.replace("control_duration_s = 30.0", "control_duration_s = 0.1"))
+    scenario.write_text(text.replace("duration_max_s = 30.0", "duration_max_s = 0.1"))
     code, output = running.run(tmp_path, "hunt", str(scenario), "--repeat", "0")
     assert code == 20, output
     assert "0 of 1 positive controls caught" in output

@@ -45,6 +45,17 @@ def test_a_known_defect_is_found_and_named(tmp_path: pathlib.Path) -> None:
     assert len({holder.uid for holder in violation.holders}) == 2
 
 
+@pytest.mark.parametrize(("most_s", "verdict"), [(60.0, "valid"), (0.1, "unknown")])
+def test_a_slow_cluster_gets_the_time_that_its_load_needs_and_no_more(
+    tmp_path: pathlib.Path, most_s: float, verdict: str
+) -> None:
+    scenario = str(running.scenario(tmp_path))
+    durations = ("--set", "traffic.duration_s=0.1", "--set", f"traffic.duration_max_s={most_s}")
+    code, output = running.run(tmp_path, "run", scenario, *durations)
+    assert code == verdicts.Verdict(verdict.upper()).exit_code, output
+    assert ("not certified: Was there enough load" in output) == (verdict == "unknown")
+
+
 @pytest.mark.parametrize("victim", ["main record", "-m locust", "main scheduler", "main apiserver"])
 def test_a_death_in_mid_run_is_never_valid(tmp_path: pathlib.Path, victim: str) -> None:
     scenario = str(running.scenario(tmp_path))

@@ -6,6 +6,7 @@ import pytest
 
 from harness.client import apis, kubeconfigs, transports
 from harness.run import goals
+from harness.scenario import loading, specs
 
 NOWHERE = apis.Api(
     transports.HttpTransport(kubeconfigs.Endpoint(host="127.0.0.1", port=1, tls=False))
@@ -60,3 +61,17 @@ def test_pods_are_counted_once_and_forgotten_when_they_go() -> None:
     assert (counter.present, counter.running) == (1, 1)
     counter.on_delete(running)
     assert (counter.present, counter.running) == (0, 0)
+    assert counter.ran == 1
+
+
+def test_so_many_pods_mean_that_the_load_was_there() -> None:
+    """Every claim is shared by some pods; a device counts as used again from its second claim on."""
+    churn = loading.load("pod-churn").scenario
+    devices = churn.pools.nodes * churn.pools.devices_per_node
+    assert goals.pods_for_load(churn) == max(
+        churn.load.pods_running_min, churn.load.allocations_min, churn.load.reuse_min + devices
+    )
+    shared = loading.load("shared-claims").scenario
+    assert isinstance(shared.traffic, specs.SharedTraffic)
+    least = shared.load.allocations_min * shared.traffic.pods_per_claim
+    assert goals.pods_for_load(shared) >= max(least, shared.load.pods_running_min)

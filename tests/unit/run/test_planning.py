@@ -27,7 +27,7 @@ def test_a_control_may_take_longer() -> None:
     loaded = loading.load("pod-churn")
     plan = planning.plan(loaded, seed=1, until_found=True)
     traffic = loaded.scenario.traffic
-    assert plan.settings["traffic"]["duration_s"] == traffic.control_duration_s  # type: ignore[union-attr]
+    assert plan.settings["traffic"]["duration_s"] == traffic.duration_max_s  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
