@@ -22,6 +22,7 @@ from harness.apiserver import (
     objects,
     plugins,
     preconditions,
+    reading,
     resources,
     statuses,
     storing,
@@ -36,7 +37,7 @@ WATCH_HISTORY_DEFAULT = 100_000
 _INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
-class Store:
+class Store(reading.Reader):
     """All objects of one API server."""
 
     def __init__(
@@ -56,65 +57,14 @@ class Store:
         self._now = now
         self._stream = stream
         self._track_managers = track_managers
-        self._objects = objects.Objects(watch_history=watch_history, past=past, listeners=listeners)
+        kept = objects.Objects(watch_history=watch_history, past=past, listeners=listeners)
+        super().__init__(kept)
         self._plugins = plugins.Plugins(self._objects)
         self._deleter = deleting.Deleter(self._objects, now=now)
         if past is None:
             for name in _INITIAL_NAMESPACES:
                 self.create(resources.NAMESPACES, "", {"metadata": {"name": name}})
         self._first_version = past.version if past else self.resource_version
-        """The version at which it began: what was before was never there to be listed."""
-
-    # -------------------------------------------------------------- reading
-
-    @property
-    def resource_version(self) -> int:
-        """The version of the newest commit."""
-        return self._objects.resource_version
-
-    def get(self, resource: resources.ResourceType, namespace: str, name: str) -> storing.Stored:
-        """The object; 404 when there is none."""
-        stored = self._find(resources.table_of(resource), namespace, name)
-        return converting.outward(resource, stored)
-
-    def has(self, resource: resources.ResourceType, namespace: str, name: str) -> bool:
-        """Whether there is such an object."""
-        return self._objects.find(resource, namespace, name) is not None
-
-    def _find(self, resource: resources.ResourceType, namespace: str, name: str) -> storing.Stored:
-        stored = self._objects.find(resource, namespace, name)
-        if stored is None:
-            raise statuses.not_found(resource, name)
-        return stored
-
-    def select(self, selection: watching.Selection) -> list[storing.Stored]:
-        """The selected objects, ordered by namespace and name."""
-        return _listed(selection, self._objects.all_of(selection.resource))
-
-    def select_at(self, selection: watching.Selection, version: int) -> list[storing.Stored]:
-        """The objects that were selected at a version; 410 when that is too long ago."""
-        if version < self._first_version:
-            raise statuses.expired(version, self._first_version)
-        return _listed(selection, self._objects.all_at(selection.resource, version))
-
-    def tables(self) -> list[tuple[resources.ResourceType, list[storing.Stored]]]:
-        """Every object as it is now, by resource."""
-        tables = self._objects.tables()
-        return [(resource, list(table.values())) for resource, table in tables.items()]
-
-    def commits_after(
-        self, resource: resources.ResourceType, version: int
-    ) -> list[watching.Commit]:
-        """The commits of a resource after a version; 410 when they are no longer all there."""
-        return self._objects.commits_after(resource, version)
-
-    def compact(self, resource: resources.ResourceType) -> None:
-        """Forget the history of a resource, as compaction does."""
-        self._objects.compact(resource)
-
-    def listen(self, listener: Listener) -> None:
-        """Be told of every commit, in order, from now on."""
-        self._objects.listen(listener)
 
     # -------------------------------------------------------------- writing
 
@@ -359,16 +309,6 @@ class Store:
             self._objects.remove(resource, old)
             return storing.store(document, old.resource_version)
         return self._objects.put(resource, old, document)
-
-
-def _listed(
-    selection: watching.Selection, objects_at: list[storing.Stored]
-) -> list[storing.Stored]:
-    """Those that are selected, as clients of the resource see them."""
-    resource, found = selection.resource, selection.among(objects_at)
-    if resources.table_of(resource) is resource:
-        return found
-    return [converting.outward(resource, stored) for stored in found]
 
 
 def _set_managed_fields(document: Document, entries: list[Document] | None) -> None:
