@@ -46,6 +46,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Resources whose every commit must have been observed."""
     settings: dict[str, Any]
     """The scenario after overrides, as a plain document."""
+    again: list[str] = []
+    """The command line that makes such a run again, after `flake-hunt`; empty where there is none."""
     cluster_profile: dict[str, Any] = {}
     """The cluster profile after overrides, as a plain document; empty where no cluster was started."""
     versions: dict[str, str]

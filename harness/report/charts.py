@@ -169,12 +169,12 @@ def latencies(lives: Iterable[folding.Life], title: str) -> Chart:
                 title=f"{low:.0f} to {high:.0f} ms: {count}",
             )
         )
-    for share, name in ((0.5, "p50"), (0.99, "p99")):
+    for row, (share, name) in enumerate(((0.5, "p50"), (0.99, "p99"))):
         value = waits[min(int(len(waits) * share), len(waits) - 1)]
         body.append(drawing.line(across(value), 8, across(value), 126, kind="mark"))
         is_far = across(value) > _RIGHT - 90
         x, anchor = (across(value) - 4, "end") if is_far else (across(value) + 4, "start")
-        body.append(drawing.label(x, 18, f"{name} {value:.0f} ms", anchor=anchor))
+        body.append(drawing.label(x, 18 + 14 * row, f"{name} {value:.0f} ms", anchor=anchor))
     body.append(drawing.label(0, 24, f"{len(waits)} measured", kind="lane"))
     body += drawing.time_axis(across, y=126, unit="ms")
     rows = [(f"{low:.0f} to {high:.0f}", str(count)) for low, high, count in bins if count]

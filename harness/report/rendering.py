@@ -113,9 +113,5 @@ def _commands(source: evidence.Evidence) -> list[str]:
     token = plan.settings.get("token")
     if token:  # an explored run
         return [shlex.join(["flake-hunt", "replay", token]), "flake-hunt check RUN_DIR"]
-    run = ["flake-hunt", "run", plan.scenario, "--seed", str(plan.seed)]
-    for defect in plan.defects:
-        run += ["--defect", defect]
-    if plan.until_found:
-        run.append("--until-found")
-    return [shlex.join(run), "flake-hunt check RUN_DIR"]
+    run = [shlex.join(["flake-hunt", *plan.again])] if plan.again else []
+    return [*run, "flake-hunt check RUN_DIR"]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from harness import clocks, errors
 from harness.cluster import fakes, providers
 from harness.history import plans
-from harness.run import subjects
+from harness.run import repeating, subjects
 from harness.scenario import loading, profiles, specs
 from harness.subject import defects as known_defects
 from harness.traffic import launching
@@ -77,6 +77,15 @@ def plan(
         expected_steps=subjects.python_parts(subject),
         resources=OBSERVED,
         settings=scenario.model_dump(mode="json"),
+        again=repeating.words(
+            loaded,
+            seed=seed,
+            defects=defects,
+            until_found=until_found,
+            chosen_subjects=chosen_subjects,
+            cluster=profile,
+            binaries=binaries,
+        ),
         versions=versions() | subjects.versions(subject),
     )
 

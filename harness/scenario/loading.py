@@ -21,6 +21,10 @@ class Loaded:
     scenario: specs.Scenario
     text: str
     path: pathlib.Path
+    given: str
+    """The path or the name by which it was asked for."""
+    overrides: Sequence[str] = ()
+    """The `key=value` that changed it."""
 
 
 def shipped_names() -> list[str]:
@@ -33,4 +37,4 @@ def load(name: str, *, overrides: Sequence[str] = ()) -> Loaded:
     path = SHELF.find(name)
     document, text = SHELF.read(path, overrides)
     scenario = SHELF.validate(specs.Scenario.model_validate, document, path)
-    return Loaded(scenario=scenario, text=text, path=path)
+    return Loaded(scenario=scenario, text=text, path=path, given=name, overrides=tuple(overrides))

@@ -57,6 +57,7 @@ def plan(
         expected_steps=[SCHEDULER],
         resources=[language.CLAIMS, language.PODS],
         settings={"name": scenario},
+        again=["run", scenario, "--seed", str(SEED)],
         versions={"python": "3.11"},
     )
 

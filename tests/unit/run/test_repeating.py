@@ -1,0 +1,57 @@
+"""The command line that makes a run again means the same run."""
+
+import itertools
+
+import pytest
+
+from harness.run import planning, repeating
+from harness.scenario import loading, profiles
+
+
+def repeated(words: list[str], option: str) -> list[str]:
+    """The values of an option."""
+    return [value for name, value in itertools.pairwise(words) if name == option]
+
+
+def test_the_plainest_run_has_the_plainest_command() -> None:
+    plan = planning.plan(loading.load("pod-churn"), seed=7)
+    assert plan.again == ["run", "pod-churn", "--seed", "7"]
+
+
+def test_everything_that_was_chosen_is_in_it() -> None:
+    overrides = ("traffic.users=8", 'description="two words"')
+    plan = planning.plan(
+        loading.load("pod-churn", overrides=overrides),
+        seed=7,
+        defects=["gather-not-atomic"],
+        until_found=True,
+    )
+    words = plan.again
+    assert repeated(words, "--defect") == ["gather-not-atomic"]
+    assert words.count("--until-found") == 1
+    again = loading.load(words[1], overrides=repeated(words, "--set"))
+    assert again.scenario.traffic.users == 8
+    assert again.scenario.description == "two words"
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides"),
+    [
+        ("embedded", ["port=18080"]),
+        ("kubeconfig", ['context="a b"', "i_know_this_cluster=true"]),
+        ("kind-1.36", ["feature_gates.One=true", 'runtime_config={"a/b"="true"}', "wait_s=9"]),
+    ],
+)
+def test_a_changed_cluster_is_the_same_again(name: str, overrides: list[str]) -> None:
+    changed = profiles.load(name, overrides=overrides)
+    words = repeating.words(
+        loading.load("pod-churn"),
+        seed=7,
+        defects=(),
+        until_found=False,
+        chosen_subjects=(),
+        cluster=changed,
+        binaries="",
+    )
+    (chosen,) = repeated(words, "--cluster")
+    assert profiles.load(chosen, overrides=repeated(words, "--cluster-set")) == changed
