@@ -13,7 +13,15 @@ from typing import Any
 Document = dict[str, Any]
 Rule = Callable[[Document], None]
 MODE = 0o644
-_TAG = re.compile(r".*:([\w][\w.-]{0,127})")
+_HOST = r"[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_PART = r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
+_IMAGE = re.compile(
+    rf"({_HOST}(\.{_HOST})*(:[0-9]+)?/)?{_PART}(/{_PART})*(:(?P<tag>\w[\w.-]{{0,127}}))?"
+    r"(@(?P<digest>[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
+    re.ASCII,
+)
+"""A reference to an image: host, path, tag and digest."""
+_IMAGE_ID = re.compile("[a-f0-9]{64}")
 
 _RETENTION = {"whenDeleted": "Retain", "whenScaled": "Retain"}
 _TERMINATION_MESSAGE = {
@@ -126,13 +134,12 @@ def _rolling_update(name: str) -> Rule:
 
 @functools.lru_cache(1024)
 def pull_policy(image: str) -> str:
-    """Always for the tag `latest`, said or not; an image named by its digest does not change."""
-    if not image:
+    """Always for the tag `latest`, said or not; an image named by its digest does not change, and one with a wrong name has no tag."""
+    found = _IMAGE.fullmatch(image)
+    if found is None or _IMAGE_ID.fullmatch(image):
         return "IfNotPresent"
-    name = image.rpartition("/")[2]
-    found = _TAG.fullmatch(name.partition("@")[0])
-    tag = found[1] if found else ""
-    is_latest = tag == "latest" or (not tag and "@" not in name)
+    tag, digest = found["tag"], found["digest"]
+    is_latest = tag == "latest" or (not tag and not digest)
     return "Always" if is_latest else "IfNotPresent"
 
 

@@ -1,14 +1,26 @@
 """The containers of a pod: names, images, and the resources and claims they ask for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.apiserver import quantities
-from harness.apiserver.rules import causes, formats
+from harness.apiserver.rules import (
+    causes,
+    environment,
+    formats,
+    mounts,
+    ports,
+    presence,
+    probes,
+    security,
+    volumes,
+)
 from harness.apiserver.statuses import Cause
 
 Document = dict[str, Any]
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _NOT_EPHEMERAL = (
     "ports",
     "resources",
@@ -20,48 +32,70 @@ _NOT_EPHEMERAL = (
     "startupProbe",
     "lifecycle",
 )
+_GUEST = "cannot be set for an Ephemeral Container"
 _UNKNOWN_CLAIM = "must be one of the names in pod.spec.resourceClaims"
 
 
-def all_containers(spec: Document, claims: Sequence[str]) -> Iterator[Cause]:
+def all_containers(
+    spec: Document, claims: Sequence[str], volumes: Mapping[str, Document]
+) -> Iterator[Cause]:
     """Every container and init container; no name twice."""
-    containers = spec.get("containers") or []
-    if not containers:
+    if not spec.get("containers"):
         yield causes.required("spec.containers")
     seen: set[str] = set()
-    for key, found in (
-        ("containers", containers),
-        ("initContainers", spec.get("initContainers") or []),
-    ):
+    grace_s = spec.get("terminationGracePeriodSeconds")
+    for key in ("containers", "initContainers"):
+        found = spec.get(key) or []
         for index, container in enumerate(found):
-            at = f"spec.{key}[{index}]"
-            yield from _container(container, at, claims)
-            if (name := container.get("name") or "") in seen:
+            at, name = f"spec.{key}[{index}]", container.get("name") or ""
+            yield from _container(container, at, claims, volumes)
+            yield from presence.chosen(container, at, "restartPolicy", RESTART_POLICIES)
+            if name in seen:
                 yield causes.duplicate(f"{at}.name", name)
             seen.add(name)
+            yield from _security(container, at, spec)
+            if key == "initContainers" and container.get("restartPolicy") != "Always":
+                yield from probes.of_init_container(container, at)
+            else:
+                yield from probes.of_container(container, at, grace_s)
+        yield from _host_ports(found, f"spec.{key}", together=key == "containers")
+
+
+def _host_ports(found: list[Document], at: str, *, together: bool) -> Iterator[Cause]:
+    """Containers run together, init containers one after the other."""
+    if any(container.get("ports") for container in found):
+        for running in [found] if together else [[container] for container in found]:
+            yield from ports.on_host(running, at)
 
 
 def ephemeral(spec: Document) -> Iterator[Cause]:
     """Every ephemeral container: no name twice in the pod, and nothing that a guest has no say in."""
-    at = "spec.ephemeralContainers"
+    at, known = "spec.ephemeralContainers", volumes.valid(spec.get("volumes") or [])
     names = {
         item.get("name") for key in ("containers", "initContainers") for item in spec.get(key) or ()
     }
     seen = set(names)
     for index, container in enumerate(spec.get("ephemeralContainers") or ()):
-        yield from _container(container, f"{at}[{index}]", ())
+        yield from _container(container, f"{at}[{index}]", (), known)
+        yield from _security(container, f"{at}[{index}]", spec)
         if (name := container.get("name") or "") in seen:
             yield causes.duplicate(f"{at}[{index}].name", name)
         seen.add(name)
         if (target := container.get("targetContainerName")) and target not in names:
             yield causes.not_found(f"{at}[{index}].targetContainerName", target)
+        for position, mount in enumerate(container.get("volumeMounts") or ()):
+            for key in ("subPath", "subPathExpr"):
+                if mount.get(key):
+                    where = f"{at}[{index}].volumeMounts[{position}].{key}"
+                    yield causes.forbidden(where, _GUEST)
         for key in _NOT_EPHEMERAL:
             if container.get(key):
-                why = "cannot be set for an Ephemeral Container"
-                yield causes.forbidden(f"{at}[{index}].{key}", why)
+                yield causes.forbidden(f"{at}[{index}].{key}", _GUEST)
 
 
-def _container(container: Document, at: str, claims: Sequence[str]) -> Iterator[Cause]:
+def _container(
+    container: Document, at: str, claims: Sequence[str], volumes: Mapping[str, Document]
+) -> Iterator[Cause]:
     yield from formats.given(f"{at}.name", container.get("name"), formats.label)
     image = container.get("image") or ""
     if not image:
@@ -69,11 +103,22 @@ def _container(container: Document, at: str, claims: Sequence[str]) -> Iterator[
     elif image != image.strip():
         why = "must not have leading or trailing whitespace"
         yield causes.invalid(f"{at}.image", image, why)
+    yield from presence.chosen(container, at, "terminationMessagePolicy", _MESSAGE_POLICIES)
+    for key, rule in _PARTS.items():
+        if part := container.get(key):
+            yield from rule(part, f"{at}.{key}")
+    yield from mounts.of_container(container, at, volumes)
     policy = container.get("imagePullPolicy")
     if policy and policy not in _PULL_POLICIES:
         yield causes.unsupported(f"{at}.imagePullPolicy", policy, _PULL_POLICIES)
     if resources := container.get("resources"):
         yield from _resources(resources, f"{at}.resources", claims)
+
+
+def _security(container: Document, at: str, spec: Document) -> Iterator[Cause]:
+    if context := container.get("securityContext"):
+        host_users = spec.get("hostUsers") is not False
+        yield from security.of_container(context, f"{at}.securityContext", host_users=host_users)
 
 
 def _resources(resources: Document, at: str, claims: Sequence[str]) -> Iterator[Cause]:
@@ -110,3 +155,10 @@ def _claims(entries: list[Document], at: str, known: Sequence[str]) -> Iterator[
         seen.add(key)
         if name not in known:
             yield causes.not_found(f"{at}[{index}]", name, why)
+
+
+_PARTS: dict[str, Callable[[Any, str], Iterable[Cause]]] = {
+    "ports": ports.of_container,
+    "env": environment.variables,
+    "envFrom": environment.objects,
+}

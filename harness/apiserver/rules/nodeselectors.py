@@ -12,16 +12,21 @@ _FIELD = "metadata.name"
 
 def selector(document: Document, at: str) -> Iterator[Cause]:
     """A node selector: at least one term."""
-    terms = document.get("nodeSelectorTerms") or []
+    terms: list[Document] = document.get("nodeSelectorTerms") or []
     if not terms:
         why = "must have at least one node selector term"
         yield causes.required(f"{at}.nodeSelectorTerms", why)
-    for index, term in enumerate(terms):
-        where = f"{at}.nodeSelectorTerms[{index}]"
-        for position, requirement in enumerate(term.get("matchExpressions") or ()):
-            yield from _label_requirement(requirement, f"{where}.matchExpressions[{position}]")
-        for position, requirement in enumerate(term.get("matchFields") or ()):
-            yield from _field_requirement(requirement, f"{where}.matchFields[{position}]")
+    for index, document in enumerate(terms):
+        yield from term(document, f"{at}.nodeSelectorTerms[{index}]")
+
+
+def term(document: Document, at: str, *, check_values: bool = True) -> Iterator[Cause]:
+    """One term; the values of a mere preference may be anything."""
+    for index, requirement in enumerate(document.get("matchExpressions") or ()):
+        where = f"{at}.matchExpressions[{index}]"
+        yield from _label_requirement(requirement, where, check_values=check_values)
+    for index, requirement in enumerate(document.get("matchFields") or ()):
+        yield from _field_requirement(requirement, f"{at}.matchFields[{index}]")
 
 
 def node_name(value: str, at: str) -> list[Cause]:
@@ -29,11 +34,11 @@ def node_name(value: str, at: str) -> list[Cause]:
     return formats.each(at, value, formats.subdomain)
 
 
-def _label_requirement(document: Document, at: str) -> Iterator[Cause]:
+def _label_requirement(document: Document, at: str, *, check_values: bool) -> Iterator[Cause]:
     values = document.get("values") or []
     yield from _operator(document.get("operator") or "", values, at)
     yield from formats.each(f"{at}.key", document.get("key") or "", formats.qualified_name)
-    for index, value in enumerate(values):
+    for index, value in enumerate(values if check_values else ()):
         yield from formats.each(f"{at}.values[{index}]", value, formats.label_value)
 
 

@@ -15,7 +15,7 @@ _MIRROR = "kubernetes.io/config.mirror"
 def ephemeral_containers(document: Document, old: Document) -> Iterator[Cause]:
     """Those that were there stay as they were."""
     spec, before = document["spec"], old["spec"]
-    yield from pods.pod(document)
+    yield from pods.spec_of(document)
     yield from containers.ephemeral(spec)
     if _MIRROR in (old["metadata"].get("annotations") or ()):
         yield causes.forbidden("", "static pods do not support ephemeral containers")
@@ -36,7 +36,7 @@ def ephemeral_containers(document: Document, old: Document) -> Iterator[Cause]:
 def resize(document: Document, old: Document) -> Iterator[Cause]:
     """Only cpu and memory change, none of them goes, and the class of the pod stays."""
     spec, before = document["spec"], old["spec"]
-    yield from pods.pod(document)
+    yield from pods.spec_of(document)
     if _MIRROR in (old["metadata"].get("annotations") or ()):
         yield causes.forbidden("", "static pods cannot be resized")
         return

@@ -1,23 +1,32 @@
 """Pods: what is checked of a new one, and what may change later."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from harness.apiserver.rules import (
+    affinities,
     causes,
     comparing,
     containers,
     formats,
     lists,
     metadata,
+    networks,
+    ports,
+    presence,
     printing,
+    projections,
     remembering,
+    security,
+    tolerations,
+    volumes,
 )
 from harness.apiserver.statuses import Cause
 
 Document = dict[str, Any]
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 _FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
 """What has rules of its own."""
 _GATED_FREE = ("nodeSelector", "affinity")
@@ -32,35 +41,64 @@ _FROZEN = (
 )
 
 
-def pod(document: Document) -> Iterable[Cause]:
+def pod(document: Document) -> Iterator[Cause]:
     """A new pod."""
+    spec = document.get("spec") or {}
+    yield from _pod_spec(spec)
+    if spec.get("ephemeralContainers"):
+        yield causes.forbidden("spec.ephemeralContainers", "cannot be set on create")
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        why = "cannot be set until all schedulingGates have been cleared"
+        yield causes.forbidden("spec.nodeName", why)
+
+
+def spec_of(document: Document) -> Iterable[Cause]:
+    """What holds for the spec of every pod, new or changed."""
     return _pod_spec(document.get("spec") or {})
 
 
 def _spec(spec: Document) -> Iterator[Cause]:
+    found = spec.get("volumes") or []
+    yield from volumes.all_volumes(found, "spec.volumes")
+    known = volumes.valid(found)
     claims = spec.get("resourceClaims") or []
     yield from _claims(claims, "spec.resourceClaims")
-    yield from containers.all_containers(spec, [claim.get("name") or "" for claim in claims])
+    yield from containers.all_containers(spec, [claim.get("name") or "" for claim in claims], known)
+    if spec.get("hostNetwork"):
+        yield from ports.of_host_network(spec.get("containers") or (), "spec.containers")
     yield from _policy(spec, "restartPolicy", _RESTART_POLICIES)
     yield from _policy(spec, "dnsPolicy", _DNS_POLICIES)
     if selector := spec.get("nodeSelector"):
         yield from metadata.labels(selector, "spec.nodeSelector")
+    yield from security.of_pod(spec.get("securityContext") or {}, spec, "spec.securityContext")
+    yield from networks.names(spec)
     gates = spec.get("schedulingGates") or []
     yield from lists.distinct(gates, "spec.schedulingGates", len(gates), _gate, _name)
-    if node := spec.get("nodeName"):
-        yield from formats.each("spec.nodeName", node, formats.subdomain)
-        if gates:
-            why = "cannot be set until all schedulingGates have been cleared"
-            yield causes.forbidden("spec.nodeName", why)
+    for key, rule in _PARTS.items():
+        if part := spec.get(key):
+            yield from rule(part, f"spec.{key}")
+    if found and not spec.get("serviceAccountName"):
+        yield from projections.tokens(found, "spec.volumes")
+    yield from _host_users(spec)
+    for key, problems in _NAMES.items():
+        if name := spec.get(key):
+            yield from formats.each(f"spec.{key}", name, problems)
+    yield from presence.between(
+        spec.get("activeDeadlineSeconds"), "spec.activeDeadlineSeconds", 1, DEADLINE_S_MAX
+    )
+    yield from presence.chosen(spec, "spec", "preemptionPolicy", _PREEMPTION_POLICIES)
 
 
 def pod_change(document: Document, old: Document) -> Iterator[Cause]:
     """A changed pod: images may differ, deadlines shrink, tolerations be added, gates go; nothing else changes."""
     spec, before = document.get("spec") or {}, old.get("spec") or {}
-    for rule in (_same_containers, _shrinking_deadline, _fewer_gates, _more_tolerations):
+    yield from spec_of(document)
+    for rule in (_same_containers, _shrinking_deadline):
         if found := list(rule(spec, before)):
             yield from found
             return
+    yield from _more_tolerations(spec, before)
+    yield from _fewer_gates(spec, before)
     gated = bool(before.get("schedulingGates"))
     if gated:
         yield from _more_node_selectors(spec, before)
@@ -72,6 +110,22 @@ def pod_change(document: Document, old: Document) -> Iterator[Cause]:
 
 def _name(document: Document) -> str:
     return document.get("name") or ""
+
+
+def _readiness_gates(gates: list[Document], at: str) -> Iterator[Cause]:
+    for index, gate in enumerate(gates):
+        kind = gate.get("conditionType") or ""
+        yield from formats.each(f"{at}[{index}].conditionType", kind, formats.qualified_name)
+
+
+def _host_users(spec: Document) -> Iterator[Cause]:
+    """Users of its own go with no other namespace of the host."""
+    if spec.get("hostUsers") is not False:
+        return
+    for key in ("hostNetwork", "hostPID", "hostIPC"):
+        if spec.get(key):
+            shown = key if key == "hostNetwork" else f"H{key[1:]}"
+            yield causes.forbidden(f"spec.{shown}", "when `pod.Spec.HostUsers` is false")
 
 
 def _policy(spec: Document, key: str, known: tuple[str, ...]) -> Iterator[Cause]:
@@ -148,6 +202,9 @@ def _more_tolerations(spec: Document, before: Document) -> Iterator[Cause]:
     if any(timeless(item) not in tolerated for item in before.get("tolerations") or ()):
         why = "existing toleration can not be modified except its tolerationSeconds"
         yield causes.forbidden("spec.tolerations", why)
+    else:
+        # The server looks at them with the rest of the spec, and here again.
+        yield from tolerations.listed(spec.get("tolerations") or [], "spec.tolerations")
 
 
 def _more_node_selectors(spec: Document, before: Document) -> Iterator[Cause]:
@@ -179,4 +236,19 @@ def _internal(spec: Document) -> Document:
     return spec | {"securityContext": (spec.get("securityContext") or {}) | host}
 
 
+_PARTS: dict[str, Callable[[Any, str], Iterable[Cause]]] = {
+    "affinity": affinities.affinity,
+    "readinessGates": _readiness_gates,
+    "topologySpreadConstraints": affinities.spread,
+    "tolerations": tolerations.listed,
+    "hostAliases": networks.aliases,
+}
+_NAMES: dict[str, formats.Problems] = {
+    "serviceAccountName": formats.subdomain,
+    "nodeName": formats.subdomain,
+    "hostname": formats.label,
+    "subdomain": formats.label,
+    "priorityClassName": formats.subdomain,
+    "runtimeClassName": formats.subdomain,
+}
 _pod_spec = remembering.by_content(_spec)

@@ -107,7 +107,12 @@ def test_ports_of_the_host_network():
         ("i:1", "IfNotPresent"),
         ("registry:5000/i", "Always"),
         ("registry:5000/i:1.2", "IfNotPresent"),
+        (f"i@sha256:{'0' * 64}", "IfNotPresent"),
         ("i@sha256:0123", "IfNotPresent"),
+        ("host.example/a/i", "Always"),
+        ("Upper", "IfNotPresent"),
+        ("a b", "IfNotPresent"),
+        ("/i", "IfNotPresent"),
         ("", "IfNotPresent"),
     ],
 )

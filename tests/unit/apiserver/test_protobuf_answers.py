@@ -29,7 +29,7 @@ POD = {
             }
         ],
         "volumes": [{"name": "v", "emptyDir": {}}],
-        "tolerations": [{"key": "t", "operator": "Exists", "tolerationSeconds": 0}],
+        "tolerations": [{"key": "t", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}],
     },
 }  # fmt: skip
 

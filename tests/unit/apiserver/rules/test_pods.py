@@ -116,15 +116,20 @@ def test_new_pods(lines: Any, document: Document, wrong: list[str]) -> None:
     assert lines(pods.pod(document)) == wrong
 
 
-OLD = pod(tolerations=[{"key": "a"}], schedulingGates=[GATE], nodeSelector={"a": "b"}, priority=0)
+TOLERATION = {"key": "a", "effect": "NoExecute"}
+OLD = pod(tolerations=[TOLERATION], schedulingGates=[GATE], nodeSelector={"a": "b"}, priority=0)
 CHANGES = [
     ({"containers": [{"name": "c", "image": "other"}]}, []),
     ({"activeDeadlineSeconds": 5}, []),
-    ({"activeDeadlineSeconds": -1}, [("spec.activeDeadlineSeconds", "Invalid")]),
-    ({"tolerations": [{"key": "a", "tolerationSeconds": 5}]}, []),
+    ({"activeDeadlineSeconds": -1}, [("spec.activeDeadlineSeconds", "Invalid")] * 2),
+    (
+        {"tolerations": [TOLERATION, {"key": "-"}]},
+        [("spec.tolerations[1].key", "Invalid")] * 2,
+    ),
+    ({"tolerations": [TOLERATION | {"tolerationSeconds": 5}]}, []),
     ({"nodeSelector": {"a": "c"}}, [("spec.nodeSelector", "Invalid")]),
     ({"terminationGracePeriodSeconds": 5}, [("spec", "Forbidden")]),
-    ({"tolerations": [{"key": "a"}, {"key": "b"}]}, []),
+    ({"tolerations": [TOLERATION, {"key": "b"}]}, []),
     ({"schedulingGates": None}, []),
     ({"nodeSelector": {"a": "b", "c": "d"}}, []),
     ({"containers": [container(), container(name="d")]}, [("spec.containers", "Forbidden")]),
@@ -147,7 +152,7 @@ def test_changed_pods(fields: Any, change: Document, wrong: list[Any]) -> None:
     ("old", "new", "why"),
     [
         (5, 5, ""),
-        (5, 0, ""),
+        (5, 1, ""),
         (5, 6, "must be less than or equal to previous value"),
         (5, None, "must not update from a positive integer to nil value"),
     ],
@@ -175,3 +180,50 @@ def test_what_differs_is_shown_in_the_server_s_own_terms(lines: Any) -> None:
 def test_node_selectors_are_fixed_once_the_gates_are_gone(fields: Any) -> None:
     old, new = pod(nodeSelector={"a": "b"}), pod(nodeSelector={"a": "c"})
     assert fields(pods.pod_change(new, old)) == [("spec", "Forbidden")]
+
+
+TOKEN = {
+    "name": "v",
+    "projected": {"sources": [{"serviceAccountToken": {"path": "t", "expirationSeconds": 600}}]},
+}
+PARTS = [
+    (pod(ephemeralContainers=[container(name="e")]), [("spec.ephemeralContainers", "Forbidden")]),
+    (pod(volumes=[{"name": "v"}]), [("spec.volumes[0]", "Required")]),
+    (pod(volumes=[TOKEN], serviceAccountName="s"), []),
+    (
+        pod(volumes=[TOKEN]),
+        [("spec.volumes[0].projected.sources[0].serviceAccountToken", "Forbidden")],
+    ),
+    (pod(hostname="a.b"), [("spec.hostname", "Invalid")]),
+    (pod(priorityClassName="A"), [("spec.priorityClassName", "Invalid")]),
+    (pod(readinessGates=[{}]), [("spec.readinessGates[0].conditionType", "Invalid")] * 2),
+    (pod(preemptionPolicy="x"), [("spec.preemptionPolicy", "NotSupported")]),
+    (pod(hostUsers=False, hostPID=True), [("spec.HostPID", "Forbidden")]),
+    (
+        pod(containers=[container(terminationMessagePolicy="x")]),
+        [("spec.containers[0].terminationMessagePolicy", "NotSupported")],
+    ),
+    (
+        pod(containers=[container(securityContext={"runAsUser": -1})]),
+        [("spec.containers[0].securityContext.runAsUser", "Invalid")],
+    ),
+    (
+        pod(initContainers=[container(name="i", livenessProbe={"exec": {"command": ["x"]}})]),
+        [("spec.initContainers[0].livenessProbe", "Forbidden")],
+    ),
+    (
+        pod(
+            initContainers=[
+                container(
+                    name="i", restartPolicy="Always", livenessProbe={"exec": {"command": ["x"]}}
+                )
+            ]
+        ),
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("document", "wrong"), PARTS)
+def test_parts_of_new_pods(fields: Any, document: Document, wrong: list[Any]) -> None:
+    assert fields(pods.pod(document)) == wrong

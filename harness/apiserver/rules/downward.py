@@ -1,0 +1,118 @@
+"""What containers and volumes may learn of their pod: its fields, and the resources of its containers (the downward API)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from harness.apiserver import quantities
+from harness.apiserver.rules import causes, formats, presence
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+OF_FILES = (
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+)
+OF_VARIABLES = (
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+)
+_KNOWN = frozenset(
+    {*OF_FILES, *OF_VARIABLES, "spec.restartPolicy", "spec.schedulerName", "status.phase"}
+)
+"""Fields that have a name here at all, wherever it may be used."""
+_SUBSCRIPTED = re.compile(r"(.*)\['(.*)'\]", re.DOTALL)
+_RESOURCES = tuple(
+    f"{bound}.{name}"
+    for bound in ("limits", "requests")
+    for name in ("cpu", "ephemeral-storage", "memory")
+)
+_HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
+_BYTES = (
+    ("1", "1k", "1M", "1G", "1T", "1P", "1E"),
+    ("1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"),
+)
+_SIZES = (*_BYTES[0], *_BYTES[1])
+_DIVISORS = {
+    "cpu": (("1m", "1"), "1m and 1 are supported with the cpu resource"),
+    "memory": (_SIZES, f"{', '.join(_SIZES)} are supported with the memory resource"),
+    "ephemeral-storage": (
+        _SIZES,
+        f"{', '.join(_SIZES)} are supported with the local ephemeral storage resource",
+    ),
+    "hugepages": (_SIZES, f"{', '.join(_SIZES)} are supported with the hugepages resource"),
+}
+
+
+def field(document: Document, at: str, known: Sequence[str]) -> Iterator[Cause]:
+    """A reference to a field of the pod, one of those that are known in this place."""
+    for key in ("apiVersion", "fieldPath"):
+        if not document.get(key):
+            yield causes.required(f"{at}.{key}")
+            return
+    path = document["fieldPath"]
+    if found := _SUBSCRIPTED.fullmatch(path):
+        yield from _subscripted(found[1], found[2], at)
+    elif path not in _KNOWN:
+        why = f"error converting fieldPath: field label not supported: {path}"
+        yield causes.invalid(f"{at}.fieldPath", path, why)
+    elif path not in known:
+        yield causes.unsupported(f"{at}.fieldPath", path, known)
+
+
+def _subscripted(path: str, subscript: str, at: str) -> Iterator[Cause]:
+    match path:
+        case "metadata.annotations":
+            yield from formats.each(at, subscript.lower(), formats.qualified_name)
+        case "metadata.labels":
+            yield from formats.each(at, subscript, formats.qualified_name)
+        case _:
+            why = f"error converting fieldPath: field label does not support subscript: {path}"
+            yield causes.invalid(f"{at}.fieldPath", f"{path}['{subscript}']", why)
+
+
+def resource(document: Document, at: str, *, of_file: bool) -> Iterator[Cause]:
+    """A reference to an amount that a container asks for or is limited to; a file has to say which container."""
+    name = document.get("resource") or ""
+    if of_file and not document.get("containerName"):
+        yield causes.required(f"{at}.containerName")
+    elif not name:
+        yield causes.required(f"{at}.resource")
+    elif name not in _RESOURCES and not name.startswith(_HUGE_PAGES):
+        yield causes.unsupported(f"{at}.resource", name, _RESOURCES)
+    yield from _divisor(document.get("divisor"), name, at)
+
+
+def _divisor(divisor: object, name: str, at: str) -> Iterator[Cause]:
+    kind = "hugepages" if name.startswith(_HUGE_PAGES) else name.partition(".")[2]
+    if divisor is None or kind not in _DIVISORS:
+        return
+    amount = quantities.parse(str(divisor))
+    known, why = _DIVISORS[kind]
+    if amount.amount and amount.text not in known:
+        yield causes.invalid(f"{at}.divisor", name, f"only divisor's values {why}")
+
+
+def file(document: Document, at: str) -> Iterator[Cause]:
+    """A file with a field or an amount in it, but for its path."""
+    fields, amount = document.get("fieldRef"), document.get("resourceFieldRef")
+    if fields is not None:
+        yield from field(fields, f"{at}.fieldRef", OF_FILES)
+        if amount is not None:
+            why = "fieldRef and resourceFieldRef can not be specified simultaneously"
+            yield causes.invalid(at, "resource", why)
+    elif amount is not None:
+        yield from resource(amount, f"{at}.resourceFieldRef", of_file=True)
+    else:
+        yield causes.required(at, "one of fieldRef and resourceFieldRef is required")
+    yield from presence.file_mode(document, at, "mode")

@@ -1,0 +1,65 @@
+"""The environment of a container: variables, where their values come from, and whole objects full of them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.apiserver.rules import causes, downward, formats
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+_SEVERAL = "may not have more than one field specified at a time"
+
+
+def variables(found: list[Document], at: str) -> Iterator[Cause]:
+    """Variables; a name may come twice, the last one counts."""
+    for index, variable in enumerate(found):
+        where, source = f"{at}[{index}]", variable.get("valueFrom")
+        yield from formats.given(f"{where}.name", variable.get("name"), formats.variable)
+        if source is not None:
+            yield from _source(source, variable.get("value") or "", f"{where}.valueFrom")
+
+
+def objects(found: list[Document], at: str) -> Iterator[Cause]:
+    """ConfigMaps and Secrets of which every key becomes a variable."""
+    for index, source in enumerate(found):
+        where = f"{at}[{index}]"
+        if prefix := source.get("prefix"):
+            yield from formats.each(f"{where}.prefix", prefix, formats.variable)
+        kinds = [key for key in ("configMapRef", "secretRef") if source.get(key) is not None]
+        for key in kinds:
+            yield from formats.given(f"{where}.{key}.name", source[key].get("name"), _prefix)
+        if not kinds:
+            why = "must specify one of: `configMapRef` or `secretRef`"
+            yield causes.invalid(at, "", why)
+        elif len(kinds) > 1:
+            yield causes.invalid(at, "", _SEVERAL)
+
+
+def _prefix(name: str) -> list[str]:
+    """A name as the server judges these: like the beginning of one, so that it may end with a dash."""
+    return list(formats.subdomain(f"{name[:-1]}a" if name.endswith("-") else name))
+
+
+def _source(source: Document, value: str, at: str) -> Iterator[Cause]:
+    kinds = [key for key in _SOURCES if source.get(key) is not None]
+    if "fieldRef" in kinds:
+        yield from downward.field(source["fieldRef"], f"{at}.fieldRef", downward.OF_VARIABLES)
+    if "resourceFieldRef" in kinds:
+        where = f"{at}.resourceFieldRef"
+        yield from downward.resource(source["resourceFieldRef"], where, of_file=False)
+    for key in ("configMapKeyRef", "secretKeyRef"):
+        if key in kinds:
+            yield from _key(source[key], f"{at}.{key}")
+    if not kinds:
+        why = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
+        yield causes.invalid(at, "", why)
+    elif value:
+        yield causes.invalid(at, "", "may not be specified when `value` is not empty")
+    elif len(kinds) > 1:
+        yield causes.invalid(at, "", _SEVERAL)
+
+
+def _key(reference: Document, at: str) -> Iterator[Cause]:
+    yield from formats.each(f"{at}.name", reference.get("name") or "", formats.subdomain)
+    yield from formats.given(f"{at}.key", reference.get("key"), formats.config_key)

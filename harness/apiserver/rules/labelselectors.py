@@ -1,0 +1,42 @@
+"""Label selectors in the fields of objects."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.apiserver.rules import causes, formats, metadata
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+
+
+def selector(document: Document | None, at: str) -> Iterator[Cause]:
+    """A selector of labels; none selects nothing, an empty one everything."""
+    if document is None:
+        return
+    yield from metadata.labels(document.get("matchLabels"), f"{at}.matchLabels")
+    for index, requirement in enumerate(document.get("matchExpressions") or ()):
+        yield from _requirement(requirement, f"{at}.matchExpressions[{index}]")
+
+
+def keys(document: Document) -> set[str]:
+    """The keys that a selector speaks of."""
+    expressions = document.get("matchExpressions") or ()
+    return {*(document.get("matchLabels") or ()), *(item.get("key") or "" for item in expressions)}
+
+
+def _requirement(document: Document, at: str) -> Iterator[Cause]:
+    values = document.get("values") or []
+    match document.get("operator") or "":
+        case "In" | "NotIn":
+            if not values:
+                why = "must be specified when `operator` is 'In' or 'NotIn'"
+                yield causes.required(f"{at}.values", why)
+        case "Exists" | "DoesNotExist":
+            if values:
+                why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                yield causes.forbidden(f"{at}.values", why)
+        case operator:
+            yield causes.invalid(f"{at}.operator", operator, "not a valid selector operator")
+    yield from formats.each(f"{at}.key", document.get("key") or "", formats.qualified_name)
+    for index, value in enumerate(values):
+        yield from formats.each(f"{at}.values[{index}]", value, formats.label_value)

@@ -1,0 +1,65 @@
+"""Ports: of containers, on hosts, and where probes knock."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from harness.apiserver.rules import causes, formats, presence
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+PROTOCOLS = ("SCTP", "TCP", "UDP")
+
+
+def of_container(ports: list[Document], at: str) -> Iterator[Cause]:
+    """The ports of one container; no name twice."""
+    seen: set[str] = set()
+    for index, port in enumerate(ports):
+        where = f"{at}[{index}]"
+        yield from _name(port.get("name") or "", f"{where}.name", seen)
+        if not (number := port.get("containerPort")):
+            yield causes.required(f"{where}.containerPort")
+        yield from presence.between(number or None, f"{where}.containerPort", 1, presence.PORT_MAX)
+        host_port = port.get("hostPort") or None
+        yield from presence.between(host_port, f"{where}.hostPort", 1, presence.PORT_MAX)
+        yield from presence.named(port, where, "protocol", PROTOCOLS, "")
+
+
+def on_host(containers: Sequence[Document], at: str) -> Iterator[Cause]:
+    """No port of the host twice."""
+    seen: set[str] = set()
+    for index, container in enumerate(containers):
+        for position, port in enumerate(container.get("ports") or ()):
+            if not port.get("hostPort"):
+                continue
+            key = f"{port.get('protocol')}/{port.get('hostIP') or ''}/{port['hostPort']}"
+            if key in seen:
+                yield causes.duplicate(f"{at}[{index}].ports[{position}].hostPort", key)
+            seen.add(key)
+
+
+def of_host_network(containers: Sequence[Document], at: str) -> Iterator[Cause]:
+    """In the host's network, a port of the container is a port of the host."""
+    for index, container in enumerate(containers):
+        for position, port in enumerate(container.get("ports") or ()):
+            host_port = port.get("hostPort") or 0
+            if host_port != (port.get("containerPort") or 0):
+                why = "must match `containerPort` when `hostNetwork` is true"
+                yield causes.invalid(f"{at}[{index}].ports[{position}].hostPort", host_port, why)
+
+
+def target(port: int | str, at: str) -> Iterator[Cause]:
+    """A port by its number or its name."""
+    if isinstance(port, str):
+        yield from formats.each(at, port, formats.port_name)
+    else:
+        yield from presence.between(port, at, 1, presence.PORT_MAX)
+
+
+def _name(name: str, at: str, seen: set[str]) -> Iterator[Cause]:
+    if not name:
+        return
+    found = formats.each(at, name, formats.port_name)
+    yield from found
+    if not found and name in seen:
+        yield causes.duplicate(at, name)
+    seen.add(name)

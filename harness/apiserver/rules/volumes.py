@@ -1,0 +1,139 @@
+"""The volumes of a pod: each has a name of its own and one source."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from harness.apiserver import quantities
+from harness.apiserver.rules import causes, formats, paths, presence, projections
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+Rule = Callable[[Document, str], Iterable[Cause]]
+_HOST_PATH_TYPES = (
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+)
+_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+
+
+def all_volumes(volumes: list[Document], at: str) -> Iterator[Cause]:
+    """Every volume; no name twice among those that are right."""
+    known: set[str] = set()
+    for index, volume in enumerate(volumes):
+        found = list(_volume(volume, f"{at}[{index}]"))
+        if (name := volume.get("name") or "") in known:
+            found.append(causes.duplicate(f"{at}[{index}].name", name))
+        if not found:
+            known.add(name)
+        yield from found
+
+
+def valid(volumes: list[Document]) -> dict[str, Document]:
+    """The volumes that containers may refer to, by name: a wrong one is as good as none."""
+    return {
+        volume.get("name") or "": volume
+        for index, volume in enumerate(volumes)
+        if not any(_volume(volume, f"[{index}]"))
+    }
+
+
+def _volume(volume: Document, at: str) -> Iterator[Cause]:
+    kinds = [kind for kind in _SOURCES if volume.get(kind) is not None]
+    if not kinds:
+        yield causes.required(at, "must specify a volume type")
+    for kind in kinds[:1]:
+        yield from _SOURCES[kind](volume[kind], f"{at}.{kind}")
+    yield from presence.exclusive(volume, at, tuple(_SOURCES), "volume")
+    yield from formats.given(f"{at}.name", volume.get("name"), formats.label)
+
+
+def _needing(*keys: str) -> Rule:
+    """A source that is fine when these fields are there."""
+    return lambda source, at: presence.required(source, at, *keys)
+
+
+def _empty(source: Document, at: str) -> Iterator[Cause]:
+    size = source.get("sizeLimit")
+    if size is not None and quantities.parse(str(size)).amount < 0:
+        why = "SizeLimit field must be a valid resource quantity"
+        yield causes.forbidden(f"{at}.sizeLimit", why)
+
+
+def _host_path(source: Document, at: str) -> Iterator[Cause]:
+    if not (path := source.get("path")):
+        yield causes.required(f"{at}.path")
+        return
+    yield from paths.without_backsteps(path, f"{at}.path")
+    yield from presence.chosen(source, at, "type", _HOST_PATH_TYPES)
+
+
+def _git_repository(source: Document, at: str) -> Iterator[Cause]:
+    yield from presence.required(source, at, "repository")
+    yield from paths.descending(source.get("directory") or "", f"{at}.directory")
+
+
+def _nfs(source: Document, at: str) -> Iterator[Cause]:
+    yield from presence.required(source, at, "server", "path")
+    if not (path := source.get("path") or "").startswith("/"):
+        yield causes.invalid(f"{at}.path", path, "must be an absolute path")
+
+
+def _csi(source: Document, at: str) -> Iterator[Cause]:
+    driver = source.get("driver") or ""
+    yield from presence.required(source, at, "driver")
+    if len(driver) > formats.DRIVER_BYTES_MAX:
+        yield causes.too_long(f"{at}.driver", formats.DRIVER_BYTES_MAX)
+    for why in formats.subdomain(driver.lower()):
+        yield causes.invalid(f"{at}.driver", driver, why)
+    if (secret := source.get("nodePublishSecretRef")) is None:
+        return
+    if not (name := secret.get("name") or ""):
+        yield causes.required(f"{at}.nodePublishSecretRef.name")
+    else:
+        yield from formats.each(f"{at}.name", name, formats.subdomain)
+
+
+def _image(source: Document, at: str) -> Iterator[Cause]:
+    yield from presence.required(source, at, "reference")
+    yield from presence.chosen(source, at, "pullPolicy", _PULL_POLICIES)
+
+
+_SOURCES: dict[str, Rule] = {
+    "emptyDir": _empty,
+    "hostPath": _host_path,
+    "gitRepo": _git_repository,
+    "gcePersistentDisk": _needing("pdName"),
+    "awsElasticBlockStore": _needing("volumeID"),
+    "secret": projections.secret,
+    "nfs": _nfs,
+    "iscsi": _needing("targetPortal", "iqn"),
+    "glusterfs": _needing("endpoints", "path"),
+    "flocker": _needing(),
+    "persistentVolumeClaim": _needing("claimName"),
+    "rbd": _needing("monitors", "image"),
+    "cinder": _needing("volumeID"),
+    "cephfs": _needing("monitors"),
+    "quobyte": _needing("registry", "volume"),
+    "downwardAPI": projections.downward_api,
+    "fc": _needing(),
+    "flexVolume": _needing("driver"),
+    "configMap": projections.config_map,
+    "azureFile": _needing("secretName", "shareName"),
+    "vsphereVolume": _needing("volumePath"),
+    "photonPersistentDisk": _needing("pdID"),
+    "portworxVolume": _needing("volumeID"),
+    "azureDisk": _needing("diskName", "diskURI"),
+    "storageos": _needing("volumeName"),
+    "projected": projections.projected,
+    "scaleIO": _needing("gateway", "system", "volumeName"),
+    "csi": _csi,
+    "ephemeral": _needing("volumeClaimTemplate"),
+    "image": _image,
+}
+"""In the order in which the server looks at them."""
