@@ -17,8 +17,6 @@ Document = dict[str, Any]
 _SERVER_SET = (
     "uid",
     "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
     "generation",
 )
 _USER_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
@@ -52,12 +50,19 @@ def prepare_create(resource: resources.ResourceType, document: Document, *, now:
     if resource.has_status and resource is not resources.NODES:
         document.pop("status", None)
     if resource is resources.NAMESPACES:
-        document["spec"] = {"finalizers": ["kubernetes"]}
+        _finalize(document)
         meta.setdefault("labels", {})["kubernetes.io/metadata.name"] = meta.get("name", "")
     dropping.drop_disabled(resource, document)
     if resource.tracks_generation:
         meta["generation"] = 1
     _begin_status(resource, document, now)
+
+
+def _finalize(namespace: Document) -> None:
+    """Have the server empty a namespace before it goes, whoever else wants to do so."""
+    found = (namespace.get("spec") or {}).get("finalizers") or []
+    kept = found if "kubernetes" in found else [*found, "kubernetes"]
+    namespace["spec"] = {"finalizers": kept}
 
 
 def _begin_status(resource: resources.ResourceType, document: Document, now: str) -> None:
@@ -95,6 +100,7 @@ def prepare_update(
     meta, before = document["metadata"], old["metadata"]
     for key in _SERVER_SET:
         _take(meta, before, key)
+    _keep_end(meta, before)
     if subresource == "status":
         _keep_all_but_status(resource, document, old)
         if resource is resources.CLAIMS:
@@ -113,6 +119,15 @@ def prepare_update(
     dropping.drop_disabled(resource, document, old)
     if resource.tracks_generation and document.get("spec") != old.get("spec"):
         meta["generation"] = before.get("generation", 1) + 1
+
+
+def _keep_end(meta: Document, before: Document) -> None:
+    """Once an object is to be deleted it stays so; who writes that it is without deleting it is told otherwise by the rules."""
+    if "deletionTimestamp" in before:
+        meta["deletionTimestamp"] = before["deletionTimestamp"]
+    grace_s = before.get("deletionGracePeriodSeconds")
+    if grace_s is not None and meta.get("deletionGracePeriodSeconds") is None:
+        meta["deletionGracePeriodSeconds"] = grace_s
 
 
 def default(

@@ -15,10 +15,12 @@ from harness.apiserver.rules import (
     events,
     leases,
     metadata,
+    namespaces,
     nodes,
     pod_parts,
     pod_statuses,
     pods,
+    priorities,
     slices,
     taints,
 )
@@ -101,6 +103,8 @@ def _unchanged(rule: Callable[[Document], Causes]) -> Callable[[Document, Docume
 _NEW: dict[resources.ResourceType, Callable[[Document], Causes]] = {
     resources.PODS: pods.pod,
     resources.NODES: nodes.node,
+    resources.NAMESPACES: namespaces.namespace,
+    resources.PRIORITY_CLASSES: priorities.priority_class,
     resources.EVENTS: events.event,
     resources.NEW_EVENTS: events.new_event,
     resources.CONFIGMAPS: configmaps.config_map,
@@ -115,6 +119,7 @@ _NEW: dict[resources.ResourceType, Callable[[Document], Causes]] = {
 _CHANGED: _Changes = {
     resources.PODS: pods.pod_change,
     resources.NODES: nodes.node_change,
+    resources.PRIORITY_CLASSES: priorities.priority_class_change,
     resources.CONFIGMAPS: configmaps.config_map_change,
     resources.SECRETS: configmaps.secret_change,
     resources.LEASES: _unchanged(leases.lease),
@@ -130,6 +135,7 @@ _CHANGED_STATUS: _Changes = {
     resources.TAINT_RULES: taints.rule_status,
 }
 _CHANGED_PARTS: dict[str, _Changes] = {
+    "finalize": {resources.NAMESPACES: _unchanged(namespaces.namespace)},
     "status": _CHANGED_STATUS,
     "ephemeralcontainers": {resources.PODS: pod_parts.ephemeral_containers},
     "resize": {resources.PODS: pod_parts.resize},

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.apiserver import quantities
 from harness.apiserver.rules import (
+    amounts,
     causes,
     environment,
     formats,
@@ -123,21 +123,8 @@ def _security(container: Document, at: str, spec: Document) -> Iterator[Cause]:
 
 def _resources(resources: Document, at: str, claims: Sequence[str]) -> Iterator[Cause]:
     limits, wanted = resources.get("limits") or {}, resources.get("requests") or {}
-    for key, amounts in (("limits", limits), ("requests", wanted)):
-        for name, amount in amounts.items():
-            if quantities.parse(str(amount)).amount < 0:
-                why = "must be greater than or equal to 0"
-                yield causes.invalid(f"{at}.{key}[{name}]", str(amount), why)
-    for name, amount in wanted.items():
-        limit = limits.get(name)
-        if limit is not None and _amount(amount).amount > _amount(limit).amount:
-            why = f"must be less than or equal to {name} limit of {_amount(limit).text}"
-            yield causes.invalid(f"{at}.requests", _amount(amount).text, why)
+    yield from amounts.of_container(limits, wanted, at)
     yield from _claims(resources.get("claims") or [], f"{at}.claims", claims)
-
-
-def _amount(value: object) -> quantities.Quantity:
-    return quantities.parse(str(value).strip())
 
 
 def _claims(entries: list[Document], at: str, known: Sequence[str]) -> Iterator[Cause]:

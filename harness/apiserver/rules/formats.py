@@ -211,6 +211,16 @@ def ip_address(value: str) -> Iterator[str]:
         yield "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 
+def address_range(value: str) -> Iterator[str]:
+    """A range of addresses; bits behind its length do not matter."""
+    address, _, length = value.partition("/")
+    try:
+        plain = _LEADING_ZEROS.sub("", address) if "." in address else address
+        ipaddress.ip_network((plain, int(length) if length.isdecimal() else -1), strict=False)
+    except ValueError:
+        yield "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+
+
 def semantic_version(value: str) -> Iterator[str]:
     """A version as semver.org defines it."""
     if not _SEMVER.fullmatch(value):

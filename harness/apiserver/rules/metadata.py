@@ -9,8 +9,9 @@ from harness.apiserver.statuses import Cause
 
 Document = dict[str, Any]
 ANNOTATIONS_BYTES_MAX = 256 * 1024
-_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 """Those that need no domain."""
+UNKNOWN_FINALIZER = "name is neither a standard finalizer name nor is it fully qualified"
 _IMMUTABLE = (
     "name",
     "namespace",
@@ -78,9 +79,8 @@ def known_finalizers(resource: resources.ResourceType, meta: Document) -> Iterat
     if resource is resources.LEASES:
         return
     for index, name in enumerate(meta.get("finalizers") or ()):
-        if "/" not in name and name not in _FINALIZERS:
-            why = "name is neither a standard finalizer name nor is it fully qualified"
-            yield causes.invalid(f"metadata.finalizers[{index}]", name, why)
+        if "/" not in name and name not in FINALIZERS:
+            yield causes.invalid(f"metadata.finalizers[{index}]", name, UNKNOWN_FINALIZER)
 
 
 def name_problems(resource: resources.ResourceType) -> Callable[[str], list[str]]:
@@ -134,7 +134,7 @@ def _owners(owners: list[Document], at: str) -> Iterator[Cause]:
 
 def _owner(owner: Document, at: str) -> Iterator[Cause]:
     version = owner.get("apiVersion") or ""
-    if not version.rpartition("/")[2]:
+    if not version.rpartition("/")[2] or version.count("/") > 1:
         yield causes.invalid(f"{at}.apiVersion", version, "version must not be empty")
     for key in ("kind", "name", "uid"):
         if not owner.get(key):

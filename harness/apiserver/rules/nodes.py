@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver.rules import causes, formats, printing
+from harness.apiserver.rules import amounts, causes, formats, lists, printing
 from harness.apiserver.statuses import Cause
 
 Document = dict[str, Any]
@@ -14,19 +14,38 @@ _UNIQUE = "taints must be unique by key and effect pair"
 def node(document: Document) -> Iterator[Cause]:
     """A new node."""
     # The server has it that taints are in the metadata, and so do its messages.
-    taints = (document.get("spec") or {}).get("taints")
-    return _taints(taints or [], "metadata.taints")
+    spec, status = document.get("spec") or {}, document.get("status") or {}
+    yield from _taints(spec.get("taints") or [], "metadata.taints")
+    for key in ("capacity", "allocatable"):
+        for name, amount in (status.get(key) or {}).items():
+            yield from amounts.amount(name, amount, f"status.{key}.{name}")
+    yield from _ranges(spec.get("podCIDRs") or [], "spec.podCIDRs")
 
 
 def node_change(document: Document, old: Document) -> Iterator[Cause]:
     """A changed node; its taints are looked at twice."""
+    spec, before = document.get("spec") or {}, old.get("spec") or {}
     yield from node(document)
-    yield from node(document)
-    provider = (document.get("spec") or {}).get("providerID") or ""
-    known = (old.get("spec") or {}).get("providerID") or ""
-    if known and provider != known:
+    yield from _taints(spec.get("taints") or [], "metadata.taints")
+    known = before.get("podCIDRs") or []
+    if known and (spec.get("podCIDRs") or []) != known:
+        why = 'node updates may not change podCIDR except from "" to valid'
+        yield causes.forbidden("spec.podCIDRs", why)
+    if (provider := before.get("providerID")) and (spec.get("providerID") or "") != provider:
         why = 'node updates may not change providerID except from "" to valid'
         yield causes.forbidden("spec.providerID", why)
+
+
+def _ranges(found: list[str], at: str) -> Iterator[Cause]:
+    """Ranges of addresses: at the most one of each family."""
+    for index, value in enumerate(found):
+        yield from formats.each(f"{at}[{index}]", value, formats.address_range)
+    if len(found) < 2:
+        return
+    if len(found) > 2 or len({":" in value for value in found}) == 1:
+        why = "may specify no more than one CIDR for each IP family"
+        yield causes.invalid(at, found, why)
+    yield from lists.repeated(found, at)
 
 
 def _taints(taints: list[Document], at: str) -> Iterator[Cause]:

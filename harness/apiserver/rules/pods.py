@@ -15,6 +15,7 @@ from harness.apiserver.rules import (
     ports,
     presence,
     printing,
+    priorities,
     projections,
     remembering,
     security,
@@ -26,7 +27,6 @@ from harness.apiserver.statuses import Cause
 Document = dict[str, Any]
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-_PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 _FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
 """What has rules of its own."""
 _GATED_FREE = ("nodeSelector", "affinity")
@@ -86,7 +86,7 @@ def _spec(spec: Document) -> Iterator[Cause]:
     yield from presence.between(
         spec.get("activeDeadlineSeconds"), "spec.activeDeadlineSeconds", 1, DEADLINE_S_MAX
     )
-    yield from presence.chosen(spec, "spec", "preemptionPolicy", _PREEMPTION_POLICIES)
+    yield from presence.chosen(spec, "spec", "preemptionPolicy", priorities.PREEMPTION_POLICIES)
 
 
 def pod_change(document: Document, old: Document) -> Iterator[Cause]:

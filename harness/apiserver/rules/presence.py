@@ -21,9 +21,13 @@ def required(document: Document, at: str, *keys: str) -> Iterator[Cause]:
 
 def chosen(document: Document, at: str, key: str, known: Sequence[str]) -> Iterator[Cause]:
     """A field that, when it is there at all, is one of a few words."""
-    value = document.get(key)
+    return one_of(document.get(key), f"{at}.{key}", known)
+
+
+def one_of(value: str | None, at: str, known: Sequence[str]) -> Iterator[Cause]:
+    """Like `chosen`, for the value itself."""
     if value is not None and value not in known:
-        yield causes.unsupported(f"{at}.{key}", value, known)
+        yield causes.unsupported(at, value, known)
 
 
 def named(document: Document, at: str, key: str, known: Sequence[str], why: str) -> Iterator[Cause]:

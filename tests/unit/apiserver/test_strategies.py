@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from harness.apiserver import resources
+from harness.apiserver import resources, statuses
 
 
 def _with_status(store, resource, namespace, document, meta):
@@ -70,3 +70,15 @@ def test_a_custom_resource_begins_with_its_version_of_storage(store):
         "conditions": None,
         "storedVersions": ["v2"],
     }
+
+
+def test_only_a_deletion_says_that_an_object_ends(store):
+    made = store.create(resources.CONFIGMAPS, "default", {"metadata": {"name": "c"}})
+    document = copy.deepcopy(made.document())
+    document["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+
+    with pytest.raises(statuses.StatusError) as refused:
+        store.update(resources.CONFIGMAPS, "default", "c", document)
+
+    causes = (refused.value.details or {})["causes"]
+    assert {cause["field"] for cause in causes} == {"metadata.deletionTimestamp"}

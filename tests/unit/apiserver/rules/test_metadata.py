@@ -106,3 +106,9 @@ def test_a_mistake_in_changed_metadata_has_two_causes_and_one_message(
         store.update(R.CONFIGMAPS, "default", "c", labels)
     assert len(caught.value.details["causes"]) == 2
     assert caught.value.message.count("metadata.labels") == 1
+
+
+def test_an_owner_has_a_version_with_one_slash_at_the_most(fields: Any) -> None:
+    meta = {"name": "n", "ownerReferences": [OWNER | {"apiVersion": "a/b/c"}]}
+    wrong = [("metadata.ownerReferences.apiVersion", "Invalid")]
+    assert fields(metadata.new(resources.CONFIGMAPS, meta)) == wrong

@@ -194,6 +194,17 @@ def test_events(fields: Any, document: Document, wrong: list[Any]) -> None:
     assert fields(events.event(document)) == wrong
 
 
+def test_a_series_of_events_has_several(fields: Any) -> None:
+    wrong = [("series.count", "Invalid"), ("series.lastObservedTime", "Required")]
+    assert fields(events.new_event(event(type="Normal", series={"count": 1}, **STYLED))) == wrong
+
+
+def test_each_group_has_its_own_name_for_who_reports(fields: Any) -> None:
+    anonymous = event(type="Normal", **STYLED | {"reportingComponent": "-"})
+    assert fields(events.event(anonymous)) == [("reportingComponent", "Invalid")]
+    assert fields(events.new_event(anonymous)) == [("reportingController", "Invalid")]
+
+
 def test_events_under_their_newer_name_are_of_the_newer_style(fields: Any) -> None:
     assert fields(events.new_event(event(type="Normal", **STYLED))) == []
     assert fields(events.new_event(event(count=1))) == [

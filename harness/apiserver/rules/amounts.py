@@ -1,0 +1,93 @@
+"""Amounts of resources that containers ask for and nodes have: names, whole numbers, requests within limits."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.apiserver import quantities
+from harness.apiserver.rules import causes, formats
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_COUNTED = frozenset(
+    {
+        "pods",
+        "services",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
+    }
+)
+"""Resources of quotas: standard ones, but nothing that a container uses; there are whole ones only."""
+_QUOTAS = frozenset(
+    {*(f"{bound}.{name}" for bound in ("requests", "limits") for name in _COMPUTE), "storage"}
+)
+_HUGE_PAGES = "hugepages-"
+
+
+def amount(name: str, value: object, at: str) -> Iterator[Cause]:
+    """How much there is of a resource."""
+    found = _quantity(value)
+    if found.amount < 0:
+        yield causes.invalid(at, found.text, "must be greater than or equal to 0")
+    if found.amount % 1 and (name in _COUNTED or is_extended(name)):
+        yield causes.invalid(at, found.text, "must be an integer")
+
+
+def of_container(limits: Document, wanted: Document, at: str) -> Iterator[Cause]:
+    """What a container is limited to and what it asks for; of whole devices it asks for what it is limited to."""
+    for key, amounts in (("limits", limits), ("requests", wanted)):
+        for name, value in amounts.items():
+            yield from _name(name, f"{at}.{key}[{name}]")
+            yield from amount(name, value, f"{at}.{key}[{name}]")
+            if key == "requests":
+                yield from _within(name, value, limits.get(name), at)
+    names = {*limits, *wanted}
+    if any(name.startswith(_HUGE_PAGES) for name in names) and not names & {"cpu", "memory"}:
+        yield causes.forbidden(at, "HugePages require cpu or memory")
+
+
+def is_extended(name: str) -> bool:
+    """Whether a resource is neither Kubernetes' own nor a quota for another."""
+    if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
+        return False
+    return not formats.qualified_name(f"requests.{name}")
+
+
+def _name(name: str, at: str) -> Iterator[Cause]:
+    if problems := formats.qualified_name(name):
+        yield from (causes.invalid(at, name, problem) for problem in problems)
+    elif "/" not in name:
+        is_used = name in _COMPUTE or name.startswith(_HUGE_PAGES)
+        if not is_used and name not in _COUNTED | _QUOTAS:
+            why = "must be a standard resource type or fully qualified"
+            yield causes.invalid(at, name, why)
+        if not is_used:
+            yield causes.invalid(at, name, "must be a standard resource for containers")
+    elif "kubernetes.io/" not in name and not is_extended(name):
+        yield causes.invalid(at, name, "doesn't follow extended resource name standard")
+
+
+def _within(name: str, value: object, limit: object, at: str) -> Iterator[Cause]:
+    is_native = "/" not in name or "kubernetes.io/" in name
+    may_differ = is_native and not name.startswith(_HUGE_PAGES)
+    if limit is None:
+        if not may_differ:
+            why = "Limit must be set for non overcommitable resources"
+            yield causes.required(f"{at}.limits", why)
+        return
+    asked, most = _quantity(value), _quantity(limit)
+    if not may_differ and asked.amount != most.amount:
+        why = f"must be equal to {name} limit of {most.text}"
+        yield causes.invalid(f"{at}.requests", asked.text, why)
+    elif asked.amount > most.amount:
+        why = f"must be less than or equal to {name} limit of {most.text}"
+        yield causes.invalid(f"{at}.requests", asked.text, why)
+
+
+def _quantity(value: object) -> quantities.Quantity:
+    return quantities.parse(str(value).strip())

@@ -1,0 +1,53 @@
+"""PriorityClasses."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.apiserver.rules import causes, presence
+from harness.apiserver.statuses import Cause
+
+Document = dict[str, Any]
+PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
+USER_VALUE_MAX = 1_000_000_000
+_SYSTEM = "system-"
+_SYSTEM_VALUES = {
+    "system-node-critical": 2 * USER_VALUE_MAX + 1000,
+    "system-cluster-critical": 2 * USER_VALUE_MAX,
+}
+
+
+def priority_class(document: Document) -> Iterator[Cause]:
+    """A new class; the system has two of its own."""
+    name, value = document["metadata"].get("name") or "", document.get("value") or 0
+    if name.startswith(_SYSTEM):
+        yield from _system(name, value, is_default=bool(document.get("globalDefault")))
+    elif value > USER_VALUE_MAX:
+        why = f"maximum allowed value of a user defined priority is {USER_VALUE_MAX}"
+        yield causes.forbidden("value", why)
+    if (policy := document.get("preemptionPolicy")) == "":
+        yield causes.required("preemptionPolicy")
+    else:
+        yield from presence.one_of(policy, "preemptionPolicy", PREEMPTION_POLICIES)
+
+
+def priority_class_change(document: Document, old: Document) -> Iterator[Cause]:
+    """A changed class: neither its value nor its policy."""
+    if (document.get("value") or 0) != (old.get("value") or 0):
+        yield causes.forbidden("value", "may not be changed in an update.")
+    policy = document.get("preemptionPolicy")
+    if policy != old.get("preemptionPolicy"):
+        yield causes.immutable("preemptionPolicy", policy)
+
+
+def _system(name: str, value: int, *, is_default: bool) -> Iterator[Cause]:
+    known = _SYSTEM_VALUES.get(name)
+    if known is None:
+        error = f"{name} is not a known system priority class"
+    elif value != known:
+        error = f"value of {name} PriorityClass must be {known}"
+    elif is_default:
+        error = f"globalDefault of {name} PriorityClass must be false"
+    else:
+        return
+    why = f"priority class names with '{_SYSTEM}' prefix are reserved for system use only. error: {error}"
+    yield causes.forbidden("metadata.name", why)

@@ -1,0 +1,34 @@
+"""Amounts of resources."""
+
+from typing import Any
+
+import pytest
+
+from harness.apiserver.rules import amounts
+
+Document = dict[str, Any]
+AMOUNTS = [
+    ({"cpu": "1"}, {"cpu": "500m", "memory": "1Gi"}, []),
+    ({"a.b/gpu": "1"}, {"a.b/gpu": "1"}, []),
+    ({"hugepages-2Mi": "2Mi", "cpu": "1"}, {"hugepages-2Mi": "2Mi"}, []),
+    ({"cpu": "1"}, {"cpu": "2"}, [("r.requests", "Invalid")]),
+    ({"cpu": "-1"}, {}, [("r.limits[cpu]", "Invalid")]),
+    ({"gpu": "1"}, {}, [("r.limits[gpu]", "Invalid")] * 2),
+    ({"pods": "1"}, {}, [("r.limits[pods]", "Invalid")]),
+    ({"-": "1"}, {}, [("r.limits[-]", "Invalid")]),
+    ({"a.b/gpu": "500m"}, {}, [("r.limits[a.b/gpu]", "Invalid")]),
+    ({"requests.a.b/gpu": "1"}, {}, [("r.limits[requests.a.b/gpu]", "Invalid")]),
+    ({}, {"a.b/gpu": "1"}, [("r.limits", "Required")]),
+    ({"a.b/gpu": "2"}, {"a.b/gpu": "1"}, [("r.requests", "Invalid")]),
+    ({"hugepages-2Mi": "2Mi"}, {}, [("r", "Forbidden")]),
+]
+
+
+@pytest.mark.parametrize(("limits", "wanted", "wrong"), AMOUNTS)
+def test_amounts(fields: Any, limits: Document, wanted: Document, wrong: list[Any]) -> None:
+    assert fields(amounts.of_container(limits, wanted, "r")) == wrong
+
+
+def test_whole_devices_are_said_to_be_equal(lines: Any) -> None:
+    found = lines(amounts.of_container({"a.b/g": "2"}, {"a.b/g": "1"}, "r"))
+    assert found == ['r.requests: Invalid value: "1": must be equal to a.b/g limit of 2']

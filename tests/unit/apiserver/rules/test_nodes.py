@@ -1,0 +1,41 @@
+"""Nodes: their ranges of addresses and their resources."""
+
+from typing import Any
+
+import pytest
+
+from harness.apiserver.rules import nodes
+
+Document = dict[str, Any]
+
+
+def node(*ranges: str, **status: Any) -> Document:
+    return {"spec": {"podCIDRs": list(ranges)}, "status": status}
+
+
+CASES = [
+    (node("10.0.0.0/24", "fd00::/64"), []),
+    (node("10.0.0.0"), [("spec.podCIDRs[0]", "Invalid")]),
+    (node("10.0.0.0/33"), [("spec.podCIDRs[0]", "Invalid")]),
+    (node("10.0.0.0/24", "10.1.0.0/24"), [("spec.podCIDRs", "Invalid")]),
+    (
+        node("10.0.0.0/24", "10.0.0.0/24"),
+        [("spec.podCIDRs", "Invalid"), ("spec.podCIDRs[1]", "Duplicate")],
+    ),
+    (node(capacity={"cpu": "500m", "a.b/g": "1"}), []),
+    (node(capacity={"cpu": "-1"}), [("status.capacity.cpu", "Invalid")]),
+    (node(allocatable={"a.b/g": "500m"}), [("status.allocatable.a.b/g", "Invalid")]),
+]
+
+
+@pytest.mark.parametrize(("document", "wrong"), CASES)
+def test_new_nodes(fields: Any, document: Document, wrong: list[Any]) -> None:
+    assert fields(nodes.node(document)) == wrong
+
+
+def test_ranges_are_given_once(fields: Any) -> None:
+    old = node("10.0.0.0/24")
+    assert fields(nodes.node_change(old, node())) == []
+    wrong = [("spec.podCIDRs", "Forbidden")]
+    assert fields(nodes.node_change(node("10.1.0.0/24"), old)) == wrong
+    assert fields(nodes.node_change(node(), old)) == wrong
