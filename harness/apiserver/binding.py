@@ -9,8 +9,14 @@ _SCHEDULED = {"type": "PodScheduled", "status": "True"}
 
 
 def target(wanted: Document) -> str:
-    """The name of the node in a binding."""
-    node: str = (wanted.get("target") or {}).get("name") or ""
+    """The name of the node in a binding; errors when it does not say what it binds to what."""
+    if not (wanted.get("metadata") or {}).get("name"):
+        raise statuses.bad_request("name in URL does not match name in Binding object")
+    found = wanted.get("target") or {}
+    if (kind := found.get("kind") or "Node") != "Node":
+        cause = statuses.unsupported("target.kind", kind, ("Node", "<empty>"))
+        raise statuses.StatusError(500, "", cause.text())
+    node: str = found.get("name") or ""
     if not node:
         raise statuses.StatusError(500, "", "target.name: Required value")
     return node

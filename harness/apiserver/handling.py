@@ -166,9 +166,7 @@ class Handler:
         validation = options.validation(request)
         form = self._rendering(request, target)
         document = bodies.read(media.json_body(request), target.resource, validation)
-        if not document["metadata"].get("name"):
-            why = "was undeterminable: name must be provided"
-            raise statuses.bad_request(f"the name of the object ({target.name} based on URL) {why}")
+        preconditions.require_name(document, target.name)
         if self._is_created_by_update(target):
             preconditions.require_none(target.resource, target.namespace, target.name, document)
             return self._add(request, target, document, form, validation)

@@ -34,7 +34,8 @@ def require_new(resource: resources.ResourceType, namespace: str, document: Docu
 def require_patchable(
     resource: resources.ResourceType, old: storing.Stored, document: Document
 ) -> None:
-    """422 when a patch is meant for another object of this name, 409 when it is for another version of it."""
+    """400 when a patch leaves no name, 422 when it is meant for another object of this name, 409 when it is for another version of it."""
+    require_name(document, old.name)
     meta = require_same(resource, old, document)
     if meta.get("uid") not in (None, "", old.uid):
         found = [causes.immutable("metadata.uid", meta["uid"])] * 2
@@ -115,6 +116,13 @@ def require_none(
     if uid := meta.get("uid"):
         raise _mismatch(resource, (namespace, name), "UID", uid, "")
     meta.pop("resourceVersion", None)
+
+
+def require_name(document: Document, name: str) -> None:
+    """400 for a document that does not say of which object it is; `name` is the one that was meant."""
+    if not (document.get("metadata") or {}).get("name"):
+        why = "was undeterminable: name must be provided"
+        raise statuses.bad_request(f"the name of the object ({name} based on URL) {why}")
 
 
 def _require_name(meta: Document, name: str) -> None:

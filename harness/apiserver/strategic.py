@@ -88,6 +88,8 @@ _ANY = schemas.Type(kind="any")
 
 
 def _list(field: schemas.Field, old: Any, name: str, change: Document) -> list[Any]:
+    if old is None and _ORDER + name not in change:
+        return _new(field, change.get(name) or [])
     before = old if isinstance(old, list) else []
     wanted = change.get(name) or []
     identity = _identity(field)
@@ -102,6 +104,15 @@ def _list(field: schemas.Field, old: Any, name: str, change: Document) -> list[A
         _item(field, merged, item, identity)
     kept = [item for item in wanted if _directive(item) != "delete"]
     return _ordered(merged, before, kept if order is None else order, identity)
+
+
+def _new(field: schemas.Field, wanted: list[Any]) -> list[Any]:
+    """A list that was not there is taken as it is: nobody asks for the keys of its items."""
+    return [
+        _object(_below(field.type), {}, item) if isinstance(item, dict) else item
+        for item in wanted
+        if not _directive(item)
+    ]
 
 
 def _identity(field: schemas.Field) -> Identity:

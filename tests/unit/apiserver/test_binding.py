@@ -102,6 +102,18 @@ def test_a_binding_names_a_node(store: Any, refuses: Any) -> None:
         store.bind("default", "p", {"metadata": {"name": "p"}, "target": {}})
 
 
+def test_a_binding_names_its_pod_and_binds_it_to_nothing_but_a_node(
+    store: Any, refuses: Any
+) -> None:
+    store.create(R.PODS, "default", pod())
+    with refuses(400, "BadRequest", "name in URL does not match name in Binding object"):
+        store.bind("default", "p", {"target": {"name": "node"}})
+    why = 'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"'
+    with refuses(500, None, why):
+        target = {"kind": "Pod", "name": "node"}
+        store.bind("default", "p", {"metadata": {"name": "p"}, "target": target})
+
+
 BINDING = {"kind": "Binding", "apiVersion": "v1", "target": {"name": "node"}}
 PODS = "/api/v1/namespaces/default/pods"
 

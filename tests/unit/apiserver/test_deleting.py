@@ -121,7 +121,7 @@ def test_preconditions_of_a_deletion(store: Any, refuses: Any, key: str) -> None
 @pytest.fixture
 def bound_pod(store: Any) -> Any:
     store.create(R.PODS, "default", pod())
-    store.bind("default", "p", {"target": {"name": "node"}})
+    store.bind("default", "p", {"metadata": {"name": "p"}, "target": {"name": "node"}})
     return store.get(R.PODS, "default", "p")
 
 
@@ -181,7 +181,7 @@ def test_a_pod_that_finishes_while_it_ends_still_has_the_time_it_was_given(
 
 def test_a_pod_with_a_finalizer_stays_after_its_grace(store: Any) -> None:
     store.create(R.PODS, "default", pod(finalizers=["x/1"]))
-    store.bind("default", "p", {"target": {"name": "node"}})
+    store.bind("default", "p", {"metadata": {"name": "p"}, "target": {"name": "node"}})
     store.delete(R.PODS, "default", "p")
     assert not store.delete(R.PODS, "default", "p", deleting.Options(grace_period_s=0))[1]
     store.patch(R.PODS, "default", "p", without_finalizers)
@@ -325,7 +325,7 @@ def crowded(store: Any) -> None:
     """Namespace `n` with a bound pod, a plain object, and one that a finalizer holds."""
     store.create(R.NAMESPACES, "", {"metadata": {"name": "n"}})
     store.create(R.PODS, "n", pod())
-    store.bind("n", "p", {"target": {"name": "node"}})
+    store.bind("n", "p", {"metadata": {"name": "p"}, "target": {"name": "node"}})
     store.create(R.CONFIGMAPS, "n", {"metadata": {"name": "a"}})
     store.create(R.SECRETS, "n", {"metadata": {"name": "held", "finalizers": ["x/1"]}})
 

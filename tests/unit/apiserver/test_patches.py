@@ -211,7 +211,14 @@ def test_strategic_patch(resource: Any, document: Any, patch: Any, expected: Any
 
 def test_items_without_their_key_are_refused(refuses: Any) -> None:
     with refuses(500, "", "map: map[name:a] does not contain declared merge key: uid"):
-        patches.strategic_patch(R.CLAIMS, {}, {"status": {"reservedFor": [{"name": "a"}]}})
+        old = {"status": {"reservedFor": [{"uid": "u"}]}}
+        patches.strategic_patch(R.CLAIMS, old, {"status": {"reservedFor": [{"name": "a"}]}})
+
+
+def test_a_list_that_was_not_there_is_taken_as_it_is_but_for_directives() -> None:
+    reserved = [{"name": "a"}, {"uid": "u", "$patch": "delete"}]
+    patched = patches.strategic_patch(R.CLAIMS, {}, {"status": {"reservedFor": reserved}})
+    assert patched == {"status": {"reservedFor": [{"name": "a"}]}}
 
 
 def test_directives_that_make_no_sense_are_refused(refuses: Any) -> None:

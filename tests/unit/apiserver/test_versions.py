@@ -245,3 +245,9 @@ def test_an_update_creates_what_some_kinds_miss(live: Any) -> None:
         "PUT", "/api/v1/namespaces/default/configmaps/a", {"metadata": {"name": "a"}}
     )
     assert status == 404, "config maps are created by a POST only"
+
+
+def test_a_patch_leaves_the_name(store: Any, refuses: Any) -> None:
+    store.create(R.CONFIGMAPS, "default", config())
+    with refuses(400, "BadRequest", "was undeterminable: name must be provided"):
+        store.patch(R.CONFIGMAPS, "default", "one", lambda document: document | {"metadata": {}})
