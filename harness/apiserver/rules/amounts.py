@@ -34,7 +34,7 @@ def amount(name: str, value: object, at: str) -> Iterator[Cause]:
     found = _quantity(value)
     if found.amount < 0:
         yield causes.invalid(at, found.text, "must be greater than or equal to 0")
-    if found.amount % 1 and (name in _COUNTED or is_extended(name)):
+    if (name in _COUNTED or is_extended(name)) and found.amount % 1:
         yield causes.invalid(at, found.text, "must be an integer")
 
 
@@ -46,8 +46,8 @@ def of_container(limits: Document, wanted: Document, at: str) -> Iterator[Cause]
             yield from amount(name, value, f"{at}.{key}[{name}]")
             if key == "requests":
                 yield from _within(name, value, limits.get(name), at)
-    names = {*limits, *wanted}
-    if any(name.startswith(_HUGE_PAGES) for name in names) and not names & {"cpu", "memory"}:
+    names = (*limits, *wanted)
+    if not ("cpu" in names or "memory" in names) and any(map(_is_huge, names)):
         yield causes.forbidden(at, "HugePages require cpu or memory")
 
 
@@ -58,11 +58,17 @@ def is_extended(name: str) -> bool:
     return not formats.qualified_name(f"requests.{name}")
 
 
+def _is_huge(name: str) -> bool:
+    return name.startswith(_HUGE_PAGES)
+
+
 def _name(name: str, at: str) -> Iterator[Cause]:
+    if name in _COMPUTE:
+        return
     if problems := formats.qualified_name(name):
         yield from (causes.invalid(at, name, problem) for problem in problems)
     elif "/" not in name:
-        is_used = name in _COMPUTE or name.startswith(_HUGE_PAGES)
+        is_used = _is_huge(name)
         if not is_used and name not in _COUNTED | _QUOTAS:
             why = "must be a standard resource type or fully qualified"
             yield causes.invalid(at, name, why)
@@ -74,7 +80,7 @@ def _name(name: str, at: str) -> Iterator[Cause]:
 
 def _within(name: str, value: object, limit: object, at: str) -> Iterator[Cause]:
     is_native = "/" not in name or "kubernetes.io/" in name
-    may_differ = is_native and not name.startswith(_HUGE_PAGES)
+    may_differ = is_native and not _is_huge(name)
     if limit is None:
         if not may_differ:
             why = "Limit must be set for non overcommitable resources"

@@ -70,7 +70,8 @@ def _spec(spec: Document) -> Iterator[Cause]:
     yield from _policy(spec, "dnsPolicy", _DNS_POLICIES)
     if selector := spec.get("nodeSelector"):
         yield from metadata.labels(selector, "spec.nodeSelector")
-    yield from security.of_pod(spec.get("securityContext") or {}, spec, "spec.securityContext")
+    if (context := spec.get("securityContext")) or spec.get("hostPID"):
+        yield from security.of_pod(context or {}, spec, "spec.securityContext")
     yield from networks.names(spec)
     gates = spec.get("schedulingGates") or []
     yield from lists.distinct(gates, "spec.schedulingGates", len(gates), _gate, _name)
