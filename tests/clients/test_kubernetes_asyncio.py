@@ -16,6 +16,8 @@ watches = pytest.importorskip("kubernetes_asyncio.watch")
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
 WATCH_S = 20
+TLS_CLOSE_S = 0.25
+"""What aiohttp asks for after a session's close (docs.aiohttp.org, Graceful Shutdown): its connections close in the background."""
 Test = Callable[..., Awaitable[None]]
 
 
@@ -67,6 +69,7 @@ def asynchronous(test: Test) -> Callable[[pathlib.Path, range], None]:
         async def converse() -> None:
             async with connected(kubeconfig, outrunning) as session:
                 await test(session)
+            await asyncio.sleep(TLS_CLOSE_S)
 
         asyncio.run(converse())
 

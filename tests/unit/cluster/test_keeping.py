@@ -119,8 +119,8 @@ def test_a_cluster_for_a_while_is_in_the_registry_and_safe_from_prune(
     with keeping.held(EMBEDDED, request) as cluster:
         assert registry.find("run").is_held
         assert reaping.prune().removed == []
-        assert cluster.is_alive()
-    assert not cluster.is_alive()
+        assert cluster.obituary() is None
+    assert cluster.obituary() is not None
     assert registry.known() == []
 
 
