@@ -162,7 +162,7 @@ def _processes(history: histories.History) -> Answer:
         return False, "the run itself did not end in order"
     ends = [item for item in journal.records if isinstance(item, records.ProcessEnded)]
     bad = [
-        f"{item.process} ended by itself (exit code {item.exit_code})"
+        f"{item.process} did not end in order when it was to (exit code {item.exit_code})"
         for item in ends
         if not item.expected
     ]
