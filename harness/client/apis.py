@@ -1,10 +1,11 @@
 """The verbs of the Kubernetes API over any transport, with objects as plain decoded JSON."""
 
+import contextlib
 import dataclasses
 import enum
 import functools
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -115,6 +116,16 @@ class ApiError(errors.HarnessError):
         return self.code == 410
 
 
+@contextlib.contextmanager
+def if_there() -> Iterator[None]:
+    """For what is done to an object that may be gone already: that it is, is no error."""
+    try:
+        yield
+    except ApiError as error:
+        if not error.is_not_found:
+            raise
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listing:
     """A whole list and the version it was taken at."""
@@ -200,22 +211,6 @@ class Api:
         if grace_period_s is not None:
             options["gracePeriodSeconds"] = grace_period_s
         return self._call("DELETE", resource.path(namespace, name), options)
-
-    def delete_if_there(
-        self,
-        resource: Resource,
-        name: str,
-        *,
-        namespace: str | None = None,
-        uid: str | None = None,
-        grace_period_s: int | None = None,
-    ) -> None:
-        """Delete an object that may be gone already."""
-        try:
-            self.delete(resource, name, namespace=namespace, uid=uid, grace_period_s=grace_period_s)
-        except ApiError as error:
-            if not error.is_not_found:
-                raise
 
     def bind(self, pod: Object, node_name: str) -> None:
         """Assign a pod to a node."""

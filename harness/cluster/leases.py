@@ -15,7 +15,8 @@ def remove(api: apis.Api, run_id: str) -> None:
     """Remove the leases of a run's nodes."""
     selector = f"{naming.RUN_LABEL}={run_id}"
     for lease in api.list(apis.LEASES, namespace=NAMESPACE, label_selector=selector).items:
-        api.delete_if_there(apis.LEASES, lease["metadata"]["name"], namespace=NAMESPACE)
+        with apis.if_there():
+            api.delete(apis.LEASES, lease["metadata"]["name"], namespace=NAMESPACE)
 
 
 def renew(api: apis.Api, node: str, *, run_id: str) -> None:

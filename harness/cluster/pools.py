@@ -115,7 +115,7 @@ def remove(api: apis.Api, world: World) -> None:
     for space in spaces:
         _empty(api, space)
     for item in reversed(world.created):
-        _delete(api, item.resource, item.name, uid=item.uid)
+        _delete(api, item)
     leases.remove(api, world.run_id)
     for space in spaces:
         clocks.wait_until(
@@ -141,20 +141,19 @@ def _empty(api: apis.Api, namespace: str) -> None:
     for claim in api.list(apis.CLAIMS, namespace=namespace).items:
         _drop_finalizers(api, claim)
     for pod in api.list(apis.PODS, namespace=namespace).items:
-        _delete(api, apis.PODS, pod["metadata"]["name"], namespace, grace_period_s=0)
+        with apis.if_there():
+            api.delete(apis.PODS, pod["metadata"]["name"], namespace=namespace, grace_period_s=0)
 
 
 def _finalize(api: apis.Api, namespace: str) -> None:
     """The namespace controller's work: delete what is in the namespace, then let it go."""
     for resource in (apis.CLAIMS, apis.CLAIM_TEMPLATES, apis.EVENTS):
         for item in api.list(resource, namespace=namespace).items:
-            _delete(api, resource, item["metadata"]["name"], namespace)
-    try:
+            with apis.if_there():
+                api.delete(resource, item["metadata"]["name"], namespace=namespace)
+    with apis.if_there():
         space = api.get(apis.NAMESPACES, namespace)
         api.finalize_namespace({**space, "spec": {"finalizers": []}})
-    except apis.ApiError as error:
-        if not error.is_not_found:
-            raise
 
 
 def _untaint(api: apis.Api, node: Object) -> None:
@@ -197,22 +196,13 @@ def _explained(error: apis.ApiError, resource: apis.Resource, name: str) -> erro
     return error
 
 
-def _delete(
-    api: apis.Api,
-    resource: apis.Resource,
-    name: str,
-    namespace: str | None = None,
-    *,
-    uid: str | None = None,
-    grace_period_s: int | None = None,
-) -> None:
+def _delete(api: apis.Api, item: Created) -> None:
     """Delete what is there and is ours."""
     try:
-        api.delete_if_there(
-            resource, name, namespace=namespace, uid=uid, grace_period_s=grace_period_s
-        )
+        with apis.if_there():
+            api.delete(item.resource, item.name, uid=item.uid)
     except apis.ApiError as error:
-        if uid is None or not error.is_conflict:
+        if not error.is_conflict:
             raise
 
 
@@ -220,16 +210,13 @@ def _drop_finalizers(api: apis.Api, claim: Object) -> None:
     meta = claim["metadata"]
     if not meta.get("finalizers"):
         return
-    try:
+    with apis.if_there():
         api.patch(
             apis.CLAIMS,
             meta["name"],
             {"metadata": {"finalizers": None}},
             namespace=meta["namespace"],
         )
-    except apis.ApiError as error:
-        if not error.is_not_found:
-            raise
 
 
 def _exists(

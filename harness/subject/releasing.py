@@ -25,9 +25,10 @@ class Releaser:
             claim = self._release(claim, valid)
         if not valid and not claims.is_deleting(claim) and self._is_orphan(claim):
             meta = claim["metadata"]
-            self._api.delete_if_there(
-                apis.CLAIMS, meta["name"], namespace=meta["namespace"], uid=meta["uid"]
-            )
+            with apis.if_there():
+                self._api.delete(
+                    apis.CLAIMS, meta["name"], namespace=meta["namespace"], uid=meta["uid"]
+                )
 
     def _is_valid(self, claim: Object, entry: Object) -> bool:
         """Whether the pod that the claim is reserved for may still run."""
