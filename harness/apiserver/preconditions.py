@@ -50,7 +50,7 @@ def require_same(
     """The metadata of a document that is to replace an object; 400 when it has another name or namespace."""
     meta: Document = document.setdefault("metadata", {})
     document["apiVersion"], document["kind"] = resource.api_version, resource.kind
-    _require_name(meta, old.name)
+    _require_same_name(meta, old.name)
     meta["name"] = old.name
     set_namespace(resource, old.namespace, meta)
     return meta
@@ -112,7 +112,7 @@ def require_none(
 ) -> None:
     """Have an update say what is to be created; 400 for another name, 409 for the uid of an object that is gone."""
     meta = document["metadata"]
-    _require_name(meta, name)
+    _require_same_name(meta, name)
     if uid := meta.get("uid"):
         raise _mismatch(resource, (namespace, name), "UID", uid, "")
     meta.pop("resourceVersion", None)
@@ -125,7 +125,7 @@ def require_name(document: Document, name: str) -> None:
         raise statuses.bad_request(f"the name of the object ({name} based on URL) {why}")
 
 
-def _require_name(meta: Document, name: str) -> None:
+def _require_same_name(meta: Document, name: str) -> None:
     if meta.get("name", name) != name:
         raise statuses.bad_request(
             f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"

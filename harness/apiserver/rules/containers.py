@@ -18,7 +18,6 @@ from harness.apiserver.rules import (
 from harness.apiserver.statuses import Cause
 
 Document = dict[str, Any]
-_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _NOT_EPHEMERAL = (
@@ -109,8 +108,8 @@ def _container(
             yield from rule(part, f"{at}.{key}")
     yield from mounts.of_container(container, at, volumes)
     policy = container.get("imagePullPolicy")
-    if policy and policy not in _PULL_POLICIES:
-        yield causes.unsupported(f"{at}.imagePullPolicy", policy, _PULL_POLICIES)
+    if policy and policy not in presence.PULL_POLICIES:
+        yield causes.unsupported(f"{at}.imagePullPolicy", policy, presence.PULL_POLICIES)
     if resources := container.get("resources"):
         yield from _resources(resources, f"{at}.resources", claims)
 

@@ -24,9 +24,9 @@ def keys(document: Document) -> set[str]:
     return {*(document.get("matchLabels") or ()), *(item.get("key") or "" for item in expressions)}
 
 
-def _requirement(document: Document, at: str) -> Iterator[Cause]:
-    values = document.get("values") or []
-    match document.get("operator") or "":
+def operator(name: str, values: list[str], at: str) -> Iterator[Cause]:
+    """An operator that labels are selected with, and whether it goes with so many values."""
+    match name:
         case "In" | "NotIn":
             if not values:
                 why = "must be specified when `operator` is 'In' or 'NotIn'"
@@ -35,8 +35,13 @@ def _requirement(document: Document, at: str) -> Iterator[Cause]:
             if values:
                 why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
                 yield causes.forbidden(f"{at}.values", why)
-        case operator:
-            yield causes.invalid(f"{at}.operator", operator, "not a valid selector operator")
+        case _:
+            yield causes.invalid(f"{at}.operator", name, "not a valid selector operator")
+
+
+def _requirement(document: Document, at: str) -> Iterator[Cause]:
+    values = document.get("values") or []
+    yield from operator(document.get("operator") or "", values, at)
     yield from formats.each(f"{at}.key", document.get("key") or "", formats.qualified_name)
     for index, value in enumerate(values):
         yield from formats.each(f"{at}.values[{index}]", value, formats.label_value)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver.rules import causes, formats
+from harness.apiserver.rules import causes, formats, labelselectors
 from harness.apiserver.statuses import Cause
 
 Document = dict[str, Any]
@@ -43,21 +43,12 @@ def _label_requirement(document: Document, at: str, *, check_values: bool) -> It
 
 
 def _operator(operator: str, values: list[str], at: str) -> Iterator[Cause]:
-    match operator:
-        case "In" | "NotIn":
-            if not values:
-                why = "must be specified when `operator` is 'In' or 'NotIn'"
-                yield causes.required(f"{at}.values", why)
-        case "Exists" | "DoesNotExist":
-            if values:
-                why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-                yield causes.forbidden(f"{at}.values", why)
-        case "Gt" | "Lt":
-            if len(values) != 1:
-                why = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-                yield causes.required(f"{at}.values", why)
-        case _:
-            yield causes.invalid(f"{at}.operator", operator, "not a valid selector operator")
+    """Those of labels, and two that compare numbers."""
+    if operator not in ("Gt", "Lt"):
+        yield from labelselectors.operator(operator, values, at)
+    elif len(values) != 1:
+        why = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+        yield causes.required(f"{at}.values", why)
 
 
 def _field_requirement(document: Document, at: str) -> Iterator[Cause]:

@@ -9,6 +9,7 @@ from harness.apiserver.statuses import Cause
 Document = dict[str, Any]
 FILE_MODE_MAX = 0o777
 PORT_MAX = 65535
+PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 ID_MAX = 2**31 - 1
 
 

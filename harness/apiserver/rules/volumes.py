@@ -19,7 +19,6 @@ _HOST_PATH_TYPES = (
     "FileOrCreate",
     "Socket",
 )
-_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 
 
 def all_volumes(volumes: list[Document], at: str) -> Iterator[Cause]:
@@ -101,7 +100,7 @@ def _csi(source: Document, at: str) -> Iterator[Cause]:
 
 def _image(source: Document, at: str) -> Iterator[Cause]:
     yield from presence.required(source, at, "reference")
-    yield from presence.chosen(source, at, "pullPolicy", _PULL_POLICIES)
+    yield from presence.chosen(source, at, "pullPolicy", presence.PULL_POLICIES)
 
 
 _SOURCES: dict[str, Rule] = {
