@@ -45,13 +45,20 @@ def test_a_known_defect_is_found_and_named(tmp_path: pathlib.Path) -> None:
     assert len({holder.uid for holder in violation.holders}) == 2
 
 
-@pytest.mark.parametrize(("most_s", "verdict"), [(60.0, "valid"), (0.1, "unknown")])
+@pytest.mark.parametrize(
+    ("most_s", "allocations", "verdict"), [(60.0, 200, "valid"), (0.1, 100_000, "unknown")]
+)
 def test_a_slow_cluster_gets_the_time_that_its_load_needs_and_no_more(
-    tmp_path: pathlib.Path, most_s: float, verdict: str
+    tmp_path: pathlib.Path, most_s: float, allocations: int, verdict: str
 ) -> None:
     scenario = str(running.scenario(tmp_path))
-    durations = ("--set", "traffic.duration_s=0.1", "--set", f"traffic.duration_max_s={most_s}")
-    code, output = running.run(tmp_path, "run", scenario, *durations)
+    settings = (
+        "traffic.duration_s=0.1",
+        f"traffic.duration_max_s={most_s}",
+        f"load.allocations_min={allocations}",
+    )
+    options = [word for setting in settings for word in ("--set", setting)]
+    code, output = running.run(tmp_path, "run", scenario, *options)
     assert code == verdicts.Verdict(verdict.upper()).exit_code, output
     assert ("not certified: Was there enough load" in output) == (verdict == "unknown")
 
