@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from typing import Annotated
 
 import typer
 
@@ -27,13 +28,36 @@ EPILOG = (
 
 app = typer.Typer(
     name="flake-hunt",
-    help="Did a Kubernetes scheduler ever give one device to two claims?",
     epilog=EPILOG,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+
+
+def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if is_asked:
+        from importlib import metadata
+
+        print(f"flake-hunt {metadata.version('flake-hunt')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Did a Kubernetes scheduler ever give one device to two claims?"""
+    del version
+
+
 hunting.add_to(app)
 nights.add_to(app)
 running.add_to(app)
