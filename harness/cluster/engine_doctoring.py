@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator
 
 from harness import errors
-from harness.cluster import docker_engines, doctoring, kind, registry
+from harness.cluster import docker_engines, doctoring, kind, kind_configs, registry
 from harness.scenario import profiles
 
 NETWORKS_MAX = 30
@@ -40,7 +40,7 @@ def _examine(
     yield doctoring.attempted("kind", "container engine", lambda: _usable(found))
     yield _memory(found, profile)
     yield from _disk(found, profile)
-    yield _cgroups(found)
+    yield _cgroups(found, profile)
     yield _network(engine)
     yield _image(engine, profile)
     yield _left(engine)
@@ -82,17 +82,29 @@ def _disk(
     )
 
 
-def _cgroups(engine: docker_engines.Description) -> doctoring.Finding:
-    good = engine.cgroup_version == "2"
+def _cgroups(
+    engine: docker_engines.Description, profile: profiles.KindProfile
+) -> doctoring.Finding:
     return doctoring.judged(
         "kind",
         "cgroups",
-        good=good,
+        good=engine.cgroup_version == "2",
         seen=f"version {engine.cgroup_version}{', rootless' if engine.rootless else ''}",
-        remedy="kubelets of Kubernetes 1.35 and newer refuse version 1, and so does a rootless engine: boot "
-        "with systemd.unified_cgroup_hierarchy=1",
+        remedy=_cgroup_remedy(engine, profile),
         otherwise=_State.MISSING if engine.rootless else _State.WARNING,
     )
+
+
+def _cgroup_remedy(engine: docker_engines.Description, profile: profiles.KindProfile) -> str:
+    boot = "boot with systemd.unified_cgroup_hierarchy=1"
+    if engine.rootless:
+        return f"a rootless engine needs version 2: {boot}"
+    if kind_configs.refuses_cgroup_v1(profile):
+        return (
+            f"the kubelet of Kubernetes {profile.kubernetes} starts on version 1 only with failCgroupV1: false. Flake Hunt sets it; "
+            f"for version 2, {boot}"
+        )
+    return f"Kubernetes supports version 1 no longer than necessary; for version 2, {boot}"
 
 
 def _network(engine: docker_engines.Engine) -> doctoring.Finding:

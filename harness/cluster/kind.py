@@ -12,6 +12,7 @@ from harness.cluster import (
     docker_engines,
     kind_commands,
     kind_configs,
+    kind_failures,
     kind_verifying,
     state_folders,
 )
@@ -20,6 +21,8 @@ from harness.scenario import profiles
 NAME_PREFIX = docker_engines.NAME_PREFIX
 NODE_SUFFIX = "-control-plane"
 KUBECONFIG = "kubeconfig"
+EXPORTED = "kind-logs"
+"""The folder of what kind exports, in the folder of the logs."""
 NAME_MAX = 50
 """kind appends the suffix, and a host's name has 64 characters."""
 SETTLE_S = 2.0
@@ -74,7 +77,7 @@ class KindCluster:
         """Journals and pods' logs; that there is nothing to export is no second failure."""
         with contextlib.suppress(errors.HarnessError):
             kind_commands.export_logs(
-                self.command, self.name, into / "kind-logs", log=_log(self.directory)
+                self.command, self.name, into / EXPORTED, log=_log(self.directory)
             )
 
     def down(self) -> None:
@@ -117,9 +120,10 @@ class Provider:
         """Start the cluster and see that it is what was asked for; a failure leaves its logs and nothing else."""
         command = kind_commands.find(at_least=self._profile.kind_min)
         with docker_engines.connected() as engine:
-            cluster = self._cluster(request, command, engine.describe())
+            description = engine.describe()
+            cluster = self._cluster(request, command, description)
             require_free(engine, cluster.name)
-            choices = self._write_inputs(cluster, image=self._image())
+            choices = self._write_inputs(cluster, cgroup_version=description.cgroup_version)
             with _undone_on_failure(engine, cluster):
                 _create(engine, cluster, self._profile.wait_s)
                 kind_verifying.verify(
@@ -149,7 +153,7 @@ class Provider:
         if self._profile.audit_log:
             save_audit_log(name, into)
         command = kind_commands.find(at_least=self._profile.kind_min)
-        kind_commands.export_logs(command, name, into / "kind-logs", log=_log(request.directory))
+        kind_commands.export_logs(command, name, into / EXPORTED, log=_log(request.directory))
 
     def _cluster(
         self,
@@ -178,10 +182,12 @@ class Provider:
         with docker_engines.connected(timeout_s=docker_engines.LOAD_TIMEOUT_S) as engine:
             return engine.load(pathlib.Path(archive))
 
-    def _write_inputs(self, cluster: KindCluster, *, image: str) -> kind_configs.Choices:
+    def _write_inputs(self, cluster: KindCluster, *, cgroup_version: str) -> kind_configs.Choices:
         policy = (cluster.directory / "audit-policy.yaml").resolve()
         choices = kind_configs.Choices(
-            image=image, audit_policy=policy if self._profile.audit_log else None
+            image=self._image(),
+            audit_policy=policy if self._profile.audit_log else None,
+            cgroup_version=cgroup_version,
         )
         policy.write_text(kind_configs.audit_policy())
         _config(cluster.directory).write_text(kind_configs.text(self._profile, choices))
@@ -277,6 +283,8 @@ def _undone_on_failure(engine: docker_engines.Engine, cluster: KindCluster) -> I
             cluster.export_logs(cluster.directory)
         remove(engine, cluster.name, settle_s=SETTLE_S)
         forget_kubeconfig(cluster.kubeconfig)
+        if isinstance(error, errors.ClusterError):
+            kind_failures.explain_by_journals(error, cluster.directory / EXPORTED)
         raise
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from harness.cluster import control_planes
 from harness.scenario import profiles
 
 Document = dict[str, Any]
@@ -24,6 +25,10 @@ WITHOUT_CLAIM_CONTROLLER = (
     "*,bootstrap-signer-controller,token-cleaner-controller,-resourceclaim-controller"
 )
 """The flag replaces kubeadm's own value, so the two that kubeadm adds are repeated."""
+KUBELET_CONFIG_FILE = "/var/lib/kubelet/config.yaml"
+"""Where kubeadm writes the kubelet's configuration in the node."""
+REFUSES_CGROUP_V1_SINCE = (1, 35)
+"""`failCgroupV1` came with Kubernetes 1.31; since 1.35 it is true by default, and the kubelet does not start on such a host."""
 _RECORDED = (
     ("resource.k8s.io", ["resourceclaims", "resourceclaims/status"]),
     ("", ["pods", "pods/binding", "pods/status", "nodes"]),
@@ -38,6 +43,8 @@ class Choices:
     """The node image as the engine knows it."""
     audit_policy: pathlib.Path | None
     """On this host; None: no audit log."""
+    cgroup_version: str = "2"
+    """As the engine reports it."""
 
 
 def text(profile: profiles.KindProfile, choices: Choices) -> str:
@@ -56,8 +63,10 @@ def document(profile: profiles.KindProfile, choices: Choices) -> Document:
                 "readOnly": True,
             }
         ]
-    patch = yaml.safe_dump(_cluster_configuration(profile, choices), sort_keys=False)
-    node["kubeadmConfigPatches"] = [patch]
+    patches = [_cluster_configuration(profile, choices)]
+    if settings := kubelet_settings(profile, choices):
+        patches.append({"kind": "KubeletConfiguration", **settings})
+    node["kubeadmConfigPatches"] = [yaml.safe_dump(patch, sort_keys=False) for patch in patches]
     made: Document = {"kind": "Cluster", "apiVersion": API_VERSION}
     if profile.feature_gates:
         made["featureGates"] = dict(profile.feature_gates)
@@ -87,9 +96,22 @@ def server_flags(profile: profiles.KindProfile, choices: Choices) -> dict[str, s
 def controller_manager_flags(profile: profiles.KindProfile) -> dict[str, str]:
     """What kube-controller-manager is to be started with, besides what kubeadm gives it."""
     flags = {"node-monitor-grace-period": profile.node_monitor_grace}
-    if not profile.claim_controller:
-        flags["controllers"] = WITHOUT_CLAIM_CONTROLLER
-    return flags
+    if profile.claim_controller:
+        return flags | control_planes.CONTROLLER_REQUESTS
+    return flags | {"controllers": WITHOUT_CLAIM_CONTROLLER}
+
+
+def kubelet_settings(profile: profiles.KindProfile, choices: Choices) -> Document:
+    """What the kubelet is to be configured with, besides what kubeadm gives it."""
+    if choices.cgroup_version == "1" and refuses_cgroup_v1(profile):
+        return {"failCgroupV1": False}
+    return {}
+
+
+def refuses_cgroup_v1(profile: profiles.KindProfile) -> bool:
+    """Return whether the kubelet of this version does not start on a host with cgroup v1 unless it is told to."""
+    major, minor, _ = profile.kubernetes.removeprefix("v").split(".")
+    return (int(major), int(minor)) >= REFUSES_CGROUP_V1_SINCE
 
 
 def audit_policy() -> str:

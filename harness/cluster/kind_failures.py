@@ -4,6 +4,8 @@ import dataclasses
 import pathlib
 from collections.abc import Sequence
 
+from harness import errors
+
 SYSCTL = "sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512"
 
 
@@ -61,6 +63,13 @@ _ROOTLESS = _Known(
     "requires cgroup v2",
     "a rootless engine needs cgroup v2: boot with systemd.unified_cgroup_hierarchy=1",
 )
+_CGROUP_V1 = _Known(
+    "kubelet is configured to not run on a host using cgroup v1",
+    "the kubelet of Kubernetes 1.35 and newer does not run on cgroup v1 unless it is configured with failCgroupV1: false, "
+    "which Flake Hunt does where `docker info` reports version 1: boot with systemd.unified_cgroup_hierarchy=1, or use --cluster kind-1.34",
+)
+_JOURNALS = ("kubelet.log", "journal.log")
+"""Of a node, as `kind export logs` writes them."""
 # The order matters: a pull fails because the disk is full, and kubeadm's failure quotes what went wrong before it.
 _ALL = (
     _NAME_TAKEN,
@@ -74,6 +83,7 @@ _ALL = (
     _PORT_TAKEN,
     _ADDRESS_TAKEN,
     _NO_MOUNT,
+    _CGROUP_V1,
     _NO_KUBERNETES,
     _ROOTLESS,
 )
@@ -86,6 +96,15 @@ def explain(words: Sequence[str], exit_code: int, output: str, log: pathlib.Path
     said = [line for line in map(str.strip, output.splitlines()) if line.startswith("ERROR: ")]
     detail = said[-1].removeprefix("ERROR: ") if said else f"nothing; exit code {exit_code}"
     return f"`kind {' '.join(words[:2])}` failed: {remedy}\n  kind said: {_short(detail)}\n  {log}"
+
+
+def explain_by_journals(error: errors.ClusterError, exported: pathlib.Path) -> None:
+    """Raise a ClusterError with the reason that only a node's journal names: kubeadm says no more than that the kubelet is not healthy."""
+    for journal in (path for name in _JOURNALS for path in sorted(exported.glob(f"*/{name}"))):
+        if _CGROUP_V1.sign in journal.read_text(errors="replace").lower():
+            raise errors.ClusterError(
+                f"{_CGROUP_V1.remedy}\n  {journal} says so. {error}"
+            ) from error
 
 
 def _short(text: str, limit: int = 300) -> str:

@@ -36,6 +36,7 @@ def verify(
             "kube-controller-manager",
             kind_configs.controller_manager_flags(profile),
         ),
+        *_kubelet(engine, node, kind_configs.kubelet_settings(profile, choices)),
         *_server(kubeconfig, profile),
     ]
     if choices.audit_policy is not None and not wrong:
@@ -68,6 +69,18 @@ def flags_of(manifest: bytes) -> dict[str, str]:
     words = [*(container.get("command") or []), *(container.get("args") or [])]
     pairs = (word.removeprefix("--").partition("=") for word in words if word.startswith("--"))
     return {name: value for name, _, value in pairs}
+
+
+def _kubelet(engine: docker_engines.Engine, node: str, expected: Mapping[str, Any]) -> list[str]:
+    if not expected:
+        return []
+    file = engine.read(node, kind_configs.KUBELET_CONFIG_FILE)
+    actual: Mapping[str, Any] = yaml.safe_load(file or b"") or {}
+    return [
+        f"kubelet: expected {name}: {json.dumps(value)} in {kind_configs.KUBELET_CONFIG_FILE}, got {json.dumps(actual.get(name))}"
+        for name, value in expected.items()
+        if actual.get(name) != value
+    ]
 
 
 def _shown(name: str, actual: Mapping[str, str]) -> str:

@@ -16,6 +16,9 @@ from harness.cluster import local_files
 
 MARK = "FLAKE_HUNT_TEST_MARK"
 TIMEOUT_S = 120
+KIND_PROFILES = [name for name in os.environ.get("E2E_KIND_PROFILES", "").split(",") if name]
+KIND_PROFILE = KIND_PROFILES[0] if KIND_PROFILES else "kind"
+"""What every test on kind uses that is not about versions."""
 KIND_TIMEOUT_S = 1500
 """The image has to be pulled."""
 LONGER = ("--set", "traffic.duration_s=10")

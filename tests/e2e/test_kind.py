@@ -24,9 +24,8 @@ from harness.cluster import doctoring, fakes
 from harness.scenario import profiles
 from tests.e2e import running
 
-PROFILES = [name for name in os.environ.get("E2E_KIND_PROFILES", "").split(",") if name]
 SHIPPED = [name for name in profiles.shipped_names() if name.startswith("kind-")]
-MAIN = PROFILES[0] if PROFILES else "kind"
+MAIN = running.KIND_PROFILE
 LABEL = "io.x-k8s.kind.cluster"
 
 
@@ -118,7 +117,7 @@ def _only_file(chunks: Iterator[bytes]) -> bytes:
         return stream.read()
 
 
-@pytest.mark.parametrize("name", PROFILES or SHIPPED)
+@pytest.mark.parametrize("name", running.KIND_PROFILES or SHIPPED)
 def test_a_cluster_of_each_version_is_what_was_asked_for(tmp_path: pathlib.Path, name: str) -> None:
     profile = profiles.load(name)
     assert isinstance(profile, profiles.KindProfile)

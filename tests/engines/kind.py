@@ -6,6 +6,7 @@ docker command failed; a control plane that is not ready in time is a warning an
 """
 
 import argparse
+import contextlib
 import io
 import json
 import os
@@ -188,6 +189,7 @@ class Kind:
         ]
         made = kubeadm.patched(kubeadm.cluster_configuration(version, runtime, gates), patches)
         error = kubeadm.decoding_error(made)
+        self._start_kubelet(container, kubernetes, patches)
         arguments = made["apiServer"]["extraArgs"]
         flags = (
             arguments
@@ -206,6 +208,24 @@ class Kind:
         for component in ("kube-apiserver", "kube-controller-manager"):
             pod = yaml.safe_dump(kubeadm.manifest(component, made)).encode()
             self._write(container, "/etc/kubernetes", f"manifests/{component}.yaml", pod)
+
+    def _start_kubelet(self, container: str, kubernetes: str, patches: list[str]) -> None:
+        """kubeadm writes its configuration, and waits in vain for one that refuses the host."""
+        cgroups = str(self.api.info()["CgroupVersion"])
+        config = kubeadm.patched(kubeadm.kubelet_configuration(cgroups), patches)
+        written = yaml.safe_dump(config).encode()
+        self._write(container, "/", "var/lib/kubelet/config.yaml", written)
+        refusal = kubeadm.kubelet_refusal(config, kubernetes, cgroups)
+        if refusal is None:
+            return
+        self._write(container, "/", "kind/kubelet-journal", refusal.encode() + b"\n")
+        say(" ✗ Starting control-plane 🕹️")
+        raise KindError(
+            f'failed to init node with kubeadm: command "docker exec --privileged {container} kubeadm init '
+            '--config=/kind/kubeadm.conf --skip-token-print --v=6" failed with error: exit status 1',
+            "[kubelet-check] Waiting for a healthy kubelet at http://127.0.0.1:10248/healthz. This can take up to 4m0s\n"
+            "[kubelet-check] The kubelet is not healthy after 4m0.001s\n",
+        )
 
     def _start_auditing(self, container: str, flags: dict[str, str]) -> str | None:
         """kube-apiserver does not start without its policy; with it, it writes from the first request on."""
@@ -291,6 +311,9 @@ class Kind:
                 json.dumps([self.api.inspect_container(name)])
             )
             (folder / name / "serial.log").write_bytes(self.api.logs(name))
+            with contextlib.suppress(docker.errors.NotFound):
+                journal = self._read(name, "/kind/kubelet-journal")
+                (folder / name / "kubelet.log").write_bytes(journal)
         (folder / "docker-info.txt").write_text(json.dumps(self.api.info()))
         say(f'Exporting logs for cluster "{options.name}" to:')
         print(folder)

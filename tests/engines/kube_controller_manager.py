@@ -20,6 +20,8 @@ KNOWN = {
     "node-monitor-grace-period",
     "feature-gates",
     "controllers",
+    "kube-api-qps",
+    "kube-api-burst",
     "v",
 }
 INTERVAL_S = 0.1

@@ -21,7 +21,7 @@ def config_version(kind: tuple[int, int, int], kubernetes: str) -> str:
 
 
 def patched(config: Document, patches: list[str]) -> Document:
-    """The ClusterConfiguration after the patches that match it."""
+    """A document of the configuration after the patches that match it."""
     for text in patches:
         for patch in yaml.safe_load_all(text):
             version = patch.pop("apiVersion", None)
@@ -70,6 +70,29 @@ def cluster_configuration(version: str, runtime_config: str, gates: str) -> Docu
         items = [{"name": name, "value": value} for name, value in arguments.items()]
         made[part] = {"extraArgs": items if version.endswith("v1beta4") else dict(arguments)}
     return made
+
+
+def kubelet_configuration(cgroup_version: str) -> Document:
+    """What kind writes for the kubelet before any patch."""
+    driver = "systemd" if cgroup_version == "2" else "cgroupfs"
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "cgroupDriver": driver,
+        "failSwapOn": False,
+    }
+
+
+def kubelet_refusal(config: Document, kubernetes: str, cgroup_version: str) -> str | None:
+    """What the kubelet's journal says when it does not start (pkg/kubelet/apis/config/validation; the default is true from 1.35 on)."""
+    minor = int(kubernetes.split(".")[1])
+    if cgroup_version != "1" or not config.get("failCgroupV1", minor >= 35):
+        return None
+    return (
+        'kubelet[713]: E1122 05:00:00.706440     713 run.go:72] "command failed" err="failed to validate kubelet configuration, '
+        "error: kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed "
+        'in a future release, path: &TypeMeta{Kind:,APIVersion:,}"'
+    )
 
 
 def decoding_error(config: Document) -> str | None:

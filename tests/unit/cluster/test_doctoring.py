@@ -62,7 +62,7 @@ def test_a_machine_that_has_everything(
     [
         ({"ApiVersion": "1.40"}, "container engine", "missing", "API 1.41 or newer (Docker 20.10)"),
         ({"MemTotal": 1 << 30}, "engine's memory", "warning", "2048 MiB"),
-        ({"CgroupVersion": "1"}, "cgroups", "warning", "systemd.unified_cgroup_hierarchy=1"),
+        ({"CgroupVersion": "1"}, "cgroups", "warning", "failCgroupV1: false. Flake Hunt sets it"),
         (
             {
                 "CgroupVersion": "1",
@@ -70,7 +70,7 @@ def test_a_machine_that_has_everything(
             },
             "cgroups",
             "missing",
-            "systemd.unified_cgroup_hierarchy=1",
+            "a rootless engine needs version 2: boot with systemd.unified_cgroup_hierarchy=1",
         ),
     ],
 )

@@ -244,7 +244,48 @@ def test_with_the_clusters_own_claim_controller(
         )
     assert manifest is not None
     assert b"--controllers=*,bootstrapsigner,tokencleaner" in manifest
+    assert b"--kube-api-qps=1000" in manifest
     cluster.down()
+
+
+def test_an_engine_on_cgroup_v1_whose_kubelet_would_refuse_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    with standing_in.started(tmp_path / "engine", describe={"CgroupVersion": "1"}) as stand_in:
+        use(stand_in, monkeypatch, tmp_path)
+        cluster = kind.Provider(standing_in.profile()).up(request(tmp_path))
+        with docker_engines.connected() as engine:
+            config = engine.read(cluster.node, "/var/lib/kubelet/config.yaml")
+        assert config is not None
+        assert b"failCgroupV1: false" in config
+        cluster.down()
+        assert stand_in.left() == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "message"),
+    [
+        ("v1.36.0", "does not run on cgroup v1 unless .* use --cluster kind-1.34"),
+        ("v1.34.11", "kubelet: expected failCgroupV1: false in .*, got null"),
+    ],
+)
+def test_a_patch_of_the_kubelet_that_did_not_match_is_told(
+    kubernetes: str, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    """Only the journal of the node names the reason; a kubelet that starts all the same is found by its configuration."""
+    text = kind.kind_configs.text
+
+    def versioned(*arguments: object) -> str:
+        return text(*arguments).replace("kind: Kubelet", "apiVersion: v0\n    kind: Kubelet")  # type: ignore[arg-type]
+
+    monkeypatch.setattr(kind.kind_configs, "text", versioned)
+    image = {**standing_in.NODE_IMAGE, "Kubernetes": kubernetes}
+    engine = standing_in.started(
+        tmp_path / "engine", images=[image], describe={"CgroupVersion": "1"}
+    )
+    with engine as stand_in:
+        use(stand_in, monkeypatch, tmp_path)
+        failing(stand_in, tmp_path, message)
 
 
 def test_an_archive_instead_of_a_network(

@@ -120,6 +120,14 @@ SAID = [
         id="issue 3319",
     ),
     pytest.param(
+        'ERROR: failed to create cluster: failed to init node with kubeadm: command "docker exec '
+        '--privileged x kubeadm init" failed with error: exit status 1\nCommand Output: E1020 21:24:39.706440 run.go:72] '
+        '"command failed" err="failed to validate kubelet configuration, error: kubelet is configured to not run on a host using '
+        'cgroup v1. cgroup v1 support is unsupported and will be removed in a future release"',
+        "failCgroupV1: false",
+        id="kubelet 1.35 on cgroup v1",
+    ),
+    pytest.param(
         "ERROR: failed to create cluster: running kind with rootless provider requires cgroup v2, see "
         "https://kind.sigs.k8s.io/docs/user/rootless/",
         "systemd.unified_cgroup_hierarchy=1",

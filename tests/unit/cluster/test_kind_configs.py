@@ -22,8 +22,14 @@ def kind_profile(name: str, *overrides: str) -> profiles.KindProfile:
     return made
 
 
-def document(profile: profiles.KindProfile, policy: pathlib.Path | None = POLICY) -> object:
-    choices = kind_configs.Choices(image=profile.image, audit_policy=policy)
+def document(
+    profile: profiles.KindProfile,
+    policy: pathlib.Path | None = POLICY,
+    cgroup_version: str = "2",
+) -> object:
+    choices = kind_configs.Choices(
+        image=profile.image, audit_policy=policy, cgroup_version=cgroup_version
+    )
     made = yaml.safe_load(kind_configs.text(profile, choices))
     jsonschema.Draft202012Validator(SCHEMA).validate(made)
     return made
@@ -72,7 +78,7 @@ def test_the_profile_kind_is_the_newest() -> None:
 
 def test_no_patch_names_a_version() -> None:
     for name in KIND_PROFILES:
-        made = document(kind_profile(name))
+        made = document(kind_profile(name), cgroup_version="1")
         for patch in made["nodes"][0]["kubeadmConfigPatches"]:  # type: ignore[index]
             assert "apiVersion" not in yaml.safe_load(patch)
 
@@ -92,6 +98,27 @@ def test_the_clusters_claim_controller_is_off_when_ours_runs() -> None:
     ]
     theirs = patch_of(kind_profile("kind", "claim_controller=true"))
     assert "controllers" not in theirs["controllerManager"]["extraArgs"]
+
+
+def test_the_clusters_claim_controller_may_send_as_many_requests_as_the_load_needs() -> None:
+    """Its default of 20 a second makes four allocations a second."""
+    theirs = patch_of(kind_profile("kind", "claim_controller=true"))
+    arguments = theirs["controllerManager"]["extraArgs"]
+    assert (arguments["kube-api-qps"], arguments["kube-api-burst"]) == ("1000", "2000")
+    ours = patch_of(kind_profile("kind"))["controllerManager"]["extraArgs"]
+    assert not [name for name in ours if name.startswith("kube-api")]
+
+
+@pytest.mark.parametrize("name", KIND_PROFILES)
+@pytest.mark.parametrize("cgroup_version", ["1", "2", "unknown"])
+def test_the_kubelet_is_told_to_start_on_cgroup_v1_where_it_would_refuse(
+    name: str, cgroup_version: str
+) -> None:
+    made = document(kind_profile(name), cgroup_version=cgroup_version)
+    patches = [yaml.safe_load(text) for text in made["nodes"][0]["kubeadmConfigPatches"]]  # type: ignore[index]
+    told = {"kind": "KubeletConfiguration", "failCgroupV1": False}
+    expected = [told] if cgroup_version == "1" and name != "kind-1.34" else []
+    assert patches[1:] == expected
 
 
 def test_every_value_of_a_flag_is_text() -> None:

@@ -264,6 +264,7 @@ def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> 
     assert "--unsafe-no-fsync=true" in etcd
     manager = control_planes.controller_manager(tmp_path, files, tmp_path / "k", profile)
     assert "--leader-elect=false" in manager
+    assert {"--kube-api-qps=1000", "--kube-api-burst=2000"} <= set(manager)
 
 
 @pytest.mark.parametrize(
