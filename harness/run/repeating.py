@@ -1,8 +1,6 @@
 """The command line that makes a run again, with everything that was chosen for it."""
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
 from harness.scenario import loading, profiles
 
@@ -17,7 +15,7 @@ def words(
     cluster: profiles.Profile,
     binaries: str,
 ) -> list[str]:
-    """What follows `flake-hunt`. A profile that is a file of the user's is named only: its path is not known here."""
+    """Return what follows `flake-hunt`. Paths are as they were given: run it again in the same folder."""
     options = [
         ("--set", loaded.overrides),
         ("--defect", defects),
@@ -30,21 +28,9 @@ def words(
 
 
 def _cluster(profile: profiles.Profile) -> list[str]:
-    changes: list[str] = []
-    if profile.name in profiles.shipped_names():
-        shipped = profiles.load(profile.name).model_dump(mode="json")
-        for key, value in profile.model_dump(mode="json").items():
-            if value != shipped.get(key):
-                changes += ["--cluster-set", f"{key}={_toml(value)}"]
-    if profile.name == "embedded" and not changes:
+    """Return the options that choose the cluster; none for an embedded one as it is shipped."""
+    name, overrides = profile.chosen.name or profile.name, profile.chosen.overrides
+    if name == "embedded" and not overrides:
         return []
-    return ["--cluster", profile.name, *changes]
-
-
-def _toml(value: Any) -> str:
-    """A value of a profile: a table in one line, or what JSON and TOML write alike."""
-    if isinstance(value, dict):
-        return (
-            f"{{{', '.join(f'{json.dumps(key)} = {_toml(item)}' for key, item in value.items())}}}"
-        )
-    return json.dumps(value)
+    changes = [word for override in overrides for word in ("--cluster-set", override)]
+    return ["--cluster", name, *changes]

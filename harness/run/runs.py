@@ -265,7 +265,7 @@ class _Run:
         try:
             self._supervisor.wait_until(
                 lambda: self._spotter.found or condition(),
-                timeout_s=self._scenario.limits.timeout_s,
+                timeout_s=self._scenario.timeout_s,
                 why=why,
             )
         except errors.WaitTimeoutError as error:

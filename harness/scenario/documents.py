@@ -103,6 +103,8 @@ class Shelf:
                 return f"  {where}: unknown key (value {_short(got)}); remove it or correct its spelling"
             case "missing":
                 return f"  {where}: expected a value, got none; add the key"
+            case _ if not details["loc"]:  # of several keys, which the message names
+                return f"  {details['msg']}"
             case _:
                 kind = type(got).__name__
                 return f"  {where}: {details['msg']}, got {_short(got)} (type {kind})"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 import pydantic
+from pydantic import json_schema
 
 from harness.scenario import documents, specs
 
@@ -16,6 +17,15 @@ SHELF = documents.Shelf(
 )
 
 
+class Chosen(specs.Spec):
+    """How a profile was asked for."""
+
+    name: str = ""
+    """The path or the name that was given; empty: nobody asked by one."""
+    overrides: tuple[str, ...] = ()
+    """The `key=value` that changed it."""
+
+
 class ProfileSpec(specs.Spec):
     """What every cluster profile says."""
 
@@ -25,6 +35,8 @@ class ProfileSpec(specs.Spec):
     """The file's name without .toml."""
     title: str
     """One line for tables: what it is good for."""
+    chosen: Annotated[Chosen, json_schema.SkipJsonSchema()] = Chosen()
+    """Set when the profile is loaded, so that a run can be repeated with it."""
 
 
 class EmbeddedProfile(ProfileSpec):
@@ -129,7 +141,8 @@ def load(name: str, *, overrides: Sequence[str] = ()) -> Profile:
     """The profile of this path or name, with `key=value` overrides."""
     path = SHELF.find(name)
     document, _ = SHELF.read(path, overrides)
-    return _validate(document, path)
+    chosen = Chosen(name=name, overrides=tuple(overrides))
+    return _validate(document, path).model_copy(update={"chosen": chosen})
 
 
 def restore(document: dict[str, Any]) -> Profile:

@@ -1,10 +1,13 @@
 """What a scenario file may say. Every field documents its unit, what None means, and why the default is what it is."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 import pydantic
+import pydantic_core
 
 SCHEMA_VERSION = 1
+TIMEOUT_S = 120.0
+"""Of a run whose traffic does not need more."""
 DEVICES_PER_NODE_MAX = 1280
 """Ten ResourceSlices of 128 devices; nothing published so far has more on one node."""
 
@@ -79,6 +82,11 @@ class AllAtOnceTraffic(Spec):
     pods: PositiveCount = 800
     """Pods, and as many claims; pod i uses claim i."""
 
+    @property
+    def longest_s(self) -> float:
+        """Return 0: it has no duration, it ends when its pods run."""
+        return 0.0
+
 
 class ChurnTraffic(Spec):
     """Every user creates a pod with a claim template, waits for Running, holds it, deletes it, and begins again."""
@@ -96,6 +104,11 @@ class ChurnTraffic(Spec):
     """Mean time a Running pod is kept (exponential, seeded)."""
     wait_s: Seconds = 30.0
     """How long a user waits for Running before it gives up on the pod and deletes it."""
+
+    @property
+    def longest_s(self) -> float:
+        """Return how long it may take until the last user has stopped waiting."""
+        return max(self.duration_s, self.duration_max_s) + self.wait_s
 
 
 class SharedTraffic(Spec):
@@ -116,6 +129,11 @@ class SharedTraffic(Spec):
     """Mean time the Running pods are kept (exponential, seeded)."""
     wait_s: Seconds = 30.0
     """How long a user waits for Running before it gives up and deletes."""
+
+    @property
+    def longest_s(self) -> float:
+        """Return how long it may take until the last user has stopped waiting."""
+        return max(self.duration_s, self.duration_max_s) + self.wait_s
 
 
 TrafficSpec: TypeAlias = Annotated[
@@ -234,8 +252,9 @@ class LoadSpec(Spec):
 class LimitsSpec(Spec):
     """How long a run may take."""
 
-    timeout_s: Annotated[float, pydantic.Field(gt=0, le=86_400)] = 120.0
-    """From the start of traffic until everything is done; a slower run is judged on what it did."""
+    timeout_s: Annotated[float, pydantic.Field(gt=0, le=86_400)] | None = None
+    """From the start of traffic until everything is done; a slower run is judged on what it did. None: 120, or as long as the
+    traffic may take where that is longer. It is never shorter than `duration_max_s` and `wait_s` of the traffic together."""
     settle_s: Seconds = 20.0
     """For deletions and the last events to come through after the traffic."""
 
@@ -265,3 +284,22 @@ class Scenario(Spec):
     """Timeouts."""
     controls: list[Name] = []
     """Known defects that a campaign runs as positive controls of this scenario."""
+
+    @property
+    def timeout_s(self) -> float:
+        """Return the time limit of a run: the one of `limits`, or one that suits the traffic."""
+        if self.limits.timeout_s is not None:
+            return self.limits.timeout_s
+        return max(TIMEOUT_S, self.traffic.longest_s + self.limits.settle_s)
+
+    @pydantic.model_validator(mode="after")
+    def _require_time_for_the_traffic(self) -> Self:
+        """Reject a time limit that would end the load before it may be reached."""
+        if self.timeout_s < self.traffic.longest_s:
+            raise pydantic_core.PydanticCustomError(
+                "timeout_too_short",
+                "limits.timeout_s: expected at least {least} (the longer of traffic.duration_s and traffic.duration_max_s, and "
+                "traffic.wait_s), got {got}: remove it, or --set limits.timeout_s={least}",
+                {"least": f"{self.traffic.longest_s:g}", "got": f"{self.timeout_s:g}"},
+            )
+        return self

@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import psutil
 import pytest
@@ -226,6 +227,27 @@ def test_prune_leaves_a_local_cluster_that_stays_as_it_is(
         code, output = running.run(tmp_path, "cluster", "down", "g")
         assert code == 0, output
         command.require_alone()
+
+
+def test_a_run_is_made_again_by_the_command_in_its_plan(tmp_path: pathlib.Path) -> None:
+    """With a scenario and a profile that are files, named by their paths."""
+    (tmp_path / "clusters").mkdir()
+    profile = 'schema_version = 1\nprovider = "embedded"\nname = "mine"\ntitle = "mine"\n'
+    (tmp_path / "clusters" / "mine.toml").write_text(profile)
+    running.scenario(tmp_path)
+    options = ("--cluster", "clusters/mine.toml", "--set", "traffic.users=12", "--seed", "7")
+    assert running.run(tmp_path, "run", "small.toml", *options)[0] == 0
+    (first,) = plans_of(tmp_path)
+    code, output = running.run(tmp_path, *first["again"])
+    assert code == 0, output
+    same = ("again", "seed", "settings", "cluster_profile", "subject")
+    for plan in plans_of(tmp_path):
+        assert [plan[key] for key in same] == [first[key] for key in same]
+    assert len(plans_of(tmp_path)) == 2
+
+
+def plans_of(folder: pathlib.Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in folder.glob("reports/*/*/plan.json")]
 
 
 # ------------------------------------------------------------------------------- subjects

@@ -1,6 +1,7 @@
 """The command line that makes a run again means the same run."""
 
 import itertools
+import pathlib
 
 import pytest
 
@@ -32,6 +33,33 @@ def test_everything_that_was_chosen_is_in_it() -> None:
     again = loading.load(words[1], overrides=repeated(words, "--set"))
     assert again.scenario.traffic.users == 8
     assert again.scenario.description == "two words"
+
+
+MINE = """
+schema_version = 1
+provider = "embedded"
+name = "mine"
+title = "mine"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A folder of somebody who has files of their own in it."""
+    (tmp_path / "mine.toml").write_text(MINE)
+    (tmp_path / "churn.toml").write_text(loading.load("pod-churn").text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", ["mine.toml", "./mine.toml", "{folder}/mine.toml"])
+def test_files_are_named_as_they_were_given(folder: pathlib.Path, path: str) -> None:
+    given = path.format(folder=folder)
+    profile = profiles.load(given, overrides=["port=18080"])
+    kept = profiles.restore(profile.model_dump(mode="json"))  # as the workers of a campaign do
+    plan = planning.plan(loading.load("./churn.toml"), seed=7, cluster=kept)
+    chosen = ["--cluster", given, "--cluster-set", "port=18080"]
+    assert plan.again == ["run", "./churn.toml", "--seed", "7", *chosen]
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,34 @@ def test_mistakes_are_named(
     assert caught.value.exit_code == 2
 
 
+TIMES = "users = 4\nduration_s = {}\nduration_max_s = {}\nwait_s = {}\n[limits]\ntimeout_s = {}"
+
+
+@pytest.mark.parametrize(
+    ("times", "least"),
+    [((5, 40, 10, 49.9), "50"), ((5, 120, 10, 60), "130"), ((90, 40, 10, 99), "100")],
+)
+def test_a_time_limit_that_would_end_the_load_first(
+    write: Callable[[str], str], times: tuple[float, ...], least: str
+) -> None:
+    text = TEXT.replace("users = 4", TIMES.format(*times))
+    message = f"  limits.timeout_s: expected at least {least} .*--set limits.timeout_s={least}$"
+    with pytest.raises(errors.ScenarioError, match=message):
+        loading.load(write(text))
+    enough = loading.load(write(text), overrides=[f"limits.timeout_s={least}"])
+    assert enough.scenario.timeout_s == float(least)
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, "mine"])
+def test_the_time_limit_grows_with_the_traffic(write: Callable[[str], str], name: str) -> None:
+    """The advice for a small machine is one option, and works by itself."""
+    scenario = write(TEXT) if name == "mine" else name
+    if loading.load(scenario).scenario.traffic.profile == "all-at-once":
+        return
+    longer = loading.load(scenario, overrides=["traffic.duration_max_s=1200"]).scenario
+    assert longer.timeout_s > 1200 + longer.traffic.wait_s
+
+
 def test_all_mistakes_are_told_at_once(write: Callable[[str], str]) -> None:
     text = TEXT.replace("users = 4", "usres = 4").replace("allocations_min = 1", "")
     with pytest.raises(errors.ScenarioError, match="2 mistakes in the scenario"):
