@@ -1,6 +1,6 @@
 # One line a target; `make` alone says what there is. Everything happens in .venv, made on first use.
 .DEFAULT_GOAL := help
-.PHONY: help setup flake-hunt test lint types e2e-kind e2e-local e2e-client-go nightly doctor bench report clean
+.PHONY: help setup flake-hunt test wheel-test lint types e2e-kind e2e-local e2e-client-go nightly doctor bench report clean
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
@@ -8,6 +8,9 @@ RUN ?= reports/latest
 CLUSTER ?= embedded
 SUBJECT ?= python
 MINUTES ?= 30
+# pip shows what it does on a terminal only.
+QUIET := $(shell test -t 2 || echo --quiet)
+PIP := $(BIN)/pip install $(QUIET) --disable-pip-version-check -c constraints.txt
 SUMMARY ?= $(or $(GITHUB_STEP_SUMMARY),reports/nightly.md)
 
 help:  ## this list
@@ -20,6 +23,9 @@ flake-hunt: .venv/.installed  ## the main job: hunt on the embedded cluster (ARG
 
 test: lint types  ## lint, type-check and test
 	$(BIN)/python -m pytest -n 2 --dist worksteal --max-worker-restart=1 $(ARGS)
+
+wheel-test: .venv/.dev-installed  ## install the wheel and the sdist in fresh environments and use them (two to three minutes)
+	$(BIN)/python tools/wheel_test.py $(PYTHON)
 
 lint: .venv/.dev-installed  ## style, and the import contracts
 	$(BIN)/ruff check .
@@ -44,7 +50,9 @@ nightly: .venv/.installed  ## hunt until the time is used (CLUSTER=kind-1.36 SUB
 	$(BIN)/flake-hunt nightly --cluster $(CLUSTER) --subject $(SUBJECT) --minutes $(MINUTES) --summary $(SUMMARY) $(ARGS)
 
 doctor: .venv/.installed  ## what is missing on this machine (ARGS="--for kind")
-	$(BIN)/flake-hunt doctor $(ARGS)
+	@$(BIN)/flake-hunt doctor $(ARGS) || { code=$$?; \
+	  echo "Exit code $$code: something that doctor looked for is missing; the lines above say how to get it."; \
+	  echo "You need only one kind of cluster. To ask about one: make doctor ARGS=\"--for embedded\""; exit $$code; }
 
 bench: .venv/.dev-installed  ## figures and ratios; nothing is asserted
 	$(BIN)/python -m bench $(ARGS)
@@ -60,12 +68,15 @@ clean:  ## remove the environment, caches and reports
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Flake Hunt needs Python 3.11 or newer; $(PYTHON) is `$(PYTHON) --version 2>&1`. Name another one: make PYTHON=python3.12 ..."; exit 2; }
+	@echo "Creating the virtual environment .venv with $(PYTHON): some seconds."
 	$(PYTHON) -m venv .venv
 
 .venv/.installed: .venv/bin/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@echo "Installing Flake Hunt and the packages that it needs into .venv: about a minute the first time."
+	$(PIP) -e .
 	@touch $@
 
 .venv/.dev-installed: .venv/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@echo "Installing the tools for development into .venv: about another minute the first time."
+	$(PIP) -e '.[dev]'
 	@touch $@

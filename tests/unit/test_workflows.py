@@ -19,6 +19,7 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 SCHEMA = pathlib.Path(__file__).with_name("github-workflow.schema.json.gz")
 TARGETS = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 MAKE_CALLS_MAX = 3
+PINNED = re.compile(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
 
 
 def steps(path: pathlib.Path) -> list[dict]:
@@ -53,7 +54,24 @@ def test_what_is_run_is_a_target_of_the_makefile(path: pathlib.Path) -> None:
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_evidence_is_kept_whatever_happens(path: pathlib.Path) -> None:
     keeping = [step for step in steps(path) if "upload-artifact" in step.get("uses", "")]
-    assert [(step["if"], step["with"]["path"]) for step in keeping] == [("always()", "reports")]
+    (step,) = keeping
+    assert step["if"] == "always()"
+    paths = step["with"]["path"].splitlines()
+    assert paths == ["reports", "!reports/latest"], "latest is a link: its run would be kept twice"
+    assert step["with"]["compression-level"] == 9
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_every_action_is_pinned_by_commit_and_names_its_version(path: pathlib.Path) -> None:
+    lines = [line for line in path.read_text().splitlines() if "uses:" in line]
+    assert len(lines) == sum("uses" in step for step in steps(path))
+    assert [line for line in lines if not PINNED.search(line)] == []
+
+
+def test_one_action_has_one_commit_everywhere() -> None:
+    text = "".join(path.read_text() for path in WORKFLOWS)
+    pins = {(action, pin) for action, pin in re.findall(r"uses: ([\w-]+/[\w-]+)\S*@(.*)", text)}
+    assert len(pins) == len({action for action, _ in pins})
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -65,6 +83,7 @@ def test_the_matrices_are_what_there_is() -> None:
     ci, nightly = (yaml.safe_load(path.read_text())["jobs"] for path in WORKFLOWS)
     versions = ci["test"]["strategy"]["matrix"]["python"]
     assert versions == ["3.11", "3.12", "3.13", "3.14"]
+    assert ci["wheel"]["strategy"]["matrix"]["python"] == [versions[0], versions[-1]]
     shipped = [name for name in profiles.shipped_names() if name.startswith("kind-")]
     assert nightly["hunt"]["strategy"]["matrix"]["cluster"] == shipped
     installed = next(

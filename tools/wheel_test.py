@@ -1,0 +1,202 @@
+"""Build the wheel and the source distribution, install each in an environment of its own, and use it.
+
+    python tools/wheel_test.py [PYTHON]
+
+PYTHON makes the environments (default: the interpreter that runs this file). Everything happens in a temporary folder outside the
+checkout: a file that only the checkout has is missed. The exit code is 0 when every command ended as expected, 1 otherwise.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TIMEOUT_S = 300
+VALID, INVALID, UNKNOWN = 0, 10, 20
+NOT_INHERITED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "KUBECONFIG")
+TOKEN = re.compile(r"\bfh\d+-[\w.~-]+")
+SHORT = (
+    *("--set", "traffic.duration_s=1"),
+    *("--set", "load.allocations_min=1"),
+    *("--set", "load.pods_running_min=1"),
+    *("--set", "load.reuse_min=0"),
+)
+SCENARIO = """
+schema_version = 1
+name = "small"
+title = "a small churn"
+description = "a campaign of one run"
+controls = []
+[pools]
+nodes = 2
+devices_per_node = 3
+[traffic]
+profile = "churn"
+users = 8
+duration_s = 1.0
+wait_s = 10.0
+[load]
+allocations_min = 1
+pods_running_min = 1
+reuse_min = 0
+"""
+
+
+class CheckError(Exception):
+    """An installed command did not do what it must."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Installed:
+    """An environment with the distribution, and the empty folder where its commands run."""
+
+    binaries: pathlib.Path
+    folder: pathlib.Path
+
+    def flake_hunt(self, *arguments: str, expect: tuple[int, ...] = (VALID,)) -> str:
+        """Run `flake-hunt` and return what it printed."""
+        return self.run("flake-hunt", *arguments, expect=expect)
+
+    def run(self, program: str, *arguments: str, expect: tuple[int, ...] = (VALID,)) -> str:
+        """Run a program of the environment; CheckError for another exit code than expected."""
+        started = time.monotonic()
+        environment = {key: value for key, value in os.environ.items() if key not in NOT_INHERITED}
+        done = subprocess.run(
+            [self.binaries / program, *arguments],
+            cwd=self.folder,
+            env={**environment, "XDG_STATE_HOME": str(self.folder / "state")},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        words = " ".join([program, *arguments])
+        if done.returncode not in expect:
+            raise CheckError(
+                f"{words[:200]}: expected exit code {expect}, got {done.returncode}\n{done.stdout}"
+            )
+        seconds = time.monotonic() - started
+        print(f"  ok {done.returncode:3} {seconds:5.1f} s  {words[:110]}", flush=True)
+        return done.stdout
+
+    def require(self, pattern: str) -> pathlib.Path:
+        """Return the one file that the pattern names; CheckError if there is none or it is empty."""
+        found = list(self.folder.glob(pattern))
+        if len(found) != 1 or not found[0].stat().st_size:
+            raise CheckError(f"expected one file {pattern} that is not empty, found {found}")
+        return found[0]
+
+
+def build(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Build both distributions of the checkout into the folder."""
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
+    return [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
+
+
+def install(python: str, distribution: pathlib.Path, folder: pathlib.Path) -> Installed:
+    """Install the distribution and its pinned dependencies in a new environment."""
+    environment, empty = folder / "venv", folder / "empty"
+    empty.mkdir(parents=True)
+    subprocess.run([python, "-m", "venv", environment], check=True, timeout=TIMEOUT_S)
+    pip = [environment / "bin" / "pip", "install", "-qq", "--disable-pip-version-check"]
+    pins = ["-c", ROOT / "constraints.txt"]
+    subprocess.run([*pip, *pins, distribution], cwd=empty, check=True, timeout=TIMEOUT_S)
+    return Installed(binaries=environment / "bin", folder=empty)
+
+
+def use(installed: Installed) -> None:
+    """Make every command that reads files of the package."""
+    version(installed)
+    single_run(installed)
+    campaign(installed)
+    exploration(installed)
+    cluster(installed)
+
+
+def version(installed: Installed) -> None:
+    """Both ways to the command name one version, and the package is not the checkout's."""
+    printed = installed.flake_hunt("--version")
+    if installed.run("python", "-m", "harness", "--version") != printed:
+        raise CheckError(f"python -m harness and flake-hunt do not agree: {printed}")
+    where = installed.run("python", "-c", "import harness; print(harness.__file__)").strip()
+    if ROOT in pathlib.Path(where).parents:
+        raise CheckError(f"expected the installed package, imported {where}")
+
+
+def single_run(installed: Installed) -> None:
+    """A short run, judged and rendered again. Too little load on a slow machine is UNKNOWN."""
+    installed.flake_hunt("run", "pod-churn", "--seed", "1", *SHORT, expect=(VALID, UNKNOWN))
+    files = ("report.html", "junit.xml", "trace.json", "verdict.json", "scenario.toml")
+    for name in files:
+        installed.require(f"reports/pod-churn/*/{name}")
+    judged = json.loads(installed.require("reports/pod-churn/*/verdict.json").read_text())
+    wanted = VALID if judged["verdict"] == "VALID" else UNKNOWN
+    installed.flake_hunt("check", "reports/latest", expect=(wanted,))
+    installed.require("reports/pod-churn/*/report.html").unlink()
+    installed.flake_hunt("report", "reports/latest")
+    installed.require("reports/pod-churn/*/report.html")
+
+
+def campaign(installed: Installed) -> None:
+    """A campaign of one run, with its page."""
+    (installed.folder / "small.toml").write_text(SCENARIO)
+    options = ("--repeat", "1", "--jobs", "1")
+    installed.flake_hunt("hunt", "small.toml", *options, expect=(VALID, UNKNOWN))
+    installed.require("reports/campaigns/*/index.html")
+
+
+def exploration(installed: Installed) -> None:
+    """A known defect is found, and its token gives a page, a run directory and a test."""
+    found = installed.flake_hunt("explore", "--defect", "gather-not-atomic", expect=(INVALID,))
+    token = TOKEN.search(found)
+    if token is None:
+        raise CheckError(f"expected a token in what explore printed:\n{found}")
+    files = ("--html", "page.html", "--save", "saved", "--pytest", "test_again.py")
+    installed.flake_hunt("replay", token[0], *files, expect=(INVALID,))
+    for name in ("page.html", "test_again.py", "saved/verdict.json", "saved/report.html"):
+        installed.require(name)
+    installed.flake_hunt("check", "saved", expect=(INVALID,))
+    installed.run("python", "-m", "pytest", "-q", "-p", "no:locust", "test_again.py", expect=(1,))
+
+
+def cluster(installed: Installed) -> None:
+    """A cluster that stays keeps the documented rules, and leaves nothing when it is taken down."""
+    installed.flake_hunt("cluster", "up", "--name", "wheel-test", "--nodes", "2")
+    try:
+        if "wheel-test" not in installed.flake_hunt("cluster", "list"):
+            raise CheckError("cluster list does not name the cluster that is up")
+        kubeconfig = installed.flake_hunt("cluster", "kubeconfig", "wheel-test").strip()
+        installed.flake_hunt("conformance", "--kubeconfig", kubeconfig)
+    finally:
+        installed.flake_hunt("cluster", "down", "wheel-test")
+    if "wheel-test" in installed.flake_hunt("cluster", "list"):
+        raise CheckError("cluster list names the cluster that was taken down")
+
+
+def main(python: str = sys.executable) -> int:
+    """Test both distributions and report the first thing that is wrong with each."""
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="flake-hunt-wheel-") as name:
+        folder = pathlib.Path(name)
+        for distribution in build(folder / "dist"):
+            print(f"{distribution.name}: installing", flush=True)
+            try:
+                use(install(python, distribution, folder / distribution.suffix.strip(".")))
+            except (CheckError, subprocess.SubprocessError) as error:
+                print(f"  FAILED {error}", file=sys.stderr)
+                failed = True
+    print("FAILED" if failed else "Both distributions work.")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
