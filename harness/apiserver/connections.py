@@ -28,6 +28,10 @@ class Connection(asyncio.Protocol):
         """Called when it has caught up."""
         self._is_ending = False
         """Whether nothing more is read."""
+        self._owes_continue = False
+        """Whether the client waits for leave to send its body."""
+        self._refusal: statuses.StatusError | None = None
+        """What is answered when everything before it is answered: the last answer."""
         self._is_refused = False
         """Whether the client may still be sending what nobody wants."""
         self._watch: streaming.Watch | None = None
@@ -57,6 +61,7 @@ class Connection(asyncio.Protocol):
         if self._lingering is not None:
             self._lingering.cancel()
         self._waiting.clear()
+        self._refusal = None
         self._server.leave(self)
         if self._watch is not None:
             self._watch.close()
@@ -67,7 +72,6 @@ class Connection(asyncio.Protocol):
             return
         failure = self._parser.feed(data)
         if failure is not None:
-            self._go_on()
             self._refuse(failure)
             return
         if not self._parser.is_reading:
@@ -93,20 +97,34 @@ class Connection(asyncio.Protocol):
     # -------------------------------------------------------------- requests
 
     def _on_request(self, incoming: parsing.Incoming) -> None:
+        self._owes_continue = False
         self._waiting.append(incoming)
 
     def _on_continue(self) -> None:
-        self.write(framing.CONTINUE)
+        self._owes_continue = True
 
     def _go_on(self) -> None:
         """Begin what waits, as long as nothing is in its way; read on only when nothing waits."""
         while self._waiting and not self._must_wait():
             exchanges.Exchange(self._server, self, self._waiting.popleft()).begin()
+        if (self._refusal or self._owes_continue) and not (self._waiting or self._must_wait()):
+            self._write_in_turn()
         if self._transport is not None and not self._transport.is_closing():
             if self._waiting:
                 self._transport.pause_reading()
             else:
                 self._transport.resume_reading()
+
+    def _write_in_turn(self) -> None:
+        """Write what is no answer to a whole request: every request before it is answered."""
+        if self._refusal is None:
+            self._owes_continue = False
+            self.write(framing.CONTINUE)
+            return
+        self._is_refused = True
+        refusal, self._refusal = self._refusal, None
+        self.write(exchanges.encode(answers.failure(refusal), b"Connection: close\r\n"))
+        self.end()
 
     def _must_wait(self) -> bool:
         return (
@@ -124,7 +142,7 @@ class Connection(asyncio.Protocol):
     def unblock(self) -> None:
         """It is at its end."""
         self._is_blocked = False
-        if self._is_ending:
+        if self._is_ending and self._refusal is None:
             self.end()
         else:
             self._go_on()
@@ -158,7 +176,7 @@ class Connection(asyncio.Protocol):
             self._note_unread()
         if self._closes_after_out:
             self._close()
-        elif self._waiting:
+        elif self._waiting or self._refusal or self._owes_continue:
             self._go_on()
 
     # -------------------------------------------------------------- watches
@@ -222,10 +240,9 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def _refuse(self, error: statuses.StatusError) -> None:
-        """Answer once more, and stop reading requests."""
-        self._is_ending = self._is_refused = True
-        self.write(exchanges.encode(answers.failure(error), b"Connection: close\r\n"))
-        self.end()
+        """Read no more requests; answer once more, unless a watch or a last answer ends the connection first."""
+        self._is_ending, self._refusal = True, error
+        self._go_on()
 
     def _close(self) -> None:
         if self._transport is None or self._transport.is_closing():

@@ -61,6 +61,8 @@ class Exchange:
         self._server, self._connection = server, connection
         self._incoming, self._request = incoming, incoming.request
         self._entry: auditing.Entry | None = None
+        self._has_head = False
+        """Whether the head of the answer is sent, so that there can be no other."""
 
     def begin(self) -> None:
         """Answer, now or later; whatever goes wrong is an answer too."""
@@ -77,11 +79,18 @@ class Exchange:
         try:
             step()
         except statuses.StatusError as error:
-            self._respond(self._failure(error))
+            self._fail(error)
         except RecursionError:  # where Python's recursion ends differs by its version
-            self._respond(self._failure(statuses.bad_request(gojson.TOO_DEEP)))
+            self._fail(statuses.bad_request(gojson.TOO_DEEP))
         except Exception as error:  # noqa: BLE001 - the outermost edge: answer 500, serve on
-            self._respond(self._failure(_internal(error)))
+            self._fail(_internal(error))
+
+    def _fail(self, error: statuses.StatusError) -> None:
+        """Answer with the error; where an answer has begun, end the connection in the middle of it."""
+        if self._has_head:
+            self._connection.abort()
+        else:
+            self._respond(self._failure(error))
 
     def _failure(self, error: statuses.StatusError) -> answers.Answer:
         return answers.failure(error, self._request.headers.get("accept", ""))
@@ -114,6 +123,7 @@ class Exchange:
         if self._entry is not None:
             self._entry.started(200)
             watch.on_end = functools.partial(self._note_end, self._entry)
+        self._has_head = True
         watch.start()
 
     def _note_end(self, entry: auditing.Entry) -> None:
@@ -138,6 +148,7 @@ class Exchange:
 
     def _send(self, answer: answers.Answer, pieces: Iterator[bytes]) -> None:
         self._connection.block()
+        self._has_head = True
         self._connection.write_head(answer.status, answer.content_type)
         sending.Sending(self._connection, pieces, on_end=self._sent).go_on()
 

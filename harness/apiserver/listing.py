@@ -47,9 +47,8 @@ class Page:
 
 def page(store: stores.Store, selection: watching.Selection, request: requesting.Request) -> Page:
     """The page that was asked for; 400, 410, 422 or 504 when there is no such page."""
+    limit, _ = _integers(request)
     _require_list_options(request)
-    limit = max(request.integer("limit") or 0, 0)
-    request.integer("timeoutSeconds")
     if token := request.query.get("continue"):
         return _continued(store, selection, request, _read_token(token), limit)
     version, exact = _version(store, request, limit)
@@ -62,6 +61,18 @@ def page(store: stores.Store, selection: watching.Selection, request: requesting
     except statuses.StatusError as error:
         raise statuses.StatusError(410, "Expired", _TOO_OLD) from error
     return _cut(found, version, selection, limit)
+
+
+def watch_timeout_s(request: requesting.Request) -> int:
+    """Return after how long a watch ends, 0 for never; 400 when this, or a limit, is no integer."""
+    _, timeout_s = _integers(request)
+    return timeout_s
+
+
+def _integers(request: requesting.Request) -> tuple[int, int]:
+    """(limit, timeoutSeconds); 400 when one of them is no integer."""
+    limit, timeout_s = request.integer("limit"), request.integer("timeoutSeconds")
+    return max(limit or 0, 0), timeout_s or 0
 
 
 def watch_version(request: requesting.Request) -> int | None:

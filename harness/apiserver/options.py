@@ -98,7 +98,7 @@ def deletion(request: requesting.Request) -> deleting.Options:
     if "orphanDependents" in request.query:
         query["orphanDependents"] = request.flag("orphanDependents")
     if grace_s := request.query.get("gracePeriodSeconds"):
-        query["gracePeriodSeconds"] = _seconds(grace_s)
+        query["gracePeriodSeconds"] = requesting.parse_integer(grace_s)
     if dry_run := request.query.get("dryRun"):
         query["dryRun"] = [dry_run]
     return deletion_options(query)
@@ -138,14 +138,6 @@ def _deletion_causes(given: Document) -> list[statuses.Cause]:
     if set(dry_run) - {"All"}:
         causes.append(_unknown_dry_run(dry_run))
     return causes
-
-
-def _seconds(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError as error:
-        why = f'strconv.ParseInt: parsing "{text}": invalid syntax'
-        raise statuses.bad_request(why) from error
 
 
 def _decode(body: bytes) -> Document:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 from collections.abc import Callable
 
 import httptools
@@ -10,6 +11,12 @@ from harness.apiserver import requesting, statuses
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
 HEADER_BYTES_MAX = 64 * 1024
+_SINGLE = frozenset({"authorization", "content-type", "host", "transfer-encoding"})
+"""Headers whose second value would be ambiguous: 400. Of all others the first value counts, as in Go."""
+_IGNORED_UPGRADES = frozenset({"h2c"})
+"""Java's HttpClient offers it with every first request and is content with HTTP/1.1."""
+_host = re.compile(r"[0-9A-Za-z!$%&'()*+,\-.:;=\[\]_~]*")
+"""The bytes that Go allows in a Host header."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -36,16 +43,38 @@ class RequestParser:
         self._reset()
 
     def feed(self, data: bytes) -> statuses.StatusError | None:
-        """Read; the requests that are whole are handed on before this returns. What is wrong comes back."""
+        """Read; hand on the requests that are whole before this returns. Return what is wrong."""
         try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            return statuses.bad_request("upgrades are not served")
+            while data:
+                data = self._parse(data)
         except httptools.HttpParserError as error:
             if isinstance(error.__context__, statuses.StatusError):
                 return error.__context__
             return statuses.bad_request("the request is not HTTP/1.1")
         return None
+
+    def _parse(self, data: bytes) -> bytes:
+        """Read; return what is to be read next."""
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as pause:
+            return self._without_upgrade() + data[pause.args[0] :]
+        return b""
+
+    def _without_upgrade(self) -> bytes:
+        """Return the head without its upgrade, for a new parser: this one takes no body after an upgrade."""
+        version = self._parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (self._parser.get_method(), self._url, version)]
+        lines += [
+            f"{key}: {value}".encode("latin-1")
+            for key, value in self._headers.items()
+            if key != "upgrade"
+        ]
+        if self._authorization is not None:
+            lines.append(b"authorization: %b" % self._authorization)
+        self._parser = httptools.HttpRequestParser(self)
+        self._reset()
+        return b"\r\n".join([*lines, b"", b""])
 
     def close(self) -> None:
         """Let go of everything: the parser and what it calls back make cycles."""
@@ -55,7 +84,10 @@ class RequestParser:
         self._url = b""
         self._headers: dict[str, str] = {}
         self._header_bytes = 0
-        self._authorization = b""
+        self._authorization: bytes | None = None
+        self._has_head = False
+        self._is_upgrade = False
+        """Whether this request is read again without its upgrade."""
         self._body: list[bytes] = []
         self._body_bytes = 0
 
@@ -71,19 +103,32 @@ class RequestParser:
         self._count_header(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header."""
+        """One header. A trailer changes nothing (RFC 9110, 6.5.1)."""
         self._count_header(len(name) + len(value))
+        if self._has_head:
+            return
         key = _key(name)
-        if key == "authorization":
+        if key in self._headers or (key == "authorization" and self._authorization is not None):
+            if key in _SINGLE:
+                raise statuses.bad_request(f"expected one {key} header, got more")
+        elif key == "authorization":
             self._authorization = value
         else:
             self._headers[key] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        """All headers are there: a body that is announced as too large is not waited for."""
+        """All headers are there: refuse what cannot be served before its body is read."""
+        self._has_head = True
+        self._is_upgrade = self._parser.should_upgrade()
+        if self._is_upgrade:
+            _require_ignored(self._headers.get("upgrade", ""))
+            return
+        is_newest = _is_newest(self._parser.get_http_version())
+        _require_host(self._headers.get("host"), is_needed=is_newest)
+        _require_chunked(self._headers.get("transfer-encoding"), is_known=is_newest)
         if int(self._headers.get("content-length") or 0) > BODY_BYTES_MAX:
             raise statuses.too_large(BODY_BYTES_MAX)
-        if self._headers.get("expect", "").lower() == "100-continue":
+        if is_newest and self._headers.get("expect", "").lower() == "100-continue":
             self._on_continue()
 
     def on_body(self, data: bytes) -> None:
@@ -95,6 +140,8 @@ class RequestParser:
 
     def on_message_complete(self) -> None:
         """The request is whole."""
+        if self._is_upgrade:
+            return
         url = httptools.parse_url(self._url)
         request = requesting.Request(
             method=self._parser.get_method().decode(),
@@ -106,7 +153,7 @@ class RequestParser:
         incoming = Incoming(
             request,
             uri=self._url.decode("latin-1"),
-            authorization=self._authorization,
+            authorization=self._authorization or b"",
             keep_alive=self._parser.should_keep_alive(),
         )
         self.is_reading = False
@@ -123,3 +170,36 @@ class RequestParser:
 def _key(name: bytes) -> str:
     """A header's name in lower case; clients use few."""
     return name.decode("latin-1").lower()
+
+
+def _require_ignored(upgrade: str) -> None:
+    """400 for an upgrade whose client would not be content with HTTP/1.1."""
+    wanted = {token.strip().lower() for token in upgrade.split(",")}
+    if not wanted <= _IGNORED_UPGRADES:
+        raise statuses.bad_request("upgrades are not served")
+
+
+def _is_newest(version: str) -> bool:
+    """Whether this is HTTP/1.1; 505 for anything but that and HTTP/1.0."""
+    if version not in ("1.0", "1.1"):
+        raise statuses.StatusError(505, "", f"expected HTTP/1.1 or HTTP/1.0, got HTTP/{version}")
+    return version == "1.1"
+
+
+@functools.lru_cache(maxsize=1024)
+def _require_host(host: str | None, *, is_needed: bool) -> None:
+    """400 for a host that is missing or malformed (RFC 9112, 3.2)."""
+    if host is None and is_needed:
+        raise statuses.bad_request("missing required Host header")
+    if host is not None and not _host.fullmatch(host):
+        raise statuses.bad_request("malformed Host header")
+
+
+def _require_chunked(encoding: str | None, *, is_known: bool) -> None:
+    """501 for a transfer encoding but `chunked`; 400 for any with HTTP/1.0, which knows none (RFC 9112, 6.1)."""
+    if encoding is None:
+        return
+    if not is_known:
+        raise statuses.bad_request("expected no Transfer-Encoding header with HTTP/1.0")
+    if encoding.strip().lower() != "chunked":
+        raise statuses.StatusError(501, "", f'unsupported transfer encoding: "{encoding}"')

@@ -67,6 +67,7 @@ class Watch:
             request, target.resource, server.now, is_list=True, is_watch=True
         )
         self._frame = protobuf.event_frame if self._rendering.is_protobuf else server.framer.line
+        self._timeout_s = listing.watch_timeout_s(request)
         self._version = listing.watch_version(request)
         self.resource_key = resources.table_of(target.resource)
         self._converts = self.resource_key is not target.resource
@@ -201,7 +202,7 @@ class Watch:
         self._release()
 
     def _set_timers(self) -> None:
-        timeout_s = self._request.integer("timeoutSeconds")
+        timeout_s = self._timeout_s
         if timeout_s:
             self._timers["end"] = self._loop.call_later(timeout_s, self.end)
         if self._request.flag("allowWatchBookmarks"):
