@@ -55,14 +55,15 @@ def conformance(
 
 
 def _chosen(names: "Sequence[str]") -> "list[rulebooks.Rule]":
-    from harness import errors
+    from harness import errors, suggestions
     from harness.conformance import rulebooks
 
     groups = {group.name: group for group in rulebooks.groups()}
     for name in names:
         if name not in groups:
             raise errors.UsageError(
-                f"expected a group of rules, got {name!r}. Known: {', '.join(groups)}"
+                f"expected a group of rules, got {name!r}. Known: {', '.join(groups)}."
+                f"{suggestions.did_you_mean(name, groups)}"
             )
     return [rule for name in names or groups for rule in groups[name].rules]
 

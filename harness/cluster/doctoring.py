@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import psutil
 
-from harness import errors
+from harness import errors, suggestions
 from harness.cluster import kind_commands, kind_failures, providers, state_folders
 from harness.scenario import profiles
 
@@ -62,7 +62,8 @@ def examine(provider: str, *, contact: bool = True) -> list[Finding]:
             return [_checked(provider)]
         case _:
             raise errors.UsageError(
-                f"expected one of {', '.join(PROVIDERS)}, got {provider!r} for --for"
+                f"expected one of {', '.join(PROVIDERS)}, got {provider!r} for --for."
+                f"{suggestions.did_you_mean(provider, PROVIDERS)}"
             )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 import psutil
 
-from harness import clocks, errors
+from harness import clocks, errors, suggestions
 from harness.cluster import contracts, state_folders
 from harness.scenario import profiles
 
@@ -111,8 +111,11 @@ def find(name: str) -> Entry:
     for entry in entries:
         if entry.name == name:
             return entry
-    names = ", ".join(entry.name for entry in entries) or "none"
-    raise errors.UsageError(f"expected a cluster's name, got {name!r}. Clusters: {names}")
+    names = [entry.name for entry in entries]
+    near = suggestions.did_you_mean(name, names)
+    raise errors.UsageError(
+        f"expected a cluster's name, got {name!r}. Clusters: {', '.join(names) or 'none'}.{near}"
+    )
 
 
 def begin(profile: profiles.Profile, request: contracts.Request) -> Entry:

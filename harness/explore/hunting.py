@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
-from harness import errors, seeds
+from harness import errors, seeds, suggestions
 from harness.explore import choices, counting, exploring, searching, specs, strategies, tokens
 
 CHUNK = 50
@@ -54,8 +54,11 @@ class Hunt:
         """HarnessError when there is no such scenario, size or strategy."""
         _ = self.spec
         if self.strategy not in (*STRATEGIES, EXHAUSTIVE):
-            known = ", ".join((*STRATEGIES, EXHAUSTIVE))
-            raise errors.UsageError(f"expected a strategy, got {self.strategy!r}. Known: {known}")
+            known = (*STRATEGIES, EXHAUSTIVE)
+            near = suggestions.did_you_mean(self.strategy, known)
+            raise errors.UsageError(
+                f"expected a strategy, got {self.strategy!r}. Known: {', '.join(known)}.{near}"
+            )
 
     def token(self, decisions: Sequence[int]) -> tokens.Token:
         """One of its runs."""

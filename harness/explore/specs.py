@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from harness import errors
+from harness import errors, suggestions
 
 Sizes = Mapping[str, int]
 """Numbers of a spec that are other than its name says."""
@@ -130,7 +130,8 @@ def sized(name: str, sizes: Sizes) -> Spec:
     """The spec of this name with some numbers changed; ScenarioError when there is no such name or number."""
     if name not in SPECS:
         raise errors.ScenarioError(
-            f"expected a scenario to explore, got {name!r}. Known: {', '.join(SPECS)}"
+            f"expected a scenario to explore, got {name!r}. Known: {', '.join(SPECS)}."
+            f"{suggestions.did_you_mean(name, SPECS)}"
         )
     for key, value in sizes.items():
         _require_size(name, key, value)
@@ -140,7 +141,8 @@ def sized(name: str, sizes: Sizes) -> Spec:
 def _require_size(name: str, key: str, value: int) -> None:
     if key not in LEAST:
         raise errors.ScenarioError(
-            f"expected one of {', '.join(LEAST)} to be changed in {name}, got {key!r}"
+            f"expected one of {', '.join(LEAST)} to be changed in {name}, got {key!r}."
+            f"{suggestions.did_you_mean(key, LEAST)}"
         )
     if not LEAST[key] <= value <= _MOST:
         raise errors.ScenarioError(

@@ -7,10 +7,10 @@ import secrets
 import subprocess
 from collections.abc import Sequence
 
-from harness import clocks, errors
+from harness import clocks, errors, suggestions
 from harness.cluster import fakes, providers
 from harness.history import plans
-from harness.run import repeating, subjects
+from harness.run import repeating, selectors, subjects
 from harness.scenario import loading, profiles, specs
 from harness.subject import defects as known_defects
 from harness.traffic import launching
@@ -44,6 +44,7 @@ def plan(
     `chosen_subjects` replace the scenario's schedulers (`subjects.parse`); `binaries`: the folder of a kube-scheduler.
     """
     check_defects(defects)
+    selectors.require_satisfiable(loaded.scenario)
     profile = cluster or profiles.load("embedded")
     provider = providers.of(profile)
     provider.check()
@@ -109,7 +110,8 @@ def check_defects(names: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             raise errors.UsageError(
-                f"expected a known defect, got {name!r}. Known defects: {', '.join(known)}"
+                f"expected a known defect, got {name!r}. Known defects: {', '.join(known)}."
+                f"{suggestions.did_you_mean(name, known)}"
             )
 
 

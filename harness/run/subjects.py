@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from harness import errors
+from harness import errors, suggestions
 from harness.cluster import binaries, contracts
 from harness.run import kube_schedulers
 from harness.scenario import specs
@@ -42,7 +42,9 @@ def parse(text: str) -> specs.AnyScheduler:
             return specs.ExternalScheduler(kind="external", scheduler_name=value)
         case "command", value if value.strip():
             return specs.CommandScheduler(kind="command", command=_words(value))
-    raise errors.UsageError(f"expected a subject ({FORMS}), got {text!r}")
+    known = ("python", "kube-scheduler", "cluster", "external", "command")
+    near = suggestions.did_you_mean(kind, known)
+    raise errors.UsageError(f"expected a subject ({FORMS}), got {text!r}.{near}")
 
 
 def resolve(

@@ -1,18 +1,19 @@
 """TOML files that are found by path or by the name of a shipped one, overridden key by key, and validated with every mistake named."""
 
 import dataclasses
+import functools
 import pathlib
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import pydantic
 
-from harness import errors
+from harness import errors, suggestions
+from harness.scenario import wording
 
 SUFFIX = ".toml"
 Document = dict[str, Any]
-_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +26,8 @@ class Shelf:
     """At the top of a checkout, and inside the installed package."""
     option: str
     """The command line's option that overrides a key."""
-    union: str | None = None
-    """The key whose value is a tagged union; "" when the whole file is one: pydantic puts the tag into the path of a mistake."""
+    kind: Any
+    """The type of a file: a model of pydantic, or a union of several."""
 
     def folder(self) -> pathlib.Path:
         """Where the shipped files are: the checkout's, or the installed package's."""
@@ -50,7 +51,7 @@ class Shelf:
         known = ", ".join(self.names()) or "none"
         raise errors.ScenarioError(
             f"expected a {self.noun} file or the name of a shipped one, got {name!r}, which is neither. "
-            f"Shipped {self.noun}s: {known}"
+            f"Shipped {self.noun}s: {known}.{suggestions.did_you_mean(path.stem, self.names())}"
         )
 
     def read(self, path: pathlib.Path, overrides: Sequence[str]) -> tuple[Document, str]:
@@ -66,19 +67,16 @@ class Shelf:
             self._override(document, override)
         return document, text
 
-    def validate(
-        self, build: Callable[[Document], _T], document: Document, where: pathlib.Path | str
-    ) -> _T:
-        """What pydantic builds of the document; ScenarioError that names every mistake."""
+    def validate(self, document: Document, where: pathlib.Path | str) -> Any:
+        """Return the value that a document means; ScenarioError that names every mistake."""
         try:
-            return build(document)
+            return _adapter(self.kind).validate_python(document)
         except pydantic.ValidationError as error:
-            mistakes = "\n".join(
-                self._mistake(details) for details in error.errors(include_url=False)
-            )
-            count = error.error_count()
+            found = error.errors(include_url=False)
+            mistakes = "\n".join(wording.mistake(self.kind, details) for details in found)
+            count = f"{len(found)} mistake{'s' * (len(found) > 1)}"
             raise errors.ScenarioError(
-                f"{where}: {count} mistake{'s' if count > 1 else ''} in the {self.noun}\n{mistakes}"
+                f"{where}: {count} in the {self.noun}\n{mistakes}"
             ) from error
 
     def _override(self, document: Document, override: str) -> None:
@@ -95,26 +93,10 @@ class Shelf:
                 )
         target[last] = _toml_value(value.strip())
 
-    def _mistake(self, details: Any) -> str:
-        where = ".".join(self._place(details["loc"])) or "(the file)"
-        got = details.get("input")
-        match details["type"]:
-            case "extra_forbidden":
-                return f"  {where}: unknown key (value {_short(got)}); remove it or correct its spelling"
-            case "missing":
-                return f"  {where}: expected a value, got none; add the key"
-            case _ if not details["loc"]:  # of several keys, which the message names
-                return f"  {details['msg']}"
-            case _:
-                kind = type(got).__name__
-                return f"  {where}: {details['msg']}, got {_short(got)} (type {kind})"
 
-    def _place(self, location: Iterable[int | str]) -> list[str]:
-        """The path of a mistake without the tag of a union."""
-        parts = [str(part) for part in location]
-        if self.union == "":
-            return parts[1:]
-        return [parts[0], *parts[2:]] if parts[:1] == [self.union] else parts
+@functools.cache
+def _adapter(kind: Any) -> pydantic.TypeAdapter[Any]:
+    return pydantic.TypeAdapter(kind)
 
 
 def _parse(text: str, path: pathlib.Path) -> Document:
@@ -129,8 +111,3 @@ def _toml_value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text  # a bare word is a string: --set subject.start=after-traffic
-
-
-def _short(value: Any, limit: int = 60) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else text[:limit] + "…"

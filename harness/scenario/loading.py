@@ -4,13 +4,14 @@ import dataclasses
 import pathlib
 from collections.abc import Sequence
 
-from harness.scenario import documents, specs
+from harness import errors
+from harness.scenario import documents, possibility, specs
 
 SHELF = documents.Shelf(
     noun="scenario",
     folder_name="scenarios",
     option="--set key=value, as in --set traffic.users=8",
-    union="traffic",
+    kind=specs.Scenario,
 )
 
 
@@ -36,5 +37,13 @@ def load(name: str, *, overrides: Sequence[str] = ()) -> Loaded:
     """The scenario of this path or name, with `key=value` overrides (dotted keys, TOML values)."""
     path = SHELF.find(name)
     document, text = SHELF.read(path, overrides)
-    scenario = SHELF.validate(specs.Scenario.model_validate, document, path)
+    scenario: specs.Scenario = SHELF.validate(document, path)
+    _require_possible(scenario, path)
     return Loaded(scenario=scenario, text=text, path=path, given=name, overrides=tuple(overrides))
+
+
+def _require_possible(scenario: specs.Scenario, path: pathlib.Path) -> None:
+    found = list(possibility.objections(scenario))
+    if found:
+        lines = "\n".join(f"  {objection}" for objection in found)
+        raise errors.ScenarioError(f"{path}: the scenario cannot ever be VALID\n{lines}")

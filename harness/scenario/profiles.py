@@ -9,13 +9,6 @@ from pydantic import json_schema
 
 from harness.scenario import documents, specs
 
-SHELF = documents.Shelf(
-    noun="cluster profile",
-    folder_name="clusters",
-    option="--cluster-set key=value, as in --cluster-set storage=disk",
-    union="",
-)
-
 
 class Chosen(specs.Spec):
     """How a profile was asked for."""
@@ -127,8 +120,11 @@ class KubeconfigProfile(ProfileSpec):
 
 
 Profile: TypeAlias = EmbeddedProfile | LocalProfile | KindProfile | KubeconfigProfile
-_adapter: pydantic.TypeAdapter[Profile] = pydantic.TypeAdapter(
-    Annotated[Profile, pydantic.Field(discriminator="provider")]
+SHELF = documents.Shelf(
+    noun="cluster profile",
+    folder_name="clusters",
+    option="--cluster-set key=value, as in --cluster-set storage=disk",
+    kind=Annotated[Profile, pydantic.Field(discriminator="provider")],
 )
 
 
@@ -151,4 +147,5 @@ def restore(document: dict[str, Any]) -> Profile:
 
 
 def _validate(document: dict[str, Any], where: pathlib.Path | str) -> Profile:
-    return SHELF.validate(_adapter.validate_python, document, where)
+    profile: Profile = SHELF.validate(document, where)
+    return profile

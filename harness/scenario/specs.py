@@ -8,15 +8,36 @@ import pydantic_core
 SCHEMA_VERSION = 1
 TIMEOUT_S = 120.0
 """Of a run whose traffic does not need more."""
+NODES_MAX = 5000
+"""As many as Kubernetes is tested with."""
+PODS_MAX = 200_000
+USERS_MAX = 20_000
+PROCESSES_MAX = 1024
+"""The most that a file may say; what a machine can bear is less, see `flake-hunt run --force`."""
+COUNT_MAX = 1_000_000_000
 DEVICES_PER_NODE_MAX = 1280
 """Ten ResourceSlices of 128 devices; nothing published so far has more on one node."""
 
-Count = Annotated[int, pydantic.Field(ge=0)]
-PositiveCount = Annotated[int, pydantic.Field(ge=1)]
+Count = Annotated[int, pydantic.Field(ge=0, le=COUNT_MAX)]
+PositiveCount = Annotated[int, pydantic.Field(ge=1, le=COUNT_MAX)]
+Processes = Annotated[int, pydantic.Field(ge=1, le=PROCESSES_MAX)]
+Users = Annotated[int, pydantic.Field(ge=1, le=USERS_MAX)]
+Pods = Annotated[int, pydantic.Field(ge=1, le=PODS_MAX)]
 Seconds = Annotated[float, pydantic.Field(ge=0, le=86_400)]
 Probability = Annotated[float, pydantic.Field(ge=0, le=1)]
 Name = Annotated[str, pydantic.Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$")]
-AttributeValue: TypeAlias = bool | int | str
+
+
+def _require_attribute(value: object) -> object:
+    is_small = not isinstance(value, int) or -(2**63) <= value < 2**63
+    if isinstance(value, bool | int | str) and is_small:
+        return value
+    raise ValueError(f"expected true, false, a whole number of 64 bits or text, got {value!r:.60}")
+
+
+AttributeValue: TypeAlias = Annotated[
+    bool | int | str, pydantic.BeforeValidator(_require_attribute)
+]
 
 
 class Spec(pydantic.BaseModel):
@@ -39,7 +60,7 @@ class DeviceClassSpec(Spec):
 class PoolsSpec(Spec):
     """The fake nodes and their device pools: one node, one pool, one or more ResourceSlices."""
 
-    nodes: PositiveCount = 8
+    nodes: Annotated[int, pydantic.Field(ge=1, le=NODES_MAX)] = 8
     """Nodes worker-0 … ; 8 as in the upstream integration test."""
     devices_per_node: Annotated[int, pydantic.Field(ge=1, le=DEVICES_PER_NODE_MAX)] = 100
     """Devices in each pool; 100 as upstream."""
@@ -75,11 +96,11 @@ class AllAtOnceTraffic(Spec):
     """Claims and pods that name them, all created before scheduling starts (upstream's UsesAllResources)."""
 
     profile: Literal["all-at-once"]
-    processes: PositiveCount = 2
+    processes: Processes = 2
     """Locust worker processes."""
-    users: PositiveCount = 16
+    users: Users = 16
     """Users over all processes, each creating its part of the objects."""
-    pods: PositiveCount = 800
+    pods: Pods = 800
     """Pods, and as many claims; pod i uses claim i."""
 
     @property
@@ -92,9 +113,9 @@ class ChurnTraffic(Spec):
     """Every user creates a pod with a claim template, waits for Running, holds it, deletes it, and begins again."""
 
     profile: Literal["churn"]
-    processes: PositiveCount = 2
+    processes: Processes = 2
     """Locust worker processes."""
-    users: PositiveCount = 48
+    users: Users = 48
     """Users over all processes; more than devices, so that devices are always short."""
     duration_s: Seconds = 6.0
     """Time from the first pod until no new one is begun, when `load` was reached by then."""
@@ -115,9 +136,9 @@ class SharedTraffic(Spec):
     """Every user creates a claim, then several pods at once that use it, waits for Running, deletes all."""
 
     profile: Literal["shared"]
-    processes: PositiveCount = 2
+    processes: Processes = 2
     """Locust worker processes."""
-    users: PositiveCount = 24
+    users: Users = 24
     """Users over all processes; more than devices, so that devices are always short."""
     pods_per_claim: Annotated[int, pydantic.Field(ge=1, le=256)] = 4
     """Pods that share one claim; the API allows 256 reservations."""
@@ -173,8 +194,8 @@ class KubeScheduler(SchedulerSpec):
     binary: str = ""
     """Its path; empty: in --binaries, KUBEBUILDER_ASSETS, or on PATH."""
     verbosity: Annotated[int, pydantic.Field(ge=0, le=10)] = 2
-    """--v; 6 logs what `flake-hunt explain` reads."""
-    qps: Annotated[float, pydantic.Field(gt=0)] = 5000.0
+    """--v; 6 logs every decision and every call."""
+    qps: Annotated[float, pydantic.Field(gt=0, le=1_000_000)] = 5000.0
     """Requests a second; 5000 as in upstream's tests, so that the client is no bottleneck (its own default is 50)."""
     burst: PositiveCount = 5000
     """Requests at once above qps; as in upstream's tests."""

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
-from harness import errors
+from harness import errors, suggestions
 from harness.subject import schedulers
 from harness.subject.defects import (
     assume_cache_early_return,
@@ -69,6 +69,7 @@ def parts(chosen: Iterable[str]) -> schedulers.Parts:
 def _known(name: str) -> Defect:
     if name not in _KNOWN:
         raise errors.UsageError(
-            f"expected a known defect, got {name!r}. Known defects: {', '.join(_KNOWN)}"
+            f"expected a known defect, got {name!r}. Known defects: {', '.join(_KNOWN)}."
+            f"{suggestions.did_you_mean(name, _KNOWN)}"
         )
     return _KNOWN[name]

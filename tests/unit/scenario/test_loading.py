@@ -113,17 +113,29 @@ def test_what_is_no_toml(write: Callable[[str], str], tmp_path: pathlib.Path) ->
         (("users = 4", "usres = 4"), "traffic.usres: unknown key (value 4)"),
         (("[load]", "[load]\nextra = true"), "load.extra: unknown key (value True)"),
         (("controls = []", "control = []"), "control: unknown key (value [])"),
-        (("users = 4", 'users = "many"'), "traffic.users: "),
-        (("users = 4", "users = 0"), "traffic.users: "),
-        (("users = 4", "users = 1.5"), "got 1.5 (type float)"),
+        (("users = 4", 'users = "many"'), "traffic.users: expected a whole number, got 'many' (text)"),
+        (("users = 4", "users = [4]"), "traffic.users: expected a whole number, got [4] (list)"),
+        (("users = 4", "users = 0"), "traffic.users: expected at least 1, got 0 (number)"),
+        (("users = 4", "users = 1000000000000"), "traffic.users: expected at most 20000, got"),
+        (("users = 4", "processes = 100000"), "traffic.processes: expected at most 1024, got"),
+        (("users = 4", 'hold_s = "long"'), "traffic.hold_s: expected a number, got 'long' (text)"),
+        (("users = 4", "hold_s = nan"), "traffic.hold_s: expected at most 86400.0, got nan (number)"),
+        (("users = 4", "users = 1.5"), "traffic.users: expected a whole number, got 1.5 (number)"),
         (("users = 4", "duration_s = -1"), "traffic.duration_s: "),
         (("allocations_min = 1", ""), "load.allocations_min: expected a value, got none"),
         (('name = "mine"', ""), "name: expected a value, got none"),
         (('name = "mine"', 'name = "Not A Name"'), "name: "),
         (("schema_version = 1", "schema_version = 2"), "schema_version: "),
         (("schema_version = 1", ""), "schema_version: expected a value"),
-        (('profile = "churn"', 'profile = "storm"'), "traffic"),
-        (('profile = "churn"', ""), "traffic"),
+        (('profile = "churn"', 'profile = "chrun"'), "traffic.profile: expected one of 'all-at-once', 'churn', 'shared', got 'chrun'. Did you mean 'churn'?"),
+        (('profile = "churn"', ""), "traffic.profile: expected a value, got none"),
+        (("[load]", "[pools]\nnodes = 1000000000\n[load]"), "pools.nodes: expected at most 5000, got 1000000000"),
+        (("[load]", "[pools]\nattributes = {a = [1]}\n[load]"), "pools.attributes.a: expected true, false, a whole number of 64 bits or text, got [1]"),
+        (("[load]", "[pools]\nattributes = 3\n[load]"), "pools.attributes: expected a table, got 3 (number)"),
+        (("[load]", "[subject]\nstart = 'before-trafic'\n[load]"), "Did you mean 'before-traffic'?"),
+        (("[load]", "[claim]\nadmin_access = 'si'\n[load]"), "claim.admin_access: expected true or false, got 'si' (text)"),
+        (("[load]", "[[subject.schedulers]]\nkind = 'kube-scheduler'\nqps = 'x'\n[load]"), "subject.schedulers.0.qps: expected a number"),
+        (("[load]", "[claim]\nselectors = 'x'\n[load]"), "claim.selectors: expected a list, got 'x' (text)"),
         (("[load]", "[pools]\nnodes = 0\n[load]"), "pools.nodes: "),
         (("[load]", "[pools]\ndevices_per_node = 1281\n[load]"), "pools.devices_per_node: "),
         (("[load]", "[claim]\ndevices = 33\n[load]"), "claim.devices: "),
@@ -181,6 +193,92 @@ def test_scenarios_cannot_be_changed(write: Callable[[str], str]) -> None:
     scenario = loading.load(write(TEXT)).scenario
     with pytest.raises(pydantic.ValidationError, match="frozen"):
         scenario.name = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("override", "meant"),
+    [
+        ("traffic.user=3", "traffic.users"),
+        ("trafic.users=3", "traffic"),
+        ("users=3", "traffic.users"),
+        ("load.allocation_min=3", "load.allocations_min"),
+        ("subject.pauses.probabillity=0.5", "subject.pauses.probability"),
+        ("control=[]", "controls"),
+    ],
+)
+def test_a_misspelt_key_comes_with_the_one_that_was_meant(
+    write: Callable[[str], str], override: str, meant: str
+) -> None:
+    with pytest.raises(errors.ScenarioError, match=f"Did you mean '{meant}'") as caught:
+        loading.load(write(TEXT), overrides=[override])
+    assert f"  {override.partition('=')[0].split('.')[0]}" in str(caught.value)
+
+
+def test_a_key_like_no_other_is_only_refused(write: Callable[[str], str]) -> None:
+    with pytest.raises(errors.ScenarioError, match="Remove it or correct") as caught:
+        loading.load(write(TEXT), overrides=["zzz=1"])
+    assert "Did you mean" not in str(caught.value)
+
+
+def test_a_misspelt_name_comes_with_the_one_that_was_meant() -> None:
+    with pytest.raises(errors.ScenarioError, match="Did you mean 'pod-churn'"):
+        loading.load("pod-chrun")
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (("[load]", "[load]\nx = 1"), "load.x"),
+        (("users = 4", "users = '4 o'"), "traffic.users"),
+        (("users = 4", "hold_s = true\nwait_s = []"), "traffic.wait_s"),
+        (("schema_version = 1", "schema_version = 3"), "schema_version"),
+    ],
+)
+def test_the_words_of_pydantic_stay_with_it(
+    write: Callable[[str], str], change: tuple[str, str], key: str
+) -> None:
+    with pytest.raises(errors.ScenarioError) as caught:
+        loading.load(write(TEXT.replace(*change)))
+    message = str(caught.value)
+    assert f"  {key}: " in message
+    assert "Input should be" not in message
+    assert "type=" not in message
+
+
+# ---------------------------------------------------------------- what cannot ever be VALID
+
+
+ALL_AT_ONCE = (
+    TEXT.replace('profile = "churn"', 'profile = "all-at-once"\npods = 8')
+    + "[pools]\nnodes = 2\ndevices_per_node = 5\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "objection"),
+    [
+        (["claim.devices=6"], "claim.devices: expected at most pools.devices_per_node = 5, got 6"),
+        (["traffic.pods=11"], "traffic.pods: expected at most 10, got 11"),
+        (["claim.devices=2"], "traffic.pods: expected at most 4, got 8"),
+        (["load.pods_running_min=9"], "load.pods_running_min: expected at most traffic.pods = 8"),
+        (["load.allocations_min=9"], "load.allocations_min: expected at most 8"),
+        (["load.reuse_min=1"], "load.reuse_min: expected 0, got 1"),
+    ],
+)
+def test_what_no_cluster_can_satisfy_is_refused(
+    write: Callable[[str], str], overrides: list[str], objection: str
+) -> None:
+    path = write(ALL_AT_ONCE)
+    with pytest.raises(errors.ScenarioError) as caught:
+        loading.load(path, overrides=overrides)
+    assert f"the scenario cannot ever be VALID\n  {objection}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "overrides", [[], ["traffic.pods=10"], ["claim.devices=2", "traffic.pods=4"], ["claim.admin_access=true", "traffic.pods=99"]]
+)  # fmt: skip
+def test_what_may_work_is_loaded(write: Callable[[str], str], overrides: list[str]) -> None:
+    assert loading.load(write(ALL_AT_ONCE), overrides=overrides).scenario.name == "mine"
 
 
 # ---------------------------------------------------------------- overriding

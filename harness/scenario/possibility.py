@@ -1,0 +1,41 @@
+"""Demands that no cluster can meet, seen from the numbers of a scenario alone."""
+
+from collections.abc import Iterator
+
+from harness.scenario import specs
+
+
+def objections(scenario: specs.Scenario) -> Iterator[str]:
+    """Yield a line for each demand that cannot ever be met; nothing for a scenario that may work."""
+    claim, pools = scenario.claim, scenario.pools
+    if claim.devices > pools.devices_per_node:
+        yield (
+            f"claim.devices: expected at most pools.devices_per_node = {pools.devices_per_node}, got {claim.devices}; "
+            "the devices of a claim are all on one node"
+        )
+    elif isinstance(scenario.traffic, specs.AllAtOnceTraffic):
+        yield from _of_all_at_once(scenario, scenario.traffic)
+
+
+def _of_all_at_once(scenario: specs.Scenario, traffic: specs.AllAtOnceTraffic) -> Iterator[str]:
+    """Every pod keeps its devices to the end, and the run ends well when all pods run."""
+    claim, pools, load = scenario.claim, scenario.pools, scenario.load
+    claims_max = pools.nodes * (pools.devices_per_node // claim.devices)
+    if traffic.pods > claims_max and not claim.admin_access:
+        yield (
+            f"traffic.pods: expected at most {claims_max}, got {traffic.pods}; {pools.nodes} nodes with "
+            f"{pools.devices_per_node} devices each satisfy no more claims of {claim.devices}, and none is given back"
+        )
+    if load.pods_running_min > traffic.pods:
+        yield (
+            f"load.pods_running_min: expected at most traffic.pods = {traffic.pods}, got {load.pods_running_min}"
+        )
+    holds = traffic.pods * claim.devices
+    if load.allocations_min > holds:
+        yield (
+            f"load.allocations_min: expected at most {holds} (traffic.pods times claim.devices), got {load.allocations_min}"
+        )
+    if load.reuse_min and not claim.admin_access:
+        yield (
+            f"load.reuse_min: expected 0, got {load.reuse_min}; with profile 'all-at-once' no device is given back"
+        )
