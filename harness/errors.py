@@ -10,7 +10,8 @@ HarnessError                     something kept the harness from doing its work 
 ├── DataDirectoryError           an API server's data that is damaged (file and byte are named), in use, or cannot be written
 ├── ProcessError                 a process of a run that did not start or died
 ├── SubjectError                 a scheduler under test that ended as soon as it was started
-└── WaitTimeoutError             a condition that did not come true in its time
+├── WaitTimeoutError             a condition that did not come true in its time
+└── InterruptionError            the user interrupted a command that has something to report     exit code 130
 
 A violation of a guarantee is never an exception, and a harness error never becomes a verdict of INVALID.
 A message says what was expected, what came, and what to do about it.
@@ -65,3 +66,9 @@ class SubjectError(HarnessError):
 
 class WaitTimeoutError(HarnessError):
     """A condition that did not come true in its time."""
+
+
+class InterruptionError(HarnessError):
+    """The user interrupted a command that has something to report."""
+
+    exit_code: ClassVar[int] = 130

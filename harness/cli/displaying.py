@@ -2,12 +2,12 @@
 
 import contextlib
 import pathlib
-import sys
 from collections.abc import Iterator
 
 import rich.console
 import rich.progress
 
+from harness import errors
 from harness.checks import judging, verdicts
 from harness.history import directories
 
@@ -68,14 +68,13 @@ def run_progress() -> Iterator[RunProgress]:
 
 @contextlib.contextmanager
 def keeping_evidence(path: pathlib.Path) -> Iterator[None]:
-    """When somebody interrupts, say where what was recorded until then is."""
+    """InterruptionError with the place of the evidence when the user interrupts."""
     try:
         yield
-    except KeyboardInterrupt:
-        print(
-            f"flake-hunt: interrupted; what was recorded until then is in {path}", file=sys.stderr
-        )
-        raise
+    except KeyboardInterrupt as interruption:
+        raise errors.InterruptionError(
+            f"interrupted; what was recorded until then is in {path}"
+        ) from interruption
 
 
 def _subject(judgement: judging.Judgement) -> str:

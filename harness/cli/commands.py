@@ -1,0 +1,98 @@
+"""The command, built from its parts, and how it ends: a message and an exit code."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from harness import errors
+from harness.cli import (
+    clusters,
+    conforming,
+    examining,
+    exploring,
+    hunting,
+    interruptions,
+    nights,
+    parts,
+    replaying,
+    running,
+)
+
+USAGE = 2
+EPILOG = (
+    "Exit codes: 0 valid, 10 invalid (a violation was found), 20 unknown, 2 usage, 1 harness error."
+)
+
+app = typer.Typer(
+    name="flake-hunt",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if is_asked:
+        from importlib import metadata
+
+        print(f"flake-hunt {metadata.version('flake-hunt')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Did a Kubernetes scheduler ever give one device to two claims?"""
+    del version
+
+
+hunting.add_to(app)
+nights.add_to(app)
+running.add_to(app)
+exploring.add_to(app)
+replaying.add_to(app)
+clusters.add_to(app)
+examining.add_to(app)
+conforming.add_to(app)
+parts.add_to(app)
+
+
+def run() -> int:
+    """Run the command, report a mistake or an interruption in one line, and return the exit code."""
+    try:
+        interruptions.raise_from_now_on()
+        code = app(prog_name="flake-hunt", standalone_mode=False)
+    except errors.HarnessError as error:
+        return _complain(str(error), type(error).exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        return _complain(interruptions.MESSAGE, interruptions.EXIT_CODE)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except typer.Exit as ending:
+        return int(ending.exit_code)
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        context = getattr(error, "ctx", None)
+        hint = f"\nTry: {context.command_path} --help" if context is not None else ""
+        return _complain(error.format_message() + hint, USAGE)
+    if code == interruptions.EXIT_CODE:  # typer's translation of KeyboardInterrupt
+        return _complain(interruptions.MESSAGE, code)
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"flake-hunt: {message}", file=sys.stderr)
+    return code
