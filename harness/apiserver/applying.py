@@ -13,12 +13,12 @@ from harness.apiserver import (
     decoding,
     diagnosing,
     managers,
-    media,
     merging,
     resources,
     schemas,
     statuses,
     storing,
+    yaml_bodies,
 )
 from harness.apiserver import fieldsets as fields
 
@@ -63,9 +63,9 @@ def _decode(body: bytes) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return media.read_yaml(body)
+        return yaml_bodies.read(body)
     except statuses.StatusError as error:
-        raise _undecodable(error.message) from error
+        raise error if error.code == 413 else _undecodable(error.message) from error
 
 
 def _undecodable(why: str) -> statuses.StatusError:

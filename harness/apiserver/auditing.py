@@ -25,6 +25,7 @@ from harness.apiserver import (
     statuses,
     storing,
     wire,
+    yaml_bodies,
 )
 from harness.apiserver.persistence import writing
 
@@ -160,7 +161,7 @@ def _decoded(request: requesting.Request) -> Any:
     if "yaml" not in request.headers.get("content-type", ""):
         return None
     try:
-        return media.read_yaml(request.body)
+        return yaml_bodies.read(request.body)
     except statuses.StatusError:
         return None
 

@@ -1,11 +1,8 @@
 """Bodies in other media types than JSON: read once, at the door, so that everything behind it sees JSON."""
 
-import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-import yaml
 
 from harness.apiserver import (
     bodies,
@@ -17,10 +14,8 @@ from harness.apiserver import (
     statuses,
     storing,
     wire,
+    yaml_bodies,
 )
-
-_YAML_VALUES_MAX = 1_000_000
-"""Of a small document with aliases of aliases there is no end; a body of the largest size has no more than this."""
 
 
 def content_type(request: requesting.Request) -> str:
@@ -34,7 +29,7 @@ def in_json(request: requesting.Request, target: requesting.Target) -> requestin
         case negotiating.PROTOBUF if _has_object(request):
             return _with_body(request, _read_protobuf(request, target), negotiating.JSON)
         case negotiating.YAML if request.body:
-            return _with_body(request, read_yaml(request.body), negotiating.JSON)
+            return _with_body(request, yaml_bodies.read(request.body), negotiating.JSON)
     return request
 
 
@@ -85,48 +80,3 @@ def _with_body(request: requesting.Request, document: Any, media: str) -> reques
         body=storing.encode(document),
         headers={**request.headers, "content-type": media},
     )
-
-
-class _Loader(yaml.SafeLoader):
-    """Leaves times alone: in JSON they are texts."""
-
-
-for _first, _resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items():
-    _kept = [(tag, pattern) for tag, pattern in _resolvers if not tag.endswith(":timestamp")]
-    _Loader.yaml_implicit_resolvers = {**_Loader.yaml_implicit_resolvers, _first: _kept}
-
-
-def read_yaml(body: bytes) -> Any:
-    """The JSON of a YAML document; 400 when there is none."""
-    try:
-        loaded = yaml.load(body, Loader=_Loader)  # noqa: S506 - it is a safe loader
-        document = _with_text_keys(loaded, itertools.count())
-        storing.encode(document)  # halves of surrogate pairs end here
-    except RecursionError as error:
-        raise _unreadable("exceeded max depth") from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise _unreadable(f"yaml: line {line}: {error.problem}") from error
-    except UnicodeEncodeError as error:
-        raise _unreadable("yaml: found invalid Unicode character escape code") from error
-    except (yaml.YAMLError, ValueError, TypeError) as error:
-        raise _unreadable(" ".join(str(error).split())) from error
-    return document
-
-
-def _unreadable(why: str) -> statuses.StatusError:
-    return statuses.bad_request(f"error converting YAML to JSON: {why}")
-
-
-def _with_text_keys(value: Any, seen: Iterator[int]) -> Any:
-    """JSON has no other keys: `on: 1` is {"true": 1}. Aliases become copies, of which there are not too many."""
-    if next(seen) > _YAML_VALUES_MAX:
-        raise ValueError("yaml: document contains excessive aliasing")
-    if isinstance(value, list):
-        return [_with_text_keys(item, seen) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key if isinstance(key, str) else storing.encode(key).decode(): _with_text_keys(item, seen)
-        for key, item in value.items()
-    }

@@ -5,46 +5,20 @@ All pure: plain decoded JSON in, a new document out; the input is never changed.
 
 from typing import Any
 
-import jsonpatch
-
-from harness.apiserver import diagnosing, resources, schemas, statuses, strategic
+from harness.apiserver import json_patches, resources, schemas, statuses, strategic
 
 Document = dict[str, Any]
-JSON_PATCH_OPERATIONS_MAX = 10_000
 
 
 def json_patch(document: Document, patch: Any) -> Document:
-    """RFC 6902."""
+    """Return the document with a JSON patch (RFC 6902) applied. Raises 400, 413 and 422."""
     if patch is None:
         return document
-    _require_operations(patch)
+    json_patches.require_operations(patch)
     try:
-        result = jsonpatch.JsonPatch(patch).apply(document)
-    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
+        return _object(json_patches.apply(document, patch))
+    except json_patches.InapplicableError as error:
         raise _unprocessable() from error
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise _unprocessable() from error
-    return _object(result)
-
-
-def _require_operations(patch: Any) -> None:
-    if not isinstance(patch, list):
-        raise _undecodable(patch, "[]handlers.jsonPatchOp")
-    for item in patch:
-        if not isinstance(item, dict):
-            raise _undecodable(item, "handlers.jsonPatchOp")
-    if len(patch) > JSON_PATCH_OPERATIONS_MAX:
-        why = (
-            f"The allowed maximum operations in a JSON patch is {JSON_PATCH_OPERATIONS_MAX}, "
-            f"got {len(patch)}"
-        )
-        raise statuses.StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
-
-
-def _undecodable(value: Any, wanted: str) -> statuses.StatusError:
-    what = diagnosing.JSON_NAMES.get(type(value), "null")
-    why = f"json: cannot unmarshal {what} into Go value of type {wanted}"
-    return statuses.bad_request(f"error decoding patch: {why}")
 
 
 def merge_patch(document: Document, patch: Any) -> Document:
@@ -52,7 +26,7 @@ def merge_patch(document: Document, patch: Any) -> Document:
     if patch is None:
         raise statuses.bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict):
-        raise _undecodable(patch, "map[string]interface {}")
+        raise json_patches.undecodable(patch, "map[string]interface {}")
     return _object(_merge(document, patch))
 
 

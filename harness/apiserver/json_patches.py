@@ -1,0 +1,203 @@
+"""JSON patches (RFC 6902) with bounds on what they may cost.
+
+Kubernetes bounds the operations of a patch and the bytes that its `copy` operations copy. Moving the items of a list is bounded here as
+well, because each insertion into a list, and each removal from it, moves all items behind the place.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.apiserver import diagnosing, statuses, storing
+
+OPERATIONS_MAX = 10_000
+COPIED_BYTES_MAX = 3 * 1024 * 1024
+"""Of all `copy` operations of a patch together: `JSONPatchMaxCopyBytes` of kube-apiserver."""
+SHIFTED_ITEMS_MAX = 50_000_000
+"""Of all insertions and removals together: ten thousand operations on a list of five thousand items."""
+_INDEX = re.compile(r"-?(?:0|[1-9][0-9]*)")
+
+
+class InapplicableError(Exception):
+    """The operations cannot be applied to this document, or cost too much."""
+
+
+def require_operations(patch: Any) -> None:
+    """Raises 400 if the patch is no list of objects, 413 if it has too many operations."""
+    if not isinstance(patch, list):
+        raise undecodable(patch, "[]handlers.jsonPatchOp")
+    for item in patch:
+        if not isinstance(item, dict):
+            raise undecodable(item, "handlers.jsonPatchOp")
+    if len(patch) > OPERATIONS_MAX:
+        why = (
+            f"The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {len(patch)}"
+        )
+        raise statuses.StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
+
+
+def undecodable(value: Any, wanted: str) -> statuses.StatusError:
+    """Return 400 for a patch that has the wrong JSON type."""
+    what = diagnosing.JSON_NAMES.get(type(value), "null")
+    why = f"json: cannot unmarshal {what} into Go value of type {wanted}"
+    return statuses.bad_request(f"error decoding patch: {why}")
+
+
+def apply(document: Any, patch: Sequence[dict[str, Any]]) -> Any:
+    """Return the patched document; the input is not changed. Raises InapplicableError."""
+    application = _Application(document)
+    for operation in patch:
+        application.do(operation)
+    return application.document
+
+
+class _Application:
+    """One patch on its way through one document."""
+
+    def __init__(self, document: Any) -> None:
+        self.document = _copy(document)
+        self._copied_bytes = 0
+        self._shifted_items = 0
+        self._operations: dict[str, Callable[[dict[str, Any]], None]] = {
+            "add": self._do_add,
+            "copy": self._do_copy,
+            "move": self._do_move,
+            "remove": lambda operation: self._remove(_pointer(operation, "path")),
+            "replace": self._do_replace,
+            "test": self._do_test,
+        }
+
+    def do(self, operation: dict[str, Any]) -> None:
+        """Apply one operation."""
+        name = operation.get("op")
+        if not isinstance(name, str) or name not in self._operations:
+            raise InapplicableError(f"unexpected kind: {name}")
+        self._operations[name](operation)
+
+    def _do_add(self, operation: dict[str, Any]) -> None:
+        # The value is not copied: no other operation sees it, and a patch is applied once.
+        self._add(_pointer(operation, "path"), _value(operation))
+
+    def _do_copy(self, operation: dict[str, Any]) -> None:
+        data = storing.encode(self._get(_pointer(operation, "from")))
+        self._copied_bytes += len(data)
+        if self._copied_bytes > COPIED_BYTES_MAX:
+            raise InapplicableError(
+                "Unable to complete the copy, the accumulated size increase of copy is "
+                f"{self._copied_bytes}, exceeding the limit {COPIED_BYTES_MAX}"
+            )
+        self._add(_pointer(operation, "path"), storing.decode(data))
+
+    def _do_move(self, operation: dict[str, Any]) -> None:
+        source, target = _pointer(operation, "from"), _pointer(operation, "path")
+        if source != target and target[: len(source)] == source:
+            raise InapplicableError("a value cannot be moved into itself")
+        value = self._get(source)
+        if source != target:
+            self._remove(source)
+            self._add(target, value)
+
+    def _do_replace(self, operation: dict[str, Any]) -> None:
+        path, value = _pointer(operation, "path"), _value(operation)
+        if not path:
+            self.document = value
+            return
+        self._get(path)  # it must be there
+        parent = self._get(path[:-1])
+        parent[path[-1] if isinstance(parent, dict) else _index(path[-1], len(parent))] = value
+
+    def _do_test(self, operation: dict[str, Any]) -> None:
+        path, wanted = _pointer(operation, "path"), operation.get("value")
+        try:
+            found = self._get(path)
+        except InapplicableError:
+            if wanted is not None or "value" not in operation:
+                raise
+            return
+        if not _equal(found, wanted):
+            raise InapplicableError(f"testing value {operation.get('path')} failed")
+
+    # -------------------------------------------------------------- places
+
+    def _get(self, path: list[str]) -> Any:
+        here = self.document
+        for part in path:
+            here = _child(here, part)
+        return here
+
+    def _add(self, path: list[str], value: Any) -> None:
+        if not path:
+            self.document = value
+            return
+        parent, last = self._get(path[:-1]), path[-1]
+        if isinstance(parent, dict):
+            parent[last] = value
+        elif isinstance(parent, list):
+            at = len(parent) if last == "-" else _index(last, len(parent) + 1)
+            self._count_shift(len(parent) - at)
+            parent.insert(at, value)
+        else:
+            raise InapplicableError(f"{last}: nothing can be added to a {type(parent).__name__}")
+
+    def _remove(self, path: list[str]) -> None:
+        if not path:
+            raise InapplicableError("the whole document cannot be removed")
+        self._get(path)  # it must be there
+        parent, last = self._get(path[:-1]), path[-1]
+        if isinstance(parent, dict):
+            del parent[last]
+        else:
+            at = _index(last, len(parent))
+            self._count_shift(len(parent) - at)
+            del parent[at]
+
+    def _count_shift(self, count: int) -> None:
+        self._shifted_items += count
+        if self._shifted_items > SHIFTED_ITEMS_MAX:
+            raise InapplicableError(f"more than {SHIFTED_ITEMS_MAX} items of lists were moved")
+
+
+def _copy(value: Any) -> Any:
+    """Return a deep copy, several times as fast as `copy.deepcopy` makes one."""
+    return storing.decode(storing.encode(value))
+
+
+def _value(operation: dict[str, Any]) -> Any:
+    if "value" not in operation:
+        raise InapplicableError("the operation has no value")
+    return operation["value"]
+
+
+def _pointer(operation: dict[str, Any], key: str) -> list[str]:
+    """Return the parts of a JSON pointer (RFC 6901)."""
+    text = operation.get(key)
+    if not isinstance(text, str) or (text and not text.startswith("/")):
+        raise InapplicableError(f"expected a JSON pointer in {key}")
+    return [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]]
+
+
+def _child(here: Any, part: str) -> Any:
+    if isinstance(here, dict) and part in here:
+        return here[part]
+    if isinstance(here, list):
+        return here[_index(part, len(here))]
+    raise InapplicableError(f"{part}: there is nothing")
+
+
+def _index(part: str, length: int) -> int:
+    """Return a place in a list; as in Kubernetes, negative ones count from its end."""
+    if len(part) > len(str(-length)) or not _INDEX.fullmatch(part):
+        raise InapplicableError(f"{part[:20]} is no place in a list of {length}")
+    at = int(part)
+    if not -length <= at < length:
+        raise InapplicableError(f"{at} is no place in a list of {length}")
+    return at % length
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Return whether two values are the same JSON; in Python 1 is True as well."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return (isinstance(one, bool) is isinstance(other, bool)) and bool(one == other)

@@ -1,0 +1,164 @@
+"""Bodies in YAML, with limits of their own: constructing YAML costs Python far more than constructing JSON.
+
+Clients send JSON, also as `application/apply-patch+yaml`; YAML is what people send by hand. Each limit is checked on the parser's events,
+before anything is constructed; what an alias stands for counts each time.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from harness.apiserver import statuses, storing
+
+BODY_BYTES_MAX = 1024 * 1024
+VALUES_MAX = 10_000
+"""Keys and values; a slice with 128 devices of ten attributes each has about 8,000. They are read in about 50 ms."""
+DEPTH_MAX = 200
+DIRECTIVES_MAX = 100
+"""The parser compares each `%TAG` directive with all those before it."""
+MESSAGE_CHARACTERS_MAX = 500
+NUMBER_CHARACTERS_MAX = 100
+"""A number of the form 1:59:59:59… takes time that grows with the square of its length."""
+_Base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Base):  # type: ignore[misc]
+    """Leaves times alone: in JSON they are texts."""
+
+    def construct_yaml_int(self, node: Any) -> Any:
+        """Return an integer that is not too long."""
+        _require_short(node)
+        return super().construct_yaml_int(node)
+
+    def construct_yaml_float(self, node: Any) -> Any:
+        """Return a float that is not too long."""
+        _require_short(node)
+        return super().construct_yaml_float(node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
+for _first, _resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items():
+    _kept = [(tag, pattern) for tag, pattern in _resolvers if not tag.endswith(":timestamp")]
+    _Loader.yaml_implicit_resolvers = {**_Loader.yaml_implicit_resolvers, _first: _kept}
+
+
+def read(body: bytes) -> Any:
+    """Return the JSON of a YAML document. Raises 400 if there is none, 413 if there is too much of it."""
+    if len(body) > BODY_BYTES_MAX:
+        raise statuses.too_large(BODY_BYTES_MAX)
+    with _plain_errors():
+        _require_bounds(body)
+        document = _with_text_keys(yaml.load(body, Loader=_Loader))  # noqa: S506 - a safe loader
+        storing.encode(document)  # halves of surrogate pairs end here
+    return document
+
+
+@contextlib.contextmanager
+def _plain_errors() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError as error:
+        raise _unreadable("exceeded max depth") from error
+    except yaml.MarkedYAMLError as error:
+        raise _unreadable(f"yaml: {_place(error)}{error.problem}") from error
+    except UnicodeEncodeError as error:
+        raise _unreadable("yaml: found invalid Unicode character escape code") from error
+    except (yaml.YAMLError, ArithmeticError, ValueError, TypeError) as error:
+        raise _unreadable(" ".join(str(error).split())) from error
+
+
+def _unreadable(why: str) -> statuses.StatusError:
+    what = f"error converting YAML to JSON: {why[:MESSAGE_CHARACTERS_MAX]}"
+    return statuses.bad_request(what)
+
+
+def _place(error: yaml.MarkedYAMLError) -> str:
+    """Return the line, counted as Go's decoder counts it: scanner errors are on the next one, line 0 is not named."""
+    marks = [mark for mark in (error.context_mark, error.problem_mark) if mark and mark.line]
+    line = (marks[0].line if marks else 0) + isinstance(error, yaml.scanner.ScannerError)
+    return f"line {line}: " if line else ""
+
+
+def _require_short(node: Any) -> None:
+    if len(node.value) > NUMBER_CHARACTERS_MAX:
+        raise ValueError(f"yaml: a number has more than {NUMBER_CHARACTERS_MAX} characters")
+
+
+def _with_text_keys(value: Any) -> Any:
+    """JSON has no other keys: `on: 1` is {"true": 1}. Aliases become copies."""
+    if isinstance(value, list):
+        return [_with_text_keys(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key if isinstance(key, str) else storing.encode(key).decode(): _with_text_keys(item)
+        for key, item in value.items()
+    }
+
+
+# ------------------------------------------------------------------ limits
+
+
+def _require_bounds(body: bytes) -> None:
+    if body.replace(b"\0", b"").count(b"%TAG") > DIRECTIVES_MAX:  # also in UTF-16
+        raise ValueError(f"yaml: document has more than {DIRECTIVES_MAX} directives")
+    count = _Count()
+    for event in yaml.parse(body, Loader=_Loader):
+        match event:
+            case yaml.AliasEvent():
+                count.repeat(event.anchor or "")
+            case yaml.ScalarEvent():
+                count.add(event.anchor)
+            case yaml.CollectionStartEvent():
+                count.open(event.anchor)
+            case yaml.CollectionEndEvent():
+                count.close()
+
+
+class _Count:
+    """The values of a document, counted from its events."""
+
+    def __init__(self) -> None:
+        self._values = self._written = 0
+        self._anchored: dict[str, int] = {}
+        """How many values each anchor stands for."""
+        self._open: list[tuple[str | None, int]] = []
+        """The anchors of the collections that are open, and the count at their start."""
+
+    def add(self, anchor: str | None) -> None:
+        """Count one value that is written out. Raises 413 if it is one too many."""
+        self._written += 1
+        if self._written > VALUES_MAX:
+            why = f"a YAML body may have at most {VALUES_MAX} keys and values; send it as JSON"
+            message = f"Request entity too large: {why}"
+            raise statuses.StatusError(413, "RequestEntityTooLarge", message)
+        self._grow(1)
+        if anchor:
+            self._anchored[anchor] = 1
+
+    def open(self, anchor: str | None) -> None:
+        """Count a list or an object, which may have an anchor."""
+        self._open.append((anchor, self._values))
+        if len(self._open) > DEPTH_MAX:
+            raise ValueError("exceeded max depth")
+        self.add(None)
+
+    def close(self) -> None:
+        """Note what the anchor of the innermost collection stands for."""
+        anchor, before = self._open.pop()
+        if anchor:
+            self._anchored[anchor] = self._values - before
+
+    def repeat(self, anchor: str) -> None:
+        """Count what an alias stands for."""
+        if any(anchor == name for name, _ in self._open):
+            raise ValueError(f"yaml: anchor '{anchor}' value contains itself")
+        self._grow(self._anchored.get(anchor, 1))
+
+    def _grow(self, count: int) -> None:
+        self._values += count
+        if self._values > VALUES_MAX:
+            raise ValueError("yaml: document contains excessive aliasing")

@@ -1,0 +1,136 @@
+"""JSON patches: what they may cost, and that they do what another implementation does."""
+
+import copy
+import json
+from typing import Any
+
+import hypothesis
+import jsonpatch
+import pytest
+from hypothesis import strategies as st
+
+from harness.apiserver import json_patches, storing
+
+COPY_LIMIT = json_patches.COPIED_BYTES_MAX
+
+
+def doubling(times: int) -> list[dict[str, Any]]:
+    """Each copy holds the ones before it."""
+    return [{"op": "copy", "from": "/data", "path": f"/data/x{n}"} for n in range(times)]
+
+
+def test_copies_that_double_are_stopped_before_they_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = []
+    decode = storing.decode
+    monkeypatch.setattr(storing, "decode", lambda data: made.append(len(data)) or decode(data))
+    document = {"data": {"a": "x" * 100}}
+    with pytest.raises(json_patches.InapplicableError, match="exceeding the limit 3145728"):
+        json_patches.apply(document, doubling(24))
+    assert sum(made) <= COPY_LIMIT + 1000
+    assert document == {"data": {"a": "x" * 100}}
+
+
+def test_bytes_are_counted_as_in_kubernetes() -> None:
+    """The quotes around a text count."""
+    text = "x" * (COPY_LIMIT // 2 - 2)
+    copies = [{"op": "copy", "from": "/a", "path": f"/{name}"} for name in "bc"]
+    document = {"a": text}
+    assert json_patches.apply(document, copies) == {"a": text, "b": text, "c": text}
+    with pytest.raises(json_patches.InapplicableError, match=f"{COPY_LIMIT + 2}, exceeding"):
+        json_patches.apply({"a": text + "y"}, copies)
+
+
+@pytest.mark.parametrize("name", ["add", "remove", "move"])
+def test_the_items_that_operations_move_are_bounded(name: str) -> None:
+    operation = {"op": name, "path": "/l/0", "value": 1, "from": "/l/9"}
+    long = {"l": [0] * 10_000}
+    json_patches.apply(long, [operation] * 1_000)
+    with pytest.raises(json_patches.InapplicableError, match="items of lists were moved"):
+        json_patches.apply(long, [operation] * 9_990)
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        ({"op": "remove", "path": "/-1"}, [1, 2]),
+        ({"op": "remove", "path": "/-3"}, [2, 3]),
+        ({"op": "replace", "path": "/-1", "value": 9}, [1, 2, 9]),
+        ({"op": "add", "path": "/-1", "value": 9}, [1, 2, 3, 9]),
+        ({"op": "remove", "path": "/-4"}, None),
+        ({"op": "remove", "path": "/" + "9" * 5000}, None),
+    ],
+)
+def test_negative_places_count_from_the_end_as_in_kubernetes(operation: Any, expected: Any) -> None:
+    if expected is None:
+        with pytest.raises(json_patches.InapplicableError):
+            json_patches.apply([1, 2, 3], [operation])
+    else:
+        assert json_patches.apply([1, 2, 3], [operation]) == expected
+
+
+@pytest.mark.parametrize(
+    ("document", "wanted", "is_same"), [(1, True, False), (0, False, False), (1, 1.0, True)]
+)
+def test_numbers_are_no_booleans(document: Any, wanted: Any, is_same: bool) -> None:
+    operation = {"op": "test", "path": "/a/0", "value": wanted}
+    if is_same:
+        json_patches.apply({"a": [document]}, [operation])
+    else:
+        with pytest.raises(json_patches.InapplicableError, match="testing value /a/0 failed"):
+            json_patches.apply({"a": [document]}, [operation])
+
+
+def test_what_is_not_there_is_null_to_a_test() -> None:
+    operation = {"op": "test", "path": "/a", "value": None}
+    assert json_patches.apply({}, [operation]) == {}
+    with pytest.raises(json_patches.InapplicableError):
+        json_patches.apply({}, [{"op": "test", "path": "/a"}])
+
+
+KEYS = st.sampled_from(["a", "b", "a/b", "~", "0", "-", ""])
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.just("x")),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=3)),
+    max_leaves=8,
+)
+POINTERS = st.lists(
+    st.sampled_from(["a", "b", "a~1b", "~0", "0", "1", "2", "-", ""]), max_size=3
+).map(lambda parts: "".join(f"/{part}" for part in parts))
+OPERATIONS = st.one_of(
+    st.fixed_dictionaries(
+        {"op": st.sampled_from(["add", "replace", "test"]), "path": POINTERS, "value": VALUES}
+    ),
+    st.fixed_dictionaries({"op": st.just("remove"), "path": POINTERS}),
+    st.fixed_dictionaries(
+        {"op": st.sampled_from(["move", "copy"]), "from": POINTERS, "path": POINTERS}
+    ),
+    st.fixed_dictionaries({"op": st.sampled_from(["add", "copy", "shake"]), "path": POINTERS}),
+)
+
+
+@hypothesis.given(document=VALUES, patch=st.lists(OPERATIONS, max_size=4))
+@hypothesis.settings(max_examples=300, deadline=None)
+def test_another_implementation_agrees(document: Any, patch: list[dict[str, Any]]) -> None:
+    hypothesis.assume(not any(item["op"] == "test" and item.get("value") is None for item in patch))
+    before = copy.deepcopy(document)
+    theirs = outcome(lambda: jsonpatch.JsonPatch(patch).apply(document))
+    ours = outcome(lambda: json_patches.apply(document, copy.deepcopy(patch)))
+    assert ours == theirs
+    assert document == before
+
+
+def outcome(apply: Any) -> str:
+    try:
+        return json.dumps(apply(), sort_keys=True)
+    except (
+        json_patches.InapplicableError,
+        jsonpatch.JsonPatchException,
+        jsonpatch.JsonPointerException,
+        KeyError,
+        TypeError,
+        IndexError,
+        ValueError,
+    ):
+        return "refused"
