@@ -19,7 +19,7 @@ help:  ## this list
 setup: .venv/.dev-installed  ## the virtual environment with everything for development
 
 flake-hunt: .venv/.installed  ## the main job: hunt on the embedded cluster (ARGS="--repeat 5 pod-churn")
-	$(BIN)/flake-hunt hunt $(ARGS)
+	$(BIN)/flake-hunt hunt $(if $(GITHUB_STEP_SUMMARY),--summary $(GITHUB_STEP_SUMMARY)) $(ARGS)
 
 test: lint types  ## lint, type-check and test
 	$(BIN)/python -m pytest -n 2 --dist worksteal --max-worker-restart=1 $(ARGS)

@@ -7,11 +7,15 @@ import msgspec
 import pytest
 
 from harness import clocks, errors
-from harness.campaign import planning, plugin, results
+from harness.campaign import junit_files, planning, plugin, results
 from harness.subject import defects
 
 Listener = Callable[[results.RunResult], None]
-_CONFIGURATION = "[pytest]\n"
+_CONFIGURATION = """\
+[pytest]
+junit_suite_name = flake-hunt
+junit_logging = system-out
+"""
 
 
 def hunt(
@@ -19,7 +23,7 @@ def hunt(
 ) -> list[results.RunResult]:
     """Make every run of the plan and return what they came to; KeyboardInterrupt when interrupted.
 
-    The folder gets campaign.json and results.jsonl, each result as it comes.
+    The folder gets campaign.json, results.jsonl with each result as it comes, and junit.xml.
     """
     campaign = folder / plugin.PLAN_NAME
     planning.write(campaign, plan)
@@ -31,6 +35,7 @@ def hunt(
         *("-c", str(configuration), "--rootdir", str(folder)),
         *("-p", "xdist.plugin", "-p", "harness.campaign.plugin"),
         *("-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:logging", "-s"),
+        f"--junitxml={folder / junit_files.NAME}",
         *("--numprocesses", str(jobs), "--dist", "load", "--maxschedchunk", "1"),
         "--max-worker-restart=0",
     ]
@@ -68,7 +73,7 @@ class _Collector:
             for name, value in report.user_properties:
                 if name == plugin.RESULT:
                     self._add(msgspec.json.decode(str(value), type=results.RunResult))
-        if report.failed:
+        if report.failed and plugin.JUDGED not in dict(report.user_properties):
             self._add(_broken(report))
 
     def _add(self, result: results.RunResult) -> None:

@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from harness import clocks, errors
-from harness.campaign import results
+from harness.campaign import results, summaries
 from harness.checks import verdicts
 
 HISTORY = "nights.jsonl"
+JUNIT = "nightly-junit.xml"
+"""Of the newest night, below the reports."""
 
 
 class Night(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,14 +129,7 @@ def markdown(entry: Night, table: Sequence[results.Row], history: Sequence[Night
         "",
         _figures(entry),
         "",
-        "| scenario | subject | runs | claims | double allocations | verdict |",
-        "|---|---|---:|---:|---:|---|",
-    ]
-    lines += [
-        f"| {row.scenario} | {row.subject} | {len(row.runs)} | {row.claims} | {row.double_allocations} | {_verdict(row)} |"
-        for row in table
-    ]
-    lines += [
+        *summaries.rows(table),
         "",
         f"The last {min(len(history), 14)} nights, oldest first: "
         + " ".join(_mark(night) for night in history[-14:]),
@@ -158,11 +153,6 @@ def _headline(entry: Night) -> str:
     if entry.exit_code:
         return "A positive control was not caught: what was not found proves nothing"
     return "No double allocation"
-
-
-def _verdict(row: results.Row) -> str:
-    what = "ERROR" if row.errors and not row.caught else str(row.verdict)
-    return what if row.is_as_expected else f"**{what}**"
 
 
 def _mark(night: Night) -> str:

@@ -1,7 +1,7 @@
 """The pytest plugin: a campaign.json is collected as one item for each planned run, and each worker makes its runs on one cluster.
 
-Runs with a verdict of any kind are passed tests: a violation is a finding, not an exception. Only a run that could not be made
-fails. The result travels to the controlling process as a property of the test.
+A test fails when the correct subject is INVALID or a control is not caught. It has an error, raised in its teardown, when the run is
+UNKNOWN or could not be made. The results of all attempts travel to the controlling process as properties of the test.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from harness import errors
-from harness.campaign import planning, results
+from harness.campaign import outcomes, planning, results
 from harness.checks import judging, verdicts
 from harness.cluster import contracts, keeping
 from harness.history import directories
@@ -23,6 +23,8 @@ from harness.scenario import loading, profiles
 from harness.seeds import Seeds
 
 RESULT = "flake-hunt-result"
+JUDGED = "flake-hunt-judged"
+"""Marks a test whose failure or error is told by its results already."""
 PLAN_NAME = "campaign.json"
 
 
@@ -59,12 +61,26 @@ class RunItem(pytest.Item):
     ) -> None:
         super().__init__(name, parent)
         self._plan, self._run = plan, run
+        self._attempts: list[results.RunResult] = []
 
     def runtest(self) -> None:
-        """Make the run; a control that was missed, again."""
+        """Make the run, a missed control again; fail for what the campaign must not find."""
+        self._make_attempts()
+        self.user_properties.append((JUDGED, "yes"))
+        self.add_report_section("call", "stdout", outcomes.story(self._attempts))
+        if text := outcomes.failure(self._attempts):
+            pytest.fail(text, pytrace=False)
+
+    def teardown(self) -> None:
+        """Fail for a run that says nothing: JUnit calls it an error, not a failure."""
+        if self._attempts and (text := outcomes.inconclusive(self._attempts)):
+            pytest.fail(text, pytrace=False)
+
+    def _make_attempts(self) -> None:
         attempts = planning.CONTROL_ATTEMPTS if self._run.is_control else 1
         for attempt in range(attempts):
             result = self._attempt(attempt)
+            self._attempts.append(result)
             self.user_properties.append((RESULT, msgspec.json.encode(result).decode()))
             if result.error or result.verdict is verdicts.Verdict.INVALID:
                 return

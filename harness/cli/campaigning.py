@@ -1,5 +1,6 @@
-"""A campaign with its progress and its table, for the commands that make one or many."""
+"""A campaign with its progress, table, annotations and summary, for the commands that make one or many."""
 
+import dataclasses
 import pathlib
 from typing import TYPE_CHECKING
 
@@ -7,12 +8,20 @@ if TYPE_CHECKING:
     from harness.campaign import planning, results
 
 
-def make(
-    plan: "planning.CampaignPlan", *, reports: pathlib.Path, jobs: int
-) -> "tuple[list[results.RunResult], int]":
-    """Make its runs and show what they came to; the results, and the exit code."""
-    from harness.campaign import hunting
-    from harness.cli import displaying, tables
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A campaign that has ended."""
+
+    results: "list[results.RunResult]"
+    folder: pathlib.Path
+    exit_code: int
+    headline: str
+
+
+def make(plan: "planning.CampaignPlan", *, reports: pathlib.Path, jobs: int) -> Made:
+    """Make the runs of the plan and show what they came to."""
+    from harness.campaign import hunting, results
+    from harness.cli import annotations, displaying, tables
 
     folder = hunting.new_folder(reports, plan.seed)
     with (
@@ -20,4 +29,15 @@ def make(
         tables.campaign_progress(len(plan.runs)) as listener,
     ):
         found = hunting.hunt(plan, folder, jobs=jobs, listener=listener)
-    return found, tables.show(found, plan, folder=folder)
+    exit_code = tables.show(found, plan, folder=folder)
+    table = results.rows(found)
+    annotations.of_campaign(table)
+    headline = tables.headline(table, exit_code)
+    return Made(results=found, folder=folder, exit_code=exit_code, headline=headline)
+
+
+def summarize(path: pathlib.Path | None, text: str) -> None:
+    """Append the Markdown to the file, if there is one."""
+    if path is not None:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)

@@ -79,6 +79,13 @@ Reports = Annotated[
     pathlib.Path, typer.Option("--reports", help="Run directories go below this folder.")
 ]
 
+Summary = Annotated[
+    pathlib.Path | None,
+    typer.Option(
+        "--summary", help="Append a summary in Markdown to this file ($GITHUB_STEP_SUMMARY)."
+    ),
+]
+
 
 def profile(
     name: str,

@@ -8,6 +8,7 @@ import typer
 
 from harness import errors
 from harness.cli import (
+    annotations,
     clusters,
     conforming,
     examining,
@@ -74,6 +75,7 @@ def run() -> int:
         interruptions.raise_from_now_on()
         code = app(prog_name="flake-hunt", standalone_mode=False)
     except errors.HarnessError as error:
+        annotations.error(f"flake-hunt {type(error).__name__}", str(error))
         return _complain(str(error), type(error).exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return _complain(interruptions.MESSAGE, interruptions.EXIT_CODE)

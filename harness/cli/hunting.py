@@ -37,6 +37,7 @@ def hunt(
     kubeconfig: choosing.Kubeconfig = None,
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
+    summary: choosing.Summary = None,
     reports: choosing.Reports = pathlib.Path("reports"),
 ) -> int:
     """A campaign: every scenario with the correct subject, and with each known defect as positive control.
@@ -46,7 +47,7 @@ def hunt(
     20: that cannot be told (a control was missed, for example).
     """
     from harness import seeds
-    from harness.campaign import planning
+    from harness.campaign import planning, results, summaries
     from harness.cli import campaigning
     from harness.scenario import loading
 
@@ -66,5 +67,8 @@ def hunt(
         binaries=choosing.folder(binaries),
         defects=defect or None,
     )
-    _, exit_code = campaigning.make(plan, reports=reports, jobs=choosing.jobs(jobs, profile))
-    return exit_code
+    made = campaigning.make(plan, reports=reports, jobs=choosing.jobs(jobs, profile))
+    table = results.rows(made.results)
+    text = summaries.campaign(table, headline=made.headline, seed=chosen)
+    campaigning.summarize(summary, text)
+    return made.exit_code

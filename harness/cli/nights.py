@@ -27,10 +27,7 @@ def nightly(
     kubeconfig: choosing.Kubeconfig = None,
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
-    summary: Annotated[
-        pathlib.Path | None,
-        typer.Option(help="Append a summary in Markdown to this file ($GITHUB_STEP_SUMMARY)."),
-    ] = None,
+    summary: choosing.Summary = None,
     reports: choosing.Reports = pathlib.Path("reports"),
 ) -> int:
     """Hunt until the time is used: every scenario again and again, and each known defect once, as positive control.
@@ -38,7 +35,7 @@ def nightly(
     Exit code 10 when a double allocation was found, 20 when a positive control was not caught, 0 otherwise; reports/nights.jsonl is the history.
     """
     from harness import seeds
-    from harness.campaign import nights, planning, results
+    from harness.campaign import junit_files, nights, planning, results
     from harness.cli import campaigning
     from harness.scenario import loading
 
@@ -47,7 +44,7 @@ def nightly(
         cluster, cluster_set, binaries, kubeconfig, context, is_known=i_know_this_cluster
     )
     print(f"seed {chosen}", flush=True)
-    budget, found, campaigns = nights.Budget(minutes * 60), [], 0
+    budget, campaigns = nights.Budget(minutes * 60), []
     for number in budget.rounds():
         plan = planning.plan(
             loading.shipped_names(),
@@ -59,20 +56,19 @@ def nightly(
             subjects=subject or (),
             binaries=choosing.folder(binaries),
         )
-        made, _ = campaigning.make(plan, reports=reports, jobs=choosing.jobs(jobs, profile))
-        found += made
-        campaigns = number + 1
+        made = campaigning.make(plan, reports=reports, jobs=choosing.jobs(jobs, profile))
+        campaigns.append(made)
+    found = [result for made in campaigns for result in made.results]
+    junit_files.merge((made.folder for made in campaigns), reports / nights.JUNIT)
     entry = nights.night(
         found,
         cluster=cluster,
         subject=", ".join(subject or ["python"]),
         seed=chosen,
-        campaigns=campaigns,
+        campaigns=len(campaigns),
         seconds=budget.used_s,
     )
     text = nights.markdown(entry, results.rows(found), nights.remember(reports, entry))
     print(text)
-    if summary is not None:
-        with summary.open("a") as file:
-            file.write(text)
+    campaigning.summarize(summary, text)
     return entry.exit_code

@@ -39,7 +39,7 @@ def run(
 ) -> int:
     """One run of a scenario on a cluster of its own, judged. Exit code 0 valid, 10 invalid, 20 unknown."""
     from harness import seeds
-    from harness.cli import displaying
+    from harness.cli import annotations, displaying
     from harness.run import planning, runs
     from harness.scenario import loading
 
@@ -62,6 +62,7 @@ def run(
     with displaying.keeping_evidence(directory.path), displaying.run_progress() as progress:
         judgement = runs.run(loaded, plan, directory, progress=progress)
     displaying.show(judgement, directory)
+    annotations.of_judgement(judgement)
     return judgement.exit_code
 
 

@@ -58,8 +58,8 @@ def show(
     code = results.exit_code(table, len(plan.runs))
     verdict = results.verdict(table)
     style = displaying.STYLES[verdict] if code != results.HARNESS_ERROR else "bold red"
-    name = "ERROR" if code == results.HARNESS_ERROR else str(verdict)
-    console.print(f"[{style}]{name}[/] {_summary(table)}", soft_wrap=True)
+    name, _, summary = headline(table, code).partition(" ")
+    console.print(f"[{style}]{name}[/] {summary}", soft_wrap=True)
     for row in table:
         for error in row.errors:
             console.print(f"  {row.scenario}, {row.subject}: {error}", markup=False, soft_wrap=True)
@@ -69,6 +69,12 @@ def show(
     )
     console.print(f"  {index}", markup=False, soft_wrap=True)
     return code
+
+
+def headline(table: list[results.Row], code: int) -> str:
+    """The verdict of a campaign with this exit code, and its figures."""
+    name = "ERROR" if code == results.HARNESS_ERROR else str(results.verdict(table))
+    return f"{name} {_summary(table)}"
 
 
 def _index_rows(table: list[results.Row], folder: pathlib.Path) -> list[campaign_index.Row]:

@@ -1,0 +1,78 @@
+"""Annotations of GitHub Actions: workflow commands on stdout, only where `GITHUB_ACTIONS` is `true`."""
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from harness.campaign import results
+    from harness.checks import judging
+
+
+def error(title: str, message: str) -> None:
+    """Print an error annotation."""
+    _print("error", title, message)
+
+
+def warning(title: str, message: str) -> None:
+    """Print a warning annotation."""
+    _print("warning", title, message)
+
+
+def of_judgement(judgement: "judging.Judgement") -> None:
+    """Annotate a run: INVALID is an error, UNKNOWN a warning."""
+    from harness.checks import verdicts
+
+    title = f"{judgement.verdict} {judgement.scenario}"
+    if judgement.verdict is verdicts.Verdict.INVALID:
+        error(title, judgement.reason)
+    elif judgement.verdict is verdicts.Verdict.UNKNOWN:
+        warning(title, judgement.reason)
+
+
+def of_campaign(table: "Iterable[results.Row]") -> None:
+    """Annotate every run that was not as expected, and every control that was missed in all attempts."""
+    for row in table:
+        if row.is_control:
+            _of_control(row)
+        else:
+            for run in row.runs:
+                _of_run(run)
+
+
+def _of_control(row: "results.Row") -> None:
+    for text in row.errors:
+        error(f"ERROR {row.scenario}, {row.subject}", text)
+    if not row.caught and not row.errors:
+        error(
+            f"control not caught: {row.scenario}, {row.subject}",
+            f"runs: {len(row.runs)}; the last one was {row.runs[-1].verdict}: {row.runs[-1].reason}",
+        )
+
+
+def _of_run(run: "results.RunResult") -> None:
+    from harness.checks import verdicts
+
+    where = f"{run.scenario}, {run.subject}"
+    if run.error:
+        error(f"ERROR {where}", run.error)
+    elif run.verdict is verdicts.Verdict.INVALID:
+        error(f"INVALID {where}", run.reason)
+    elif run.verdict is not verdicts.Verdict.VALID:
+        warning(f"UNKNOWN {where}", run.reason)
+
+
+def _print(level: str, title: str, message: str) -> None:
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        print(f"::{level} title={_property(title)}::{_data(message)}", flush=True)
+
+
+def _data(text: str) -> str:
+    """Escape a message as the toolkit of GitHub Actions does (`escapeData`)."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    """Escape a property as the toolkit of GitHub Actions does (`escapeProperty`)."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,110 @@
+"""junit.xml of campaigns and nights: what fails, what is an error, what passes, and what is told of missed controls."""
+
+import pathlib
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+
+import pytest
+
+from harness.campaign import hunting, junit_files, planning, plugin, results
+from harness.checks import verdicts
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict
+RUNS = {
+    "correct-0": [VALID],
+    "correct-1": [INVALID],
+    "correct-2": [UNKNOWN],
+    "correct-3": [None],
+    "caught-0": [INVALID],
+    "caught-late-0": [VALID, UNKNOWN, INVALID],
+    "missed-0": [VALID] * planning.CONTROL_ATTEMPTS,
+    "broken-0": [None],
+}
+"""Subject and repetition -> the verdicts of its attempts; None: it could not be made."""
+
+
+def plan() -> planning.CampaignPlan:
+    runs = [name.rpartition("-") for name in RUNS]
+    planned = [
+        planning.PlannedRun(
+            scenario="churn",
+            title="churn",
+            defects=[] if subject == "correct" else [subject],
+            repetition=int(number),
+            seed=1,
+        )
+        for subject, _, number in runs
+    ]
+    return planning.CampaignPlan(seed=1, reports="reports", cluster={}, runs=planned)
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A campaign of the runs above, without clusters."""
+    outcomes: dict[str, Iterator[verdicts.Verdict | None]] = {}
+
+    def attempt(item: plugin.RunItem, number: int) -> results.RunResult:
+        del number
+        run = item._run
+        name = f"{run.subject}-{run.repetition}"
+        verdict = next(outcomes.setdefault(name, iter(RUNS[name])))
+        return results.RunResult(
+            scenario="churn",
+            subject=run.subject,
+            is_control=run.is_control,
+            seconds=0.1,
+            verdict=verdict,
+            reason="because",
+            error="" if verdict else "no engine",
+        )
+
+    monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
+    found = hunting.hunt(plan(), tmp_path, jobs=0, listener=lambda result: None)
+    assert len(found) == sum(len(attempts) for attempts in RUNS.values()), "each attempt once"
+    return tmp_path
+
+
+def cases(path: pathlib.Path) -> dict[str, ET.Element]:
+    found = {case.get("name", ""): case for case in ET.parse(path).getroot().iter("testcase")}
+    return {name.removeprefix("churn[").replace("]", ""): case for name, case in found.items()}
+
+
+def message(case: ET.Element, kind: str) -> str:
+    element = case.find(kind)
+    assert element is not None
+    return element.get("message", "")
+
+
+def test_what_fails_is_told_apart(folder: pathlib.Path) -> None:
+    found = cases(folder / junit_files.NAME)
+    failed = {name for name, case in found.items() if case.find("failure") is not None}
+    in_error = {name for name, case in found.items() if case.find("error") is not None}
+    assert failed == {"correct-1", "missed-0"}
+    assert in_error == {"correct-2", "correct-3", "broken-0"}
+    assert set(found) == set(RUNS)
+    assert "INVALID: because" in message(found["correct-1"], "failure")
+    assert f"control not caught, attempts: {planning.CONTROL_ATTEMPTS}" in message(
+        found["missed-0"], "failure"
+    )
+    assert "UNKNOWN: because" in message(found["correct-2"], "error")
+    assert "could not be made: no engine" in message(found["correct-3"], "error")
+
+
+def test_a_control_that_was_caught_late_tells_its_misses(folder: pathlib.Path) -> None:
+    output = cases(folder / junit_files.NAME)["caught-late-0"].findtext("system-out", "")
+    assert "attempt 1: VALID (not caught) because" in output
+    assert "attempt 3: INVALID (caught) because" in output
+
+
+def test_the_counts_of_the_suite(folder: pathlib.Path) -> None:
+    (suite,) = ET.parse(folder / junit_files.NAME).getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("8", "2", "3")
+
+
+def test_a_night_has_the_suites_of_its_campaigns(folder: pathlib.Path) -> None:
+    target = folder / "night.xml"
+    junit_files.merge([folder, folder], target)
+    root = ET.parse(target).getroot()
+    assert root.tag == "testsuites"
+    assert [suite.get("tests") for suite in root] == ["8", "8"]
+    assert [suite.get("name") for suite in root] == [f"flake-hunt {folder.name}"] * 2

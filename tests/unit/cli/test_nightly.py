@@ -1,0 +1,36 @@
+"""What `nightly` leaves: its junit.xml, its summary and its exit code, whatever made the runs."""
+
+import pathlib
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from harness.campaign import junit_files, nights, results
+from harness.checks import verdicts
+from harness.cli import campaigning
+from harness.cli import nights as command
+
+SUITE = '<testsuites><testsuite name="flake-hunt" tests="2"/></testsuites>'
+
+
+def test_it_leaves_one_junit_and_one_summary(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / junit_files.NAME).write_text(SUITE)
+    found = [
+        results.RunResult(
+            scenario="churn", subject=subject, is_control=is_control, seconds=1.0, verdict=verdict
+        )
+        for subject, is_control, verdict in (
+            ("correct", False, verdicts.Verdict.VALID),
+            ("a-defect", True, verdicts.Verdict.INVALID),
+        )
+    ]
+    made = campaigning.Made(results=found, folder=tmp_path, exit_code=0, headline="VALID")
+    monkeypatch.setattr(campaigning, "make", lambda plan, **options: made)
+    summary = tmp_path / "summary.md"
+    assert command.nightly(minutes=0, seed=1, summary=summary, reports=tmp_path) == 0
+    assert "1 of 1 positive controls caught" in summary.read_text()
+    (suite,) = ET.parse(tmp_path / nights.JUNIT).getroot()
+    assert suite.get("tests") == "2"
+    assert len(nights.read(tmp_path / nights.HISTORY)) == 1
