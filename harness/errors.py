@@ -4,6 +4,7 @@ HarnessError                     something kept the harness from doing its work 
 ├── UsageError                   what the user gave cannot be used                      exit code 2
 │   ├── ScenarioError            a scenario or cluster file that is missing or wrong
 │   ├── KubeconfigError          a kubeconfig that is missing, unreadable or unusable
+│   ├── UnusableClusterError     a kind of cluster that lacks something on this machine, or does not let us in
 │   └── RunDirectoryError        a run directory that is missing or is not one
 ├── HistoryError                 a journal that is damaged (file and line are named)
 ├── ClusterError                 a cluster that did not start, stop or answer
@@ -38,6 +39,10 @@ class ScenarioError(UsageError):
 
 class KubeconfigError(UsageError):
     """A kubeconfig that is missing, unreadable or unusable."""
+
+
+class UnusableClusterError(UsageError):
+    """A kind of cluster that lacks something on this machine, or does not let us in."""
 
 
 class RunDirectoryError(UsageError):

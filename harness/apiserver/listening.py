@@ -54,7 +54,7 @@ async def listen(
     *,
     identity: certificates.Identity | None = None,
 ) -> asyncio.Server:
-    """Listen; ClusterError when that cannot be."""
+    """Listen; UsageError when that cannot be."""
     loop = asyncio.get_running_loop()
     try:
         return await loop.create_server(
@@ -66,7 +66,7 @@ async def listen(
             backlog=BACKLOG,
         )
     except OSError as error:
-        raise errors.ClusterError(
+        raise errors.UsageError(
             f"expected to listen on {host}:{port}, but {os.strerror(error.errno or 0).lower()}: "
             "name another port, or 0 for a free one"
         ) from error
@@ -86,7 +86,7 @@ async def listen_again(
         return await listen(server, host, port, identity=identity)
     try:
         return await listen(server, host, last_port, identity=identity)
-    except errors.ClusterError:
+    except errors.UsageError:
         note(f"port {last_port}, the one of last time, is taken: kubeconfigs with it do not work")
         return await listen(server, host, 0, identity=identity)
 

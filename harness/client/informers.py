@@ -5,7 +5,7 @@ with the copy: what is missing is delivered as a deletion of the last known stat
 """
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 import msgspec
 
@@ -15,6 +15,12 @@ from harness.client import apis, transports
 Object = apis.Object
 BACKOFF_FIRST_S = 0.05
 BACKOFF_MAX_S = 5.0
+
+
+_REMEDIES = {
+    401: "the API server does not accept these credentials, which may have expired: log in again, or name another kubeconfig with --kubeconfig",
+    403: "these credentials do not allow it: name a kubeconfig whose user may list, watch and change {plural} with --kubeconfig",
+}
 
 
 class Handler(Protocol):
@@ -67,6 +73,8 @@ class Informer:
         self._stopped = concurrency.Event(f"{name}.stopped")
         self._watch: transports.Watch | None = None
         self._version = ""
+        self._problem: errors.HarnessError | None = None
+        self._refusal: apis.ApiError | None = None
         self._thread: concurrency.Thread | None = None
 
     def start(self) -> None:
@@ -83,11 +91,17 @@ class Informer:
             self._thread.join(BACKOFF_MAX_S * 2)
 
     def wait_synced(self, *, timeout_s: float) -> None:
-        """Wait until the first list was delivered; ClusterError when it was not in time."""
-        if not self._synced.wait(timeout_s):
+        """Wait until the first list was delivered.
+
+        Raises KubeconfigError as soon as the API server refuses us, ClusterError when the list does not come in time.
+        """
+        came = self._synced.wait(timeout_s)
+        if self._refusal is not None:
+            raise _refused(self._resource, self._refusal)
+        if not came:
             raise errors.ClusterError(
-                f"expected a first list of {self._resource.plural} within {timeout_s:g} s; none came. "
-                "Is the API server up, and may we list?"
+                f"expected a first list of {self._resource.plural} within {timeout_s:g} s; none came "
+                f"({self._problem or 'no answer'}). Is the API server up, and do these credentials allow list?"
             )
 
     def get(self, key: str) -> Object | None:
@@ -114,8 +128,17 @@ class Informer:
                 if isinstance(error, apis.ApiError) and error.is_gone:
                     self._version = ""  # what was missed is found by comparing a new list
                     concurrency.step("informer.gap", informer=self._name)
+                self._note(error)
                 self._stopped.wait(backoff_s)
                 backoff_s = min(backoff_s * 2, BACKOFF_MAX_S)
+
+    def _note(self, error: errors.HarnessError) -> None:
+        """Keep the problem for `wait_synced`, and end it at the second refusal in a row: after the first, an exec plugin logs in again."""
+        before, self._problem = self._problem, error
+        if self._version or not _is_refusal(error) or not _is_refusal(before):
+            return
+        self._refusal = error
+        self._synced.set()
 
     def _list(self) -> None:
         listing = self._api.list(
@@ -181,3 +204,12 @@ class Informer:
     def _tell(self, call: Callable[[Handler], None]) -> None:
         for handler in self._handlers:
             call(handler)
+
+
+def _is_refusal(error: errors.HarnessError | None) -> TypeGuard[apis.ApiError]:
+    return isinstance(error, apis.ApiError) and error.code in _REMEDIES
+
+
+def _refused(resource: apis.Resource, error: apis.ApiError) -> errors.KubeconfigError:
+    remedy = _REMEDIES[error.code].format(plural=resource.plural)
+    return errors.KubeconfigError(f"expected to list {resource.plural}, got {error}; {remedy}")

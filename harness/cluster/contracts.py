@@ -87,7 +87,7 @@ class Provider(Protocol):
         """UsageError or ClusterError, with the remedy, for what is missing on this machine; starts nothing."""
 
     def require_free(self, request: Request) -> None:
-        """ClusterError when there is something of this name that is not ours; asked before the name is written down as ours."""
+        """UsageError when there is something of this name that is not ours; asked before the name is written down as ours."""
 
     def up(self, request: Request) -> Cluster:
         """A cluster that answers; when it cannot be had, nothing is left of it."""

@@ -2,12 +2,15 @@
 
 import dataclasses
 import importlib.metadata
+import os
 import pathlib
+import socket
 
-from harness import processes
+from harness import errors, processes
 from harness.cluster import contracts
 from harness.scenario import profiles
 
+ADDRESS = "127.0.0.1"
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
 KUBECONFIG, PLAIN_KUBECONFIG = "kubeconfig", "kubeconfig-plain"
@@ -56,7 +59,9 @@ class Provider:
         self._profile = profile
 
     def check(self) -> None:
-        """Everything that it needs is installed with Flake Hunt."""
+        """That the ports are free which the profile names; everything else is installed with Flake Hunt."""
+        for port in filter(None, (self._profile.port, self._profile.tls_port)):
+            _require_free(port)
 
     def require_free(self, request: contracts.Request) -> None:
         """It has no name outside its folder."""
@@ -85,6 +90,16 @@ class Provider:
         unfinished = request.directory.glob(".kubeconfig-*")
         for path in (*(request.directory / name for name in names), *unfinished):
             path.unlink(missing_ok=True)
+
+
+def _require_free(port: int) -> None:
+    try:
+        socket.create_server((ADDRESS, port)).close()
+    except OSError as error:
+        raise errors.UsageError(
+            f"expected port {port} of {ADDRESS} to be free ({os.strerror(error.errno or 0).lower()}): "
+            "name another one, or 0 for any that is free"
+        ) from error
 
 
 def up(name: str, directory: pathlib.Path) -> EmbeddedCluster:

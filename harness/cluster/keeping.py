@@ -41,8 +41,7 @@ def _let_go(cluster: contracts.Cluster, request: contracts.Request) -> None:
 def up(name: str, profile: profiles.Profile, spec: specs.PoolsSpec) -> registry.Entry:
     """Start a cluster with its device pools and kubelets, and leave it running."""
     registry.require_new(name)
-    provider = providers.of(profile)
-    provider.check()
+    provider = providers.usable(profile)
     directory = registry.folder() / name
     request = contracts.Request(name=name, directory=directory, stays=True)
     provider.require_free(request)

@@ -220,10 +220,10 @@ def require_usable(engine: docker_engines.Description) -> None:
 
 
 def require_free(engine: docker_engines.Engine, name: str) -> None:
-    """ClusterError when there are containers of this name."""
+    """UsageError when there are containers of this name."""
     taken = [container.name for container in engine.nodes(name)]
     if taken:
-        raise errors.ClusterError(
+        raise errors.UsageError(
             f"expected no kind cluster {name!r}, but there are its containers {', '.join(taken)}: "
             f"`flake-hunt cluster prune`, or `kind delete cluster --name {name}`"
         )

@@ -46,8 +46,7 @@ def plan(
     check_defects(defects)
     selectors.require_satisfiable(loaded.scenario)
     profile = cluster or profiles.load("embedded")
-    provider = providers.of(profile)
-    provider.check()
+    provider = providers.usable(profile)
     run_id = secrets.token_hex(4)
     scenario = _with_control_duration(loaded.scenario) if until_found else loaded.scenario
     if not provider.capabilities.exclusive:

@@ -99,7 +99,7 @@ def test_a_port_in_use_is_one_message(tmp_path: pathlib.Path, option: str) -> No
             "apiserver", "--kubeconfig", str(tmp_path / "kubeconfig"), option, str(port)
         )
         ended = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     (line,) = ended.stderr.splitlines()
     assert line.startswith(f"flake-hunt: expected to listen on 127.0.0.1:{port}, but address")
     assert "in use" in line

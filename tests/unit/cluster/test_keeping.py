@@ -105,7 +105,7 @@ def test_a_cluster_that_cannot_start_leaves_nothing() -> None:
     children = psutil.Process().children()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         profile = profiles.load("embedded", overrides=[f"port={taken.getsockname()[1]}"])
-        with pytest.raises(errors.ProcessError):
+        with pytest.raises(errors.UsageError, match=r"to be free .*address already in use"):
             keeping.up("one", profile, SPEC)
     assert registry.known() == []
     assert list(registry.folder().iterdir()) == []

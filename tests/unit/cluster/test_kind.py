@@ -115,7 +115,7 @@ def test_a_name_that_is_taken(used: standing_in.StandIn, tmp_path: pathlib.Path)
     again = contracts.Request(name="fh-taken", directory=tmp_path / "other")
     again.directory.mkdir()
     with pytest.raises(
-        errors.ClusterError, match=r"fh-taken-control-plane: `flake-hunt cluster prune`"
+        errors.UsageError, match=r"fh-taken-control-plane: `flake-hunt cluster prune`"
     ):
         provider.up(again)
     assert cluster.obituary() is None, "the refusal has hurt the cluster that is there"
@@ -129,7 +129,7 @@ def test_a_name_that_somebody_else_has_taken_is_not_harmed(used: standing_in.Sta
     theirs = client.api.create_container(
         "kindest/node:v1.36.0", name="fh-mine-control-plane", labels=labels
     )
-    with pytest.raises(errors.ClusterError, match="expected no kind cluster 'fh-mine'"):
+    with pytest.raises(errors.UsageError, match="expected no kind cluster 'fh-mine'"):
         keeping.up("mine", standing_in.profile(), specs.PoolsSpec(nodes=1))
     assert registry.known() == []
     assert reaping.prune() == reaping.Pruned([], [])
