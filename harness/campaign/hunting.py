@@ -8,6 +8,7 @@ import pytest
 
 from harness import clocks, errors
 from harness.campaign import junit_files, planning, plugin, results
+from harness.cluster import registry
 from harness.subject import defects
 
 Listener = Callable[[results.RunResult], None]
@@ -29,6 +30,7 @@ def hunt(
     planning.write(campaign, plan)
     configuration = folder / "pytest.ini"
     configuration.write_text(_CONFIGURATION)
+    registry.mark_children()  # the workers: `cluster prune` finds them when this process is killed
     collector = _Collector(folder / "results.jsonl", listener)
     arguments = [
         str(campaign),

@@ -5,14 +5,16 @@ UNKNOWN or could not be made. The results of all attempts travel to the controll
 """
 
 import contextlib
+import os
 import pathlib
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
 
-from harness import errors
+from harness import errors, processes
 from harness.campaign import outcomes, planning, results
 from harness.checks import judging, verdicts
 from harness.cluster import contracts, keeping
@@ -26,6 +28,21 @@ RESULT = "flake-hunt-result"
 JUDGED = "flake-hunt-judged"
 """Marks a test whose failure or error is told by its results already."""
 PLAN_NAME = "campaign.json"
+_CONTROLLER = "flake-hunt-controller"
+"""The pid of the controlling process, for its workers."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """In the controlling process: tell a worker that is about to start."""
+    node.workerinput[_CONTROLLER] = os.getpid()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In a worker: die with the controlling process. Whatever the worker has started dies with it."""
+    controller = getattr(config, "workerinput", {}).get(_CONTROLLER)
+    if controller is not None:
+        processes.die_with(controller)
 
 
 def pytest_collect_file(

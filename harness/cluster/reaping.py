@@ -56,8 +56,11 @@ def prune(*, older_than_s: float | None = None) -> Pruned:
 
     `older_than_s`: also containers that are in no registry of this user, when they are so old; None: those of runs, after two hours.
     """
-    removed: list[str] = []
     failed: list[str] = []
+    killed = (
+        _kill_strays()
+    )  # first: a campaign's worker that has lost its controller holds a cluster
+    removed = [f"process {pid}" for pid in killed]
     for entry in registry.known():
         with _noting(failed):
             if not is_alive(entry):
@@ -81,19 +84,20 @@ def _noting(failed: list[str]) -> Iterator[None]:
 def kill_of(owner: registry.ProcessIdentity, *, keep: Collection[int]) -> list[int]:
     """Kill every process with this owner's mark; the pids."""
     found = [
-        pid
-        for pid, other in _marked()
-        if (other.pid, other.started) == (owner.pid, owner.started) and pid not in keep
+        process
+        for process, other in _marked()
+        if (other.pid, other.started) == (owner.pid, owner.started) and process.pid not in keep
     ]
-    for pid in found:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+    for process in found:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    pids = [process.pid for process in found]
     clocks.wait_until(
-        lambda: not any(_runs(pid) for pid in found),
+        lambda: not any(_runs(process) for process in found),
         timeout_s=STOP_TIMEOUT_S,
-        why=f"the processes {found} to end",
+        why=f"the processes {pids} to end",
     )
-    return found
+    return pids
 
 
 def _kill_unlisted(entry: registry.Entry) -> None:
@@ -106,10 +110,17 @@ def _kill_unlisted(entry: registry.Entry) -> None:
 
 
 def _kill_strays() -> list[int]:
-    """What the dead have started: processes that are of no cluster that stays."""
-    keep = _processes_of(registry.known())
-    dead = {owner for pid, owner in _marked() if pid not in keep and owner.find() is None}
-    return [pid for owner in sorted(dead, key=_pid) for pid in kill_of(owner, keep=keep)]
+    """What the dead have started, and what that has started: processes that are of no cluster that stays."""
+    killed: list[int] = []
+    while dead := _dead_owners(keep := _processes_of(registry.known())):
+        killed += [pid for owner in sorted(dead, key=_pid) for pid in kill_of(owner, keep=keep)]
+    return killed
+
+
+def _dead_owners(keep: Collection[int]) -> set[registry.ProcessIdentity]:
+    return {
+        owner for process, owner in _marked() if process.pid not in keep and owner.find() is None
+    }
 
 
 def _pid(owner: registry.ProcessIdentity) -> int:
@@ -126,20 +137,21 @@ def _processes_of(entries: Iterable[registry.Entry]) -> set[int]:
     return found
 
 
-def _marked() -> Iterator[tuple[int, registry.ProcessIdentity]]:
-    """pid and owner of every process of this user that carries a mark of this registry, but not of this one."""
+def _marked() -> Iterator[tuple[psutil.Process, registry.ProcessIdentity]]:
+    """Every process of this user that carries a mark of this registry, but not of this process, and its owner."""
     for process in psutil.process_iter():
         if process.pid == os.getpid():
             continue
         with contextlib.suppress(psutil.Error, OSError):
             owner = registry.owner_of(process.environ().get(registry.MARK, ""))
             if owner is not None and process.status() != psutil.STATUS_ZOMBIE:
-                yield process.pid, owner
+                yield process, owner
 
 
-def _runs(pid: int) -> bool:
+def _runs(process: psutil.Process) -> bool:
+    """Whether it has not ended. A zombie has: its parent may take its time."""
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
 
@@ -160,13 +172,20 @@ def _stop(process: registry.ProcessIdentity) -> None:
             found.kill()
 
 
+def _has_process(pid: int) -> bool:
+    try:
+        return _runs(psutil.Process(pid))
+    except psutil.NoSuchProcess:
+        return False
+
+
 def _remove_folders() -> list[pathlib.Path]:
     """Temporary folders whose maker is dead: `flake-hunt-<pid>-…`."""
     removed = []
     for path in pathlib.Path(tempfile.gettempdir()).glob(f"{TEMPORARY_PREFIX}*-*"):
         pid = path.name.removeprefix(TEMPORARY_PREFIX).partition("-")[0]
         mine = pid.isdigit() and path.stat().st_uid == os.getuid()
-        if mine and not psutil.pid_exists(int(pid)):
+        if mine and not _has_process(int(pid)):
             shutil.rmtree(path, ignore_errors=True)
             removed.append(path)
     return removed

@@ -121,8 +121,7 @@ def find(name: str) -> Entry:
 def begin(profile: profiles.Profile, request: contracts.Request) -> Entry:
     """Write down that this process is about to make a cluster; UsageError when the name is taken."""
     check_name(request.name)
-    owner = identity(os.getpid(), "flake-hunt")
-    os.environ[MARK] = mark(owner)
+    owner = mark_children()
     entry = Entry(
         name=request.name,
         provider=profile.provider,
@@ -180,6 +179,13 @@ def forget_interrupted_writes() -> None:
 def identity(pid: int, name: str) -> ProcessIdentity:
     """Who this process is."""
     return ProcessIdentity(name=name, pid=pid, started=psutil.Process(pid).create_time())
+
+
+def mark_children() -> ProcessIdentity:
+    """Mark everything that this process starts from now on as its own; return who this process is."""
+    owner = identity(os.getpid(), "flake-hunt")
+    os.environ[MARK] = mark(owner)
+    return owner
 
 
 def mark(owner: ProcessIdentity) -> str:

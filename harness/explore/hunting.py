@@ -1,18 +1,25 @@
 """Many runs of one world: under random strategies over several processes, or every one within a bound."""
 
-import concurrent.futures
 import contextlib
 import dataclasses
 import functools
 import gc
 import itertools
-import multiprocessing
 import random
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 from harness import errors, seeds, suggestions
-from harness.explore import choices, counting, exploring, searching, specs, strategies, tokens
+from harness.explore import (
+    choices,
+    counting,
+    exploring,
+    searching,
+    specs,
+    strategies,
+    tokens,
+    worker_processes,
+)
 
 CHUNK = 50
 FINDINGS_KEPT = 100
@@ -152,17 +159,11 @@ def _explore_here(hunt: Hunt) -> Outcomes:
 
 def _sample_in_processes(hunt: Hunt) -> Outcomes:
     firsts = itertools.count(0, CHUNK)
-    context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(
-        hunt.jobs, mp_context=context, initializer=_collect_after_runs_only
-    ) as pool:
+    with worker_processes.pool(hunt.jobs) as pool:
         waiting = [pool.submit(_sample_chunk, hunt, next(firsts)) for _ in range(2 * hunt.jobs)]
-        try:
-            while True:
-                yield waiting.pop(0).result()
-                waiting.append(pool.submit(_sample_chunk, hunt, next(firsts)))
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        while True:
+            yield waiting.pop(0).result()
+            waiting.append(pool.submit(_sample_chunk, hunt, next(firsts)))
 
 
 def _sample_chunk(hunt: Hunt, first: int) -> list[Outcome]:
@@ -183,18 +184,12 @@ def _explore_once(hunt: Hunt, strategy: choices.Strategy) -> Outcome:
 
 @contextlib.contextmanager
 def _collecting_after_runs() -> Iterator[None]:
-    _collect_after_runs_only()
+    worker_processes.collect_after_runs_only()
     try:
         yield
     finally:
         gc.enable()
         gc.unfreeze()
-
-
-def _collect_after_runs_only() -> None:
-    """A world is one big cycle: amid its run a collector would look through it in vain, and through all that was there before."""
-    gc.freeze()
-    gc.disable()
 
 
 def replay(token: tokens.Token, *, record: bool = False) -> exploring.Run:

@@ -172,12 +172,28 @@ def test_prune_removes_what_a_killed_run_has_left() -> None:
         orphan(registry.mark(owner)) as child,
         orphan(registry.mark(registry.identity(os.getpid(), "me"))) as mine,
     ):
-        assert reaping.prune().removed == ["cluster run"]
+        assert reaping.prune().removed == [f"process {child.pid}", "cluster run"]
         assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
         assert mine.status() != psutil.STATUS_ZOMBIE
     assert not entry.kubeconfig.exists()
     assert (entry.path / "apiserver.log").exists(), "a log is evidence"
     assert registry.known() == []
+
+
+def test_a_worker_whose_controller_is_dead_holds_nothing() -> None:
+    """As of a campaign that was killed: for a while its workers go on."""
+    with orphan(registry.mark(dead())) as worker:
+        holder = registry.identity(worker.pid, "worker")
+        entry = owned(lambda made: msgspec.structs.replace(made, owner=holder))
+        assert entry.is_held
+        with orphan(registry.mark(holder)) as started:
+            pruned = reaping.prune()
+            assert pruned.removed == [
+                f"process {worker.pid}",
+                f"process {started.pid}",
+                "cluster run",
+            ]
+        assert registry.known() == []
 
 
 def test_prune_kills_what_a_dead_owner_without_an_entry_has_left() -> None:

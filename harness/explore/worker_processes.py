@@ -1,0 +1,68 @@
+"""The processes over which random schedules are spread. None of them outlives the one that explores."""
+
+import concurrent.futures
+import contextlib
+import gc
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import process
+from typing import ParamSpec, TypeVar
+
+from harness import errors, processes
+from harness.cluster import registry
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+class Pool:
+    """Worker processes. Each dies with this process, ignores Ctrl-C, which is for this process, and collects garbage when told to."""
+
+    def __init__(self, executor: concurrent.futures.ProcessPoolExecutor) -> None:
+        self._executor = executor
+
+    def submit(
+        self,
+        call: Callable[_Arguments, _Result],
+        *arguments: _Arguments.args,
+        **options: _Arguments.kwargs,
+    ) -> "concurrent.futures.Future[_Result]":
+        """Have a worker make a call. Its process may be started now, and inherits what is blocked."""
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self._executor.submit(call, *arguments, **options)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+@contextlib.contextmanager
+def pool(count: int) -> Iterator[Pool]:
+    """So many worker processes, for the time of the block. ProcessError when one of them dies."""
+    registry.mark_children()  # `cluster prune` finds those that had no time to ask the kernel
+    executor = concurrent.futures.ProcessPoolExecutor(
+        count,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_begin,
+        initargs=(os.getpid(),),
+    )
+    try:
+        yield Pool(executor)
+    except process.BrokenProcessPool as error:
+        raise errors.ProcessError(
+            "expected the worker processes of explore to live, but one has died: was it killed, for want of memory perhaps?"
+        ) from error
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin(parent: int) -> None:
+    processes.die_with(parent)
+    collect_after_runs_only()
+
+
+def collect_after_runs_only() -> None:
+    """A world is one big cycle: amid its run a collector would look through it in vain, and through all that was there before."""
+    gc.freeze()
+    gc.disable()

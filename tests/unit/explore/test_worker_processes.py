@@ -1,0 +1,64 @@
+"""Worker processes of explore: none outlives the one that explores, and one that dies is a clear message."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from harness import clocks, errors
+from harness.cluster import registry
+from harness.explore import worker_processes
+
+TIMEOUT_S = 30
+EXPLORER = """
+import os, signal
+from harness.explore import worker_processes
+
+if __name__ == "__main__":
+    with worker_processes.pool(2) as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        signal.pause()
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv(registry.MARK, "")  # taken back at the end
+
+
+def test_they_die_with_the_one_that_explores_even_when_that_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", EXPLORER], stdout=subprocess.PIPE) as explorer:
+        assert explorer.stdout is not None
+        worker = psutil.Process(int(explorer.stdout.readline()))
+        children = psutil.Process(explorer.pid).children(recursive=True)
+        assert worker in children
+        marks = [registry.owner_of(child.environ()[registry.MARK]) for child in children]
+        assert [mark and mark.pid for mark in marks] == [explorer.pid] * len(children)
+        explorer.kill()
+
+    def are_gone() -> bool:
+        return not any(
+            child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children
+        )
+
+    clocks.wait_until(are_gone, timeout_s=TIMEOUT_S, why="workers and the resource tracker to go")
+
+
+def test_ctrl_c_is_for_the_one_that_explores() -> None:
+    with worker_processes.pool(1) as pool:
+        pid = pool.submit(os.getpid).result()
+        os.kill(pid, signal.SIGINT)
+        assert pool.submit(os.getpid).result() == pid
+
+
+def test_one_that_dies_is_a_clear_message() -> None:
+    with (
+        pytest.raises(errors.ProcessError, match="one has died"),
+        worker_processes.pool(1) as pool,
+    ):
+        pool.submit(os.kill, pool.submit(os.getpid).result(), signal.SIGKILL).result()
