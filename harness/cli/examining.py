@@ -4,6 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness import errors
+from harness.cli import choosing
+
 if TYPE_CHECKING:
     from harness.cluster import doctoring
 
@@ -24,15 +27,22 @@ def doctor(
             help="Only what embedded, local, kind or kubeconfig clusters need (default: all of them).",
         ),
     ] = None,
+    binaries: choosing.Binaries = None,
 ) -> int:
     """Look at what each kind of cluster needs. Exit code 0 when all that was asked about is there, 1 when something is missing."""
     from harness.cluster import doctoring
 
+    if binaries is not None and provider not in (None, "local"):
+        raise errors.UsageError(
+            f"expected --binaries with local clusters only, got it with --for {provider}: leave one of them out"
+        )
     asked = doctoring.PROVIDERS if provider is None else (provider,)
     findings = [
         finding
         for name in asked
-        for finding in doctoring.examine(name, contact=provider is not None)
+        for finding in doctoring.examine(
+            name, contact=provider is not None, folder=choosing.folder(binaries)
+        )
     ]
     _show(findings)
     missing = sorted({item.provider for item in findings if item.state is doctoring.State.MISSING})

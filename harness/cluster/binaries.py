@@ -20,6 +20,8 @@ OLDEST = {
     "kube-scheduler": "v1.34.0",
 }
 """resource.k8s.io/v1 came with Kubernetes 1.34."""
+NEEDED = ("etcd", "kube-apiserver")
+"""A control plane is made of these; the others are for those who ask for them."""
 REMEDY = (
     "get them with `go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use -p path 1.36`, which prints the folder to give to "
     f"--binaries or {ASSETS_VARIABLE} (kube-scheduler and kube-controller-manager: https://dl.k8s.io/v1.36.4/bin/linux/amd64/<name>)"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import functools
 import os
 import pathlib
 import resource
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator
 import psutil
 
 from harness import errors, suggestions
-from harness.cluster import kind_commands, kind_failures, providers, state_folders
+from harness.cluster import binaries, kind_commands, kind_failures, providers, state_folders
 from harness.scenario import profiles
 
 PROVIDERS = ("embedded", "local", "kind", "kubeconfig")
@@ -47,8 +48,8 @@ class Finding:
     remedy: str = ""
 
 
-def examine(provider: str, *, contact: bool = True) -> list[Finding]:
-    """Everything that this provider needs. `contact`: also ask a cluster that exists."""
+def examine(provider: str, *, contact: bool = True, folder: str = "") -> list[Finding]:
+    """Return everything that this provider needs. `contact`: also ask a cluster that exists; `folder`: of the binaries for `local`."""
     match provider:
         case "embedded":
             return list(_embedded())
@@ -58,7 +59,9 @@ def examine(provider: str, *, contact: bool = True) -> list[Finding]:
             return [*_kind_commands(), *engine_doctoring.examine(), *_inotify()]
         case "kubeconfig" if not contact:
             return [_kubeconfig_file()]
-        case "local" | "kubeconfig":
+        case "local":
+            return list(_local(folder))
+        case "kubeconfig":
             return [_checked(provider)]
         case _:
             raise errors.UsageError(
@@ -83,14 +86,14 @@ def judged(
     )
 
 
-def attempted(provider: str, part: str, look: Callable[[], str]) -> Finding:
+def attempted(
+    provider: str, part: str, look: Callable[[], str], *, otherwise: State = State.MISSING
+) -> Finding:
     """A finding of something that says what is wrong, and what to do, when it is looked at."""
     try:
         return Finding(provider=provider, part=part, state=State.OK, seen=look())
     except errors.HarnessError as error:
-        return Finding(
-            provider=provider, part=part, state=State.MISSING, seen="no", remedy=str(error)
-        )
+        return Finding(provider=provider, part=part, state=otherwise, seen="no", remedy=str(error))
 
 
 def _embedded() -> Iterator[Finding]:
@@ -150,6 +153,22 @@ def _disk(provider: str, folder: pathlib.Path, gib_min: int) -> Finding:
         remedy=f"a hunt writes up to {gib_min} GiB: make room, or name another folder with --reports",
         otherwise=State.WARNING,
     )
+
+
+def _local(folder: str) -> Iterator[Finding]:
+    """The binaries of a control plane, and those that only some runs need."""
+
+    def look(name: str) -> str:
+        path = binaries.find(name, folder)
+        found = binaries.version(path)
+        binaries.require_new_enough(path, found)
+        return f"{found} ({path})"
+
+    for name in binaries.OLDEST:
+        needed = name in binaries.NEEDED
+        otherwise = State.MISSING if needed else State.WARNING
+        part = name if needed else f"{name} (optional)"
+        yield attempted("local", part, functools.partial(look, name), otherwise=otherwise)
 
 
 def _checked(provider: str) -> Finding:

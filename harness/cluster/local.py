@@ -107,7 +107,7 @@ class Provider:
         )
 
     def _versions(self) -> dict[str, str]:
-        names = ["etcd", "kube-apiserver"]
+        names = [*binaries.NEEDED]
         if self._profile.controller_manager:
             names.append("kube-controller-manager")
         found = {}

@@ -127,6 +127,44 @@ def test_embedded_needs_nothing_that_is_not_here(
     assert not [item for item in doctoring.examine("embedded") if item.state == "missing"]
 
 
+ETCD = '#!/bin/sh\n[ "$1" = --version ] && echo "etcd Version: 3.6.0"\n'
+KUBERNETES = '#!/bin/sh\n[ "$1" = --version ] && echo "Kubernetes v{}"\n'
+
+
+def install(folder: pathlib.Path, **texts: str) -> None:
+    folder.mkdir()
+    for name, text in texts.items():
+        path = folder / name.replace("_", "-")
+        path.write_text(text)
+        path.chmod(0o755)
+
+
+def test_the_binaries_of_a_folder(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "binaries"
+    install(folder, etcd=ETCD, kube_apiserver=KUBERNETES.format("1.33.9"))
+    found = {item.part: item for item in doctoring.examine("local", folder=str(folder))}
+    assert found["etcd"].seen == f"v3.6.0 ({folder}/etcd)"
+    assert found["kube-apiserver"].state is doctoring.State.MISSING
+    assert "v1.34.0 or newer, got v1.33.9" in found["kube-apiserver"].remedy
+    optional = found["kube-scheduler (optional)"]
+    assert optional.state is doctoring.State.WARNING
+    assert f"expected the binary kube-scheduler in {folder}" in optional.remedy
+
+
+def test_the_command_with_a_folder_of_binaries(tmp_path: pathlib.Path) -> None:
+    chosen = ("--binaries", "binaries")
+    install(tmp_path / "binaries", etcd=ETCD, kube_apiserver=KUBERNETES.format("1.36.2"))
+    assert doctor(tmp_path, "--for", "local").returncode == 1
+    ready = doctor(tmp_path, "--for", "local", "--binaries", f"{tmp_path}/binaries")
+    assert (ready.returncode, ready.stdout.splitlines()[-1]) == (0, "Ready.")
+    assert "v1.36.2" in ready.stdout
+    every = doctor(tmp_path, "--binaries", f"{tmp_path}/binaries")
+    assert "local" not in every.stdout.splitlines()[-1]
+    refused = doctor(tmp_path, "--for", "kind", *chosen)
+    assert refused.returncode == 2
+    assert "expected --binaries with local clusters only" in refused.stderr
+
+
 def test_an_unknown_provider() -> None:
     with pytest.raises(errors.UsageError, match=r"embedded, local, kind, kubeconfig, got 'cloud'"):
         doctoring.examine("cloud")
