@@ -5,10 +5,10 @@ HarnessError                     something kept the harness from doing its work 
 │   ├── ScenarioError            a scenario or cluster file that is missing or wrong
 │   ├── KubeconfigError          a kubeconfig that is missing, unreadable or unusable
 │   ├── UnusableClusterError     a kind of cluster that lacks something on this machine, or does not let us in
+│   ├── DataDirectoryError       an API server's data folder that is damaged (file and byte are named), in use, or not one
 │   └── RunDirectoryError        a run directory that is missing or is not one
 ├── HistoryError                 a journal that is damaged (file and line are named)
 ├── ClusterError                 a cluster that did not start, stop or answer
-├── DataDirectoryError           an API server's data that is damaged (file and byte are named), in use, or cannot be written
 ├── ProcessError                 a process of a run that did not start or died
 ├── SubjectError                 a scheduler under test that ended as soon as it was started
 ├── WaitTimeoutError             a condition that did not come true in its time
@@ -57,8 +57,8 @@ class ClusterError(HarnessError):
     """A cluster that did not start, stop or answer."""
 
 
-class DataDirectoryError(HarnessError):
-    """An API server's data that is damaged (file and byte are named), in use, or cannot be written."""
+class DataDirectoryError(UsageError):
+    """An API server's data folder that is damaged (file and byte are named), in use, or not one."""
 
 
 class ProcessError(HarnessError):

@@ -38,11 +38,12 @@ class AuditLog:
     """Appends to one file; settled with the journal, once for each turn of the loop."""
 
     def __init__(self, path: pathlib.Path, *, now: Callable[[], str]) -> None:
-        """`now` gives RFC 3339 with microseconds; DataDirectoryError when the file cannot be opened."""
+        """`now` gives RFC 3339 with microseconds; UsageError when the file cannot be opened."""
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as error:
-            raise errors.DataDirectoryError(
+            raise errors.UsageError(
                 f"expected to write the audit log {path}, but: {error.strerror}"
             ) from error
         self._path = path

@@ -2,9 +2,9 @@
 
 import base64
 import json
-import os
 import pathlib
-import tempfile
+
+from harness import private_files
 
 
 def secure_cluster(address: str, authority: bytes) -> dict[str, str]:
@@ -33,8 +33,4 @@ def write(path: pathlib.Path, cluster: dict[str, str], token: str) -> None:
         "current-context": "flake-hunt",
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".kubeconfig-")
-    with os.fdopen(descriptor, "w") as file:  # mkstemp makes it 0600
-        json.dump(document, file, indent=2)
-        file.write("\n")
-    pathlib.Path(temporary).replace(path)
+    private_files.write(path, f"{json.dumps(document, indent=2)}\n".encode())

@@ -22,13 +22,17 @@ def set_namespace(resource: resources.ResourceType, namespace: str, meta: Docume
 
 
 def require_new(resource: resources.ResourceType, namespace: str, document: Document) -> None:
-    """Have a new document say where it belongs, and nothing that only the server may say, in place; 400 for a version."""
+    """Have a new document say where it belongs, and nothing that only the server may say, in place."""
     meta: Document = document.setdefault("metadata", {})
     document["apiVersion"], document["kind"] = resource.api_version, resource.kind
-    if meta.get("resourceVersion") not in (None, "", "0"):
-        raise statuses.bad_request("resourceVersion should not be set on objects to be created")
     set_namespace(resource, namespace, meta)
     strategies.wipe(meta)
+
+
+def names_version(meta: Document) -> bool:
+    """Return whether a resourceVersion is given; what is none counts as not given, as in Kubernetes."""
+    text = meta.get("resourceVersion") or ""
+    return text.isascii() and text.isdecimal() and text.strip("0") != ""
 
 
 def require_patchable(

@@ -19,6 +19,7 @@ from harness.apiserver import (
     kubeconfigs,
     limiting,
     listening,
+    outputs,
     resources,
     serving,
     watching,
@@ -63,11 +64,20 @@ class Options:
 def serve(options: Options, *, note: Callable[[str], None]) -> int:
     """Serve until SIGTERM or SIGINT; 0 then. HarnessError when it cannot, or cannot go on; `note` is told what is worth a line."""
     listening.check_host(options.host, is_open=options.is_open)
+    _require_outputs(options)
     _enable(options.runtime_config)
     connections = listening.allow_connections(options.limits.connections_max, note=note)
     limits = dataclasses.replace(options.limits, connections_max=connections)
     asyncio.run(_Process(dataclasses.replace(options, limits=limits), note).run())
     return 0
+
+
+def _require_outputs(options: Options) -> None:
+    outputs.require("--kubeconfig", options.kubeconfig)
+    outputs.require("--plain-kubeconfig", options.plain_kubeconfig)
+    outputs.require("--read-only-kubeconfig", options.read_only_kubeconfig)
+    outputs.require("--audit-log", options.audit_log)
+    outputs.require("--ready-file", options.ready_file)
 
 
 def _enable(runtime_config: tuple[str, ...]) -> None:
@@ -104,6 +114,7 @@ class _Process:
         listeners = await self._listen(server, identity)
         _tame_garbage_collection()
         if self._options.ready_file is not None:
+            self._options.ready_file.parent.mkdir(parents=True, exist_ok=True)
             processes.touch_ready(self._options.ready_file)
         await self._stopped.wait()
         for listener in listeners:

@@ -114,6 +114,11 @@ def not_found(resource: resources.ResourceType, name: str) -> StatusError:
     return StatusError(404, "NotFound", message, about(resource, name))
 
 
+def version_at_creation() -> StatusError:
+    """500 without a reason, as Kubernetes answers when its storage is given a new object with a version."""
+    return StatusError(500, "", "resourceVersion should not be set on objects to be created")
+
+
 def already_exists(
     resource: resources.ResourceType, name: str, *, deleting: bool = False
 ) -> StatusError:

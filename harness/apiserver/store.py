@@ -250,6 +250,7 @@ class Store(reading.Reader):
         resource = resources.table_of(served)
         document = converting.inward(served, document, now=self._now)
         meta = document["metadata"]
+        names_version = preconditions.names_version(meta)
         naming.complete(
             meta, self._stream, is_taken=lambda name: self.has(resource, namespace, name)
         )
@@ -259,6 +260,8 @@ class Store(reading.Reader):
         validating.check_create(
             served, document, namespace_labels=lambda: self._plugins.namespace_labels(namespace)
         )
+        if names_version and not dry_run:  # the storage's own check, which a dry run does not reach
+            raise statuses.version_at_creation()
         taken = self._objects.find(resource, namespace, meta["name"])
         if taken is not None:
             raise statuses.already_exists(resource, meta["name"], deleting=taken.deleting)

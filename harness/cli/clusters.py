@@ -31,8 +31,12 @@ def up(
     kubeconfig: choosing.Kubeconfig = None,
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
-    port: Annotated[int, typer.Option(help="embedded: for plain HTTP; 0 takes a free one.")] = 0,
-    tls_port: Annotated[int, typer.Option(help="embedded: for kubectl; 0 takes a free one.")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="embedded: for plain HTTP; 0 takes a free one.")
+    ] = 0,
+    tls_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="embedded: for kubectl; 0 takes a free one.")
+    ] = 0,
 ) -> None:
     """Start a cluster with worker-N device pools and fake kubelets."""
     from harness.cluster import keeping

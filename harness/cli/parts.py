@@ -56,10 +56,14 @@ def apiserver(
         bool,
         typer.Option("--i-know-it-is-open", help="Let --host be reached by others (TLS only)."),
     ] = False,
-    port: Annotated[int, typer.Option(help="For plain HTTP; 0 takes a free one.")] = 0,
-    tls_port: Annotated[int, typer.Option(help="For TLS; 0 takes a free one.")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="For plain HTTP; 0 takes a free one.")
+    ] = 0,
+    tls_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="For TLS; 0 takes a free one.")
+    ] = 0,
     watch_history: Annotated[
-        int, typer.Option(help="Commits of each resource that a watch can resume from.")
+        int, typer.Option(min=1, help="Commits of each resource that a watch can resume from.")
     ] = 100_000,
     data_dir: Annotated[
         pathlib.Path | None,

@@ -28,7 +28,7 @@ async def write_snapshot(
     unfinished = path.with_suffix(directories.UNFINISHED)
     gathered: list[bytes] = []
     gathered_bytes = 0
-    with unfinished.open("wb", buffering=0) as file:
+    with open(unfinished, "wb", buffering=0, opener=_open_private) as file:
         for lines in _lines(version, tables):
             gathered += lines
             gathered_bytes += sum(map(len, lines))
@@ -41,6 +41,11 @@ async def write_snapshot(
         await asyncio.to_thread(os.fsync, file.fileno())
     unfinished.rename(path)
     await asyncio.to_thread(directory.sync)
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Open for the user alone: objects may be secrets."""
+    return os.open(path, flags, 0o600)
 
 
 def _lines(version: int, tables: Tables) -> Iterator[list[bytes]]:

@@ -7,7 +7,9 @@ import pathlib
 
 from harness import errors
 
-_LOG, _SNAPSHOT, _LOCK = "log-", "snapshot-", "lock"
+_LOG, _SNAPSHOT, _LOCK, IDENTITY = "log-", "snapshot-", "lock", "identity.json"
+_OWN_PREFIXES = (_LOG, _SNAPSHOT, f".{IDENTITY}-")
+"""What a server that was killed before it had an identity may have left."""
 UNFINISHED = ".unfinished"
 """Ends the name of a file that is being written and means nothing yet."""
 
@@ -68,9 +70,10 @@ class DataDirectory:
 
 
 def claim(path: pathlib.Path) -> DataDirectory:
-    """Make the directory if needed, and lock it; DataDirectoryError when another process has it."""
+    """Make the directory if needed, and lock it; DataDirectoryError when another process has it, or it belongs to something else."""
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _require_ours(path)
         lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise errors.DataDirectoryError(
@@ -88,3 +91,16 @@ def claim(path: pathlib.Path) -> DataDirectory:
     os.ftruncate(lock, 0)
     os.pwrite(lock, b"%d\n" % os.getpid(), 0)
     return DataDirectory(path, lock)
+
+
+def _require_ours(path: pathlib.Path) -> None:
+    """Reject a folder with files of others in it, and write nothing there."""
+    names = {item.name for item in path.iterdir()}
+    foreign = sorted(
+        name for name in names - {_LOCK, IDENTITY} if not name.startswith(_OWN_PREFIXES)
+    )
+    if foreign and IDENTITY not in names:
+        raise errors.DataDirectoryError(
+            f"expected an empty folder or one of an earlier API server at {path}, but {foreign[0]} is in it and no "
+            f"{IDENTITY}: name another --data-dir"
+        )

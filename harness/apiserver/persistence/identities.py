@@ -1,16 +1,13 @@
 """Who a server is, kept so that kubeconfigs go on working after a restart: tokens, certificates, ports."""
 
-import os
 import pathlib
 import secrets
-import tempfile
 
 import msgspec
 
-from harness import errors
+from harness import errors, private_files
 from harness.apiserver import certificates
-
-_NAME = "identity.json"
+from harness.apiserver.persistence import directories
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,7 +52,7 @@ def move(identity: Identity, host: str) -> Identity:
 
 def load(directory: pathlib.Path) -> Identity | None:
     """The identity that was kept, None when there is none; DataDirectoryError when it cannot be read."""
-    path = directory / _NAME
+    path = directory / directories.IDENTITY
     try:
         return msgspec.json.decode(path.read_bytes(), type=Identity)
     except FileNotFoundError:
@@ -69,9 +66,6 @@ def load(directory: pathlib.Path) -> Identity | None:
 
 def save(directory: pathlib.Path, identity: Identity) -> None:
     """Keep an identity: whole or not at all, and for nobody else's eyes."""
-    descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".identity-")
-    with os.fdopen(descriptor, "wb") as file:  # mkstemp makes it 0600
-        file.write(msgspec.json.encode(identity))
-        file.flush()
-        os.fsync(file.fileno())
-    pathlib.Path(temporary).replace(directory / _NAME)
+    private_files.write(
+        directory / directories.IDENTITY, msgspec.json.encode(identity), is_durable=True
+    )

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from harness import processes
+from harness import clocks, processes
 from harness.client import apis, transports
 
 TIMEOUT_S = 30
@@ -122,6 +122,60 @@ def ended(tmp_path: pathlib.Path, *options: str | pathlib.Path) -> tuple[int, st
     return result.returncode, result.stderr
 
 
+@pytest.mark.parametrize("option", ["--port", "--tls-port"])
+@pytest.mark.parametrize("port", ["-5", "65536", "99999"])
+@pytest.mark.parametrize("command", [("apiserver", "--kubeconfig", "x"), ("cluster", "up")])
+def test_a_port_that_is_none_is_a_usage_error(
+    tmp_path: pathlib.Path, command: tuple[str, ...], option: str, port: str
+) -> None:
+    result = subprocess.run(
+        processes.command(*command, option, port),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert result.returncode == 2
+    bound = "greater than or equal to 0" if int(port) < 0 else "less than or equal to 65535"
+    assert f"Invalid value for '{option}': Input should be {bound}" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+FILES = [
+    "--kubeconfig",
+    "--plain-kubeconfig",
+    "--read-only-kubeconfig",
+    "--audit-log",
+    "--ready-file",
+]
+
+
+@pytest.mark.parametrize("option", FILES)
+@pytest.mark.parametrize("kind", ["folder", "below a file"])
+def test_a_file_that_cannot_be_written_is_one_message_and_leaves_nothing(
+    tmp_path: pathlib.Path, option: str, kind: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    path = tmp_path / ("folder" if kind == "folder" else "file/x")
+    code, text = ended(tmp_path, option, path)
+    assert code == 2
+    (line,) = text.splitlines()
+    assert option in line
+    assert str(path) in line
+    assert {item.name for item in tmp_path.rglob("*")} == {"folder", "file"}
+
+
+def test_folders_of_files_are_made(start: Callable[..., Any], tmp_path: pathlib.Path) -> None:
+    start(
+        *("--read-only-kubeconfig", tmp_path / "a" / "b" / "reader"),
+        *("--audit-log", tmp_path / "c" / "audit.log"),
+    )
+    assert (tmp_path / "a" / "b" / "reader").is_file()
+    assert (tmp_path / "c" / "audit.log").is_file()
+
+
 def test_only_loopback_is_served(tmp_path: pathlib.Path) -> None:
     code, text = ended(tmp_path, "--host", "0.0.0.0")
     assert code == 2
@@ -212,7 +266,7 @@ def test_two_servers_do_not_share_a_directory(
 ) -> None:
     process = start("--data-dir", tmp_path / "data")
     code, text = ended(tmp_path, "--data-dir", tmp_path / "data")
-    assert code == 1
+    assert code == 2
     assert f"the process {process.pid} has it" in text
 
 
@@ -235,7 +289,7 @@ def test_a_torn_record_is_cut_and_damage_is_not(
     process.kill()
     log.write_bytes(whole.replace(b'"name":"default"', b'"name":"defcult"', 1))
     code, text = ended(tmp_path, "--data-dir", data)
-    assert code == 1
+    assert code == 2
     second_record = whole.index(b"\n") + 1
     assert f"{log} is damaged at byte {second_record}" in text
 
@@ -266,8 +320,53 @@ def test_damaged_tokens_are_one_message(start: Callable[..., Any], tmp_path: pat
     start("--data-dir", tmp_path / "data").kill()
     (tmp_path / "data" / "identity.json").write_text("{")
     code, text = ended(tmp_path, "--data-dir", tmp_path / "data")
-    assert code == 1
+    assert code == 2
     assert "expected the tokens and certificates of the server in" in text
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "etc"
+    folder.mkdir()
+    (folder / "hosts").write_text("127.0.0.1 localhost")
+    code, text = ended(tmp_path, "--data-dir", folder)
+    assert code == 2
+    (line,) = text.splitlines()
+    assert "but hosts is in it and no identity.json" in line
+    assert [item.name for item in folder.iterdir()] == ["hosts"]
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_data_folder_that_is_a_file_is_one_message(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "file").touch()
+    code, text = ended(tmp_path, "--data-dir", tmp_path / "file")
+    assert code == 2
+    assert len(text.splitlines()) == 1
+
+
+def test_what_a_server_left_that_was_killed_before_it_had_an_identity_is_its_own(
+    start: Callable[..., Any], tmp_path: pathlib.Path
+) -> None:
+    data = tmp_path / "data"
+    start("--data-dir", data).kill()
+    (data / "identity.json").unlink()
+    (data / ".identity.json-killed").touch()
+    start("--data-dir", data)
+
+
+def test_nothing_in_a_data_folder_is_anybody_elses_business(
+    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
+) -> None:
+    data = tmp_path / "data"
+    start("--data-dir", data, "--log-bytes-max", "1")
+    for number in range(3):
+        connect("plain").create(apis.LEASES, lease(f"l{number}"), namespace="default")
+    clocks.wait_until(
+        lambda: any(path.name.startswith("snapshot-") for path in data.iterdir()),
+        timeout_s=TIMEOUT_S,
+        why="a snapshot to be written",
+    )
+    assert {oct(path.stat().st_mode & 0o777) for path in data.iterdir()} == {"0o600"}
+    assert data.stat().st_mode & 0o777 == 0o700
 
 
 # ---------------------------------------------------------------- audit log and faults
@@ -281,9 +380,6 @@ def test_the_audit_log_is_written(
     (event,) = map(json.loads, (tmp_path / "audit.log").read_text().splitlines())
     assert (event["verb"], event["objectRef"]["resource"]) == ("list", "namespaces")
     assert (tmp_path / "audit.log").stat().st_mode & 0o777 == 0o600
-    code, text = ended(tmp_path, "--audit-log", tmp_path)
-    assert code == 1
-    assert "expected to write the audit log" in text
 
 
 def test_faults_are_served_when_asked_for(

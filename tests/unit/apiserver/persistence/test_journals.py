@@ -271,14 +271,14 @@ def test_a_snapshot_or_an_old_log_that_was_cut_off_is_damaged(
 def test_a_missing_file_is_noticed(tmp_path: pathlib.Path, make_store: Callable[..., Any]) -> None:
     directory = prepared(tmp_path, make_store)
     logs = [directory.log(version) for version in directory.logs()]
-    aside = logs[-1].rename(tmp_path / "aside")
+    aside = logs[-1].rename(tmp_path / "log-aside")
     assert f"expected {logs[-1]}, but it is missing" in refused(tmp_path, make_store)
     aside.rename(logs[-1])
     for path in logs:
-        path.rename(tmp_path / f"aside-{path.name}")
+        path.rename(tmp_path / f"log-aside-{path.name}")
     assert f"expected {logs[-1]}, but it is missing" in refused(tmp_path, make_store)
     for path in logs:
-        (tmp_path / f"aside-{path.name}").rename(path)
+        (tmp_path / f"log-aside-{path.name}").rename(path)
     for version in directory.snapshots():
         directory.snapshot(version).unlink()
     assert "expected a snapshot" in refused(tmp_path, make_store)
