@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import choosing
+from harness.cli import choosing, outputs
 
 if TYPE_CHECKING:
     from harness.cluster import registry
@@ -23,8 +23,12 @@ def add_to(app: typer.Typer) -> None:
 @cluster.command()
 def up(
     name: Annotated[str, typer.Option(help="The cluster's name.")] = "flake-hunt",
-    nodes: Annotated[int, typer.Option(min=1, max=5000, help="Fake nodes worker-0 …")] = 8,
-    devices_per_node: Annotated[int, typer.Option(min=1, max=1280, help="In each pool.")] = 100,
+    nodes: Annotated[
+        int, typer.Option(min=1, max=5000, help="Number of fake nodes, worker-0 and so on.")
+    ] = 8,
+    devices_per_node: Annotated[
+        int, typer.Option(min=1, max=1280, help="Number of devices of each node.")
+    ] = 100,
     chosen: choosing.Cluster = "embedded",
     cluster_set: choosing.ClusterSet = None,
     binaries: choosing.Binaries = None,
@@ -57,17 +61,32 @@ def up(
 
 
 @cluster.command("list")
-def list_clusters() -> None:
+def list_clusters(output: outputs.Form = "text") -> None:
     """Show the clusters that are there, those of runs too."""
-    from harness import clocks
     from harness.cluster import registry
 
-    entries = registry.known()
-    if not entries:
-        print("No clusters. Start one with: flake-hunt cluster up")
-    for entry in entries:
-        since = clocks.wall_text(entry.created_wall_ns)
-        print(f"{entry.name}\t{entry.provider}\t{_state(entry)}\t{since}\t{entry.kubeconfig}")
+    with outputs.chosen(output) as out:
+        rows = [_row(entry) for entry in registry.known()]
+        if out.is_json:
+            out.document({"schema": 1, "clusters": rows})
+        elif not rows:
+            print("No clusters. Start one with: flake-hunt cluster up")
+        else:
+            headings = [name.upper() for name in rows[0]]
+            for line in outputs.aligned([headings, *(list(row.values()) for row in rows)]):
+                print(line)
+
+
+def _row(entry: "registry.Entry") -> dict[str, str]:
+    from harness import clocks
+
+    return {
+        "name": entry.name,
+        "provider": entry.provider,
+        "state": _state(entry),
+        "created": clocks.wall_text(entry.created_wall_ns),
+        "kubeconfig": str(entry.kubeconfig),
+    }
 
 
 def _state(entry: "registry.Entry") -> str:
@@ -104,8 +123,8 @@ def prune(
         typer.Option(
             metavar="HOURS",
             min=0,
-            help="Also every fh-… container that no registry here knows (another user's, another folder's), when it is this "
-            "old. Without it: only those of runs, after two hours.",
+            help="Remove also the fh-… containers of this age that no registry here knows (another user's, another folder's). "
+            "Default: only those of runs, after two hours.",
         ),
     ] = None,
 ) -> None:
@@ -135,11 +154,14 @@ def logs(
     name: Name = "flake-hunt",
     to: Annotated[
         pathlib.Path | None,
-        typer.Option(help="The folder to write to (default: logs of the cluster in this one)."),
+        typer.Option(help="The folder to write to (default: NAME-logs in the current folder)."),
     ] = None,
 ) -> None:
-    """Bring the logs of a cluster together in one folder."""
+    """Copy the logs of a cluster into one folder, and print where they are."""
     from harness.cluster import collecting, registry
 
-    for path in collecting.collect(registry.find(name), to or pathlib.Path(f"{name}-logs")):
-        print(path)
+    folder = to or pathlib.Path(f"{name}-logs")
+    paths = collecting.collect(registry.find(name), folder)
+    print(f"Logs of cluster {name!r}, written to {folder.resolve()}:")
+    for path in paths:
+        print(f"  {path}")

@@ -1,5 +1,6 @@
 """The command, built from its parts, and how it ends: a message and an exit code."""
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -23,14 +24,14 @@ from harness.cli import (
 
 USAGE = 2
 EPILOG = (
-    "Exit codes: 0 valid, 10 invalid (a violation was found), 20 unknown, 2 usage, 1 harness error."
+    "Exit codes: 0 valid, 10 invalid (a violation was found), 20 unknown (inconclusive), 2 usage or configuration error, "
+    "1 internal error, 130 interrupted."
 )
 
 app = typer.Typer(
     name="flake-hunt",
     epilog=EPILOG,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -73,6 +74,7 @@ def run() -> int:
     """Run the command, report a mistake or an interruption in one line, and return the exit code."""
     try:
         interruptions.raise_from_now_on()
+        _print_on_any_terminal()
         code = app(prog_name="flake-hunt", standalone_mode=False)
     except errors.HarnessError as error:
         annotations.error(f"flake-hunt {type(error).__name__}", str(error))
@@ -87,12 +89,20 @@ def run() -> int:
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
+        if type(error).__name__ == "NoArgsIsHelpError":  # the help is printed already
+            return USAGE
         context = getattr(error, "ctx", None)
         hint = f"\nTry: {context.command_path} --help" if context is not None else ""
         return _complain(error.format_message() + hint, USAGE)
     if code == interruptions.EXIT_CODE:  # typer's translation of KeyboardInterrupt
         return _complain(interruptions.MESSAGE, code)
     return code if isinstance(code, int) else 0
+
+
+def _print_on_any_terminal() -> None:
+    """Print `?` for a character that the terminal's encoding does not have, instead of failing."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors != "backslashreplace":
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _complain(message: str, code: int) -> int:

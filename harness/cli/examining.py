@@ -1,11 +1,11 @@
-"""`flake-hunt doctor`: what is missing on this machine, and the command that mends it."""
+"""`flake-hunt doctor`: what is missing on this machine, and how to fix it."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness import errors
-from harness.cli import choosing
+from harness.cli import choosing, outputs
 
 if TYPE_CHECKING:
     from harness.cluster import doctoring
@@ -24,12 +24,16 @@ def doctor(
         typer.Option(
             "--for",
             metavar="PROVIDER",
-            help="Only what embedded, local, kind or kubeconfig clusters need (default: all of them).",
+            help="Look only at what embedded, local, kind or kubeconfig clusters need (default: all of them).",
         ),
     ] = None,
     binaries: choosing.Binaries = None,
+    output: outputs.Form = "text",
 ) -> int:
-    """Look at what each kind of cluster needs. Exit code 0 when all that was asked about is there, 1 when something is missing."""
+    """Look at what each kind of cluster needs on this machine.
+
+    Exit code 0 when the kind of cluster named by --for is ready, without --for when at least one is; otherwise 1.
+    """
     from harness.cluster import doctoring
 
     if binaries is not None and provider not in (None, "local"):
@@ -37,17 +41,27 @@ def doctor(
             f"expected --binaries with local clusters only, got it with --for {provider}: leave one of them out"
         )
     asked = doctoring.PROVIDERS if provider is None else (provider,)
-    findings = [
-        finding
-        for name in asked
-        for finding in doctoring.examine(
-            name, contact=provider is not None, folder=choosing.folder(binaries)
-        )
-    ]
-    _show(findings)
-    missing = sorted({item.provider for item in findings if item.state is doctoring.State.MISSING})
-    print(f"\nNot ready: {', '.join(missing)}." if missing else "\nReady.")
-    return 1 if missing else 0
+    with outputs.chosen(output) as out:
+        findings = [
+            finding
+            for name in asked
+            for finding in doctoring.examine(
+                name, contact=provider is not None, folder=choosing.folder(binaries)
+            )
+        ]
+        missing = {item.provider for item in findings if item.state is doctoring.State.MISSING}
+        ready = [name for name in asked if name not in missing]
+        if out.is_json:
+            out.document({"schema": 1, "ready": ready, "findings": findings})
+        else:
+            _show(findings)
+            print(f"\n{_summary(ready, sorted(missing))}")
+    return 0 if ready else 1
+
+
+def _summary(ready: "list[str]", missing: "list[str]") -> str:
+    parts = [("Ready", ready), ("Not ready", missing)]
+    return " ".join(f"{title}: {', '.join(names)}." for title, names in parts if names)
 
 
 def _show(findings: "list[doctoring.Finding]") -> None:

@@ -119,7 +119,8 @@ def existing(path: pathlib.Path) -> RunDirectory:
     """A run directory that is there, told by its plan.json."""
     directory = RunDirectory(path)
     if not path.is_dir():
-        raise errors.RunDirectoryError(f"expected a run directory, but {path} is not there")
+        what = "is a file" if path.exists() else "is not there"
+        raise errors.RunDirectoryError(f"expected a run directory, but {path} {what}")
     if not directory.plan.is_file():
         raise errors.RunDirectoryError(
             f"expected a run directory, but {path} has no plan.json: name the folder of one run, "

@@ -43,7 +43,7 @@ def plan(
 
     `chosen_subjects` replace the scenario's schedulers (`subjects.parse`); `binaries`: the folder of a kube-scheduler.
     """
-    check_defects(defects)
+    check_defects([*defects, *loaded.scenario.controls])
     selectors.require_satisfiable(loaded.scenario)
     profile = cluster or profiles.load("embedded")
     provider = providers.usable(profile)

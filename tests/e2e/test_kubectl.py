@@ -187,7 +187,8 @@ def rows(table: str) -> list[list[str]]:
 def test_what_the_cluster_command_says(cluster: Cluster) -> None:
     assert "Cluster 'e2e' is up: 2 nodes with 2 devices each." in cluster.said
     assert f"export KUBECONFIG={cluster.kubeconfig}" in cluster.said
-    (row,) = rows(cluster.run("list").stdout)
+    headings, row = rows(cluster.run("list").stdout)
+    assert headings == ["NAME", "PROVIDER", "STATE", "CREATED", "KUBECONFIG"]
     assert row[:3] == ["e2e", "embedded", "up"]
     assert cluster.run("prune").stdout == "Nothing to remove.\n"
     again = cluster.run("up", "--name", "e2e")

@@ -1,0 +1,88 @@
+"""How much a command prints, and in which form. Nothing but its own document is on standard output when that is JSON."""
+
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal, TextIO
+
+import typer
+
+from harness import errors
+
+_PANEL = "Output"
+Form = Annotated[
+    Literal["text", "json"],
+    typer.Option(
+        "--output",
+        "-o",
+        rich_help_panel=_PANEL,
+        help="json: one JSON document on standard output, everything else on standard error.",
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", rich_help_panel=_PANEL, help="Print only the verdict."),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        rich_help_panel=_PANEL,
+        help="Print also the phases with their times, every answer of the certificate, and where the logs are.",
+    ),
+]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a user wants to see."""
+
+    document_file: TextIO | None = None
+    """For the JSON document; None: text is wanted."""
+    is_quiet: bool = False
+    is_verbose: bool = False
+
+    @property
+    def is_json(self) -> bool:
+        """Whether one JSON document is wanted."""
+        return self.document_file is not None
+
+    def note(self, text: str) -> None:
+        """Print a line that is not the result itself."""
+        if not self.is_quiet:
+            print(text, flush=True)
+
+    def document(self, value: Any) -> None:
+        """Print the JSON document."""
+        import msgspec
+
+        text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+        print(text, file=self.document_file, flush=True)
+
+
+@contextlib.contextmanager
+def chosen(form: str = "text", *, quiet: bool = False, verbose: bool = False) -> Iterator[Output]:
+    """The output that the options mean. While JSON is wanted, whatever else is printed goes to standard error."""
+    if quiet and verbose:
+        raise errors.UsageError("expected --quiet or --verbose, got both: leave one out")
+    if form == "text":
+        yield Output(is_quiet=quiet, is_verbose=verbose)
+        return
+    file = sys.stdout
+    with contextlib.redirect_stdout(sys.stderr):
+        yield Output(document_file=file, is_quiet=quiet, is_verbose=verbose)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Lines with the columns of a table below each other; the last column as it is."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        yield "  ".join([*cells[:-1], row[-1]]).rstrip()
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
