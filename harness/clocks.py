@@ -1,4 +1,4 @@
-"""The one clock of the harness (house rule 14).
+"""The one clock of the harness.
 
 Times that are compared are CLOCK_MONOTONIC nanoseconds together with the boot id: they are comparable across the
 processes of one host. Wall time is for display only. No clock ever enters a verdict. The subject does not import this

@@ -1,4 +1,4 @@
-"""Named random streams, all drawn from one seed (house rule 14).
+"""Named random streams, all drawn from one seed.
 
 The seed is printed first. A stream is named by its use, `seeds.stream("traffic", worker)`, so that adding a use never
 shifts the numbers that another one draws.

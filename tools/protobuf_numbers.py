@@ -1,6 +1,6 @@
 """Make the table of protobuf field numbers of the embedded API server.
 
-    python tools/protobuf_numbers.py SOURCES harness/apiserver/protobuf.json.gz tests/unit/apiserver/protobuf_messages.txt.gz
+    .venv/bin/python tools/protobuf_numbers.py SOURCES harness/apiserver/protobuf.json.gz tests/unit/apiserver/protobuf_messages.txt.gz
 
 SOURCES is a folder with Go's packages k8s.io/api, k8s.io/apimachinery and k8s.io/apiextensions-apiserver of one version: their
 generated.proto files are read (a module cache has them, and so has a Linux distribution's folder of Go sources). The messages of
@@ -11,6 +11,7 @@ struct that JSON inlines), and all messages with their types as lines of text, w
 Fields of served kinds that have no number are printed. The generated.proto files: Copyright The Kubernetes Authors, Apache License 2.0.
 """
 
+import argparse
 import gzip
 import json
 import pathlib
@@ -156,5 +157,13 @@ def _short(name: str) -> str:
     return _PACKAGE.sub("", name)
 
 
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Make the table of protobuf field numbers.")
+    parser.add_argument("sources", help="a folder with Go's packages k8s.io/api and others")
+    parser.add_argument("table", help="write here: harness/apiserver/protobuf.json.gz")
+    parser.add_argument("messages", help="and here: tests/unit/apiserver/protobuf_messages.txt.gz")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(**vars(_arguments()))

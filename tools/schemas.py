@@ -1,6 +1,6 @@
 """Make the schema data of the embedded API server from the published OpenAPI definitions of Kubernetes.
 
-    python tools/schemas.py _definitions.json harness/apiserver
+    .venv/bin/python tools/schemas.py _definitions.json harness/apiserver
 
 The input is a JSON document whose "$defs" are the definitions of Kubernetes' swagger.json with their x-kubernetes-* marks; the
 package kubernetes-validate ships one for each release (kubernetes_validate/kubernetes-json-schema/v1.36.0-local/_definitions.json).
@@ -10,11 +10,11 @@ Written are schemas.json.gz (structure) and descriptions.json.gz (texts, for Ope
 not tell (go_types.py): which fields Go encodes although nobody set them (`x-go-always`), and which are pointers (`x-go-pointer`).
 """
 
+import argparse
 import gzip
 import json
 import pathlib
 import re
-import sys
 from typing import Any
 
 import go_types
@@ -99,5 +99,12 @@ def _write(path: pathlib.Path, document: Node) -> None:
     print(f"{path}: {len(document)} definitions, {path.stat().st_size} bytes")
 
 
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Make the schema data of the embedded API server.")
+    parser.add_argument("source", help="the definitions of a Kubernetes release: _definitions.json")
+    parser.add_argument("target", help="the folder to write to: harness/apiserver")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(**vars(_arguments()))

@@ -1,11 +1,12 @@
 """Build the wheel and the source distribution, install each in an environment of its own, and use it.
 
-    python tools/wheel_test.py [PYTHON]
+    .venv/bin/python tools/wheel_test.py [PYTHON]
 
 PYTHON makes the environments (default: the interpreter that runs this file). Everything happens in a temporary folder outside the
 checkout: a file that only the checkout has is missed. The exit code is 0 when every command ended as expected, 1 otherwise.
 """
 
+import argparse
 import dataclasses
 import json
 import os
@@ -182,7 +183,7 @@ def cluster(installed: Installed) -> None:
         raise CheckError("cluster list names the cluster that was taken down")
 
 
-def main(python: str = sys.executable) -> int:
+def main(python: str) -> int:
     """Test both distributions and report the first thing that is wrong with each."""
     failed = False
     with tempfile.TemporaryDirectory(prefix="flake-hunt-wheel-") as name:
@@ -198,5 +199,13 @@ def main(python: str = sys.executable) -> int:
     return 1 if failed else 0
 
 
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Install the built packages and use them.")
+    parser.add_argument(
+        "python", nargs="?", default=sys.executable, help="makes the environments (default: this)"
+    )
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(**vars(_arguments())))

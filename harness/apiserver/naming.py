@@ -40,7 +40,7 @@ def complete(
 
 
 def generate(base: str, stream: random.Random) -> str:
-    """A name from metadata.generateName: the base, cut to 58, and five characters (dra.md 4.7)."""
+    """A name from metadata.generateName: the base, cut to 58, and five characters."""
     suffix = "".join(stream.choices(_ALPHABET, k=_SUFFIX_LENGTH))
     return base[:_GENERATED_BASE_MAX] + suffix
 

@@ -2,7 +2,7 @@
 
 Every method is one atomic step; its caller decides when it runs. Documents that come in are owned by the store from then on;
 what comes out is `Stored` (bytes) and never shared mutable state. One integer resourceVersion counts every commit of
-every resource (dra.md 4.1). Listeners are told of each commit after it is done; when a watcher gets to see it, and when the writer gets
+every resource. Listeners are told of each commit after it is done; when a watcher gets to see it, and when the writer gets
 its answer, is up to whoever drives the store.
 """
 
@@ -119,7 +119,7 @@ class Store(reading.Reader):
         manager: str = "",
         dry_run: bool = False,
     ) -> storing.Stored:
-        """Change the current version of an object; a patch without a version cannot conflict (dra.md 4.3)."""
+        """Change the current version of an object; a patch without a version cannot conflict."""
         old = self._find(resources.table_of(resource), namespace, name)
         outward = converting.outward(resource, old)
         live = outward.document()
@@ -165,7 +165,7 @@ class Store(reading.Reader):
         return new, False
 
     def bind(self, namespace: str, name: str, wanted: Document, *, dry_run: bool = False) -> None:
-        """Assign a pod to a node, once (dra.md 4.10)."""
+        """Assign a pod to a node, once."""
         node = binding.target(wanted)
         old = self._find(resources.PODS, namespace, name)
         preconditions.require(resources.PODS, old, wanted.get("metadata") or {})

@@ -44,7 +44,7 @@ def wipe(meta: Document) -> None:
 
 
 def prepare_create(resource: resources.ResourceType, document: Document, *, now: str) -> None:
-    """Clear what only the server may set, and begin the status, in place (dra.md 4.2)."""
+    """Clear what only the server may set, and begin the status, in place."""
     meta = document["metadata"]
     meta.pop("resourceVersion", None)
     if resource.has_status and resource is not resources.NODES:

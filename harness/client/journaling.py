@@ -1,4 +1,4 @@
-"""Journals every changing call of a transport: the invocation before it, the completion after it (house rule 6)."""
+"""Journals every changing call of a transport: the invocation before it, the completion after it."""
 
 import itertools
 
@@ -90,7 +90,7 @@ class JournalingTransport:
 
     @property
     def user(self) -> str:
-        """The logical process; a new one after a call whose outcome nobody knows (house rule 5)."""
+        """The logical process; a new one after a call whose outcome nobody knows."""
         name = self._user or concurrency.current_thread_name()
         return f"{name}.{self._retired}" if self._retired else name
 

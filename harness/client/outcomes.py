@@ -1,4 +1,4 @@
-"""What an API call's end says about whether it took effect (house rule 5).
+"""What an API call's end says about whether it took effect.
 
 One table. What is not in it is unknown: the server may or may not have done it.
 """

@@ -1,4 +1,4 @@
-"""The recorder: writes down every commit that the API server makes known, as it comes (house rule 7).
+"""The recorder: writes down every commit that the API server makes known, as it comes.
 
 One watch for each resource, each on a thread of its own, one writer. At the end it waits until its watches have seen all that a final
 list shows, writes that list down too, and closes the journal. A gap is written down, never papered over.

@@ -1,6 +1,6 @@
 """Which devices are allocated, as the assume cache's events tell it; own lock, own revision.
 
-After allocatedDevices of kube-scheduler's dynamicresources plugin (dra.md 1.1, 1.3). A device is in the set or not; it is not
+After allocatedDevices of kube-scheduler's dynamicresources plugin. A device is in the set or not; it is not
 counted, so that a double allocation that is half undone makes the device look free, as upstream.
 """
 

@@ -1,6 +1,6 @@
 """Structured allocation: which devices to give to the claims of a pod on a node. First fit, with backtracking.
 
-After the structured allocator (dra.md section 5, A1 to A4, A6, A7, A12, A13): exact counts, all devices, admin access,
+After k8s.io/dynamic-resource-allocation/structured: exact counts, all devices, admin access,
 alternatives (`firstAvailable`) and `matchAttribute`. One Allocator serves one scheduling attempt; what is chosen during a
 search lives in the search, so that searches of several nodes cannot disturb each other.
 """

@@ -1,6 +1,6 @@
 """The assume cache: what the API server said last, overlaid with what the scheduler itself has just written.
 
-After k8s.io/kubernetes/pkg/scheduler/util/assumecache (contract: dra.md 2.5). Changes are made under the lock and queue an event;
+After k8s.io/kubernetes/pkg/scheduler/util/assumecache. Changes are made under the lock and queue an event;
 events are handed to the handlers outside the lock by whoever caused a change. Emitting is exclusive: a caller that meets
 another emitter waits for its end, so that when `assume` returns, every effect of it can be seen.
 """

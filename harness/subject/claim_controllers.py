@@ -1,6 +1,6 @@
 """The ResourceClaim controller: claims for templates, reservations of gone pods, deallocation, deletion.
 
-After kube-controller-manager's resourceclaim controller (features F1 to F10 of dra.md section 3). Keys `pod:namespace/name` and
+After kube-controller-manager's resourceclaim controller. Keys `pod:namespace/name` and
 `claim:namespace/name` are synchronised by several workers; every sync starts from the informers' state, and whatever
 fails is tried again.
 """

@@ -1,6 +1,6 @@
 """Gathering which devices are in use: allocated, or in flight.
 
-Two structures with two locks cannot be read at one instant. So the gather is optimistic (the upstream fix of dra.md 1.3): the
+Two structures with two locks cannot be read at one instant. So the gather is optimistic (as the upstream fix, kubernetes#136269): the
 allocated devices carry a revision, and an attempt that finds it changed at the end is thrown away. Comparing that one
 revision is enough: a claim only ever moves from in flight to allocated, and is allocated before it leaves the flight.
 """

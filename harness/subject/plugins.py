@@ -1,6 +1,6 @@
 """The DynamicResources plugin: what kube-scheduler does with the ResourceClaims of a pod, extension point by extension point.
 
-The order of the writes and of the steps in `_bind_claim` is where double allocations are avoided or made (dra.md 2.3, 2.4).
+The order of the writes and of the steps in `_bind_claim` is where double allocations are avoided or made.
 """
 
 import dataclasses

@@ -1,8 +1,9 @@
 """Kills commands at random moments and looks for what they have left after the next `flake-hunt cluster prune`.
 
-python -m tests.e2e.moments 50        the full one, with its tally
+.venv/bin/python -m tests.e2e.moments 50        the full one, with its tally
 """
 
+import argparse
 import collections
 import contextlib
 import dataclasses
@@ -196,5 +197,11 @@ def main(count: int) -> int:
     return 1 if failures else 0
 
 
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Kill commands at random moments, then prune.")
+    parser.add_argument("count", type=int, help="number of moments")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(**vars(_arguments())))

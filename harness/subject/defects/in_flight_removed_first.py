@@ -9,7 +9,7 @@ class RemovedFirstPlugin(plugins.DynamicResources):
     """The claim leaves the in-flight claims before the assume cache knows its allocation.
 
     Between the two the device is in neither, whatever the gather compares. Never shipped: a mutant that shows why the order of the
-    deferred calls in bindClaim matters (dra.md 1.3, i).
+    deferred calls in bindClaim matters.
     """
 
     def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:

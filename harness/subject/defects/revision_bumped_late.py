@@ -8,7 +8,7 @@ class BumpedLateDevices(allocated_devices.AllocatedDevices):
 
     So a gather that copied the set before the insertion finds its revision still current. Bumping merely after the lock was given
     back turned out to be harmless once `assume` waits for its events: the claim leaves the in-flight claims later than the bump. The
-    bump must be missing for longer than that (dra.md 1.3, ii). Never shipped.
+    bump must be missing for longer than that. Never shipped.
     """
 
     def __init__(self) -> None:

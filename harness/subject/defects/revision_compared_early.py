@@ -8,7 +8,7 @@ class ComparedEarlyGatherer(gathering.Gatherer):
     """The revision is compared before the in-flight claims are read, when nothing can have gone wrong yet.
 
     A claim that moves from in flight to allocated after the comparison is seen in neither. Never shipped: a mutant that shows
-    that the comparison must be the last thing (dra.md 1.3, iii).
+    that the comparison must be the last thing.
     """
 
     def attempt(self) -> set[str] | None:

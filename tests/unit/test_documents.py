@@ -1,0 +1,150 @@
+"""Documents stay true: their commands exist, and they name nothing that a reader of the repository does not have."""
+
+import pathlib
+import re
+import shlex
+import subprocess
+from typing import Any
+
+import pytest
+import typer
+
+from harness import errors
+from harness.campaign import planning
+from harness.checks import verdicts
+from harness.cli import commands, interruptions
+
+ROOT = pathlib.Path(__file__).parents[2]
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "clusters/README.md",
+    "scenarios/README.md",
+    "reports/README.md",
+]
+THIS_FILE = "tests/unit/test_documents.py"
+COMMAND = re.compile(r"flake-hunt +(-?-?[a-z][^\n`]*)")
+END_OF_COMMAND = re.compile(r"\s{2,}|\s#|;|\s\|\s")
+CODE = re.compile(r"^```[^\n]*\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
+TEXT = (".py", ".md", ".toml", ".yml", ".yaml", ".j2", "Makefile")
+MARKDOWN = re.compile(r"\b[\w-]+\.md\b")
+WRITTEN_BY_COMMANDS = {"nightly.md", "summary.md"}
+PATH = re.compile(r"\b(?:harness|tests|tools|clusters|scenarios|bench)/[\w./-]*[\w/]")
+FOREIGN = re.compile(r"house (?:rule|style|plan)|found by use|\.\./shared|/tmp/wt", re.IGNORECASE)
+ROOT_COMMAND: Any = typer.main.get_command(commands.app)
+
+
+def tracked() -> list[str]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("no git here to name the files of the repository")
+    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def texts() -> dict[str, str]:
+    names = [name for name in tracked() if name.endswith(TEXT) and name != THIS_FILE]
+    return {name: (ROOT / name).read_text() for name in names}
+
+
+def code(document: str) -> list[str]:
+    """Lines of code blocks, and inline code."""
+    found = CODE.findall((ROOT / document).read_text())
+    return [line for block, inline in found for line in (block or inline).splitlines()]
+
+
+def commands_of(lines: list[str]) -> list[list[str]]:
+    found = [match[1] for line in lines for match in COMMAND.finditer(line)]
+    return [shlex.split(END_OF_COMMAND.split(words)[0].replace("…", "")) for words in found]
+
+
+def parse(words: list[str]) -> None:
+    """Find the command and let it parse its options; what they would do does not happen."""
+    command, names, rest = ROOT_COMMAND, ["flake-hunt"], list(words)
+    while rest and hasattr(command, "commands") and not rest[0].startswith("-"):
+        assert rest[0] in command.commands, f"{' '.join(names)} has no command {rest[0]}"
+        names.append(rest.pop(0))
+        command = command.commands[names[-1]]
+    context = command.context_class(command, info_name=" ".join(names))
+    command.make_parser(context).parse_args(rest)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_command_is_one(document: str) -> None:
+    found = commands_of(code(document))
+    assert found or document not in ("README.md", "clusters/README.md", "scenarios/README.md")
+    for words in found:
+        try:
+            parse(words)
+        except Exception as error:
+            raise AssertionError(f"{document}: flake-hunt {shlex.join(words)}: {error}") from error
+
+
+def options(command: Any) -> set[str]:
+    own = {name for parameter in command.params for name in parameter.opts}
+    return own.union(*map(options, getattr(command, "commands", {}).values()))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_option_is_one_of_some_command(document: str) -> None:
+    named = {name for line in code(document) for name in re.findall(r"(?<![\w-])--[a-z-]+", line)}
+    assert named - options(ROOT_COMMAND) == set()
+
+
+@pytest.mark.parametrize("words", ["hunt --nope", "explain", "cluster nope", "run a --seed"])
+def test_a_command_that_is_none_is_found(words: str) -> None:
+    with pytest.raises(Exception, match=r"nope|explain|seed"):
+        parse(words.split())
+
+
+def test_the_readme_names_every_command() -> None:
+    named = {words[0] for words in commands_of(code("README.md")) if words}
+    every = {name for name, command in ROOT_COMMAND.commands.items() if not command.hidden}
+    assert every - named == {"nightly"}, "make nightly is named instead"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_make_target_is_one(document: str) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z0-9-]+):", makefile, re.MULTILINE))
+    called = [line.split() for line in code(document) if line.startswith("make ")]
+    named = {word for words in called for word in words[1:2]}
+    assert named - targets == set()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_path_and_link_is_there(document: str) -> None:
+    text = (ROOT / document).read_text()
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
+    missing = [link for link in links if not (ROOT / document).parent.joinpath(link).exists()]
+    missing += [path for path in PATH.findall(text) if not (ROOT / path).exists()]
+    assert missing == []
+
+
+def test_no_document_is_named_that_is_not_in_the_repository() -> None:
+    there = {pathlib.PurePath(name).name for name in tracked()} | WRITTEN_BY_COMMANDS
+    named = {(name, found) for name, text in texts().items() for found in MARKDOWN.findall(text)}
+    assert {(name, found) for name, found in named if found not in there} == set()
+
+
+def test_nothing_refers_to_what_only_its_authors_had() -> None:
+    assert [name for name, text in texts().items() if FOREIGN.search(text)] == []
+
+
+def test_no_command_is_named_in_the_source_that_there_is_not() -> None:
+    sources = [text for name, text in texts().items() if name.startswith("harness/")]
+    named = {word for text in sources for word in re.findall(r"`flake-hunt ([a-z-]+)", text)}
+    assert named
+    assert named - set(ROOT_COMMAND.commands) == set()
+
+
+def test_the_exit_codes_of_the_readme() -> None:
+    rows = re.findall(r"^\| (\d+) \| (\w*) *\|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    expected = {str(verdict.exit_code): str(verdict) for verdict in verdicts.Verdict}
+    others = (errors.UsageError.exit_code, errors.HarnessError.exit_code, interruptions.EXIT_CODE)
+    assert dict(rows) == expected | {str(other): "" for other in others}
+
+
+def test_the_attempts_of_a_control() -> None:
+    assert f"{planning.CONTROL_ATTEMPTS} attempts in all" in (ROOT / "README.md").read_text()

@@ -1,0 +1,51 @@
+"""Programs that CONTRIBUTING names: called without arguments they explain their use."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+PROGRAMS = sorted(set(re.findall(r"\.venv/bin/python ((?:tools/\S+?\.py)|-m \S+)", CONTRIBUTING)))
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_programs_are_named() -> None:
+    assert PROGRAMS == [
+        "-m tests.e2e.moments",
+        "tools/protobuf_numbers.py",
+        "tools/schemas.py",
+    ]
+
+
+def test_no_program_is_called_by_a_python_that_may_lack_its_packages() -> None:
+    assert re.findall(r"(?<!\.venv/bin/)\bpython3? (?:-m |tools/)\S+", CONTRIBUTING) == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_call_without_arguments_is_told_what_is_missing(program: str) -> None:
+    done = run(*program.split())
+    assert done.returncode == 2
+    assert "usage:" in done.stderr
+    assert "the following arguments are required" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS, "tools/wheel_test.py"])
+def test_help(program: str) -> None:
+    done = run(*program.split(), "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "usage:" in done.stdout
