@@ -6,8 +6,11 @@ HarnessError                     something kept the harness from doing its work 
 │   ├── KubeconfigError          a kubeconfig that is missing, unreadable or unusable
 │   ├── UnusableClusterError     a kind of cluster that lacks something on this machine, or does not let us in
 │   ├── DataDirectoryError       an API server's data folder that is damaged (file and byte are named), in use, or not one
-│   └── RunDirectoryError        a run directory that is missing or is not one
-├── HistoryError                 a journal that is damaged (file and line are named)
+│   ├── RunDirectoryError        a run directory that is missing or is not one
+│   ├── VerdictError             a verdict that does not belong to the evidence beside it
+│   └── UnwritableError          a file or folder that may not be written
+├── StorageError                 a disk that is full or broken
+├── HistoryError                 evidence that is damaged (file and line are named)         exit code 20
 ├── ClusterError                 a cluster that did not start, stop or answer
 ├── ProcessError                 a process of a run that did not start or died
 ├── SubjectError                 a scheduler under test that ended as soon as it was started
@@ -49,8 +52,22 @@ class RunDirectoryError(UsageError):
     """A run directory that is missing or is not one."""
 
 
+class VerdictError(UsageError):
+    """A verdict that is missing, damaged, or does not belong to the evidence beside it."""
+
+
+class UnwritableError(UsageError):
+    """A file or folder that may not be written."""
+
+
+class StorageError(HarnessError):
+    """A disk that is full or broken."""
+
+
 class HistoryError(HarnessError):
-    """A journal that is damaged: the message names file and line."""
+    """Evidence that is damaged: the message names file and line."""
+
+    exit_code: ClassVar[int] = 20
 
 
 class ClusterError(HarnessError):

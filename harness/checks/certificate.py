@@ -29,13 +29,28 @@ class Operations(msgspec.Struct, frozen=True, kw_only=True):
     """uids of pods and claims whose creation was acknowledged."""
     errors: dict[str, int]
     """`verb resource status reason` -> calls that did not succeed"""
+    examples: dict[str, str]
+    """The same -> the message of the first of them"""
+
+    @property
+    def commonest_error(self) -> str:
+        """The error that the most calls ended in; empty when all succeeded."""
+        if not self.errors:
+            return ""
+        name = max(self.errors, key=lambda name: self.errors[name])
+        example = f": {self.examples[name]}" if self.examples.get(name) else ""
+        count = self.errors[name]
+        times = "once" if count == 1 else f"{count:,} times"
+        return f"the commonest API error: {name}{example} ({times})"
 
 
 Answer = tuple[bool, str]
+TRAFFIC = "traffic"
+"""The process of the load, as the run names it."""
 
 
 def certify(
-    history: histories.History, folded: folding.Folded, recorder: records.Reader | None
+    history: histories.History, folded: folding.Folded, recorder: histories.Reader | None
 ) -> tuple[list[Item], Operations]:
     """All items; `recorder` is the reader that was folded."""
     operations = read_operations(history)
@@ -64,6 +79,8 @@ def certify(
         "in-time": ("Was everything done before the time was up?", _in_time(history)),
         "load": ("Was there enough load for the verdict to mean anything?", _load(history, folded)),
     }
+    answers = {"files": ("Is every file whole, and of this run?", _files(history)), **answers}
+    _name_commonest_error(answers, operations, history)
     items = [
         Item(name=name, question=question, ok=ok, reason=reason)
         for name, (question, (ok, reason)) in answers.items()
@@ -71,13 +88,42 @@ def certify(
     return items, operations
 
 
-def _recorder(reader: records.Reader | None) -> Answer:
+def _files(history: histories.History) -> Answer:
+    """The last answer: it tells what reading for the others came across."""
+    damages = history.damages()
+    return not damages, "; ".join(damages) or f"{len(history.directory.journals())} files"
+
+
+def _name_commonest_error(
+    answers: dict[str, tuple[str, Answer]], operations: Operations, history: histories.History
+) -> None:
+    """Add it to the reason why there was no load, or why the load ended badly: it mostly is the cause."""
+    for name in ("load", "processes"):
+        question, (ok, reason) = answers[name]
+        is_blamed = not ok and (name == "load" or _traffic_failed(history))
+        if is_blamed and operations.errors:
+            answers[name] = question, (ok, f"{reason}; {operations.commonest_error}")
+            return
+
+
+def _traffic_failed(history: histories.History) -> bool:
+    return any(
+        isinstance(item, records.ProcessEnded)
+        and item.process == TRAFFIC
+        and not (item.expected and item.exit_code == 0)
+        for item in (history.processes.records if history.processes else ())
+    )
+
+
+def _recorder(reader: histories.Reader | None) -> Answer:
     if reader is None:
         return False, "there are no observations"
     return _ended_in_order(reader, "observations")
 
 
-def _ended_in_order(reader: records.Reader, what: str) -> Answer:
+def _ended_in_order(reader: histories.Reader, what: str) -> Answer:
+    if reader.damage:
+        return False, f"the {what} are damaged"
     if reader.torn:
         return False, f"the last line of the {what} is torn: their writer was killed"
     if reader.trailer is None:
@@ -224,6 +270,7 @@ def read_operations(history: histories.History) -> Operations:
         unknown=tally.unknown,
         created=tally.created,
         errors=dict(sorted(tally.errors.items())),
+        examples=tally.examples,
     )
 
 
@@ -235,8 +282,9 @@ class _Tally:
         self.calls = self.unknown = 0
         self.created: set[str] = set()
         self.errors: collections.Counter[str] = collections.Counter()
+        self.examples: dict[str, str] = {}
 
-    def read(self, reader: records.Reader) -> int:
+    def read(self, reader: histories.Reader) -> int:
         """The number of calls whose end is missing."""
         begun: dict[int, records.Invocation] = {}
         for record in reader:
@@ -259,5 +307,6 @@ class _Tally:
         if end.outcome != "ok":
             what = f"{call.verb} {call.resource} {end.status or 'no answer'} {end.reason}"
             self.errors[what.strip()] += 1
+            self.examples.setdefault(what.strip(), end.message)
         elif call.verb == "create" and call.resource in (folding.CLAIMS, folding.PODS):
             self.created.add(end.uid)

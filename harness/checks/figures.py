@@ -78,7 +78,7 @@ def _seconds(span_ns: int | None) -> float | None:
 
 
 def _latency(lives: Iterable[folding.Life]) -> Latency:
-    waits = [life.ready_ns - life.seen_ns for life in lives if life.ready_ns is not None]
+    waits = [life.waited_ns for life in lives if life.waited_ns is not None]
     if not waits:
         return Latency(count=0)
     p50, p90, p99, top = (round(float(value) / 1e6, 1) for value in np.quantile(waits, QUANTILES))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from harness.checks import spotting
 from harness.history import records
 from harness.model import devices
 
@@ -97,6 +98,13 @@ class Life:
     ready_ns: int | None = None
     """A claim's first allocation; a pod's first Running."""
     gone_ns: int | None = None
+
+    @property
+    def waited_ns(self) -> int | None:
+        """How long it took until ready; None when it never was, or when the clock went back meanwhile."""
+        if self.ready_ns is None or self.ready_ns < self.seen_ns:
+            return None
+        return self.ready_ns - self.seen_ns
 
 
 @dataclasses.dataclass(slots=True)
@@ -285,7 +293,7 @@ def _held(claim: _Claim) -> dict[str, bool]:
     held: dict[str, bool] = {}
     for item in allocation.devices.results if allocation else []:
         device = str(devices.DeviceID(item.driver, item.pool, item.device))
-        exclusive = not item.adminAccess and item.shareID is None
+        exclusive = spotting.is_exclusive(admin=item.adminAccess, share=item.shareID)
         held[device] = held.get(device, False) or exclusive
     return held
 

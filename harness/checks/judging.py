@@ -1,17 +1,19 @@
 """From a run directory to its verdict: fold the observations, certify the evidence, run the checks.
 
-Deterministic: two judgings of one directory give the same bytes. A check that breaks gives UNKNOWN with the reason.
+Deterministic: two judgings of one directory give the same bytes. A check that breaks gives UNKNOWN with the reason, and so does
+evidence that is damaged.
 """
 
+import dataclasses
 from collections.abc import Callable
 
 import msgspec
 
-from harness import errors
+from harness import errors, writing
 from harness.checks import certificate, device_exclusivity, figures, folding, verdicts
-from harness.history import directories, histories, records
+from harness.history import directories, files, histories
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 Check = Callable[[folding.Folded], verdicts.CheckResult]
 CHECKS: dict[str, Check] = {device_exclusivity.NAME: device_exclusivity.check}
 
@@ -30,6 +32,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     certificate: list[certificate.Item]
     checks: list[verdicts.CheckResult]
     figures: figures.Figures
+    evidence: dict[str, str]
+    """What was judged: the name of every file -> its SHA-256."""
 
     @property
     def exit_code(self) -> int:
@@ -37,8 +41,22 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         return self.verdict.exit_code
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Examination:
+    """A judgement, with what it was made from."""
+
+    history: histories.History
+    folded: folding.Folded
+    judgement: Judgement
+
+
 def judge(directory: directories.RunDirectory) -> Judgement:
-    """The judgement of a directory; HistoryError when a file is damaged, RunDirectoryError when it is none."""
+    """The judgement of a directory; RunDirectoryError when it is none. Damaged evidence makes UNKNOWN."""
+    return examine(directory).judgement
+
+
+def examine(directory: directories.RunDirectory) -> Examination:
+    """The same, with what it was made from."""
     history = histories.load(directory.path)
     recorder = history.observations()
     folded = _fold(recorder)
@@ -46,7 +64,7 @@ def judge(directory: directories.RunDirectory) -> Judgement:
     results = [_run(name, check, folded) for name, check in CHECKS.items()]
     verdict, reason = _conclude(items, results)
     plan = history.plan
-    return Judgement(
+    judgement = Judgement(
         run_id=plan.run_id,
         scenario=plan.scenario,
         subject=plan.subject,
@@ -57,37 +75,73 @@ def judge(directory: directories.RunDirectory) -> Judgement:
         certificate=items,
         checks=results,
         figures=figures.measure(history, folded, operations, results),
+        evidence=history.digests(),
     )
+    return Examination(history, folded, judgement)
 
 
-def _fold(recorder: records.Reader | None) -> folding.Folded:
+def _fold(recorder: histories.Reader | None) -> folding.Folded:
+    """Of damaged observations, nothing: what is missing from them, such as a release, could look like a double allocation."""
+    if recorder is None:
+        return folding.fold(())
     try:
-        return folding.fold(recorder or ())
-    except (
-        msgspec.DecodeError
-    ) as error:  # the record is whole, but the object in it is none of the API's
-        assert recorder is not None  # noqa: S101 - nothing was decoded otherwise
-        raise errors.HistoryError(
-            f"{recorder.path}, line {recorder.line}: expected an object as the API server sends it ({error}). "
+        folded = folding.fold(recorder)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        # The record is whole, but the object in it is none of the API's.
+        recorder.damage = (
+            f"{recorder.path.name}, line {recorder.line}: expected an object as the API server sends it ({error}). "
             "The journal is damaged; restore the file or run again"
-        ) from error
+        )
+    return folding.fold(()) if recorder.damage else folded
+
+
+def encode(judgement: Judgement) -> bytes:
+    """The content of verdict.json, for people too."""
+    return msgspec.json.format(msgspec.json.encode(judgement), indent=2) + b"\n"
 
 
 def write(directory: directories.RunDirectory, judgement: Judgement) -> None:
-    """Write verdict.json, for people too."""
-    directory.verdict.write_bytes(
-        msgspec.json.format(msgspec.json.encode(judgement), indent=2) + b"\n"
-    )
+    """Replace verdict.json, whole or not at all."""
+    writing.replace(directory.verdict, encode(judgement))
 
 
 def read(directory: directories.RunDirectory) -> Judgement:
-    """Read verdict.json; HistoryError when it is missing or damaged."""
+    """Read verdict.json; VerdictError when it is missing, damaged or of another schema."""
     try:
-        return msgspec.json.decode(directory.verdict.read_bytes(), type=Judgement)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise errors.HistoryError(
-            f"{directory.verdict}: expected the verdict of a run ({error}). Judge it: flake-hunt check {directory.path}"
-        ) from error
+        content = files.read_small(directory.verdict)
+        found = msgspec.json.decode(content, type=_Schema).schema
+        if found == SCHEMA_VERSION:
+            return msgspec.json.decode(content, type=Judgement)
+    except (errors.HistoryError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _refuse(directory, f"expected the verdict of a run ({error})") from error
+    raise _refuse(directory, f"expected schema {SCHEMA_VERSION}, got {found}")
+
+
+class _Schema(msgspec.Struct):
+    schema: int
+
+
+def require_own(directory: directories.RunDirectory, judgement: Judgement) -> None:
+    """Reject a verdict.json that says anything else than this judgement of the evidence beside it; VerdictError.
+
+    It finds evidence that was changed, a verdict that was edited or copied here, and one of another version of the judges.
+    """
+    found = read(directory)
+    changed = sorted(
+        name
+        for name in found.evidence.keys() | judgement.evidence.keys()
+        if found.evidence.get(name) != judgement.evidence.get(name)
+    )
+    if changed:
+        raise _refuse(directory, f"it was made from other evidence ({', '.join(changed)} differ)")
+    if found != judgement:
+        raise _refuse(directory, "it was edited, or made by another version of Flake Hunt")
+
+
+def _refuse(directory: directories.RunDirectory, why: str) -> errors.VerdictError:
+    return errors.VerdictError(
+        f"{directory.verdict}: {why}. Judge the run again: flake-hunt check {directory.path}"
+    )
 
 
 def _run(name: str, check: Check, folded: folding.Folded) -> verdicts.CheckResult:

@@ -38,5 +38,13 @@ def exclusive_devices(claim: Mapping[str, Any]) -> set[str]:
     return {
         f"{item['driver']}/{item['pool']}/{item['device']}"
         for item in results
-        if not item.get("adminAccess") and not item.get("shareID")
+        if is_exclusive(admin=item.get("adminAccess"), share=item.get("shareID"))
     }
+
+
+def is_exclusive(*, admin: bool | None, share: str | None) -> bool:
+    """Tell whether an allocation result gives its device to one claim alone: without admin access, and without a share.
+
+    `shareID` is an optional UID, which is never empty: an empty one is none.
+    """
+    return not admin and not share

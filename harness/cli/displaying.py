@@ -83,8 +83,10 @@ def _subject(judgement: judging.Judgement) -> str:
     return "correct subject" if judgement.subject == "python" else f"subject {judgement.subject}"
 
 
-def show(judgement: judging.Judgement, directory: directories.RunDirectory) -> None:
-    """The verdict with what it rests on."""
+def show(
+    judgement: judging.Judgement, directory: directories.RunDirectory, *, unwritten: str = ""
+) -> None:
+    """Print the verdict with what it rests on, and where its report is, or why it is `unwritten`."""
     out = rich.console.Console(highlight=False, soft_wrap=True)
     subject = _subject(judgement)
     style = STYLES[judgement.verdict]
@@ -103,6 +105,9 @@ def show(judgement: judging.Judgement, directory: directories.RunDirectory) -> N
         f"{figures.pods_running} pods ran, {figures.allocations_per_s or 0:g} allocations/s",
         markup=False,
     )
-    out.print(
-        f"  {directory.report if directory.report.is_file() else directory.path}", markup=False
-    )
+    if unwritten:
+        out.print(
+            f"  This verdict and its report are not in {directory.path}: {unwritten}", markup=False
+        )
+    else:
+        out.print(f"  {directory.report}", markup=False)

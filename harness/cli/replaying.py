@@ -36,6 +36,7 @@ def replay(
 
     With --curve, from every choice of the run on so many random futures are tried: where the share of failing ones jumps, the race was lost.
     """
+    from harness import writing
     from harness.explore import hunting, pages, tokens
 
     parsed = tokens.parse(token)
@@ -49,13 +50,14 @@ def replay(
     if save is not None:
         _save(save, parsed, run)
     if html is not None:
-        html.write_text(pages.render(parsed, run, points), encoding="utf-8")
+        writing.replace(html, pages.render(parsed, run, points).encode())
         print(f"Written: {html}")
     return code
 
 
 def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
     """Print the story of a run, and how to make it again; its exit code."""
+    from harness import writing
     from harness.checks import verdicts
     from harness.explore import hunting, reproducing, stories
 
@@ -70,7 +72,7 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
         f"Again: flake-hunt replay {token}"
     )
     if pytest_file is not None:
-        pytest_file.write_text(reproducing.pytest_file(token, finding, story))
+        writing.replace(pytest_file, reproducing.pytest_file(token, finding, story).encode())
         print(f"Written: {pytest_file}")
     return verdicts.Verdict.INVALID.exit_code if run.finding else 0
 
@@ -79,13 +81,12 @@ def _save(path: pathlib.Path, token: "tokens.Token", run: "exploring.Run") -> No
     from harness.checks import judging
     from harness.cli import displaying
     from harness.explore import saving
-    from harness.report import rendering
+    from harness.report import publishing
 
     directory = saving.save(path, token, run)
-    judgement = judging.judge(directory)
-    judging.write(directory, judgement)
-    rendering.render(directory)
-    displaying.show(judgement, directory)
+    examination = judging.examine(directory)
+    publishing.publish(examination)
+    displaying.show(examination.judgement, directory)
 
 
 def _show_curve(token: "tokens.Token", futures: int) -> "list[causality.Point]":

@@ -67,27 +67,36 @@ def run(
 
 
 def check(directory: RunPath) -> int:
-    """Judge a run directory again, from what is in it alone."""
+    """Judge a run directory again, from what is in it alone, and write its report anew."""
+    from harness import errors
     from harness.checks import judging
     from harness.cli import displaying
     from harness.history import directories
+    from harness.report import publishing
 
     existing = directories.existing(directory)
-    judgement = judging.judge(existing)
-    judging.write(existing, judgement)
-    displaying.show(judgement, existing)
-    return judgement.exit_code
+    examination = judging.examine(existing)
+    unwritten = ""
+    try:
+        publishing.publish(examination)
+    except (errors.StorageError, errors.UnwritableError) as error:
+        unwritten = str(error)
+    displaying.show(examination.judgement, existing, unwritten=unwritten)
+    return examination.judgement.exit_code
 
 
 def report(directory: RunPath) -> int:
-    """Render the report of a run directory again; judge it first when nobody has."""
+    """Render the report of a run directory again; judge it first where there is no verdict yet."""
+    import os
+
     from harness.checks import judging
     from harness.history import directories
-    from harness.report import rendering
+    from harness.report import publishing
 
     existing = directories.existing(directory)
-    if not existing.verdict.is_file():
-        judging.write(existing, judging.judge(existing))
-    rendering.render(existing)
+    examination = judging.examine(existing)
+    if os.path.lexists(existing.verdict):
+        judging.require_own(existing, examination.judgement)
+    publishing.publish(examination)
     print(existing.report)
     return 0

@@ -1,6 +1,7 @@
 """Journals every changing call of a transport: the invocation before it, the completion after it."""
 
 import itertools
+from typing import Any
 
 import msgspec
 
@@ -22,8 +23,11 @@ class _Object(msgspec.Struct):
 
     metadata: _Meta = msgspec.field(default_factory=_Meta)
     reason: str = ""
+    message: Any = ""
+    """A text in a Status; other kinds may have anything of this name."""
 
 
+MESSAGE_MAX = 200
 _objects = msgspec.json.Decoder(_Object)
 
 
@@ -73,7 +77,10 @@ class JournalingTransport:
         ) as error:  # whatever it is, the call has ended and the journal says how
             self._complete(
                 records.Completion(
-                    op=op, outcome=outcomes.of_error(error), ts_ns=clocks.monotonic_ns()
+                    op=op,
+                    outcome=outcomes.of_error(error),
+                    ts_ns=clocks.monotonic_ns(),
+                    message=_on_one_line(str(error)),
                 )
             )
             raise
@@ -120,15 +127,22 @@ def _completion(op: int, response: transports.Response) -> records.Completion:
         answer = _objects.decode(response.body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         answer = _Object()
+    outcome = outcomes.of_status(response.status)
     return records.Completion(
         op=op,
-        outcome=outcomes.of_status(response.status),
+        outcome=outcome,
         ts_ns=clocks.monotonic_ns(),
         status=response.status,
         reason=answer.reason,
+        message="" if outcome == "ok" else _on_one_line(str(answer.message)),
         uid=answer.metadata.uid,
         resource_version=answer.metadata.resourceVersion,
     )
+
+
+def _on_one_line(text: str) -> str:
+    line = " ".join(text[: 10 * MESSAGE_MAX].split())
+    return line if len(line) <= MESSAGE_MAX else f"{line[: MESSAGE_MAX - 1]}…"
 
 
 def describe_path(path: str) -> tuple[str, str, str]:

@@ -12,9 +12,13 @@ verdict.json  report.html  junit.xml  trace.json
 """
 
 import dataclasses
+import os
 import pathlib
+import stat
 
 from harness import errors
+
+_ADVICE = "name the folder of one run, reports/<scenario>/<run>"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,6 +69,12 @@ class RunDirectory:
         """Every operations file, sorted by name."""
         return sorted(self.path.glob("operations-*.jsonl"))
 
+    def journals(self) -> list[pathlib.Path]:
+        """Every journal that is there, whatever it is, in the order of the table above."""
+        single = [self.processes, self.observations, self.fault_windows]
+        found = [path for path in single if os.path.lexists(path)]
+        return [*found, *self.all_operations(), *self.all_steps()]
+
     def all_steps(self) -> list[pathlib.Path]:
         """Every steps file, sorted by name."""
         return sorted(self.path.glob("steps-*.jsonl"))
@@ -98,6 +108,10 @@ class RunDirectory:
         """The timeline for ui.perfetto.dev."""
         return self.path / "trace.json"
 
+    def pages(self) -> list[pathlib.Path]:
+        """Everything that is drawn from the verdict."""
+        return [self.report, self.junit, self.trace]
+
 
 def create(path: pathlib.Path) -> RunDirectory:
     """A new, empty run directory."""
@@ -118,15 +132,26 @@ def create(path: pathlib.Path) -> RunDirectory:
 def existing(path: pathlib.Path) -> RunDirectory:
     """A run directory that is there, told by its plan.json."""
     directory = RunDirectory(path)
-    if not path.is_dir():
-        what = "is a file" if path.exists() else "is not there"
-        raise errors.RunDirectoryError(f"expected a run directory, but {path} {what}")
-    if not directory.plan.is_file():
+    try:
+        mode = path.stat().st_mode
+        has_plan = stat.S_ISDIR(mode) and directory.plan.is_file()
+    except (OSError, ValueError) as error:
         raise errors.RunDirectoryError(
-            f"expected a run directory, but {path} has no plan.json: name the folder of one run, "
-            "reports/<scenario>/<run>"
+            f"expected a run directory, but {path} {_why_not(error)}"
+        ) from error
+    if not stat.S_ISDIR(mode):
+        raise errors.RunDirectoryError(f"expected a run directory, but {path} is a file: {_ADVICE}")
+    if not has_plan:
+        raise errors.RunDirectoryError(
+            f"expected a run directory, but {path} has no plan.json: {_ADVICE}"
         )
     return directory
+
+
+def _why_not(error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return "is not there"
+    return f"cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
 def link_latest(reports: pathlib.Path, directory: RunDirectory) -> None:

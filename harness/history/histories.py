@@ -1,16 +1,46 @@
 """A run directory as those who judge it read it: file by file, in constant memory, and all of one run.
 
-What is missing is said to be missing, and left to the certificate. A mix of files of several runs, or of several boots of the
-host (whose clocks cannot be compared), is refused.
+What is missing or damaged is said to be so, and left to the certificate. A file of another run, or of another boot of the host
+(whose clocks cannot be compared), counts as damaged from its first line.
 """
 
 import dataclasses
 import functools
+import os
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from harness import errors
-from harness.history import directories, plans, records
+from harness.history import directories, files, plans, records
+
+
+class Reader(records.Reader):
+    """Reads a journal of one run as far as it is sound; read `damage` afterwards."""
+
+    def __init__(self, path: pathlib.Path, plan: plans.Plan) -> None:
+        super().__init__(path)
+        self._plan = plan
+        self.damage = ""
+        """What ended the reading before its time, with file and line; empty when nothing did."""
+
+    def __iter__(self) -> Iterator[records.Body]:
+        try:
+            yield from super().__iter__()
+        except errors.HistoryError as error:
+            self.damage = str(error)
+        except OSError as error:
+            self.damage = f"{self.path.name}: cannot be read ({error.strerror})"
+
+    def _accept_header(self, header: records.Header, number: int) -> None:
+        super()._accept_header(header, number)
+        if header.run_id != self._plan.run_id:
+            raise errors.HistoryError(
+                f"{self.path.name}: expected a file of run {self._plan.run_id} (plan.json), got one of run {header.run_id}"
+            )
+        if header.boot_id != self._plan.boot_id:
+            raise errors.HistoryError(
+                f"{self.path.name}: written on another boot of the host than plan.json: its times cannot be compared"
+            )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,24 +49,25 @@ class History:
 
     directory: directories.RunDirectory
     plan: plans.Plan
+    _readers: dict[pathlib.Path, Reader] = dataclasses.field(default_factory=dict, init=False)
 
     @functools.cached_property
     def processes(self) -> records.Journal | None:
         """Starts, ends and phases; None when the orchestrator wrote nothing."""
-        path = self.directory.processes
-        return records.read(path) if path.is_file() else None
+        reader = self._reader(self.directory.processes)
+        return None if reader is None else records.gather(reader)
 
-    def observations(self) -> records.Reader | None:
+    def observations(self) -> Reader | None:
         """What was committed; None when the recorder wrote nothing. Iterate once."""
-        return _reader(self.directory.observations)
+        return self._reader(self.directory.observations)
 
-    def operations(self, process: str) -> records.Reader | None:
+    def operations(self, process: str) -> Reader | None:
         """The API calls of one process; None when it wrote nothing. Iterate once."""
-        return _reader(self.directory.operations(process))
+        return self._reader(self.directory.operations(process))
 
-    def steps(self, process: str) -> records.Reader | None:
+    def steps(self, process: str) -> Reader | None:
         """The named steps of one process of the subject; None when it wrote none. Iterate once."""
-        return _reader(self.directory.steps(process))
+        return self._reader(self.directory.steps(process))
 
     @property
     def phases(self) -> Iterable[records.Phase]:
@@ -46,35 +77,32 @@ class History:
             [item for item in journal.records if isinstance(item, records.Phase)] if journal else []
         )
 
+    def damages(self) -> list[str]:
+        """What is wrong with the files that were read, as far as they were, and with the beginnings of the others."""
+        for path in self.directory.journals():
+            if path not in self._readers:
+                reader = Reader(path, self.plan)
+                next(iter(reader), None)
+                self._readers[path] = reader
+        return [
+            self._readers[path].damage
+            for path in sorted(self._readers)
+            if self._readers[path].damage
+        ]
+
+    def digests(self) -> dict[str, str]:
+        """The name of every file of the evidence -> `files.digest` of it."""
+        paths = [self.directory.plan, *self.directory.journals()]
+        return {path.name: files.digest(path) for path in paths}
+
+    def _reader(self, path: pathlib.Path) -> Reader | None:
+        if not os.path.lexists(path):
+            return None
+        self._readers[path] = Reader(path, self.plan)
+        return self._readers[path]
+
 
 def load(path: pathlib.Path) -> History:
-    """The history in a directory; RunDirectoryError when it is none, HistoryError when it is a mix or damaged."""
+    """The history in a directory; RunDirectoryError when it is none."""
     directory = directories.existing(path)
-    history = History(directory, plans.read(directory.plan))
-    for file in _files(directory):
-        _require_same_run(history.plan, file)
-    return history
-
-
-def _files(directory: directories.RunDirectory) -> list[pathlib.Path]:
-    single = [directory.processes, directory.observations, directory.fault_windows]
-    found = [path for path in single if path.is_file()]
-    return [*found, *directory.all_operations(), *directory.all_steps()]
-
-
-def _require_same_run(plan: plans.Plan, file: pathlib.Path) -> None:
-    header = records.read_header(file)
-    if header is None:
-        return  # not even one whole line: as good as missing
-    if header.run_id != plan.run_id:
-        raise errors.HistoryError(
-            f"{file}: expected a file of run {plan.run_id} (plan.json), got one of run {header.run_id}"
-        )
-    if header.boot_id != plan.boot_id:
-        raise errors.HistoryError(
-            f"{file}: written on another boot of the host than plan.json: its times cannot be compared"
-        )
-
-
-def _reader(path: pathlib.Path) -> records.Reader | None:
-    return records.Reader(path) if path.is_file() else None
+    return History(directory, plans.read(directory.plan))

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from harness import errors
-from harness.history import records
+from harness.history import files, records
 
 
 class Requirements(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,14 +60,29 @@ def write(path: pathlib.Path, plan: Plan) -> None:
 
 
 def read(path: pathlib.Path) -> Plan:
-    """Read plan.json; HistoryError when it is damaged."""
+    """Read plan.json; RunDirectoryError when it is damaged or of another schema."""
     try:
-        plan = msgspec.json.decode(path.read_bytes(), type=Plan)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise errors.HistoryError(f"{path}: expected the plan of a run ({error})") from error
-    if plan.schema != records.SCHEMA_VERSION:
-        raise errors.HistoryError(
-            f"{path}: expected schema {records.SCHEMA_VERSION}, got {plan.schema}: "
+        content = files.read_small(path)
+        _require_schema(path, content)
+        return msgspec.json.decode(content, type=Plan)
+    except (
+        errors.HistoryError,
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+        RecursionError,
+    ) as error:
+        raise errors.RunDirectoryError(f"{path}: expected the plan of a run ({error})") from error
+
+
+class _Schema(msgspec.Struct):
+    schema: int
+
+
+def _require_schema(path: pathlib.Path, content: bytes) -> None:
+    """Reject another schema before its fields are read, which may be others."""
+    found = msgspec.json.decode(content, type=_Schema).schema
+    if found != records.SCHEMA_VERSION:
+        raise errors.RunDirectoryError(
+            f"{path}: expected schema {records.SCHEMA_VERSION}, got {found}: "
             "read it with the version that wrote it"
         )
-    return plan

@@ -5,17 +5,23 @@ them. A torn last line is tolerated and noted; any other damage is an error that
 line to the kernel before it goes on, so a killed process loses nothing that it had written.
 """
 
+import functools
 import os
 import pathlib
 from collections.abc import Iterator
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from harness import clocks, errors
+from harness.history import files
 
 SCHEMA_VERSION = 1
+LINE_MAX = 32 * 2**20
+"""Bytes of a line; an API object has at most a few MiB."""
 Outcome: TypeAlias = Literal["ok", "fail", "unknown"]
+Int62: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+"""A time or a resourceVersion: differences of two fit 64 bits, whatever a damaged file claims."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="header"):
@@ -27,7 +33,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     run_id: str
     boot_id: str
     pid: int
-    started_wall_ns: int
+    started_wall_ns: Int62
     """Wall clock, for display only."""
 
 
@@ -36,7 +42,7 @@ class Trailer(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag
 
     count: int
     """Records between header and trailer."""
-    ts_ns: int
+    ts_ns: Int62
     reason: str = "stopped"
 
 
@@ -53,7 +59,7 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
     """Plural, with the subresource: `pods`, `resourceclaims/status`."""
     namespace: str
     name: str
-    ts_ns: int
+    ts_ns: Int62
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="completion"):
@@ -61,10 +67,12 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
 
     op: int
     outcome: Outcome
-    ts_ns: int
+    ts_ns: Int62
     status: int | None = None
     """HTTP status; None when no answer came."""
     reason: str = ""
+    message: str = ""
+    """Of a call that did not succeed, on one line and cut: the message of the Status, or of the exception."""
     uid: str = ""
     resource_version: str = ""
 
@@ -79,8 +87,8 @@ class Waited(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     goal: str
     """`Running`, `Deleted`, …"""
     reached: bool
-    started_ns: int
-    ts_ns: int
+    started_ns: Int62
+    ts_ns: Int62
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="listed"):
@@ -88,9 +96,9 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
 
     resource: str
     purpose: Literal["first", "relist", "final"]
-    resource_version: int
+    resource_version: Int62
     count: int
-    ts_ns: int
+    ts_ns: Int62
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="observation"):
@@ -98,8 +106,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
 
     resource: str
     type: Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
-    resource_version: int
-    ts_ns: int
+    resource_version: Int62
+    ts_ns: Int62
     object: msgspec.Raw
     """The object's JSON, exactly as it came."""
 
@@ -108,25 +116,25 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="ga
     """The watch may have missed commits of this resource between two resourceVersions."""
 
     resource: str
-    after_resource_version: int
+    after_resource_version: Int62
     reason: str
-    ts_ns: int
+    ts_ns: Int62
 
 
 class Resumed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="resumed"):
     """The watch was opened (again) at a resourceVersion; nothing was missed."""
 
     resource: str
-    resource_version: int
+    resource_version: Int62
     reason: str
-    ts_ns: int
+    ts_ns: Int62
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="step"):
     """A named step of the Python subject."""
 
     seq: int
-    ts_ns: int
+    ts_ns: Int62
     thread: str
     name: str
     fields: dict[str, Any]
@@ -141,8 +149,8 @@ class FaultWindow(
     target: str
     injected: bool
     healed: bool
-    started_ns: int
-    ended_ns: int
+    started_ns: Int62
+    ended_ns: Int62
     detail: str = ""
 
 
@@ -154,7 +162,7 @@ class ProcessStarted(
     process: str
     pid: int
     argv: list[str]
-    ts_ns: int
+    ts_ns: Int62
 
 
 class ProcessEnded(
@@ -167,14 +175,14 @@ class ProcessEnded(
     exit_code: int
     """As subprocess gives it: negative for a signal."""
     expected: bool
-    ts_ns: int
+    ts_ns: Int62
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="phase"):
     """The run went on to its next phase: `traffic started`, `subject started`, `goal reached`, `timed out`, …"""
 
     name: str
-    ts_ns: int
+    ts_ns: Int62
     detail: str = ""
 
 
@@ -257,22 +265,19 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
 
 def read(path: pathlib.Path) -> Journal:
     """The whole file; HistoryError names file and line of any damage but a torn last line."""
-    reader = Reader(path)
+    return gather(Reader(path))
+
+
+def gather(reader: "Reader") -> Journal:
+    """Everything that a reader reads."""
     records = list(reader)
     return Journal(
-        path=path,
+        path=reader.path,
         header=reader.header,
         trailer=reader.trailer,
         torn=reader.torn,
         records=records,
     )
-
-
-def read_header(path: pathlib.Path) -> Header | None:
-    """The header of a file; None when not even its first line was written whole."""
-    reader = Reader(path)
-    next(iter(reader), None)
-    return reader.header
 
 
 class Reader:
@@ -288,11 +293,12 @@ class Reader:
 
     def __iter__(self) -> Iterator[Body]:
         count = 0
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
+        with files.open_regular(self.path) as file:
+            lines = iter(functools.partial(file.readline, LINE_MAX + 1), b"")
+            for number, line in enumerate(lines, start=1):
                 self.line = number
                 if not line.endswith(b"\n"):
-                    self.torn = True
+                    self._note_torn(line, number)
                     return
                 record = self._decode(line, number)
                 if isinstance(record, Header):
@@ -304,10 +310,15 @@ class Reader:
                     count += 1
                     yield record
 
+    def _note_torn(self, line: bytes, number: int) -> None:
+        if len(line) > LINE_MAX:
+            raise self._damage(number, f"expected a line of at most {LINE_MAX} bytes")
+        self.torn = True
+
     def _decode(self, line: bytes, number: int) -> Record:
         try:
             return _decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._damage(
                 number, f"expected a whole record, got {line[:60]!r} ({error})"
             ) from error
@@ -338,5 +349,5 @@ class Reader:
 
     def _damage(self, number: int, what: str) -> errors.HistoryError:
         return errors.HistoryError(
-            f"{self.path}, line {number}: {what}. The journal is damaged; restore the file or run again"
+            f"{self.path.name}, line {number}: {what}. The journal is damaged; restore the file or run again"
         )

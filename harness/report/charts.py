@@ -148,9 +148,7 @@ def _thinned(
 
 def latencies(lives: Iterable[folding.Life], title: str) -> Chart:
     """A histogram of how long it took until ready, in milliseconds."""
-    waits = sorted(
-        (life.ready_ns - life.seen_ns) / 1e6 for life in lives if life.ready_ns is not None
-    )
+    waits = sorted(life.waited_ns / 1e6 for life in lives if life.waited_ns is not None)
     if not waits:
         return Chart("<p>Nothing was measured.</p>", ("ms", "count"), [])
     bins = _histogram(waits, 40)

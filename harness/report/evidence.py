@@ -1,11 +1,11 @@
-"""What the pictures of a report are drawn from, read in one pass over each file of the run directory."""
+"""What the pictures of a report are drawn from: what was examined, and one pass over the steps."""
 
 import collections
 import dataclasses
 from collections.abc import Iterable
 
 from harness.checks import folding, judging, verdicts
-from harness.history import directories, histories, records
+from harness.history import histories, records
 
 GATHER_STEPS = frozenset(
     {
@@ -53,15 +53,13 @@ class Evidence:
         return max((self.ended_ns - self.started_ns) / 1e9, 1e-9)
 
 
-def collect(path: directories.RunDirectory) -> Evidence:
-    """Read the directory; HistoryError when its verdict is missing or a file is damaged."""
-    history = histories.load(path.path)
-    judgement = judging.read(path)
-    folded = folding.fold(history.observations() or ())
+def collect(examination: judging.Examination) -> Evidence:
+    """Read the steps, which no judge needs, to what was examined."""
+    history, folded = examination.history, examination.folded
     started_ns, ended_ns = _span(history, folded)
     evidence = Evidence(
         history=history,
-        judgement=judgement,
+        judgement=examination.judgement,
         folded=folded,
         steps=[],
         started_ns=started_ns,
@@ -90,6 +88,8 @@ def _read_steps(evidence: Evidence) -> None:
             evidence.missing.append(f"{process} left no record of its steps")
         else:
             sorter.sort(reader)
+            if reader.damage:
+                evidence.missing.append(reader.damage)
     evidence.steps = sorter.chosen()
     evidence.step_counts = dict(sorted(sorter.counts.items()))
 

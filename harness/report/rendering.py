@@ -6,7 +6,8 @@ from typing import Any
 
 import jinja2
 
-from harness.checks import verdicts
+from harness import writing
+from harness.checks import judging, verdicts
 from harness.history import directories
 from harness.report import charts, evidence, junit, strips, traces
 
@@ -19,11 +20,19 @@ SYMBOLS = {
 
 
 def render(directory: directories.RunDirectory) -> None:
-    """Write the three files; HistoryError when the verdict is missing or a file is damaged."""
-    source = evidence.collect(directory)
-    directory.report.write_text(page(source), encoding="utf-8")
-    directory.junit.write_text(junit.render(source.judgement), encoding="utf-8")
-    directory.trace.write_bytes(traces.render(source))
+    """Write the three files anew; VerdictError when verdict.json is missing or is not the verdict about this evidence."""
+    examination = judging.examine(directory)
+    judging.require_own(directory, examination.judgement)
+    write(examination)
+
+
+def write(examination: judging.Examination) -> None:
+    """Write the three files, each whole or not at all; StorageError or UnwritableError when that cannot be done."""
+    source = evidence.collect(examination)
+    directory = examination.history.directory
+    writing.replace(directory.report, page(source).encode())
+    writing.replace(directory.junit, junit.render(source.judgement).encode())
+    writing.replace(directory.trace, traces.render(source))
 
 
 def page(source: evidence.Evidence) -> str:

@@ -15,7 +15,7 @@ from harness.checks import judging
 from harness.client import apis, transports
 from harness.cluster import contracts, keeping, pools, providers, registry
 from harness.history import directories, plans
-from harness.report import rendering
+from harness.report import publishing
 from harness.run import cluster_logs, goals, planning, progressing, subjects, supervising
 from harness.scenario import loading, profiles, specs
 from harness.traffic import launching
@@ -48,9 +48,19 @@ def run(
         with _explaining_silence(chosen):
             _Run(plan, directory, chosen, progress).make()
     progress.phase("judging")
-    judgement = judging.judge(directory)
-    judging.write(directory, judgement)
-    rendering.render(directory)
+    return _judge(directory)
+
+
+def _judge(directory: directories.RunDirectory) -> judging.Judgement:
+    """Judge what was recorded; where the verdict cannot be written down, the error at least says what it was."""
+    examination = judging.examine(directory)
+    judgement = examination.judgement
+    try:
+        publishing.publish(examination)
+    except (errors.StorageError, errors.UnwritableError) as error:
+        raise type(error)(
+            f"{error}. The verdict was {judgement.verdict}: {judgement.reason}"
+        ) from error
     return judgement
 
 

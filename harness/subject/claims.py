@@ -47,7 +47,7 @@ def has_finalizer(claim: Object) -> bool:
 def exclusive_devices(allocation: Object | None) -> Iterator[str]:
     """`driver/pool/device` of every device that nobody else may have; admin access and shares claim nothing."""
     for result in (allocation or {}).get("devices", {}).get("results", ()):
-        if not result.get("adminAccess") and "shareID" not in result:
+        if not result.get("adminAccess") and not result.get("shareID"):
             yield f"{result['driver']}/{result['pool']}/{result['device']}"
 
 

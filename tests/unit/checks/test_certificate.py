@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from harness import errors
 from harness.checks import certificate, folding, judging, verdicts
 from harness.history import directories, histories, plans, records
 from tests.histories import building, damages, language
 
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
 ALL = [
+    "files",
     "recorder",
     "first-lists",
     "no-gaps",
@@ -148,6 +148,7 @@ def test_a_sound_directory_has_a_yes_for_every_item(tmp_path: pathlib.Path) -> N
         (name, True) for name in ALL
     ]
     assert {item.name: item.reason for item in judgement.certificate} == {
+        "files": "5 files",
         "recorder": "17 records, closed in order",
         "first-lists": "2 resources",
         "no-gaps": "8 commits observed",
@@ -184,7 +185,7 @@ def test_something_after_the_trailer_is_not_in_order_either(tmp_path: pathlib.Pa
 
 def test_every_item_is_failed_by_some_test() -> None:
     by_damage = {name for _, expected in DAMAGES.values() for name in expected}
-    assert by_damage | {"no-gaps", "load"} == set(ALL)
+    assert by_damage | {"no-gaps", "load", "files"} == set(ALL)
 
 
 @pytest.mark.parametrize("text", ["a+D1 [ . ] a~", "a+D1 [ b+D2 ] p*", "[ a+D1 ]"])
@@ -217,7 +218,9 @@ def test_too_little_load_makes_unknown(
     judgement = _judge(tmp_path, TEXT, requirements=wanted)
     assert _failed(judgement) == {"load"}
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
-    assert judgement.reason == reason
+    assert judgement.reason == (
+        f"{reason}; the commonest API error: create pods 409 AlreadyExists (once)"
+    )
 
 
 def test_just_enough_load_is_enough(tmp_path: pathlib.Path) -> None:
@@ -226,13 +229,14 @@ def test_just_enough_load_is_enough(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("file", damages.FILES, ids=lambda file: file.__name__)
-def test_a_damaged_middle_is_no_verdict_at_all(tmp_path: pathlib.Path, file: damages.File) -> None:
+def test_a_damaged_middle_makes_unknown(tmp_path: pathlib.Path, file: damages.File) -> None:
     step = building.step(1, "scheduling", "gather.started", language.at(1))
     directory = building.build(tmp_path / "run", TEXT, steps=[step])
     damages.garbled(file)(directory)
-    with pytest.raises(errors.HistoryError, match=rf"{file(directory).name}, line 2: ") as caught:
-        judging.judge(directory)
-    assert "restore the file or run again" in str(caught.value)
+    judgement = judging.judge(directory)
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert f"files: {file(directory).name}, line 2: expected a whole record" in judgement.reason
+    assert "restore the file or run again" in judgement.reason
 
 
 def test_an_object_that_is_none_is_damage_too(tmp_path: pathlib.Path) -> None:
@@ -241,8 +245,9 @@ def test_an_object_that_is_none_is_damage_too(tmp_path: pathlib.Path) -> None:
     number = next(i for i, line in enumerate(lines) if b'"metadata"' in line)
     lines[number] = lines[number].replace(b'"metadata"', b'"metadatum"')
     directory.observations.write_bytes(b"".join(lines))
-    with pytest.raises(errors.HistoryError, match=rf"line {number + 1}: expected an object"):
-        judging.judge(directory)
+    judgement = judging.judge(directory)
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert f"observations.jsonl, line {number + 1}: expected an object" in judgement.reason
 
 
 @pytest.mark.parametrize(
@@ -270,3 +275,61 @@ def test_operations_are_tallied(tmp_path: pathlib.Path) -> None:
         "create pods 409 AlreadyExists": 1,
         "create resourceclaims no answer": 1,
     }
+
+
+REFUSED = "ResourceClaim is invalid: spec.devices.requests[0]: compilation failed: device.foo("
+
+
+def _refused(count: int) -> damages.Damage:
+    """The load was refused so many times."""
+    more: list[records.Body] = []
+    for op in range(100, 100 + count):
+        more.append(building.invocation(op, language.CLAIMS, f"claim-{op}"))
+        more.append(
+            records.Completion(
+                op=op, outcome="fail", ts_ns=0, status=422, reason="Invalid", message=REFUSED
+            )
+        )
+    return damages.appended(damages.operations, *more)
+
+
+def test_too_little_load_names_the_commonest_error(tmp_path: pathlib.Path) -> None:
+    wanted = plans.Requirements(allocations_min=200, pods_running_min=0)
+    judgement = _judge(tmp_path, TEXT, _refused(1204), requirements=wanted)
+    assert judgement.reason == (
+        "load: 3 allocations, expected at least 200; the commonest API error: "
+        f"create resourceclaims 422 Invalid: {REFUSED} (1,204 times)"
+    )
+
+
+def test_so_does_a_load_that_ended_badly(tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", TEXT)
+    for damage in (_refused(3), damages.process_died("traffic")):
+        damage(directory)
+    judgement = judging.judge(directory)
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert judgement.reason == (
+        "processes: traffic did not end in order when it was to (exit code -9); the commonest API error: "
+        f"create resourceclaims 422 Invalid: {REFUSED} (3 times)"
+    )
+
+
+@pytest.mark.parametrize("process", ["recorder", building.SCHEDULER])
+def test_other_processes_do_not_die_of_it(tmp_path: pathlib.Path, process: str) -> None:
+    directory = building.build(tmp_path / "run", TEXT)
+    for damage in (_refused(3), damages.process_died(process)):
+        damage(directory)
+    assert "commonest" not in judging.judge(directory).reason
+
+
+def test_journals_without_messages_are_read_as_well(tmp_path: pathlib.Path) -> None:
+    directory = building.build(
+        tmp_path / "run",
+        TEXT,
+        requirements=plans.Requirements(allocations_min=9, pods_running_min=0),
+    )
+    path = damages.operations(directory)
+    path.write_bytes(path.read_bytes().replace(b'"message":"",', b""))
+    assert judging.judge(directory).reason.endswith(
+        "the commonest API error: create pods 409 AlreadyExists (once)"
+    )

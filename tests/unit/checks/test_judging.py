@@ -182,5 +182,5 @@ def test_a_verdict_that_cannot_be_read_says_what_to_do(
     directory = directories.create(tmp_path / "run")
     if damage is not None:
         directory.verdict.write_bytes(damage)
-    with pytest.raises(errors.HistoryError, match="Judge it: flake-hunt check "):
+    with pytest.raises(errors.VerdictError, match="Judge the run again: flake-hunt check "):
         judging.read(directory)

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from harness.client import apis, journaling, kubeconfigs, transports
@@ -249,3 +250,41 @@ def test_threads_share_a_journal(server: Any, journaled: Journaled) -> None:
 )
 def test_paths_are_described(path: str, expected: tuple[str, str, str]) -> None:
     assert journaling.describe_path(path) == expected
+
+
+def _status(message: str) -> Callable[[Any], None]:
+    body = msgspec.json.encode({"kind": "Status", "reason": "Invalid", "message": message})
+    head = f"HTTP/1.1 422 No\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    return answer(head.encode() + body)
+
+
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        ("device.foo(", "device.foo("),
+        ("first\nsecond\r\n\tthird", "first second third"),
+        ("x" * 10_000, "x" * (journaling.MESSAGE_MAX - 1) + "…"),
+    ],
+)
+def test_why_a_call_failed_is_kept_on_one_line(
+    scripted: Any, journaled: Journaled, message: str, kept: str
+) -> None:
+    journaled.over(scripted(_status(message)).endpoint).send(POST)
+    [(_, completion)] = journaled.pairs()
+    assert (completion.reason, completion.message) == ("Invalid", kept)
+
+
+def test_so_is_why_there_was_no_answer(scripted: Any, journaled: Journaled) -> None:
+    with pytest.raises(transports.TransportError):
+        journaled.over(scripted(hang_up).endpoint).send(POST)
+    [(_, completion)] = journaled.pairs()
+    assert completion.message != ""
+
+
+def test_a_message_in_an_object_is_none_of_an_error(scripted: Any, journaled: Journaled) -> None:
+    """An Event has a text of this name, another kind may have anything."""
+    body = b'{"message":["x"],"metadata":{"uid":"u"}}'
+    head = f"HTTP/1.1 201 Created\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    journaled.over(scripted(answer(head.encode() + body)).endpoint).send(POST)
+    [(_, completion)] = journaled.pairs()
+    assert (completion.uid, completion.message) == ("u", "")

@@ -142,15 +142,6 @@ def test_an_empty_file_has_no_header(path: pathlib.Path) -> None:
         False,
         [],
     )
-    assert records.read_header(path) is None
-
-
-def test_reading_the_header_reads_no_more(path: pathlib.Path) -> None:
-    _write(path, PHASES)
-    path.write_bytes(b"".join([*_lines(path)[:3], b"garbage\n"]))
-    header = records.read_header(path)
-    assert header is not None
-    assert header.run_id == "run"
 
 
 @settings(max_examples=60)
@@ -179,9 +170,9 @@ def _damaged(path: pathlib.Path, lines: list[bytes]) -> str:
     with pytest.raises(errors.HistoryError) as caught:
         records.read(path)
     message = str(caught.value)
-    assert message.startswith(f"{path}, line ")
+    assert message.startswith(f"{path.name}, line ")
     assert message.endswith("The journal is damaged; restore the file or run again")
-    return message.removeprefix(f"{path}, ").partition(". The journal")[0]
+    return message.removeprefix(f"{path.name}, ").partition(". The journal")[0]
 
 
 @pytest.mark.parametrize("line", range(1, 8))

@@ -15,7 +15,7 @@ import pytest
 from harness import errors
 from harness.checks import judging, verdicts
 from harness.history import directories, plans, records
-from harness.report import rendering, traces
+from harness.report import publishing, rendering, traces
 from tests.histories import building, damages, language
 from tests.unit.report import pages, races
 
@@ -58,7 +58,7 @@ def test_a_valid_run(tmp_path: pathlib.Path) -> None:
     page = _page(directory)
     assert "✓ VALID" in page.texts
     assert "no device was given to two claims, in 3 allocations of 2 devices" in page.text
-    assert page.text.count("✓ yes") == 11
+    assert page.text.count("✓ yes") == 12
     assert "✗ no" not in page.text
     assert "Double allocations" not in page.texts
     assert _counts(_suite(directory)) == ("2", "0", "0")
@@ -192,7 +192,7 @@ def test_a_run_can_be_repeated_by_copy_and_paste(tmp_path: pathlib.Path) -> None
 
 def test_what_was_not_judged_is_not_rendered(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "run", VALID)
-    with pytest.raises(errors.HistoryError, match="Judge it: flake-hunt check "):
+    with pytest.raises(errors.VerdictError, match="Judge the run again: flake-hunt check "):
         rendering.render(directory)
     assert not directory.report.exists()
 
@@ -200,8 +200,12 @@ def test_what_was_not_judged_is_not_rendered(tmp_path: pathlib.Path) -> None:
 def test_a_damaged_middle_is_named(tmp_path: pathlib.Path) -> None:
     directory = _render(tmp_path, VALID)
     damages.garbled(damages.observations, line=4)(directory)
-    with pytest.raises(errors.HistoryError, match=r"observations\.jsonl, line 4: "):
+    with pytest.raises(errors.VerdictError, match=r"other evidence \(observations\.jsonl differ"):
         rendering.render(directory)
+    publishing.publish(judging.examine(directory))
+    text = directory.report.read_text()
+    assert "observations.jsonl, line 4: expected a whole record" in text
+    assert "UNKNOWN" in text
 
 
 # ------------------------------------------------------------------------ the page as a document

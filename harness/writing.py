@@ -1,0 +1,58 @@
+"""Writing files: a failure becomes one sentence that names the file, and a file is replaced whole or not at all."""
+
+import contextlib
+import errno
+import os
+import pathlib
+import secrets
+from collections.abc import Iterator
+
+from harness import errors
+
+_BROKEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""The disk cannot take it; what else may go wrong is in the name that was given."""
+_FREE = "free some space, or name a folder on another disk"
+_CHOOSE = "name a place that can be written"
+
+
+def explain(error: OSError, path: str | os.PathLike[str] | None = None) -> errors.HarnessError:
+    """What to raise for an OSError of writing; `path` where the error does not name the file itself."""
+    where = error.filename if path is None else path
+    shown = "the output" if where is None else os.fspath(where)
+    why = (error.strerror or str(error)).lower()
+    if error.errno in _BROKEN:
+        return errors.StorageError(f"cannot write {shown}: {why}; {_FREE}")
+    return errors.UnwritableError(f"cannot write {shown}: {why}; {_CHOOSE}")
+
+
+@contextlib.contextmanager
+def explained(path: pathlib.Path) -> Iterator[None]:
+    """Turn an OSError of the block into a StorageError or an UnwritableError that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise explain(error, path) from error
+
+
+def replace(path: pathlib.Path, content: bytes) -> None:
+    """Write a file whole or not at all; StorageError or UnwritableError when that cannot be done.
+
+    A device or a pipe, such as /dev/stdout, is written to and not replaced.
+    """
+    with explained(path):
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+        else:
+            _replace(target, content)
+
+
+def _replace(target: pathlib.Path, content: bytes) -> None:
+    draft = target.with_name(f".{target.name}-{secrets.token_hex(4)}")
+    try:
+        draft.write_bytes(content)
+        draft.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,252 @@
+"""Damaged evidence: the verdict is UNKNOWN, its reason names the file and the line, and the report can still be drawn."""
+
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from harness import errors
+from harness.checks import judging, verdicts
+from harness.history import directories, histories, records
+from harness.report import publishing
+from tests.histories import building, damages, language
+
+INVALID = "a+D1 p* b+D1 a-D1 b^q q* c+D2"
+
+
+def _replaced(file: damages.File, line: int, content: bytes) -> damages.Damage:
+    """One line is something else."""
+
+    def damage(directory: directories.RunDirectory) -> None:
+        lines = file(directory).read_bytes().splitlines(keepends=True)
+        lines[line - 1] = content
+        file(directory).write_bytes(b"".join(lines))
+
+    return damage
+
+
+def _in_object(old: bytes, new: bytes) -> damages.Damage:
+    """Something else stands in the first object that was observed."""
+
+    def damage(directory: directories.RunDirectory) -> None:
+        content = directory.observations.read_bytes()
+        assert old in content
+        directory.observations.write_bytes(content.replace(old, new, 1))
+
+    return damage
+
+
+def _folder(file: damages.File) -> damages.Damage:
+    """A folder is where a journal should be."""
+
+    def damage(directory: directories.RunDirectory) -> None:
+        file(directory).unlink()
+        file(directory).mkdir()
+
+    return damage
+
+
+def _fifo(file: damages.File) -> damages.Damage:
+    def damage(directory: directories.RunDirectory) -> None:
+        file(directory).unlink()
+        os.mkfifo(file(directory))
+
+    return damage
+
+
+def _device(file: damages.File) -> damages.Damage:
+    def damage(directory: directories.RunDirectory) -> None:
+        file(directory).unlink()
+        file(directory).symlink_to("/dev/zero")
+
+    return damage
+
+
+def _endless(file: damages.File) -> damages.Damage:
+    """A line has no end: the file system gives zeros without storing them."""
+
+    def damage(directory: directories.RunDirectory) -> None:
+        os.truncate(file(directory), 64 * 2**20)
+
+    return damage
+
+
+NESTED = b"[" * 100_000 + b"]" * 100_000
+DEEP_RECORD = b'{"record":"phase","name":"load","ts_ns":1,"more":' + NESTED + b"}\n"
+HUGE = b'{"record":"phase","name":"load","ts_ns":' + b"9" * 40 + b"}\n"
+DAMAGES: dict[str, tuple[damages.Damage, str]] = {
+    "a byte 0xff in an object": (
+        _in_object(b'"metadata": {"name": "', b'"metadata": {"name": "\xff'),
+        "observations.jsonl, line ",
+    ),
+    "an object nested 100,000 deep": (
+        _in_object(b'"metadata": {', b'"deep":' + NESTED + b',"metadata": {'),
+        "observations.jsonl, line ",
+    ),
+    **{
+        f"a record nested 100,000 deep, {file.__name__}": (
+            _replaced(file, 2, DEEP_RECORD),
+            ", line 2: ",
+        )
+        for file in damages.FILES
+    },
+    **{
+        f"a time beyond all bounds, {file.__name__}": (
+            _replaced(file, 2, HUGE),
+            ", line 2: expected a whole record",
+        )
+        for file in damages.FILES
+    },
+    **{
+        f"garbage in the middle, {file.__name__}": (
+            _replaced(file, 2, b"\x00\x1b[31mgarbage\n"),
+            ", line 2: expected a whole record",
+        )
+        for file in damages.FILES
+    },
+    **{
+        f"a folder, {file.__name__}": (_folder(file), ": expected a file, got a folder")
+        for file in damages.FILES
+    },
+    **{
+        f"a FIFO, {file.__name__}": (_fifo(file), ": expected a file, got a FIFO")
+        for file in damages.FILES
+    },
+    **{
+        f"a device, {file.__name__}": (_device(file), ": expected a file, got a device")
+        for file in damages.FILES
+    },
+    **{
+        f"a line without an end, {file.__name__}": (
+            _endless(file),
+            f": expected a line of at most {records.LINE_MAX} bytes",
+        )
+        for file in damages.FILES
+    },
+    **{
+        f"of another run, {file.__name__}": (
+            damages.of_another_run(file),
+            ": expected a file of run f00dfeed (plan.json), got one of run another",
+        )
+        for file in damages.FILES
+    },
+}
+
+
+def _build(path: pathlib.Path, text: str = INVALID) -> directories.RunDirectory:
+    step = building.step(1, "scheduling", "gather.started", language.at(1))
+    return building.build(path / "run", text, steps=[step])
+
+
+@pytest.mark.parametrize(("damage", "reason"), DAMAGES.values(), ids=DAMAGES)
+def test_damage_makes_unknown_and_is_named(
+    tmp_path: pathlib.Path, damage: damages.Damage, reason: str
+) -> None:
+    directory = _build(tmp_path, "a+D1 p* a~ b+D1")
+    damage(directory)
+    examination = judging.examine(directory)
+    assert examination.judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert examination.judgement.exit_code == 20
+    assert reason in examination.judgement.reason
+    publishing.publish(examination)
+    assert "UNKNOWN" in directory.report.read_text()
+
+
+def test_a_release_that_was_cut_out_is_no_double_allocation(tmp_path: pathlib.Path) -> None:
+    """Lines are missing in the middle: what they would have shown is not known."""
+    directory = _build(tmp_path, "a+D1 a-D1 b+D1")
+    lines = directory.observations.read_bytes().splitlines(keepends=True)
+    [release] = [
+        i
+        for i, line in enumerate(lines)
+        if b'"resource_version":2,' in line and b"MODIFIED" in line
+    ]
+    directory.observations.write_bytes(b"".join([*lines[:release], *lines[release + 1 :]]))
+    judgement = judging.judge(directory)
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert "the trailer counts" in judgement.reason
+
+
+def test_damage_elsewhere_hides_no_violation(tmp_path: pathlib.Path) -> None:
+    directory = _build(tmp_path)
+    for file in (damages.operations, damages.steps, damages.processes):
+        damages.garbled(file)(directory)
+    assert judging.judge(directory).verdict is verdicts.Verdict.INVALID
+
+
+def test_a_line_without_an_end_is_not_read_whole(tmp_path: pathlib.Path) -> None:
+    """64 GiB, of which the file system stores nothing: the first LINE_MAX bytes are enough to see that it is no record."""
+    directory = _build(tmp_path)
+    os.truncate(directory.observations, 64 * 2**30)
+    reader = histories.load(directory.path).observations()
+    assert reader is not None
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    list(reader)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    assert "expected a line of at most" in reader.damage
+    assert (after.ru_maxrss - before.ru_maxrss) * 1024 < 8 * records.LINE_MAX
+
+
+@pytest.mark.parametrize("back_ns", [10**9, 10**18])
+def test_a_clock_that_goes_back_breaks_nothing(tmp_path: pathlib.Path, back_ns: int) -> None:
+    directory = _build(tmp_path, "a+D1 a^p p* a~ b+D1 b^q q*")
+
+    def set_back(body: damages.Body) -> damages.Body:
+        return [
+            records.Observation(
+                resource=item.resource,
+                type=item.type,
+                resource_version=item.resource_version,
+                ts_ns=item.ts_ns - back_ns if index % 2 else item.ts_ns,
+                object=item.object,
+            )
+            if isinstance(item, records.Observation)
+            else item
+            for index, item in enumerate(body)
+        ]
+
+    damages.changed(damages.observations, set_back)(directory)
+    examination = judging.examine(directory)
+    publishing.publish(examination)
+    assert examination.judgement.verdict is verdicts.Verdict.VALID
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"schema": 99, "of": "the future"}', "expected schema 1, got 99"),
+        (b"{}", "missing required field `schema`"),
+        (b'{"schema": 1, "run_id": "x"}', "missing required field `scenario`"),
+        (b"\xff", "expected the plan of a run"),
+        (NESTED, "expected the plan of a run"),
+        (b'{"schema": 1, "settings": ' + NESTED + b"}", "expected the plan of a run"),
+    ],
+)
+def test_a_plan_that_is_none_makes_no_run_directory(
+    tmp_path: pathlib.Path, content: bytes, message: str
+) -> None:
+    directory = _build(tmp_path)
+    directory.plan.write_bytes(content)
+    with pytest.raises(errors.RunDirectoryError, match=r"plan\.json") as caught:
+        judging.judge(directory)
+    assert message in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_file_is_not_a_missing_folder(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "passwd"
+    path.touch()
+    with pytest.raises(errors.RunDirectoryError, match="passwd is a file: name the folder"):
+        directories.existing(path)
+
+
+def test_the_same_from_the_command_line(tmp_path: pathlib.Path) -> None:
+    directory = _build(tmp_path)
+    _in_object(b'"metadata": {"name": "', b'"metadata": {"name": "\xff')(directory)
+    argv = [sys.executable, "-m", "harness.cli.main", "check", str(directory.path)]
+    ended = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (20, "")
+    assert "observations.jsonl, line " in ended.stdout

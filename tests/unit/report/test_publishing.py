@@ -1,0 +1,195 @@
+"""Verdict, pages and evidence never contradict each other: not after evidence changed, not after an interruption, not on a bad disk."""
+
+import errno
+import json
+import pathlib
+import re
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+
+import pytest
+
+from harness import errors
+from harness.checks import judging
+from harness.history import directories
+from harness.report import publishing, rendering
+from tests.histories import building, damages
+
+VALID = "a+D1 a^p p* a~ b+D2 b^q q* c+D1"
+
+
+def _publish(directory: directories.RunDirectory) -> None:
+    publishing.publish(judging.examine(directory))
+
+
+def _said(directory: directories.RunDirectory) -> set[str]:
+    """Every verdict that is to be read in the folder."""
+    said = set()
+    if directory.verdict.exists():
+        said.add(json.loads(directory.verdict.read_bytes())["verdict"])
+    if directory.report.exists():
+        said |= set(re.findall(r"<title>(\w+):", directory.report.read_text()))
+    if directory.junit.exists():
+        [verdict] = ET.fromstring(directory.junit.read_bytes()).iterfind(
+            "properties/property[@name='verdict']"
+        )
+        said.add(str(verdict.get("value")))
+    return said
+
+
+@pytest.fixture
+def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
+    made = building.build(tmp_path / "run", VALID)
+    _publish(made)
+    return made
+
+
+@pytest.mark.parametrize("file", damages.FILES, ids=lambda file: file.__name__)
+def test_what_is_judged_again_is_drawn_again(
+    directory: directories.RunDirectory, file: damages.File
+) -> None:
+    assert _said(directory) == {"VALID"}
+    damages.no_trailer(file)(directory)
+    _publish(directory)
+    assert _said(directory) == {"UNKNOWN"}
+    assert all(page.is_file() for page in directory.pages())
+
+
+# ---------------------------------------------------------------------------- a foreign verdict
+
+
+def _edited(**changes: object) -> damages.Damage:
+    def damage(directory: directories.RunDirectory) -> None:
+        found = json.loads(directory.verdict.read_bytes())
+        directory.verdict.write_text(json.dumps(found | changes))
+
+    return damage
+
+
+def _from_elsewhere(directory: directories.RunDirectory) -> None:
+    other = building.build(directory.path.parent / "other", VALID + " d+D3")
+    _publish(other)
+    other.verdict.replace(directory.verdict)
+
+
+def _as_a_folder(directory: directories.RunDirectory) -> None:
+    directory.verdict.unlink()
+    directory.verdict.mkdir()
+
+
+FOREIGN: dict[str, tuple[damages.Damage, str]] = {
+    "edited by hand": (_edited(verdict="INVALID"), "it was edited, or made by another version"),
+    "a reason edited": (_edited(reason="trust me"), "it was edited"),
+    "a certificate emptied": (_edited(certificate=[]), "it was edited"),
+    "of another schema": (_edited(schema=1), "expected schema 2, got 1"),
+    "of another run": (_from_elsewhere, "it was made from other evidence (observations.jsonl, operat"),
+    "of other evidence": (
+        damages.appended(damages.steps, building.step(9, "t", "s", 1)),
+        "it was made from other evidence (steps-scheduler.jsonl differ)",
+    ),
+    "of more evidence": (
+        damages.missing(damages.steps),
+        "it was made from other evidence (steps-scheduler.jsonl differ)",
+    ),
+    "torn": (lambda directory: directory.verdict.write_bytes(b'{"schema": 2'), "expected the verdict"),
+    "empty": (lambda directory: directory.verdict.write_bytes(b""), "expected the verdict of a run"),
+    "a folder": (_as_a_folder, "expected a file, got a folder"),
+    "nested deep": (
+        lambda directory: directory.verdict.write_bytes(b'{"schema":2,"x":' + b"[" * 100_000),
+        "expected the verdict of a run",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "why"), FOREIGN.values(), ids=FOREIGN)
+def test_a_verdict_that_is_not_about_this_evidence_is_refused(
+    directory: directories.RunDirectory, change: damages.Damage, why: str
+) -> None:
+    change(directory)
+    with pytest.raises(errors.VerdictError) as caught:
+        rendering.render(directory)
+    assert why in str(caught.value)
+    assert f"flake-hunt check {directory.path}" in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, (change, _) in FOREIGN.items() if change is not _as_a_folder]
+)
+def test_judging_again_mends_it(directory: directories.RunDirectory, name: str) -> None:
+    FOREIGN[name][0](directory)
+    _publish(directory)
+    rendering.render(directory)
+    assert len(_said(directory)) == 1
+
+
+# ---------------------------------------------------------------------- interruptions, bad disks
+
+
+def _moments(directory: directories.RunDirectory, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many changes of the folder publishing makes."""
+    with monkeypatch.context() as patch:
+        seen = _failing(patch, at=-1, error=OSError())
+        _publish(directory)
+    return len(seen)
+
+
+def _failing(patch: pytest.MonkeyPatch, *, at: int, error: BaseException) -> list[str]:
+    """Let the change with this number fail; returns the list of those that were tried."""
+    seen: list[str] = []
+
+    def counting(name: str) -> Callable[..., object]:
+        real = getattr(pathlib.Path, name)
+
+        def change(self: pathlib.Path, *arguments: object, **options: object) -> object:
+            seen.append(f"{name} {self.name}")
+            if len(seen) - 1 == at:
+                raise error
+            return real(self, *arguments, **options)
+
+        return change
+
+    for name in ("unlink", "replace", "write_bytes"):
+        patch.setattr(pathlib.Path, name, counting(name))
+    return seen
+
+
+ERRORS = {
+    "interrupted": KeyboardInterrupt(),
+    "full": OSError(errno.ENOSPC, "No space left on device"),
+    "quota": OSError(errno.EDQUOT, "Disk quota exceeded"),
+    "broken": OSError(errno.EIO, "Input/output error"),
+}
+
+
+@pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
+def test_at_no_moment_a_page_contradicts_the_verdict(
+    directory: directories.RunDirectory,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+) -> None:
+    moments = _moments(directory, monkeypatch)
+    assert moments == 11  # three pages removed, four files written and renamed
+    for at in range(moments):
+        copied = shutil.copytree(directory.path, directory.path.with_name(f"copy-{at}"))
+        again = directories.RunDirectory(copied)
+        damages.no_trailer(damages.steps)(again)
+        with monkeypatch.context() as patch:
+            _failing(patch, at=at, error=error)
+            with pytest.raises((errors.StorageError, KeyboardInterrupt)):
+                _publish(again)
+        assert len(_said(again)) <= 1, (at, _said(again))
+        assert not list(copied.glob(".*"))
+
+
+def test_a_folder_that_cannot_be_changed_stays_as_it_was(
+    directory: directories.RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {path.name: path.read_bytes() for path in directory.path.glob("*.*")}
+    _failing(monkeypatch, at=0, error=OSError(errno.EROFS, "Read-only file system"))
+    with pytest.raises(errors.UnwritableError) as caught:
+        _publish(directory)
+    assert "report.html: read-only file system" in str(caught.value)
+    assert caught.value.exit_code == 2
+    assert {path.name: path.read_bytes() for path in directory.path.glob("*.*")} == before
