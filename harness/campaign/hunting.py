@@ -30,18 +30,11 @@ def hunt(
     planning.write(campaign, plan)
     configuration = folder / "pytest.ini"
     configuration.write_text(_CONFIGURATION)
-    registry.mark_children()  # the workers: `cluster prune` finds them when this process is killed
     collector = _Collector(folder / "results.jsonl", listener)
-    arguments = [
-        str(campaign),
-        *("-c", str(configuration), "--rootdir", str(folder)),
-        *("-p", "xdist.plugin", "-p", "harness.campaign.plugin"),
-        *("-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:logging", "-s"),
-        f"--junitxml={folder / junit_files.NAME}",
-        *("--numprocesses", str(jobs), "--dist", "load", "--maxschedchunk", "1"),
-        "--max-worker-restart=0",
-    ]
-    ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
+    registry.mark_children()  # the workers: `cluster prune` finds them when this process is killed
+    with registry.temporary_folder() as temporary:
+        arguments = _arguments(campaign, configuration, jobs=jobs, temporary=temporary)
+        ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
     if ended == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
     if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
@@ -49,6 +42,23 @@ def hunt(
             f"expected pytest to make the campaign, but it ended with {ended}"
         )
     return collector.results
+
+
+def _arguments(
+    campaign: pathlib.Path, configuration: pathlib.Path, *, jobs: int, temporary: pathlib.Path
+) -> list[str]:
+    """Of pytest; `temporary`: pytest's own folder for temporary files would stay."""
+    folder = campaign.parent
+    return [
+        str(campaign),
+        *("-c", str(configuration), "--rootdir", str(folder)),
+        *("-p", "xdist.plugin", "-p", "harness.campaign.plugin"),
+        *("-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:logging", "-s"),
+        f"--junitxml={folder / junit_files.NAME}",
+        *("--numprocesses", str(jobs), "--dist", "load", "--maxschedchunk", "1"),
+        "--max-worker-restart=0",
+        f"--basetemp={temporary / 'pytest'}",
+    ]
 
 
 def new_folder(reports: pathlib.Path, seed: int) -> pathlib.Path:

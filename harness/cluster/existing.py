@@ -8,14 +8,13 @@ that no later change of the user's current context can lead a run elsewhere.
 import dataclasses
 import os
 import pathlib
-import tempfile
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from harness import errors
 from harness.client import apis, kubeconfigs, transports
-from harness.cluster import contracts, pools
+from harness.cluster import contracts, pools, registry
 from harness.scenario import profiles
 
 MARK = "flake-hunt/test-cluster"
@@ -77,8 +76,8 @@ class Provider:
 
     def check(self) -> None:
         """That the context is there, the server answers and lets us in, and the cluster is meant for tests."""
-        with tempfile.TemporaryDirectory(prefix=f"flake-hunt-{os.getpid()}-") as folder:
-            self._enter(pathlib.Path(folder) / "kubeconfig")
+        with registry.temporary_folder() as folder:
+            self._enter(folder / "kubeconfig")
 
     def require_free(self, request: contracts.Request) -> None:
         """The cluster is not ours, and the names of a run carry its id."""

@@ -17,7 +17,6 @@ from harness.cluster import providers, registry
 STOP_TIMEOUT_S = 10.0
 FOREIGN_AGE_S = 2 * 3600
 """No run takes so long. Containers that this user's registry does not know may be somebody else's."""
-TEMPORARY_PREFIX = "flake-hunt-"
 
 
 def is_alive(entry: registry.Entry) -> bool:
@@ -182,8 +181,8 @@ def _has_process(pid: int) -> bool:
 def _remove_folders() -> list[pathlib.Path]:
     """Temporary folders whose maker is dead: `flake-hunt-<pid>-…`."""
     removed = []
-    for path in pathlib.Path(tempfile.gettempdir()).glob(f"{TEMPORARY_PREFIX}*-*"):
-        pid = path.name.removeprefix(TEMPORARY_PREFIX).partition("-")[0]
+    for path in pathlib.Path(tempfile.gettempdir()).glob(f"{registry.TEMPORARY_PREFIX}*-*"):
+        pid = path.name.removeprefix(registry.TEMPORARY_PREFIX).partition("-")[0]
         mine = pid.isdigit() and path.stat().st_uid == os.getuid()
         if mine and not _has_process(int(pid)):
             shutil.rmtree(path, ignore_errors=True)

@@ -9,8 +9,9 @@ import hashlib
 import os
 import pathlib
 import re
+import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -23,6 +24,8 @@ from harness.scenario import profiles
 MARK = "FLAKE_HUNT_OWNER"
 """In the environment of every process that an owner has started, and of what these start."""
 SUFFIX = ".json"
+TEMPORARY_PREFIX = "flake-hunt-"
+"""Of temporary folders; the pid of their maker follows."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?")
 
 
@@ -202,6 +205,13 @@ def owner_of(carried: str) -> ProcessIdentity | None:
         return None
     owner = ProcessIdentity(name="owner", pid=pid, started=started)
     return owner if registry_id == _registry_id() else None
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[pathlib.Path]:
+    """A folder for the time of the block; `cluster prune` removes it when this process is killed meanwhile."""
+    with tempfile.TemporaryDirectory(prefix=f"{TEMPORARY_PREFIX}{os.getpid()}-") as name:
+        yield pathlib.Path(name)
 
 
 def check_name(name: str) -> None:

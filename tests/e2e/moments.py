@@ -1,10 +1,10 @@
-"""Kills commands at random moments and looks for what they have left after the next `flake-hunt cluster prune`.
+"""Kills commands at random moments of their lives, and looks for what is left after the `flake-hunt cluster prune` that follows at once.
 
-.venv/bin/python -m tests.e2e.moments 50        the full one, with its tally
+.venv/bin/python -m tests.e2e.moments 50                       each command 50 times, with a table at the end
+.venv/bin/python -m tests.e2e.moments 50 --only explore hunt   some of them
 """
 
 import argparse
-import collections
 import contextlib
 import dataclasses
 import os
@@ -15,118 +15,135 @@ import signal
 import subprocess
 import sys
 import tempfile
-import zlib
+import time
 from collections.abc import Sequence
 
 from harness import clocks, errors
-from tests.e2e import running
+from tests.e2e import remains, running
 from tests.engines import commands, standing_in
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
+"""SIGKILL as often as the two together: it is the one that leaves something."""
 GRACE_S = 60
-STAND_IN = "stand-in-"
-"""Temporary folders of the stand-ins: what they stand in for makes none."""
+LIFE_S_MAX = 12.0
+"""Of a longer command, the first seconds are drawn from: it has workers, clusters and load by then."""
+GONE_S = 3
+NOTHING = "Nothing to remove.\n"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where commands are run: folders of their own for state, temporary files and reports, and a stand-in engine."""
+class Kind:
+    """A command to kill."""
 
-    folder: pathlib.Path
-    engine: standing_in.StandIn
-
-    @property
-    def stays(self) -> str:
-        """The name of the cluster that stays: no other test's."""
-        return f"stays-{zlib.crc32(str(self.folder).encode()):x}"
-
-    @property
-    def state(self) -> pathlib.Path:
-        return self.folder / "state"
-
-    @property
-    def temporary(self) -> pathlib.Path:
-        return self.folder / "tmp"
-
-    @property
-    def home(self) -> pathlib.Path:
-        return self.folder / "home"
-
-    def environment(self) -> dict[str, str]:
-        for path in (self.temporary, self.home):
-            path.mkdir(exist_ok=True)
-        return {
-            **self.engine.environment(),
-            "XDG_STATE_HOME": str(self.state),
-            "TMPDIR": str(self.temporary),
-            "HOME": str(self.home),
-        }
+    name: str
+    arguments: Sequence[str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
     """What was done to what, when."""
 
-    arguments: Sequence[str]
+    kind: Kind
     signal: signal.Signals
     after_s: float
 
     def __str__(self) -> str:
-        where = pathlib.Path(self.arguments[self.arguments.index("--cluster") + 1]).stem
-        words = [where.replace("stand-in", "kind"), self.arguments[0]]
-        return f"{' '.join(words)} {self.signal.name} after {self.after_s:.2f} s"
+        return f"{self.kind.name} {self.signal.name} after {self.after_s:.2f} s"
 
 
-def choices(place: Place) -> list[list[str]]:
-    """A run and a cluster that stays, on the embedded server, on kind, and on a local control plane where there is an etcd."""
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a kill came to."""
+
+    was_running: bool
+    before: list[str]
+    """Left by the command."""
+    pruned: str
+    """What prune said."""
+    after: list[str]
+
+
+def kinds(place: remains.Place) -> list[Kind]:
+    """Explorations and campaigns; a run and a cluster that stays, on the embedded server, on kind, and on a local control plane with etcd."""
+    scenario = str(running.scenario(place.folder))
+    reports = ("--reports", "reports")
+    hunt = ("hunt", scenario, "--repeat", "2", "--repeat-controls", "1", "--jobs", "2", *reports)
+    return [
+        Kind(name="explore", arguments=("explore", "--jobs", "2", "--time", "3")),
+        Kind(name="hunt", arguments=hunt),
+        Kind(name="nightly", arguments=("nightly", "--minutes", "0", "--jobs", "2", *reports)),
+        *(
+            Kind(name=f"{name}{where}", arguments=(*words, *cluster))
+            for where, cluster in _clusters(place).items()
+            for name, words in {
+                "run": ("run", scenario, *reports),
+                "cluster up": _up(place),
+            }.items()
+        ),
+    ]
+
+
+def _up(place: remains.Place) -> tuple[str, ...]:
+    return ("cluster", "up", "--name", place.stays, "--nodes", "2", "--devices-per-node", "2")
+
+
+def _clusters(place: remains.Place) -> dict[str, tuple[str, ...]]:
     profile = place.folder / "stand-in.toml"
     profile.write_text(standing_in.profile_text())
-    clusters = [["--cluster", "embedded"], ["--cluster", str(profile)]]
+    found = {"": ("--cluster", "embedded"), " on kind": ("--cluster", str(profile))}
     etcd = shutil.which("etcd")
     if etcd is not None:
         binaries = place.folder / "binaries"
         commands.install(binaries, "kube-apiserver")
         (binaries / "etcd").symlink_to(etcd)
-        clusters.append(["--cluster", "local", "--binaries", str(binaries)])
-    run = ["run", str(running.scenario(place.folder)), "--reports", "reports"]
-    stay = ["cluster", "up", "--name", place.stays, "--nodes", "2", "--devices-per-node", "2"]
-    return [[*first, *where] for where in clusters for first in (run, stay)]
+        found[" on local"] = ("--cluster", "local", "--binaries", str(binaries))
+    return found
 
 
-def draw(random_: random.Random, possible: list[list[str]]) -> Moment:
-    """A command, a signal, a moment: early ones more often, for there the most is half done."""
-    longest = random_.choice([0.5, 2.0, 6.0, 12.0])
-    return Moment(
-        arguments=random_.choice(possible),
-        signal=random_.choice(SIGNALS),
-        after_s=random_.uniform(0.0, longest),
-    )
+def life_s(kind: Kind, place: remains.Place) -> float:
+    """How long it takes when it is left alone."""
+    begun = time.monotonic()
+    with running.started(place.folder, *kind.arguments, env=place.environment()) as command:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            command.process.wait(LIFE_S_MAX)
+        lived_s = time.monotonic() - begun
+    _settle(kind, place)
+    return lived_s
 
 
-def left_after(moment: Moment, place: Place) -> tuple[list[str], list[str]]:
-    """What was left, in words, when the command had been hit, and what was still left when prune had run."""
-    with running.started(place.folder, *moment.arguments, env=place.environment()) as command:
+def kill(moment: Moment, place: remains.Place) -> Found:
+    """Kill it, prune at once, and look."""
+    kind = moment.kind
+    with running.started(place.folder, *kind.arguments, env=place.environment()) as command:
         with contextlib.suppress(subprocess.TimeoutExpired):
             command.process.wait(moment.after_s)
-        if command.process.poll() is None:
+        shared = remains.shared_memory(command)
+        was_running = command.process.poll() is None
+        if was_running:
             os.kill(command.process.pid, moment.signal)
         command.process.wait(GRACE_S)
-        before = _everything(command, place)
-        _settle(moment, place)
+        before = remains.everything(command, place, shared)
+        pruned = _settle(kind, place)
         with contextlib.suppress(errors.WaitTimeoutError):
-            clocks.wait_until(lambda: not command.others(), timeout_s=3, why="processes to be gone")
-        return before, _everything(command, place)
+            clocks.wait_until(
+                lambda: not remains.everything(command, place, shared),
+                timeout_s=GONE_S,
+                why="all to be gone",
+            )
+        after = remains.everything(command, place, shared)
+    return Found(was_running=was_running, before=before, pruned=pruned, after=after)
 
 
-def _settle(moment: Moment, place: Place) -> None:
-    """A cluster that came up in time is meant to stay; so it is taken down. Then prune."""
+def _settle(kind: Kind, place: remains.Place) -> str:
+    """Prune; then take a cluster down that came up in time, and so is meant to stay. What prune said."""
+    said = _flake_hunt(place, "cluster", "prune")
     entries = list((place.state / "flake-hunt" / "clusters").glob("*.json"))
-    if "up" in moment.arguments and entries and '"state":"up"' in entries[0].read_text():
+    if "up" in kind.arguments and entries and '"state":"up"' in entries[0].read_text():
         _flake_hunt(place, "cluster", "down", place.stays)
-    _flake_hunt(place, "cluster", "prune", "--older-than", "0")
+    return said
 
 
-def _flake_hunt(place: Place, *arguments: str) -> None:
+def _flake_hunt(place: remains.Place, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "harness.cli.main", *arguments],
         env={**os.environ, **place.environment()},
@@ -140,68 +157,77 @@ def _flake_hunt(place: Place, *arguments: str) -> None:
         raise AssertionError(
             f"{arguments}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
         )
+    return done.stdout
 
 
-def _everything(command: running.Command, place: Place) -> list[str]:
-    return [*_processes(command), *_files(place), *_on_engine(place)]
+def kill_often(kind: Kind, place: remains.Place, *, count: int, stream: random.Random) -> str:
+    """The command's row of the table; every kill is a line meanwhile."""
+    lived_s = life_s(kind, place)
+    found = []
+    for number in range(count):
+        moment = Moment(
+            kind=kind, signal=stream.choice(SIGNALS), after_s=stream.uniform(0, lived_s)
+        )
+        found.append(one := kill(moment, place))
+        _say(
+            f"{number + 1} {moment}{' (had ended)' * (not one.was_running)}: "
+            f"{len(one.before)} things left, prune said {_first_line(one.pruned)}, then left: {'; '.join(one.after) or 'nothing'}"
+        )
+    return _row(kind.name, f"{lived_s:.1f}", found)
 
 
-def _processes(command: running.Command) -> list[str]:
-    return [f"process {pid} {line}" for pid, line in command.others().items()]
+def _row(name: str, lived_s: str, found: Sequence[Found]) -> str:
+    cells = (
+        name,
+        lived_s,
+        sum(one.was_running for one in found),
+        sum(bool(one.before) for one in found),
+        sum(one.pruned != NOTHING for one in found),
+        sum(len(one.after) for one in found),
+    )
+    return _ROW.format(*cells)
 
 
-def _files(place: Place) -> list[str]:
-    """Entries, folders of clusters, temporary files, and kubeconfigs wherever they are."""
-    kept = [
-        *(place.state / "flake-hunt" / "clusters").glob("*"),
-        *(path for path in place.temporary.iterdir() if not path.name.startswith(STAND_IN)),
-        *place.home.rglob("*"),
-        *place.folder.glob("reports/**/cluster/*kubeconfig*"),
-        *place.folder.glob("reports/**/*.key"),
-        *running.in_memory(place.folder, place.stays),
-    ]
-    return [f"file {path}" for path in kept]
+_ROW = "{:<22}{:>8}{:>8}{:>24}{:>20}{:>18}"
+_HEADING = _ROW.format(
+    "command", "life s", "kills", "left by the command", "prune removed", "left after prune"
+)
 
 
-def _on_engine(place: Place) -> list[str]:
-    """The network `kind` is kind's own and is shared: it stays, as it does after `kind delete cluster`."""
-    left = place.engine.left()
-    return [f"{kind} {name}" for kind, names in left.items() for name in names]
+def _first_line(text: str) -> str:
+    lines = text.splitlines()
+    return f"{lines[0]!r}" + f" and {len(lines) - 1} more" * (len(lines) > 1)
 
 
-def main(count: int) -> int:
-    """The full one."""
-    seed = int(os.environ.get("SEED", "1"))
-    random_, failures, tally = random.Random(seed), [], collections.Counter[str]()
-    left_first = 0
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The full one; exit code 1 when anything is left."""
+    parser = argparse.ArgumentParser(prog="python -m tests.e2e.moments", description=__doc__)
+    parser.add_argument("count", type=int, help="kills of each command")
+    parser.add_argument("--only", nargs="+", default=[""], help="commands whose names begin so")
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         with standing_in.started(folder / "engine") as engine:
-            place = Place(folder=folder, engine=engine)
-            possible = choices(place)
-            for number in range(count):
-                moment = draw(random_, possible)
-                before, left = left_after(moment, place)
-                tally[" ".join(str(moment).split()[:3])] += 1
-                left_first += bool(before)
-                sys.stdout.write(
-                    f"{number + 1} {moment}: {len(before)} things left by the command, by prune "
-                    f"{'; '.join(left) or 'nothing'}\n"
+            place = remains.Place(folder=folder, engine=engine)
+            rows = [
+                kill_often(
+                    kind,
+                    place,
+                    count=asked.count,
+                    stream=random.Random(f"{asked.seed} {kind.name}"),
                 )
-                sys.stdout.flush()
-                failures += [f"{moment}: {item}" for item in left]
-    sys.stdout.write(
-        f"seed {seed}, {count} moments, something left by the command {left_first} times, by prune "
-        f"{len(failures)} things; {dict(tally)}\n"
-    )
-    return 1 if failures else 0
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Kill commands at random moments, then prune.")
-    parser.add_argument("count", type=int, help="number of moments")
-    return parser.parse_args()
+                for kind in kinds(place)
+                if kind.name.startswith(tuple(asked.only))
+            ]
+    _say("\n".join([f"seed {asked.seed}", _HEADING, *rows]))
+    return int(not rows or any(row.split()[-1] != "0" for row in rows))
 
 
 if __name__ == "__main__":
-    sys.exit(main(**vars(_arguments())))
+    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""A few random moments of many: `python -m tests.e2e.moments 50` is the full one."""
+"""A few random moments of many: `.venv/bin/python -m tests.e2e.moments 50` is the full one."""
 
 import pathlib
 import random
@@ -6,27 +6,51 @@ import signal
 
 import pytest
 
-from tests.e2e import moments
+from tests.e2e import moments, remains
 from tests.engines import standing_in
 
 pytestmark = pytest.mark.e2e
 SEED = 20
+PLAN = (
+    ("explore", signal.SIGKILL),
+    ("hunt", signal.SIGKILL),
+    ("nightly", signal.SIGKILL),
+    ("run", signal.SIGKILL),
+    ("cluster up", signal.SIGINT),
+    ("run on kind", signal.SIGTERM),
+    ("cluster up on kind", signal.SIGKILL),
+    ("run on local", signal.SIGKILL),
+)
 
 
-def test_prune_leaves_nothing_of_what_was_killed(tmp_path: pathlib.Path) -> None:
-    """What is left before prune shows that there was something to do."""
-    random_, found = random.Random(SEED), 0
+@pytest.mark.parametrize(("name", "number"), PLAN)
+def test_prune_leaves_nothing_of_what_was_killed(
+    tmp_path: pathlib.Path, name: str, number: signal.Signals
+) -> None:
+    stream = random.Random(f"{SEED} {name}")
     with standing_in.started(tmp_path / "engine") as engine:
-        place = moments.Place(folder=tmp_path, engine=engine)
-        possible = moments.choices(place)
-        run, stays, run_on_kind, stays_on_kind, *on_local = possible
-        plan = [(arguments, signal.SIGKILL) for arguments in (run, stays_on_kind, *on_local[:1])]
-        plan += [(stays, signal.SIGINT), (run_on_kind, signal.SIGTERM)]
-        for arguments, number in plan:
+        place = remains.Place(folder=tmp_path, engine=engine)
+        kinds = {kind.name: kind for kind in moments.kinds(place)}
+        if name not in kinds:
+            pytest.skip("no etcd")
+        for _ in range(2):
             moment = moments.Moment(
-                arguments=arguments, signal=number, after_s=random_.uniform(0.8, 2.5)
+                kind=kinds[name], signal=number, after_s=stream.uniform(1.0, 3.5)
             )
-            before, after = moments.left_after(moment, place)
-            assert after == [], str(moment)
-            found += bool(before)
-    assert found, "no moment left anything: they are too early to show anything"
+            assert moments.kill(moment, place).after == [], str(moment)
+
+
+def test_what_is_left_is_seen_and_prune_names_it(tmp_path: pathlib.Path) -> None:
+    """A campaign has workers and clusters as soon as it runs; when it is killed, prune has something to do."""
+    stream = random.Random(SEED)
+    with standing_in.started(tmp_path / "engine") as engine:
+        place = remains.Place(folder=tmp_path, engine=engine)
+        hunt = next(kind for kind in moments.kinds(place) if kind.name == "hunt")
+        for _ in range(5):
+            after_s = stream.uniform(3.0, 6.0)
+            moment = moments.Moment(kind=hunt, signal=signal.SIGKILL, after_s=after_s)
+            found = moments.kill(moment, place)
+            if found.before:
+                assert "Removed " in found.pruned, found.before
+                return
+    raise AssertionError("no moment left anything: they show nothing")
