@@ -99,7 +99,7 @@ def _broken(report: pytest.TestReport) -> results.RunResult:
     """A run whose worker died, or that ended in a mistake of the harness."""
     name = report.nodeid.rpartition("::")[2]
     scenario, _, rest = name.partition("[")
-    subject = rest.rpartition("]")[0]
+    subject = rest.removesuffix("]").rpartition("-")[0]
     return results.RunResult(
         scenario=scenario,
         subject=subject,

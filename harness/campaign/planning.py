@@ -42,8 +42,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """Names the run within the campaign."""
-        return f"{self.title}[{self.subject}]-{self.repetition}"
+        """Names the run within the campaign, as pytest names a test: the brackets end the name."""
+        return f"{self.title}[{self.subject}-{self.repetition}]"
 
 
 class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):

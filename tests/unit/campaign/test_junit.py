@@ -1,6 +1,7 @@
 """junit.xml of campaigns and nights: what fails, what is an error, what passes, and what is told of missed controls."""
 
 import pathlib
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
@@ -66,7 +67,8 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
 
 def cases(path: pathlib.Path) -> dict[str, ET.Element]:
     found = {case.get("name", ""): case for case in ET.parse(path).getroot().iter("testcase")}
-    return {name.removeprefix("churn[").replace("]", ""): case for name, case in found.items()}
+    assert all(re.fullmatch(r"churn\[[^][]+\]", name) for name in found)
+    return {name.removeprefix("churn[").removesuffix("]"): case for name, case in found.items()}
 
 
 def message(case: ET.Element, kind: str) -> str:
@@ -94,6 +96,21 @@ def test_a_control_that_was_caught_late_tells_its_misses(folder: pathlib.Path) -
     output = cases(folder / junit_files.NAME)["caught-late-0"].findtext("system-out", "")
     assert "attempt 1: VALID (not caught) because" in output
     assert "attempt 3: INVALID (caught) because" in output
+
+
+def test_a_run_whose_process_died_is_named_and_told(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def attempt(item: plugin.RunItem, number: int) -> results.RunResult:
+        raise RuntimeError(f"no attempt {number}")
+
+    monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
+    found = hunting.hunt(plan(), tmp_path, jobs=0, listener=lambda result: None)
+    assert len(found) == len(RUNS)
+    assert {(run.scenario, run.subject) for run in found} == {
+        ("churn", name.rpartition("-")[0]) for name in RUNS
+    }
+    assert all("no attempt 0" in run.error for run in found)
 
 
 def test_the_counts_of_the_suite(folder: pathlib.Path) -> None:
