@@ -5,16 +5,17 @@ retries: a request that was sent and got no whole answer has an unknown outcome,
 """
 
 import http.client
+import itertools
 import pathlib
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from harness import errors
-from harness.client import kubeconfigs, plugins
+from harness.client import impersonations, kubeconfigs, plugins
 
 CONNECT_TIMEOUT_S = 10.0
 WATCH_SILENCE_MAX_S = 600.0
@@ -86,6 +87,10 @@ class HttpTransport:
         self._endpoint = endpoint
         self._local = threading.local()
         self._common = {"Accept": "application/json", "User-Agent": user_agent}
+        self._root = endpoint.prefix
+        if endpoint.proxy and not endpoint.tls:  # it is asked for the whole URL
+            self._root = f"http://{_authority(endpoint)}{endpoint.prefix}"
+            self._common |= endpoint.proxy.headers
         self._plugin = kubeconfigs.shared_plugin(endpoint.plugin) if endpoint.plugin else None
         self._identity, self._headers = plugins.Identity(), self._common
         self._become(self._plugin.current() if self._plugin else endpoint.identity)
@@ -101,7 +106,7 @@ class HttpTransport:
         try:
             connection.request(
                 request.method,
-                self._endpoint.prefix + request.path,
+                self._root + request.path,
                 body=request.body,
                 headers=self._headers_for(request),
             )
@@ -125,7 +130,7 @@ class HttpTransport:
         try:
             connection.request(
                 request.method,
-                self._endpoint.prefix + request.path,
+                self._root + request.path,
                 headers=self._headers_for(request),
             )
             response = connection.getresponse()
@@ -143,9 +148,12 @@ class HttpTransport:
             connection.close()
 
     def _headers_for(self, request: Request) -> Mapping[str, str]:
-        if request.body is None:
-            return self._headers
-        return {**self._headers, "Content-Type": request.content_type}
+        headers = self._headers
+        if request.body is not None:
+            headers = {**headers, "Content-Type": request.content_type}
+        if not self._endpoint.impersonation:
+            return headers
+        return _Repeating(headers, self._endpoint.impersonation)
 
     def _renew(self) -> None:
         """Ask the plugin who we are now."""
@@ -180,20 +188,23 @@ class HttpTransport:
     def _new_connection(self) -> http.client.HTTPConnection:
         endpoint = self._endpoint
         context = kubeconfigs.shared_context(endpoint, self._identity)
+        near = endpoint.proxy or endpoint
         if context is None:
-            return http.client.HTTPConnection(
-                endpoint.host, endpoint.port, timeout=CONNECT_TIMEOUT_S
-            )
+            return http.client.HTTPConnection(near.host, near.port, timeout=CONNECT_TIMEOUT_S)
         kind = _named(endpoint.server_name) if endpoint.server_name else http.client.HTTPSConnection
-        return kind(endpoint.host, endpoint.port, timeout=CONNECT_TIMEOUT_S, context=context)
+        connection = kind(near.host, near.port, timeout=CONNECT_TIMEOUT_S, context=context)
+        if endpoint.proxy:
+            headers = {"Host": _authority(endpoint), **endpoint.proxy.headers}
+            connection.set_tunnel(endpoint.host, endpoint.port, headers)
+        return connection
 
     def _open(self, connection: http.client.HTTPConnection) -> None:
         try:
             connection.connect()
-        except OSError as error:
-            where = f"{self._endpoint.host}:{self._endpoint.port}"
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
             raise TransportError(
-                f"expected an API server at {where}, but: {error}", sent=False
+                f"expected an API server at {self._endpoint}, but: {error}", sent=False
             ) from error
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -207,6 +218,25 @@ def _named(server_name: str) -> type[http.client.HTTPSConnection]:
             self.sock = self._context.wrap_socket(self.sock, server_hostname=server_name)  # type: ignore[attr-defined]
 
     return Named
+
+
+class _Repeating(dict[str, str]):
+    """Headers some of whose names repeat, as `http.client` sends them."""
+
+    def __init__(self, headers: Mapping[str, str], more: impersonations.Headers) -> None:
+        super().__init__(headers)
+        self._more = more
+
+    def items(self) -> Any:
+        """Return the headers, then those that may repeat, in UTF-8 as Go sends them."""
+        return itertools.chain(
+            super().items(), ((name, value.encode()) for name, value in self._more)
+        )
+
+
+def _authority(endpoint: kubeconfigs.Endpoint) -> str:
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    return f"{host}:{endpoint.port}"
 
 
 def _require_length(response: http.client.HTTPResponse) -> None:

@@ -155,9 +155,13 @@ class Provider:
 
 
 def _proxy_hint() -> str:
-    """kubectl would go by it; we do not, and say so where it may be the reason."""
+    """Name the variable that kubectl goes by and we do not, where it may be the reason."""
     named = [name for name in _PROXY_VARIABLES if os.environ.get(name)]
-    return f" (which would use the proxy of {named[0]}; Flake Hunt uses none)" if named else ""
+    return (
+        f" (which would use the proxy of {named[0]}; Flake Hunt uses only the proxy-url of the kubeconfig)"
+        if named
+        else ""
+    )
 
 
 def _version(transport: transports.Transport, context: str) -> str:

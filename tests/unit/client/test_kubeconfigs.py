@@ -170,12 +170,12 @@ NO_PEM = encoded(b"no certificate")
         ),
         (document({"certificate-authority": "no.pem"}), "no.pem: No such file or directory"),
         (
-            document({"proxy-url": "http://p:1"}),
-            "behind a proxy (http://p:1), which is not supported",
+            document({"proxy-url": "socks5://p:1"}),
+            "expected the cluster's proxy-url as http://host:port",
         ),
         (document(user={"username": "u", "password": "p"}), "a user name with a password"),
         (document(user={"auth-provider": {"name": "gcp"}}), "an auth-provider, which client-go"),
-        (document(user={"as": "admin", "token": "t"}), "impersonation"),
+        (document(user={"as-groups": ["admins"], "token": "t"}), "no user to impersonate"),
         (document(user={"tokenFile": "no-token"}), "no-token: No such file or directory"),
         (
             document(user={"exec": {"command": "login"}}),

@@ -151,7 +151,9 @@ def test_a_server_that_cannot_be_reached(
     with pytest.raises(errors.ClusterError, match=r"127.0.0.1:1, but: .*Is the cluster up"):
         provider(kubeconfig).check()
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
-    with pytest.raises(errors.ClusterError, match="the proxy of HTTPS_PROXY; Flake Hunt uses none"):
+    with pytest.raises(
+        errors.ClusterError, match="the proxy of HTTPS_PROXY; Flake Hunt uses only the proxy-url"
+    ):
         provider(kubeconfig).check()
 
 

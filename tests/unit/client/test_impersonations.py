@@ -1,0 +1,87 @@
+"""Impersonation: the headers that reach the server, and what no header can say."""
+
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.client import impersonations, kubeconfigs, transports
+from tests.unit.client.test_transports import OK, answering
+
+USER = {
+    "token": "t",
+    "as": "jané",
+    "as-uid": "0a-1b",
+    "as-groups": ["system:authenticated", "dev, ops"],
+    "as-user-extra": {"scopes": ["view", "edit"], "acme.com/Project%": ["x"]},
+}
+
+
+def sent(request: bytes) -> list[tuple[str, str]]:
+    """The headers of a request, in their order."""
+    lines = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")[1:]
+    return [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        transports.Request(method="GET", path="/api/v1/pods"),
+        transports.Request(method="POST", path="/api/v1/pods", body=b"{}"),
+    ],
+    ids=["GET", "POST"],
+)
+@pytest.mark.parametrize("call", ["send", "watch"])
+def test_every_request_names_the_user(
+    scripted: Any, tmp_path: pathlib.Path, request_: transports.Request, call: str
+) -> None:
+    seen: list[bytes] = []
+    server = scripted(answering(OK, seen))
+    document = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.port}"}}],
+        "users": [{"name": "u", "user": USER}],
+    }
+    path = tmp_path / "config"
+    path.write_text(json.dumps(document))
+    transport = transports.HttpTransport(kubeconfigs.load(path))
+    answer = getattr(transport, call)(request_)
+    assert answer.status == 200
+    if call == "watch":
+        assert list(answer) == [b"{}"]
+    transport.close()
+    headers = sent(seen[0])
+    assert dict(headers)["Authorization"] == "Bearer t"
+    assert [pair for pair in headers if pair[0].startswith("Impersonate")] == [
+        ("Impersonate-User", "jané"),
+        ("Impersonate-Uid", "0a-1b"),
+        ("Impersonate-Group", "system:authenticated"),
+        ("Impersonate-Group", "dev, ops"),
+        ("Impersonate-Extra-scopes", "view"),
+        ("Impersonate-Extra-scopes", "edit"),
+        ("Impersonate-Extra-acme.com%2FProject%25", "x"),
+    ]
+    assert len(headers) == len({name for name, _ in headers}) + 2, "nothing else is sent twice"
+
+
+def test_without_impersonation_no_header_is_made() -> None:
+    assert impersonations.read({"token": "t", "as-groups": []}, pathlib.Path("config")) == ()
+
+
+@pytest.mark.parametrize(
+    ("user", "message"),
+    [
+        ({"as-groups": ["a"]}, "expected `as` with as-groups, got no user to impersonate"),
+        ({"as-uid": "1", "as-user-extra": {"a": ["b"]}}, "`as` with as-uid and as-user-extra"),
+        ({"as": 7}, "`as` and `as-uid` as text"),
+        ({"as": "a", "as-groups": "admins"}, r"`as-groups` as a list.*got 'admins'"),
+        ({"as": "a", "as-user-extra": ["b"]}, "`as-user-extra` as lists by key"),
+        ({"as": "a\r\nX: y"}, "expected printable text to impersonate"),
+    ],
+)
+def test_what_no_header_can_say(user: dict[str, Any], message: str) -> None:
+    with pytest.raises(errors.KubeconfigError, match=message):
+        impersonations.read(user, pathlib.Path("config"))
