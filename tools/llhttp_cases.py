@@ -1,0 +1,58 @@
+"""Turn the request tests of llhttp into tests/unit/apiserver/http/llhttp.json.
+
+    python tools/llhttp_cases.py llhttp/test/request > tests/unit/apiserver/http/llhttp.json
+
+The folder is in the source distributions of aiohttp, as vendor/llhttp/test/request. Tests of lenient modes and of pausing are
+left out: the server has neither. The escapes are those of llhttp's own test/md-test.ts.
+"""
+
+import json
+import pathlib
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+_CASE = re.compile(
+    r"^#+ (?P<name>[^\n]+)\n(?:(?!^#).)*?<!-- meta=(?P<meta>\{.*?\}) -->\s*"
+    r"```http\n(?P<text>.*?)```(?:(?!```).)*```log\n(?P<log>.*?)```",
+    re.MULTILINE | re.DOTALL,
+)
+_PAUSES = {21, 22}
+"""Codes of what is no error: an upgrade begins."""
+
+
+def main() -> None:
+    """Print the cases."""
+    folder = pathlib.Path(sys.argv[1])
+    cases = [case for path in sorted(folder.glob("*.md")) for case in _cases(path)]
+    json.dump(cases, sys.stdout, indent=1)
+    print()
+
+
+def _cases(path: pathlib.Path) -> Iterator[dict[str, Any]]:
+    for found in _CASE.finditer(path.read_text(encoding="utf-8")):
+        meta, log = json.loads(found["meta"]), found["log"]
+        if meta["type"] != "request" or "pause" in meta or "skipBody" in meta:
+            continue
+        errors = [int(code) for code in re.findall(r"error code=(\d+)", log)]
+        yield {
+            "name": f"{path.stem}: {found['name']}",
+            "text": _unescape(found["text"]),
+            "messages": log.count(" message complete"),
+            "fails": bool(set(errors) - _PAUSES),
+        }
+
+
+def _unescape(text: str) -> str:
+    """Return the bytes of a request, as Latin-1."""
+    text = text.encode().decode("latin-1").removesuffix("\n")
+    text = re.sub(r"\\\n", "", text).replace("\n", "\r\n")
+    for escape, character in ((r"\r", "\r"), (r"\n", "\n"), (r"\t", "\t"), (r"\f", "\f")):
+        text = text.replace(escape, character)
+    text = re.sub(r"\\x([0-9a-fA-F]+)", lambda found: chr(int(found[1], 16)), text)
+    return re.sub(r"\\([0-7]{1,3})", lambda found: chr(int(found[1], 8)), text)
+
+
+if __name__ == "__main__":
+    main()
