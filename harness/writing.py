@@ -15,6 +15,11 @@ _FREE = "free some space, or name a folder on another disk"
 _CHOOSE = "name a place that can be written"
 
 
+def is_of_writing(error: OSError) -> bool:
+    """Tell whether the error says by itself that something could not be written."""
+    return error.errno in _BROKEN or error.errno == errno.EROFS
+
+
 def explain(error: OSError, path: str | os.PathLike[str] | None = None) -> errors.HarnessError:
     """What to raise for an OSError of writing; `path` where the error does not name the file itself."""
     where = error.filename if path is None else path

@@ -3,6 +3,8 @@
 import os
 from typing import TYPE_CHECKING
 
+from harness.report import escaping
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -65,7 +67,8 @@ def _of_run(run: "results.RunResult") -> None:
 
 def _print(level: str, title: str, message: str) -> None:
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        print(f"::{level} title={_property(title)}::{_data(message)}", flush=True)
+        line = f"::{level} title={_property(title)}::{_data(message)}"
+        print(escaping.visible(line), flush=True)
 
 
 def _data(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness import errors
+from harness import errors, writing
 from harness.cli import (
     annotations,
     clusters,
@@ -21,6 +21,7 @@ from harness.cli import (
     replaying,
     running,
 )
+from harness.report import escaping
 
 USAGE = 2
 EPILOG = (
@@ -76,6 +77,7 @@ def run() -> int:
         interruptions.raise_from_now_on()
         _print_on_any_terminal()
         code = app(prog_name="flake-hunt", standalone_mode=False)
+        sys.stdout.flush()
     except errors.HarnessError as error:
         annotations.error(f"flake-hunt {type(error).__name__}", str(error))
         return _complain(str(error), type(error).exit_code)
@@ -86,6 +88,8 @@ def run() -> int:
         return 0
     except typer.Exit as ending:
         return int(ending.exit_code)
+    except OSError as error:
+        return _complain_of_writing(error)
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
@@ -105,6 +109,16 @@ def _print_on_any_terminal() -> None:
         sys.stdout.reconfigure(errors="replace")
 
 
+def _complain_of_writing(error: OSError) -> int:
+    """Report a file, or the output itself, that cannot be written; whatever else it is, it is a fault of ours."""
+    if not writing.is_of_writing(error):
+        raise error
+    if error.filename is None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    told = writing.explain(error)
+    return _complain(str(told), type(told).exit_code)
+
+
 def _complain(message: str, code: int) -> int:
-    print(f"flake-hunt: {message}", file=sys.stderr)
+    print(f"flake-hunt: {escaping.visible(message)}", file=sys.stderr)
     return code

@@ -3,13 +3,16 @@
 import contextlib
 import pathlib
 from collections.abc import Iterator
+from typing import Any
 
 import rich.console
 import rich.progress
+import rich.text
 
 from harness import errors
 from harness.checks import judging, verdicts
 from harness.history import directories
+from harness.report import escaping
 
 STYLES = {
     verdicts.Verdict.VALID: "bold green",
@@ -20,14 +23,18 @@ _VIOLATIONS_SHOWN = 3
 WIDE = 160
 
 
-def console(*, stderr: bool = False) -> rich.console.Console:
+class Console(rich.console.Console):
+    """A console that obeys no control characters in what it prints, such as the names in a run's evidence."""
+
+    def render_str(self, text: str, **options: Any) -> rich.text.Text:
+        """Every text that is printed comes by here, also those in tables."""
+        return super().render_str(escaping.visible(text), **options)
+
+
+def console(*, stderr: bool = False) -> Console:
     """A console that wraps nothing where there is no terminal to wrap for."""
-    made = rich.console.Console(stderr=stderr, highlight=False)
-    return (
-        made
-        if made.is_terminal
-        else rich.console.Console(stderr=stderr, highlight=False, width=WIDE)
-    )
+    made = Console(stderr=stderr, highlight=False)
+    return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
 
 
 class RunProgress:
@@ -44,7 +51,7 @@ class RunProgress:
             return
         if self._task is not None:
             self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(name, total=None)
+        self._task = self._bars.add_task(escaping.visible(name), total=None)
 
     def advance(self, done: int, total: int | None) -> None:
         """So many of so many."""
@@ -87,7 +94,7 @@ def show(
     judgement: judging.Judgement, directory: directories.RunDirectory, *, unwritten: str = ""
 ) -> None:
     """Print the verdict with what it rests on, and where its report is, or why it is `unwritten`."""
-    out = rich.console.Console(highlight=False, soft_wrap=True)
+    out = Console(highlight=False, soft_wrap=True)
     subject = _subject(judgement)
     style = STYLES[judgement.verdict]
     out.print(f"[{style}]{judgement.verdict}[/] {judgement.scenario}, {subject}", end=": ")

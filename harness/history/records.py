@@ -215,7 +215,7 @@ class Writer:
 
     def __init__(self, path: pathlib.Path, *, process: str, run_id: str) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        self._fd = os.open(path, flags, 0o644)
+        self._path, self._fd = path, os.open(path, flags, 0o644)
         self._count = 0
         self._put(
             Header(
@@ -246,8 +246,12 @@ class Writer:
         self._write_all(_encoder.encode(record) + b"\n")
 
     def _write_all(self, line: bytes) -> None:
-        while line:
-            line = line[os.write(self._fd, line) :]
+        try:
+            while line:
+                line = line[os.write(self._fd, line) :]
+        except OSError as error:
+            error.filename = str(self._path)  # write(2) knows no names
+            raise
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):

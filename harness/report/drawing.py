@@ -5,6 +5,8 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 
+from harness.report import escaping
+
 WIDTH = 960
 TICKS_MAX = 8
 
@@ -27,7 +29,7 @@ class Scale:
 
 def text(value: object) -> str:
     """Escaped for markup."""
-    return html.escape(str(value))
+    return html.escape(escaping.visible(str(value)))
 
 
 def svg(body: Iterable[str], *, height: float, title: str, description: str = "") -> str:

@@ -4,9 +4,10 @@ import re
 import xml.etree.ElementTree as ET
 
 from harness.checks import judging, verdicts
+from harness.report import escaping
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML cannot hold, escaped or not, such as the colours of a log that a reason quotes."""
+"""What XML cannot hold, escaped or not."""
 
 
 def render(judgement: judging.Judgement) -> str:
@@ -29,7 +30,7 @@ def render(judgement: judging.Judgement) -> str:
     _count(suite)
     ET.indent(suite)
     text = ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-    return _NOT_XML.sub("\ufffd", text)
+    return _NOT_XML.sub("\ufffd", escaping.visible(text))
 
 
 def _properties(suite: ET.Element) -> ET.Element:

@@ -9,7 +9,7 @@ import jinja2
 from harness import writing
 from harness.checks import judging, verdicts
 from harness.history import directories
-from harness.report import charts, evidence, junit, strips, traces
+from harness.report import charts, escaping, evidence, junit, strips, traces
 
 STRIPS_MAX = 20
 SYMBOLS = {
@@ -76,7 +76,12 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_finalize,
     )
+
+
+def _finalize(value: Any) -> Any:
+    return escaping.visible(value) if type(value) is str else value  # markup is ours
 
 
 def _headline(source: evidence.Evidence) -> str:
