@@ -1,11 +1,13 @@
 """The audit log: one audit.k8s.io/v1 event a line, at the level RequestResponse, written before the answer leaves.
 
 The order of the lines is the order of the answers, not of the commits: sort successful writes by the resourceVersion in
-`responseObject` (it is the store's own count). Tokens are never in it: the Authorization header is not part of a request here.
+`responseObject` (it is the store's own count). Tokens are not in it: the Authorization header is not part of a request here, and the value of a `token` or `access_token` in a
+URL is replaced. (kube-apiserver logs URLs as they are. Neither takes a token from there.)
 """
 
 import os
 import pathlib
+import re
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +32,7 @@ from harness.apiserver import (
 from harness.apiserver.persistence import writing
 
 _HEADER = "audit-id"
+_token = re.compile(r"([?&](?:access_)?token=)[^&#]+", re.IGNORECASE)
 _ID_LENGTH_MAX = 64
 """Kubernetes cuts a longer Audit-ID of a client."""
 
@@ -85,7 +88,7 @@ class Entry:
         self._asked = attributes.of(request)
         self._decision = "forbid"
         self._subject: dict[str, Any] = {
-            "requestURI": uri,
+            "requestURI": _token.sub(r"\1REDACTED", uri),
             "verb": self._asked.verb,
             "user": {},
             "sourceIPs": [source],

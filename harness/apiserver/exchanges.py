@@ -136,7 +136,8 @@ class Exchange:
     def _finish(self, answer: answers.Answer) -> None:
         more = b""
         is_head = self._request.method == "HEAD"
-        if answer.pieces is not None and self._entry is None and not is_head:
+        is_whole = self._entry is not None or is_head or not self._incoming.takes_chunks
+        if answer.pieces is not None and not is_whole:
             self._send(answer, answer.pieces)
             return
         answer = answer.whole()

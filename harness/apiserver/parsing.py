@@ -28,6 +28,8 @@ class Incoming:
     """As it was sent, with its query."""
     authorization: bytes
     keep_alive: bool
+    takes_chunks: bool
+    """Whether the answer may be chunked; HTTP/1.0 does not know that."""
 
 
 class RequestParser:
@@ -86,6 +88,7 @@ class RequestParser:
         self._header_bytes = 0
         self._authorization: bytes | None = None
         self._has_head = False
+        self._is_newest = False
         self._is_upgrade = False
         """Whether this request is read again without its upgrade."""
         self._body: list[bytes] = []
@@ -123,7 +126,7 @@ class RequestParser:
         if self._is_upgrade:
             _require_ignored(self._headers.get("upgrade", ""))
             return
-        is_newest = _is_newest(self._parser.get_http_version())
+        is_newest = self._is_newest = _is_newest(self._parser.get_http_version())
         _require_host(self._headers.get("host"), is_needed=is_newest)
         _require_chunked(self._headers.get("transfer-encoding"), is_known=is_newest)
         if int(self._headers.get("content-length") or 0) > BODY_BYTES_MAX:
@@ -155,6 +158,7 @@ class RequestParser:
             uri=self._url.decode("latin-1"),
             authorization=self._authorization or b"",
             keep_alive=self._parser.should_keep_alive(),
+            takes_chunks=self._is_newest,
         )
         self.is_reading = False
         self._reset()

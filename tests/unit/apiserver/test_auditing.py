@@ -156,6 +156,14 @@ def test_who_is_nobody_is_noted_and_no_token_ever(audited: Any, path: pathlib.Pa
         assert secret not in path.read_text()
 
 
+def test_a_token_in_a_url_is_not_noted(audited: Any, path: pathlib.Path) -> None:
+    audited.call("GET", f"{CONFIGMAPS}?limit=1&token=hidden&Access_Token=hidden&x=y")
+    (event,) = read(path)
+    assert "hidden" not in path.read_text()
+    query = "limit=1&token=REDACTED&Access_Token=REDACTED&x=y"
+    assert event["requestURI"] == f"{CONFIGMAPS}?{query}"
+
+
 def test_the_audit_id_is_returned(audited: Any, path: pathlib.Path) -> None:
     request = (
         b"GET /healthz HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret-of-the-tests\r\n"

@@ -205,6 +205,15 @@ def test_a_refusal_waits_for_the_answers_before_it(live: Any) -> None:
     assert said.count(b"0\r\n\r\nHTTP/1.1 ") == 2  # both lists are whole
 
 
+def test_a_client_of_http_1_0_gets_no_chunks(live: Any) -> None:
+    for number in range(101):
+        live.call("POST", CONFIGMAPS, {"metadata": {"name": f"c{number}"}})
+    said = talk(live, f"GET {CONFIGMAPS} HTTP/1.0\r\n".encode() + HEAD + b"\r\n")
+    head, _, body = said.partition(b"\r\n\r\n")
+    assert b"Transfer-Encoding" not in head
+    assert len(json.loads(body)["items"]) == 101
+
+
 def test_leave_to_go_on_waits_for_the_answers_before_it(live: Any) -> None:
     post = b"POST %b HTTP/1.1\r\n" % CONFIGMAPS.encode() + HEAD + b"Content-Length: 2\r\n"
     with live.connect() as connection:
