@@ -1,40 +1,79 @@
 """Where this user's clusters are remembered between commands: the XDG state folder, or a temporary one where there is no home."""
 
+import contextlib
 import functools
+import logging
 import os
 import pathlib
+import stat
 import tempfile
+from collections.abc import Iterator
 
 from harness import errors
 
+VARIABLE = "XDG_STATE_HOME"
+_NAME = "flake-hunt"
+_log = logging.getLogger(__name__)
+
 
 def folder() -> pathlib.Path:
-    """The folder; it is there, and nobody else can read it."""
-    return _made(os.environ.get("XDG_STATE_HOME"))
+    """The folder; it is there, and no other user can read it. UsageError when there can be none."""
+    return _made(os.environ.get(VARIABLE))
 
 
 @functools.cache
 def _made(state: str | None) -> pathlib.Path:
-    candidates = [pathlib.Path(state)] if state else []
-    for base in (
-        *candidates,
-        *_home(),
-        pathlib.Path(tempfile.gettempdir(), f"state-{os.getuid()}"),
-    ):
-        path = base / "flake-hunt"
+    """The first folder that can be used; what is wrong with the ones before is logged."""
+    problems = []
+    for base in _bases(state):
+        path = base / _NAME
         try:
-            path.mkdir(parents=True, mode=0o700, exist_ok=True)
-        except OSError:
-            continue  # a container's read-only or missing home
-        if os.access(path, os.W_OK):
-            return path
-    raise errors.HarnessError(
-        f"expected a folder that can be written, not even {tempfile.gettempdir()} can: export XDG_STATE_HOME=FOLDER"
+            _make(path)
+        except OSError as error:  # a container's read-only or missing home
+            problems.append(f"{path}: {error.strerror or error}")
+            continue
+        if problems:
+            os.environ[VARIABLE] = str(base)  # for what this process starts
+            _log.warning("flake-hunt: state is kept in %s (%s)", path, "; ".join(problems))
+        return path
+    raise errors.UsageError(
+        f"expected a folder for state that can be written ({'; '.join(problems)}): export {VARIABLE}=FOLDER"
     )
 
 
-def _home() -> list[pathlib.Path]:
+def _bases(state: str | None) -> Iterator[pathlib.Path]:
+    if state:
+        yield pathlib.Path(state)
+    with contextlib.suppress(RuntimeError):  # neither HOME nor an entry in the user database
+        yield pathlib.Path.home() / ".local" / "state"
+    yield shared_base()
+
+
+def shared_base() -> pathlib.Path:
+    """The base of last resort. Every user can write beside it, so another one can have put it there."""
+    return pathlib.Path(tempfile.gettempdir(), f"state-{os.getuid()}")
+
+
+def _make(path: pathlib.Path) -> None:
+    """Make the folder; OSError when it cannot be used."""
+    if not path.is_absolute():
+        raise OSError("expected an absolute path")
+    if path.parent == shared_base():
+        _make_own(path.parent)
+    path.mkdir(parents=True, mode=0o700, exist_ok=True)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(f"{path}: not writable")
+
+
+def _make_own(path: pathlib.Path) -> None:
+    """Make a folder in a shared one; OSError when what is there is not this user's alone."""
     try:
-        return [pathlib.Path.home() / ".local" / "state"]
-    except RuntimeError:
-        return []
+        path.mkdir(mode=0o700)
+    except FileExistsError:
+        found = path.lstat()
+        is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+        if not is_own or stat.S_IMODE(found.st_mode) != 0o700:
+            raise PermissionError(
+                f"expected a directory of user {os.getuid()} with mode 0700, got {stat.filemode(found.st_mode)} "
+                f"of user {found.st_uid}: remove it"
+            ) from None
