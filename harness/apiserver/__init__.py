@@ -23,6 +23,8 @@ Known differences from kube-apiserver: the server plays the garbage collector an
 alone does neither); discovery is answered in JSON to who asks for protobuf; what needs a kubelet (exec, attach, logs, port forwarding, proxies, tokens) is
 answered with 501; autoscaling/v1 keeps metrics other than the CPU's in annotations, in the format of v2; JSON may be nested
 about a thousand levels deep; the objects of LimitRange and ResourceQuota limit nothing; services get no addresses, jobs no selector.
+Requests that two readers could understand differently are refused: doubled Authorization, Content-Type or Host headers (Go takes the
+first), bare LF, folded headers; methods that HTTP does not know are 400, not 405. An upgrade to h2c is ignored, any other is 400.
 Of the 870 recorded conversations two are not always answered alike, because the namespace controller, which the recording had
 not, may be faster than the conversation: finalizers/namespace-delete-with-a-finalizer-then-remove-it and
 watch/namespace-added-modified-deleted-as-seen-from-a-version. About ten are answered with another message text.

@@ -126,12 +126,11 @@ class RequestParser:
         if self._is_upgrade:
             _require_ignored(self._headers.get("upgrade", ""))
             return
-        is_newest = self._is_newest = _is_newest(self._parser.get_http_version())
-        _require_host(self._headers.get("host"), is_needed=is_newest)
-        _require_chunked(self._headers.get("transfer-encoding"), is_known=is_newest)
-        if int(self._headers.get("content-length") or 0) > BODY_BYTES_MAX:
+        version, headers = self._parser.get_http_version(), self._headers
+        self._is_newest = _judge(version, headers.get("host"), headers.get("transfer-encoding"))
+        if int(headers.get("content-length") or 0) > BODY_BYTES_MAX:
             raise statuses.too_large(BODY_BYTES_MAX)
-        if is_newest and self._headers.get("expect", "").lower() == "100-continue":
+        if self._is_newest and headers.get("expect", "").lower() == "100-continue":
             self._on_continue()
 
     def on_body(self, data: bytes) -> None:
@@ -183,26 +182,23 @@ def _require_ignored(upgrade: str) -> None:
         raise statuses.bad_request("upgrades are not served")
 
 
-def _is_newest(version: str) -> bool:
-    """Whether this is HTTP/1.1; 505 for anything but that and HTTP/1.0."""
+@functools.lru_cache(maxsize=1024)
+def _judge(version: str, host: str | None, encoding: str | None) -> bool:
+    """Return whether this is HTTP/1.1; 400, 501 and 505 for what a server refuses. Clients differ in little of it."""
     if version not in ("1.0", "1.1"):
         raise statuses.StatusError(505, "", f"expected HTTP/1.1 or HTTP/1.0, got HTTP/{version}")
-    return version == "1.1"
-
-
-@functools.lru_cache(maxsize=1024)
-def _require_host(host: str | None, *, is_needed: bool) -> None:
-    """400 for a host that is missing or malformed (RFC 9112, 3.2)."""
-    if host is None and is_needed:
+    is_newest = version == "1.1"
+    if host is None and is_newest:  # RFC 9112, 3.2
         raise statuses.bad_request("missing required Host header")
     if host is not None and not _host.fullmatch(host):
         raise statuses.bad_request("malformed Host header")
+    if encoding is not None:
+        _require_chunked(encoding, is_known=is_newest)
+    return is_newest
 
 
-def _require_chunked(encoding: str | None, *, is_known: bool) -> None:
+def _require_chunked(encoding: str, *, is_known: bool) -> None:
     """501 for a transfer encoding but `chunked`; 400 for any with HTTP/1.0, which knows none (RFC 9112, 6.1)."""
-    if encoding is None:
-        return
     if not is_known:
         raise statuses.bad_request("expected no Transfer-Encoding header with HTTP/1.0")
     if encoding.strip().lower() != "chunked":
