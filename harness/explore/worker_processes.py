@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import process
+from multiprocessing import resource_tracker
 from typing import ParamSpec, TypeVar
 
 from harness import errors, processes
@@ -30,17 +31,15 @@ class Pool:
         **options: _Arguments.kwargs,
     ) -> "concurrent.futures.Future[_Result]":
         """Have a worker make a call. Its process may be started now, and inherits what is blocked."""
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        with _uninterrupted():
             return self._executor.submit(call, *arguments, **options)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 @contextlib.contextmanager
 def pool(count: int) -> Iterator[Pool]:
     """So many worker processes, for the time of the block. ProcessError when one of them dies."""
-    registry.mark_children()  # `cluster prune` finds those that had no time to ask the kernel
+    resource_tracker.ensure_running()  # unmarked: it ends after the workers, and removes their semaphores
+    registry.mark_children()  # `cluster prune` finds workers that had no time to ask the kernel
     executor = concurrent.futures.ProcessPoolExecutor(
         count,
         mp_context=multiprocessing.get_context("spawn"),
@@ -54,11 +53,23 @@ def pool(count: int) -> Iterator[Pool]:
             "expected the worker processes of explore to live, but one has died: was it killed, for want of memory perhaps?"
         ) from error
     finally:
-        executor.shutdown(wait=True, cancel_futures=True)
+        with _uninterrupted():
+            executor.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Interrupt afterwards: an exception in the middle of a message to the executor's thread or to a worker would leave both waiting."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(parent: int) -> None:
     processes.die_with(parent)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # ends workers when one has died
     collect_after_runs_only()
 
 

@@ -5,6 +5,9 @@ import pathlib
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import process
+from typing import Any
 
 import psutil
 import pytest
@@ -37,8 +40,11 @@ def test_they_die_with_the_one_that_explores_even_when_that_is_killed() -> None:
         worker = psutil.Process(int(explorer.stdout.readline()))
         children = psutil.Process(explorer.pid).children(recursive=True)
         assert worker in children
-        marks = [registry.owner_of(child.environ()[registry.MARK]) for child in children]
-        assert [mark and mark.pid for mark in marks] == [explorer.pid] * len(children)
+        owner = registry.owner_of(worker.environ()[registry.MARK])
+        assert owner is not None
+        assert owner.pid == explorer.pid
+        shared = [path for item in worker.memory_maps() if "/dev/shm/" in (path := item.path)]
+        assert shared, "semaphores"
         explorer.kill()
 
     def are_gone() -> bool:
@@ -47,6 +53,35 @@ def test_they_die_with_the_one_that_explores_even_when_that_is_killed() -> None:
         )
 
     clocks.wait_until(are_gone, timeout_s=TIMEOUT_S, why="workers and the resource tracker to go")
+    assert not any(pathlib.Path(path).exists() for path in shared)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_message_to_a_worker_is_not_interrupted(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """Half of one would keep everybody waiting for the rest."""
+    begun: list[bool] = []
+    interrupted = interrupted_in_the_middle(begun, number)
+    monkeypatch.setattr(process.ProcessPoolExecutor, "submit", interrupted)
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), worker_processes.pool(1) as pool:
+            pool.submit(os.getpid)
+    finally:
+        signal.signal(number, before)
+    assert begun == [True]
+
+
+def interrupted_in_the_middle(begun: list[bool], number: signal.Signals) -> Callable[..., object]:
+    submit = process.ProcessPoolExecutor.submit
+
+    def interrupted(*arguments: Any) -> object:
+        signal.raise_signal(number)
+        begun.append(True)
+        return submit(*arguments)
+
+    return interrupted
 
 
 def test_ctrl_c_is_for_the_one_that_explores() -> None:
