@@ -40,7 +40,7 @@ Subject = Annotated[
         "--subject",
         metavar="SUBJECT",
         help="Test this scheduler instead of the scenario's (may be repeated): python, kube-scheduler[=PATH], "
-        "cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} {scheduler_name} …'.",
+        "cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} {scheduler_name} …' (run in the current folder).",
     ),
 ]
 Binaries = Annotated[

@@ -54,10 +54,13 @@ class Supervisor:
     ) -> processes.Process:
         """Start a process of the run; its output goes to logs/<name>.log.
 
-        How a `foreign` one ends when it is told to says nothing; a `finite` one ends by itself, with 0 when its work is done.
+        A `foreign` one runs in the user's folder, and how it ends when it is told to says nothing; a `finite` one ends by itself, with 0 when its work is done.
         """
+        folder = (
+            None if foreign else self._directory.logs
+        )  # None: paths mean what they mean to the user
         process = processes.start(
-            name, list(argv), log=self._directory.log(name), env=env, folder=self._directory.logs
+            name, list(argv), log=self._directory.log(name), env=env, folder=folder
         )
         self._children[name] = _Child(name, process, foreign, finite)
         self._journal.write(

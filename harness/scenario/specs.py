@@ -216,7 +216,8 @@ class CommandScheduler(SchedulerSpec):
 
     kind: Literal["command"]
     command: Annotated[list[str], pydantic.Field(min_length=1)]
-    """Program and arguments; {kubeconfig} {scheduler_name} {namespace} {log_dir} {run_id} {seed} are filled in."""
+    """Program and arguments; {kubeconfig} {scheduler_name} {namespace} {log_dir} {run_id} {seed} are filled in. It runs in
+    the folder where flake-hunt is called."""
     version_command: list[str] = pydantic.Field(default_factory=list)
     """A command whose output names the version, for the plan; empty: it is not known."""
 

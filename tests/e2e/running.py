@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 import psutil
 
 from harness import clocks, errors
+from harness.client import apis, transports
 from harness.cluster import local_files
 
 MARK = "FLAKE_HUNT_TEST_MARK"
@@ -137,6 +138,13 @@ def run(folder: pathlib.Path, *arguments: str, timeout_s: float = TIMEOUT_S) -> 
         code = command.wait(timeout_s=timeout_s)
         command.require_alone()
         return code, command.text()
+
+
+@contextlib.contextmanager
+def api(kubeconfig: pathlib.Path) -> Iterator[apis.Api]:
+    """A client for the time of the block. Left open by a test that fails, its socket would end in a traceback of its own."""
+    with contextlib.closing(transports.connect(kubeconfig)) as transport:
+        yield apis.Api(transport)
 
 
 def scenario(folder: pathlib.Path) -> pathlib.Path:

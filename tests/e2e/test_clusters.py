@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from harness import errors
-from harness.client import apis, transports
+from harness.client import apis
 from harness.cluster import binaries, doctoring, embedded, existing
 from tests.e2e import running
 from tests.engines import commands
@@ -34,25 +34,22 @@ def elsewhere(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     server = embedded.up("elsewhere", folder)
-    api = apis.Api(transports.connect(server.kubeconfig))
     mark = {"metadata": {"annotations": {existing.MARK: "true"}}}
-    api.patch(apis.NAMESPACES, "default", mark)
-    api.create(apis.NODES, {"metadata": {"name": "worker-0"}})
-    api.transport.close()
+    with running.api(server.kubeconfig) as api:
+        api.patch(apis.NAMESPACES, "default", mark)
+        api.create(apis.NODES, {"metadata": {"name": "worker-0"}})
     yield server.user_kubeconfig
     server.down()
 
 
 def objects(kubeconfig: pathlib.Path) -> set[tuple[str, str]]:
     """Kind and uid of everything that a run could have made or taken away."""
-    api = apis.Api(transports.connect(kubeconfig))
-    found = {
-        (resource.plural, item["metadata"]["uid"])
-        for resource in WATCHED
-        for item in api.list(resource).items
-    }
-    api.transport.close()
-    return found
+    with running.api(kubeconfig) as api:
+        return {
+            (resource.plural, item["metadata"]["uid"])
+            for resource in WATCHED
+            for item in api.list(resource).items
+        }
 
 
 def on_embedded(_: pytest.FixtureRequest) -> Options:
@@ -180,10 +177,9 @@ def test_what_a_killed_run_left_on_a_cluster_that_exists_is_pruned(
 def test_an_unmarked_cluster_is_not_touched(
     tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:
-    api = apis.Api(transports.connect(elsewhere))
     unmark = {"metadata": {"annotations": {existing.MARK: None}}}
-    api.patch(apis.NAMESPACES, "default", unmark)
-    api.transport.close()
+    with running.api(elsewhere) as api:
+        api.patch(apis.NAMESPACES, "default", unmark)
     before = objects(elsewhere)
     code, output = running.run(
         tmp_path, "run", str(running.scenario(tmp_path)), *on_existing(request)
@@ -283,6 +279,18 @@ def test_several_schedulers_at_once_one_of_them_any_program(tmp_path: pathlib.Pa
     text = (directory / "observations.jsonl").read_text()
     assert all(f'"schedulerName":"{name}"' in text for name in names)
     assert (directory / "logs" / "scheduler-2.log").is_file()
+
+
+def test_a_subjects_relative_paths_are_the_users(tmp_path: pathlib.Path) -> None:
+    """Its log goes to the run all the same."""
+    scenario = str(running.scenario(tmp_path))
+    (tmp_path / "mysched.py").write_text("import os; print('in', os.getcwd()); raise SystemExit(4)")
+    program = f"command={sys.executable} mysched.py {{kubeconfig}}"
+    code, output = running.run(tmp_path, "run", scenario, "--subject", program)
+    assert code != 0
+    assert "exit code 4" in output
+    log = running.run_directory(tmp_path) / "logs" / "scheduler.log"
+    assert log.read_text() == f"in {tmp_path}\n"
 
 
 def test_a_subject_that_ends_at_once_is_told_with_its_last_words(tmp_path: pathlib.Path) -> None:

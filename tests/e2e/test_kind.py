@@ -122,8 +122,7 @@ def test_a_cluster_of_each_version_is_what_was_asked_for(tmp_path: pathlib.Path,
     profile = profiles.load(name)
     assert isinstance(profile, profiles.KindProfile)
     before, own = volumes(), users_kubeconfig()
-    with cluster(tmp_path, name) as kubeconfig:
-        api = apis.Api(transports.connect(kubeconfig))
+    with cluster(tmp_path, name) as kubeconfig, running.api(kubeconfig) as api:
         answer = api.transport.send(transports.Request(method="GET", path="/version"))
         assert json.loads(answer.body)["gitVersion"].partition("+")[0] == profile.kubernetes
         assert {"worker-0", "worker-1"} <= {
@@ -136,7 +135,6 @@ def test_a_cluster_of_each_version_is_what_was_asked_for(tmp_path: pathlib.Path,
         )
         logs = flake_hunt(tmp_path, "cluster", "logs", "e2e", "--to", str(tmp_path / "logs"))
         assert "audit.log" in logs
-        api.transport.close()
     assert volumes() <= before, "an anonymous volume is left"
     assert users_kubeconfig() == own
 
@@ -145,15 +143,13 @@ def test_fake_nodes_stay_ready_without_leases(tmp_path: pathlib.Path) -> None:
     """Kubernetes' own grace period is 50 s; the patched one keeps nodes Ready whose lease nobody renews."""
     if MAIN not in ("kind", *SHIPPED):
         pytest.skip("the stand-in has no node-lifecycle controller")
-    with cluster(tmp_path, MAIN) as kubeconfig:
-        api = apis.Api(transports.connect(kubeconfig))
+    with cluster(tmp_path, MAIN) as kubeconfig, running.api(kubeconfig) as api:
         silent = fakes.node_object("silent", labels={})
         del silent["metadata"]["annotations"]  # which say to our kubelets that it is one of theirs
         api.create(apis.NODES, silent)
         clocks.sleep(75)  # it is time that must pass
         leases = api.list(apis.LEASES, namespace="kube-node-lease").items
         node = api.get(apis.NODES, "silent")
-        api.transport.close()
     assert "silent" not in {lease["metadata"]["name"] for lease in leases}
     ready = {item["type"]: item["status"] for item in node["status"]["conditions"]}["Ready"]
     assert ready == "True"

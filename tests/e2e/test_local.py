@@ -68,9 +68,9 @@ def cluster(folder: pathlib.Path, *options: str) -> Iterator[apis.Api]:
 
     command("up", "--name", "local", "--cluster", "local", "--nodes", "2", *options)
     try:
-        transport = transports.connect(pathlib.Path(command("kubeconfig", "local")))
-        yield apis.Api(transport)
-        transport.close()
+        kubeconfig = pathlib.Path(command("kubeconfig", "local"))
+        with running.api(kubeconfig) as api:
+            yield api
     finally:
         command("down", "local")
 
@@ -94,10 +94,8 @@ def test_it_refuses_strangers(tmp_path: pathlib.Path) -> None:
         document["users"][0]["user"] = {"token": "guessed"}
         stranger = tmp_path / "stranger"
         stranger.write_text(json.dumps(document))
-        api = apis.Api(transports.connect(stranger))
-        with pytest.raises(apis.ApiError) as caught:
+        with running.api(stranger) as api, pytest.raises(apis.ApiError) as caught:
             api.list(apis.NODES)
-        api.transport.close()
         assert caught.value.code == 401
 
 
