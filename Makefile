@@ -71,11 +71,11 @@ clean:  ## remove the environment, caches and reports
 	$(PYTHON) -m venv .venv
 
 .venv/.installed: .venv/bin/python pyproject.toml constraints.txt
-	@echo "Installing Flake Hunt and the packages that it needs into .venv: about a minute the first time."
+	@echo "Installing Flake Hunt and the packages that it needs into .venv: a minute or more the first time."
 	$(PIP) -e .
 	@touch $@
 
 .venv/.dev-installed: .venv/.installed
-	@echo "Installing the tools for development into .venv: about another minute the first time."
+	@echo "Installing the tools for development into .venv: another minute or more the first time."
 	$(PIP) -e '.[dev]'
 	@touch $@
