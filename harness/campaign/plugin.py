@@ -111,9 +111,10 @@ class RunItem(pytest.Item):
         try:
             directory, judgement = self._make(attempt)
         except errors.HarnessError as error:
-            return self._result(started, error=str(error))
+            return self._result(started, attempt=attempt, error=str(error))
         return self._result(
             started,
+            attempt=attempt,
             directory=str(directory.path),
             verdict=judgement.verdict,
             reason=judgement.reason,

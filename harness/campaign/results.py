@@ -24,6 +24,14 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     claims: int = 0
     double_allocations: int = 0
     error: str = ""
+    attempt: int = 0
+    """Of a positive control: how often it was missed before."""
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether it is a positive control whose defect was not found."""
+        is_caught = self.verdict is verdicts.Verdict.INVALID
+        return self.is_control and not self.error and not is_caught
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

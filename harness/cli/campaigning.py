@@ -4,6 +4,8 @@ import dataclasses
 import pathlib
 from typing import TYPE_CHECKING
 
+from harness.cli import outputs
+
 if TYPE_CHECKING:
     from harness.campaign import planning, results
 
@@ -18,7 +20,9 @@ class Made:
     headline: str
 
 
-def make(plan: "planning.CampaignPlan", *, reports: pathlib.Path, jobs: int) -> Made:
+def make(
+    plan: "planning.CampaignPlan", *, reports: pathlib.Path, jobs: int, out: outputs.Output
+) -> Made:
     """Make the runs of the plan and show what they came to."""
     from harness.campaign import hunting, results
     from harness.cli import annotations, displaying, tables
@@ -26,10 +30,10 @@ def make(plan: "planning.CampaignPlan", *, reports: pathlib.Path, jobs: int) -> 
     folder = hunting.new_folder(reports, plan.seed)
     with (
         displaying.keeping_evidence(folder),
-        tables.campaign_progress(len(plan.runs)) as listener,
+        tables.campaign_progress(len(plan.runs), out) as listener,
     ):
         found = hunting.hunt(plan, folder, jobs=jobs, listener=listener)
-    exit_code = tables.show(found, plan, folder=folder)
+    exit_code = tables.show(found, plan, folder=folder, out=out)
     table = results.rows(found)
     annotations.of_campaign(table)
     headline = tables.headline(table, exit_code)

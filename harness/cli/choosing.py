@@ -1,16 +1,47 @@
 """Options that several commands have: which cluster, which subject, which seed."""
 
+import math
 import os
 import pathlib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from harness import errors
+
 if TYPE_CHECKING:
     from harness.scenario import profiles
 
+PROCESSES_PER_CORE = 8
+"""More processes that all work make nothing faster, and many more bring a machine down."""
 CORES_PER_KIND = 4
 """Of a machine, for a run on kind: a whole Kubernetes, and our processes beside it."""
+
+
+def scenario_names() -> list[str]:
+    """Return the shipped scenarios, for the completion of shells."""
+    from harness.scenario import loading
+
+    return loading.shipped_names()
+
+
+def _profile_names() -> list[str]:
+    from harness.scenario import profiles
+
+    return profiles.shipped_names()
+
+
+def _defect_names() -> list[str]:
+    from harness.subject import defects
+
+    return list(defects.names())
+
+
+def require_number(value: float | None) -> float | None:
+    """Reject `nan` and `inf`, which pass every range."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"expected a finite number, got {value}")
+    return value
 
 
 def _of_cluster(*names: str, **settings: Any) -> Any:
@@ -23,7 +54,8 @@ Cluster = Annotated[
     _of_cluster(
         "--cluster",
         metavar="PROFILE",
-        help="embedded, local, kind, kubeconfig, another shipped cluster profile, or a file of one.",
+        autocompletion=_profile_names,
+        help="embedded, local, kind, kubeconfig, another shipped cluster profile, or a profile's file.",
     ),
 ]
 ClusterSet = Annotated[
@@ -40,44 +72,53 @@ Subject = Annotated[
         "--subject",
         metavar="SUBJECT",
         help="Test this scheduler instead of the scenario's (may be repeated): python, kube-scheduler[=PATH], "
-        "cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} {scheduler_name} …' (run in the current folder).",
+        "cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
     ),
 ]
 Binaries = Annotated[
     pathlib.Path | None,
     _of_cluster(
-        help="The folder of etcd, kube-apiserver and kube-scheduler (default: KUBEBUILDER_ASSETS, PATH)."
+        help="Folder of etcd, kube-apiserver and kube-scheduler (default: KUBEBUILDER_ASSETS, then PATH)."
     ),
 ]
 Kubeconfig = Annotated[
     pathlib.Path | None,
-    _of_cluster(help="kubeconfig: the file (default: KUBECONFIG, ~/.kube/config)."),
+    _of_cluster(
+        help="With --cluster kubeconfig: its file (default: KUBECONFIG, then ~/.kube/config)."
+    ),
 ]
 Context = Annotated[
-    str | None, _of_cluster(help="kubeconfig: which context (default: the current one).")
+    str | None,
+    _of_cluster(help="With --cluster kubeconfig: its context (default: the current one)."),
 ]
 IKnow = Annotated[
     bool,
     _of_cluster(
         "--i-know-this-cluster",
-        help="kubeconfig: use it although it is not marked as a test cluster.",
+        help="With --cluster kubeconfig: use a cluster that is not marked as a test cluster.",
     ),
 ]
 Defects = Annotated[
     list[str] | None,
-    typer.Option("--defect", help="Switch a known defect of the subject on (may be repeated)."),
+    typer.Option(
+        "--defect",
+        autocompletion=_defect_names,
+        help="Switch on a known defect of the Python scheduler (may be repeated).",
+    ),
 ]
-Seed = Annotated[int | None, typer.Option(help="All random numbers come from it; printed first.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers; printed first.")]
 Jobs = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help=f"Runs at once (default: one a core; on kind one for {CORES_PER_KIND} cores, for each is a whole Kubernetes).",
+        help=f"Number of runs at once (default: one per core; on kind one per {CORES_PER_KIND} cores).",
     ),
 ]
-Reports = Annotated[
-    pathlib.Path, typer.Option("--reports", help="Run directories go below this folder.")
+Force = Annotated[
+    bool,
+    typer.Option("--force", help=f"Allow more than {PROCESSES_PER_CORE} processes per core."),
 ]
+Reports = Annotated[pathlib.Path, typer.Option("--reports", help="Folder for the run directories.")]
 
 Summary = Annotated[
     pathlib.Path | None,
@@ -118,7 +159,20 @@ def folder(binaries: pathlib.Path | None) -> str:
     return "" if binaries is None else str(binaries.resolve())
 
 
-def jobs(asked: int | None, chosen: "profiles.Profile") -> int:
-    """How many runs at once: as asked, or as the machine can bear."""
+def jobs(asked: int | None, chosen: "profiles.Profile", *, is_forced: bool) -> int:
+    """Return the number of runs at once: as asked, or as the machine can bear. UsageError for far too many."""
     cores = os.cpu_count() or 1
+    if asked is not None:
+        require_bearable("--jobs", asked, is_forced=is_forced)
     return asked or (max(1, cores // CORES_PER_KIND) if chosen.provider == "kind" else cores)
+
+
+def require_bearable(what: str, count: int, *, is_forced: bool) -> None:
+    """Raise UsageError for more processes than this machine can bear, unless the user insists."""
+    cores = os.cpu_count() or 1
+    most = PROCESSES_PER_CORE * cores
+    if count > most and not is_forced:
+        raise errors.UsageError(
+            f"expected {what} to be at most {most} on this machine ({PROCESSES_PER_CORE} per core), got {count}: "
+            "use fewer, or insist with --force"
+        )

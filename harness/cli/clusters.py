@@ -123,6 +123,7 @@ def prune(
         typer.Option(
             metavar="HOURS",
             min=0,
+            callback=choosing.require_number,
             help="Remove also the fh-… containers of this age that no registry here knows (another user's, another folder's). "
             "Default: only those of runs, after two hours.",
         ),

@@ -2,17 +2,22 @@
 
 import contextlib
 import pathlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import rich.console
 import rich.progress
+import rich.progress_bar
 import rich.text
 
 from harness import errors
-from harness.checks import judging, verdicts
+from harness.checks import figures, judging, verdicts
+from harness.cli import outputs
 from harness.history import directories
 from harness.report import escaping
+from harness.run import progressing
 
 STYLES = {
     verdicts.Verdict.VALID: "bold green",
@@ -20,6 +25,8 @@ STYLES = {
     verdicts.Verdict.INVALID: "bold red",
 }
 _VIOLATIONS_SHOWN = 3
+_PODS_SHOWN = 3
+_PLAIN = outputs.Output()
 WIDE = 160
 
 
@@ -37,40 +44,67 @@ def console(*, stderr: bool = False) -> Console:
     return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
 
 
-class RunProgress:
-    """Shows the phases of a run on stderr."""
+class _Bar(rich.progress.BarColumn):
+    """A bar where the total is known; nothing where a full-width one would only look stuck."""
 
-    def __init__(self, bars: rich.progress.Progress) -> None:
-        self._bars = bars
+    def render(self, task: rich.progress.Task) -> rich.progress_bar.ProgressBar:
+        """Draw the bar of a task."""
+        self.bar_width = 40 if task.total else 0
+        return super().render(task)
+
+
+class RunProgress:
+    """Shows the phases of a run on stderr: a line that changes on a terminal, else (and when verbose) one line each."""
+
+    def __init__(self, bars: rich.progress.Progress, *, is_verbose: bool) -> None:
+        self._bars, self._is_verbose, self._started = bars, is_verbose, time.monotonic()
         self._task: rich.progress.TaskID | None = None
 
     def phase(self, name: str) -> None:
-        """The next phase; on no terminal, a line of its own."""
+        """The run goes on to its next phase."""
+        after = time.monotonic() - self._started
+        if self._is_verbose:
+            self._bars.console.print(f"{after:6.1f} s  {name}", highlight=False, markup=False)
+        elif not self._bars.console.is_terminal:
+            self._bars.console.print(name, highlight=False, markup=False)
         if not self._bars.console.is_terminal:
-            self._bars.console.print(name, highlight=False)
             return
         if self._task is not None:
             self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(escaping.visible(name), total=None)
+        self._task = self._bars.add_task(escaping.visible(name), total=None, amount="")
 
-    def advance(self, done: int, total: int | None) -> None:
+    def advance(self, done: int, total: int, unit: str) -> None:
         """So many of so many."""
         if self._task is not None:
-            self._bars.update(self._task, completed=done, total=total)
+            amount = f"{done}/{total} {unit}"
+            self._bars.update(self._task, completed=done, total=total, amount=amount)
 
 
 @contextlib.contextmanager
-def run_progress() -> Iterator[RunProgress]:
+def run_progress(out: outputs.Output) -> Iterator[progressing.Progress]:
     """A progress display for one run."""
+    if out.is_quiet:
+        yield progressing.Silent()
+        return
     columns = (
         rich.progress.SpinnerColumn(),
-        rich.progress.TextColumn("{task.description}"),
-        rich.progress.BarColumn(),
-        rich.progress.MofNCompleteColumn(),
+        rich.progress.TextColumn("{task.description}", markup=False),
+        _Bar(),
+        rich.progress.TextColumn("{task.fields[amount]}", markup=False),
         rich.progress.TimeElapsedColumn(),
     )
     with rich.progress.Progress(*columns, console=console(stderr=True), transient=True) as bars:
-        yield RunProgress(bars)
+        yield RunProgress(bars, is_verbose=out.is_verbose)
+
+
+@contextlib.contextmanager
+def status(text: str, out: outputs.Output) -> Iterator[Callable[[str], None]]:
+    """A line that changes, on a terminal; yields the function that changes it."""
+    if out.is_quiet:
+        yield lambda _: None
+        return
+    with console(stderr=True).status(text) as shown:
+        yield shown.update
 
 
 @contextlib.contextmanager
@@ -84,37 +118,89 @@ def keeping_evidence(path: pathlib.Path) -> Iterator[None]:
         ) from interruption
 
 
+def document(judgement: judging.Judgement, directory: directories.RunDirectory) -> dict[str, Any]:
+    """Return the JSON document of a run: verdict.json, and where the run is."""
+    return {**msgspec.to_builtins(judgement), "directory": str(directory.path.resolve())}
+
+
+def show(
+    judgement: judging.Judgement,
+    directory: directories.RunDirectory,
+    *,
+    out: outputs.Output = _PLAIN,
+    unwritten: str = "",
+) -> None:
+    """Print the verdict with what it rests on, and where its report is, or why it is `unwritten`."""
+    if out.is_json:
+        out.document(document(judgement, directory))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    style = STYLES[judgement.verdict]
+    console.print(f"[{style}]{judgement.verdict}[/]", end=" ")
+    console.print(_headline(judgement, in_full=out.is_quiet), markup=False)
+    if out.is_quiet:
+        return
+    for line in _details(judgement, directory, is_verbose=out.is_verbose):
+        console.print(f"  {line}", markup=False)
+    if unwritten:
+        where = f"This verdict and its report are not in {directory.path}: {unwritten}"
+    else:
+        where = str(directory.report)
+    console.print(f"  {where}", markup=False)
+
+
+def _headline(judgement: judging.Judgement, *, in_full: bool) -> str:
+    """The verdict's reason; of an incomplete certificate only the number of gaps, where lines of their own give each."""
+    missing = sum(not item.ok for item in judgement.certificate)
+    reason = judgement.reason
+    if judgement.verdict is verdicts.Verdict.UNKNOWN and missing and not in_full:
+        reason = f"inconclusive; {missing} of {len(judgement.certificate)} answers of the certificate are missing"
+    return f"{judgement.scenario}, {_subject(judgement)}: {reason}"
+
+
 def _subject(judgement: judging.Judgement) -> str:
     if judgement.defects:
         return f"with {', '.join(judgement.defects)}"
     return "correct subject" if judgement.subject == "python" else f"subject {judgement.subject}"
 
 
-def show(
-    judgement: judging.Judgement, directory: directories.RunDirectory, *, unwritten: str = ""
-) -> None:
-    """Print the verdict with what it rests on, and where its report is, or why it is `unwritten`."""
-    out = Console(highlight=False, soft_wrap=True)
-    subject = _subject(judgement)
-    style = STYLES[judgement.verdict]
-    out.print(f"[{style}]{judgement.verdict}[/] {judgement.scenario}, {subject}", end=": ")
-    out.print(judgement.reason, markup=False)
-    for violation in [item for check in judgement.checks for item in check.violations][
-        :_VIOLATIONS_SHOWN
-    ]:
-        out.print(f"  {violation.text}", markup=False)
+def _details(
+    judgement: judging.Judgement, directory: directories.RunDirectory, *, is_verbose: bool
+) -> Iterator[str]:
+    violations = [item for check in judgement.checks for item in check.violations]
+    for violation in violations[:_VIOLATIONS_SHOWN]:
+        yield from _told(violation)
+    found = sum(check.violation_count for check in judgement.checks)
+    if found > _VIOLATIONS_SHOWN:
+        yield f"and {found - _VIOLATIONS_SHOWN} more, see the report"
     for item in judgement.certificate:
         if not item.ok:
-            out.print(f"  not certified: {item.question} {item.reason}", markup=False)
-    figures = judgement.figures
-    out.print(
-        f"  {figures.claims} claims, {figures.allocations} allocations of {figures.devices} devices, "
-        f"{figures.pods_running} pods ran, {figures.allocations_per_s or 0:g} allocations/s",
-        markup=False,
+            yield f"not certified: {item.question} {item.reason}"
+        elif is_verbose:
+            yield f"certified: {item.question} {item.reason}"
+    yield _amounts(judgement.figures)
+    if is_verbose:
+        yield from (str(path) for path in sorted(directory.logs.rglob("*.log")))
+
+
+def _told(violation: verdicts.DoubleAllocation) -> Iterator[str]:
+    """The device, its claims and their pods; uids and resourceVersions are in the report."""
+    claims = [f"{holder.namespace}/{holder.name}" for holder in violation.holders]
+    yield f"device {violation.device}"
+    yield f"  claims  {' and '.join(claims)}"
+    yield f"  pods    {' and '.join(_pods(holder) for holder in violation.holders)}"
+
+
+def _pods(holder: verdicts.Holder) -> str:
+    more = len(holder.pods) - _PODS_SHOWN
+    return ", ".join(holder.pods[:_PODS_SHOWN]) + f", {more} more" * (more > 0) or "(none)"
+
+
+def _amounts(found: figures.Figures) -> str:
+    amounts = (
+        outputs.counted(found.claims, "claim"),
+        f"{outputs.counted(found.allocations, 'allocation')} of {outputs.counted(found.devices, 'device')}",
+        f"{outputs.counted(found.pods_running, 'pod')} ran",
+        f"{found.allocations_per_s or 0:g} allocations/s",
     )
-    if unwritten:
-        out.print(
-            f"  This verdict and its report are not in {directory.path}: {unwritten}", markup=False
-        )
-    else:
-        out.print(f"  {directory.report}", markup=False)
+    return ", ".join(amounts)

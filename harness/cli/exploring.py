@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import choosing
+from harness.cli import choosing, outputs
 
 if TYPE_CHECKING:
-    from harness.explore import hunting
+    from harness.explore import hunting, specs, tokens
 
 _PROGRESS_S = 0.2
 _WINDOW_S = 60.0
@@ -25,43 +25,50 @@ def add_to(app: typer.Typer) -> None:
 
 def explore(
     scenario: Annotated[
-        str, typer.Argument(help="A small world; see --list.")
+        str, typer.Argument(help="Name of a small world; see --list.")
     ] = "two-claims-one-device",
     defect: choosing.Defects = None,
     strategy: Annotated[str, typer.Option(help="pct, random or exhaustive.")] = "pct",
-    schedules: Annotated[int | None, typer.Option(min=1, help="So many runs.")] = None,
+    schedules: Annotated[int | None, typer.Option(min=1, help="Number of schedules.")] = None,
     time_s: Annotated[
         float | None,
         typer.Option(
-            "--time", help="So many seconds (default: 10; exhaustive: until all are made)."
+            "--time",
+            callback=choosing.require_number,
+            help="Time budget in seconds (default: 10; exhaustive: no limit).",
         ),
     ] = None,
     preemptions: Annotated[
         int,
-        typer.Option(min=0, help="exhaustive: all interleavings with at most so many preemptions."),
+        typer.Option(min=0, help="exhaustive: largest number of preemptions."),
     ] = 2,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes (random and pct).")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of processes (random and pct).")] = 1,
     seed: choosing.Seed = None,
     override: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Another size of the world: --set claims=3 (may be repeated)."),
+        typer.Option("--set", help="Change a size of the world: --set claims=3 (may be repeated)."),
     ] = None,
     list_scenarios: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--list", help="Show the scenarios.")
+        bool, typer.Option("--list", help="Show the worlds and exit.")
     ] = False,
+    force: choosing.Force = False,  # noqa: FBT002
+    output: outputs.Form = "text",
+    quiet: outputs.Quiet = False,  # noqa: FBT002
 ) -> int:
     """Choose interleavings of the scheduler's threads instead of waiting for them; exit code 10 with the first finding.
 
     20 when an exhaustive search was not finished.
 
-    A finding is made as small as possible, told step by step, and comes with a token for `flake-hunt replay`.
+    A finding is shrunk, explained step by step, and comes with a token that reproduces it with `flake-hunt replay`.
     """
     from harness import seeds
     from harness.explore import hunting
     from harness.subject import defects as known_defects
 
     if list_scenarios:
-        return _list()
+        return _list(output)
+    choosing.require_bearable("--jobs", jobs, is_forced=force)
+    _require_time(time_s)
     known_defects.parts(defect or ())
     is_exhaustive = strategy == hunting.EXHAUSTIVE
     hunt = hunting.Hunt(
@@ -76,17 +83,36 @@ def explore(
         sizes=tuple(_size(text) for text in override or ()),
     )
     hunt.require_possible()
-    print(f"seed {hunt.seed}", flush=True)
-    return _show(hunt, _watch(hunt))
+    with outputs.chosen(output, quiet=quiet) as out:
+        out.note(f"seed {hunt.seed}")
+        progress = _watch(hunt, out)
+        return _show(hunt, progress, out)
 
 
-def _list() -> int:
+def _require_time(seconds: float | None) -> None:
+    from harness import errors
+
+    if seconds is not None and seconds <= 0:
+        raise errors.UsageError(f"expected --time of more than 0 seconds, got {seconds:g}")
+
+
+def _list(output: str) -> int:
     from harness.explore import specs
 
-    for name, spec in specs.SPECS.items():
-        note = " (the correct subject is known not to be up to it)" * spec.is_known_to_fail
-        print(f"{name:<28}{spec.title}{note}")
+    with outputs.chosen(output) as out:
+        if out.is_json:
+            out.document(
+                {"schema": 1, "scenarios": [_listed(*item) for item in specs.SPECS.items()]}
+            )
+            return 0
+        for name, spec in specs.SPECS.items():
+            note = " (known to fail even without a defect)" * spec.is_known_to_fail
+            print(f"{name:<28}{spec.title}{note}")
     return 0
+
+
+def _listed(name: str, spec: "specs.Spec") -> dict[str, object]:
+    return {"name": name, "title": spec.title, "is_known_to_fail": spec.is_known_to_fail}
 
 
 def _size(text: str) -> tuple[str, int]:
@@ -98,19 +124,19 @@ def _size(text: str) -> tuple[str, int]:
     return key, int(value)
 
 
-def _watch(hunt: "hunting.Hunt") -> "hunting.Progress":
+def _watch(hunt: "hunting.Hunt", out: outputs.Output) -> "hunting.Progress":
     """Explore with a progress line; Ctrl-C says how far it came."""
     from harness.cli import displaying
     from harness.explore import hunting
 
     progress, meter, shown = hunting.Progress(), _Meter(), 0.0
     try:
-        with displaying.console(stderr=True).status("exploring") as status:
+        with displaying.status("exploring", out) as status:
             for progress in hunting.explore(hunt):
                 now = time.monotonic()
                 if now - shown >= _PROGRESS_S:
                     shown = now
-                    status.update(meter.line(progress, now))
+                    status(meter.line(progress, now))
     except KeyboardInterrupt:
         print(f"interrupted after {_what(progress)}; nothing found so far", flush=True)
         raise
@@ -142,27 +168,67 @@ class _Meter:
 
 
 def _what(progress: "hunting.Progress") -> str:
-    given_up = f", {progress.given_up} of them given up where another was before"
+    given_up = f" ({progress.given_up} of them cut short in a state seen before)"
     return (
-        f"{progress.schedules} schedules{given_up * bool(progress.given_up)}, "
-        f"{len(progress.distinct)} distinct interleavings"
+        f"{outputs.counted(progress.schedules, 'schedule')}{given_up * bool(progress.given_up)}, "
+        f"{outputs.counted(len(progress.distinct), 'distinct interleaving')}"
     )
 
 
-def _show(hunt: "hunting.Hunt", progress: "hunting.Progress") -> int:
+def _show(hunt: "hunting.Hunt", progress: "hunting.Progress", out: outputs.Output) -> int:
     from harness.checks import verdicts
     from harness.cli import displaying, replaying
     from harness.explore import hunting, reducing
 
     if not progress.findings:
-        print(f"nothing found: {_what(progress)}{_covered(hunt, progress)}")
         is_unknown = hunt.strategy == hunting.EXHAUSTIVE and not progress.is_complete
-        return verdicts.Verdict.UNKNOWN.exit_code if is_unknown else 0
+        code = verdicts.Verdict.UNKNOWN.exit_code if is_unknown else 0
+        if out.is_json:
+            out.document(_document(hunt, progress, code=code))
+        else:
+            print(f"nothing found: {_what(progress)}{_covered(hunt, progress)}")
+        return code
     finding, decisions = progress.findings[0]
-    print(f"found after {_what(progress)}: {finding}", flush=True)
-    with displaying.console(stderr=True).status("making it smaller"):
+    if not out.is_json:
+        print(f"found after {_what(progress)}: {finding}", flush=True)
+    if out.is_quiet and not out.is_json:
+        return verdicts.Verdict.INVALID.exit_code
+    with displaying.status("shrinking", out):
         token = reducing.smallest(hunt.token(decisions))
-    return replaying.tell(token)
+    if not out.is_json:
+        return replaying.tell(token)
+    code = verdicts.Verdict.INVALID.exit_code
+    out.document(_document(hunt, progress, code=code) | _reproduced(token))
+    return code
+
+
+def _document(
+    hunt: "hunting.Hunt", progress: "hunting.Progress", *, code: int
+) -> dict[str, object]:
+    return {
+        "schema": 1,
+        "seed": hunt.seed,
+        "scenario": hunt.scenario,
+        "defects": hunt.defects,
+        "strategy": hunt.strategy,
+        "schedules": progress.schedules,
+        "distinct": len(progress.distinct),
+        "given_up": progress.given_up,
+        "is_complete": progress.is_complete,
+        "exit_code": code,
+        "finding": None,
+        "token": None,
+        "story": [],
+    }
+
+
+def _reproduced(token: "tokens.Token") -> dict[str, object]:
+    from harness.explore import hunting, stories
+
+    run = hunting.replay(token, record=True)
+    finding = run.finding or ""
+    story = list(stories.tell(run.moments, run.names, finding))
+    return {"finding": finding, "token": str(token), "story": story}
 
 
 def _covered(hunt: "hunting.Hunt", progress: "hunting.Progress") -> str:
@@ -170,9 +236,10 @@ def _covered(hunt: "hunting.Hunt", progress: "hunting.Progress") -> str:
 
     if hunt.strategy != hunting.EXHAUSTIVE:
         return ""
+    most = outputs.counted(hunt.preemptions_max, "preemption")
     if progress.is_complete:
-        return f"; these are all with at most {hunt.preemptions_max} preemptions"
+        return f"; these are all with at most {most}"
     return (
-        f"; NOT all with at most {hunt.preemptions_max} preemptions: "
+        f"; NOT all with at most {most}: "
         "give it more time, allow fewer (--preemptions), or make the world smaller (--set)"
     )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import choosing
+from harness.cli import choosing, outputs
 
 _PANEL = "Hunting"
 
@@ -18,15 +18,23 @@ def add_to(app: typer.Typer) -> None:
 def hunt(
     scenario: Annotated[
         list[str] | None,
-        typer.Argument(help="Scenario files, or names of shipped ones (default: all of these)."),
+        typer.Argument(
+            autocompletion=choosing.scenario_names,
+            help="Scenario files, or names of shipped scenarios (default: all shipped ones).",
+        ),
     ] = None,
-    repeat: Annotated[int, typer.Option(min=0, help="Runs of each scenario, correct subject.")] = 2,
+    repeat: Annotated[
+        int, typer.Option(min=0, help="Number of runs of each scenario with the correct scheduler.")
+    ] = 2,
     repeat_controls: Annotated[
-        int, typer.Option(min=0, help="Runs of each scenario with each of its known defects.")
+        int,
+        typer.Option(min=0, help="Number of runs of each scenario with each of its known defects."),
     ] = 1,
     defect: Annotated[
         list[str] | None,
-        typer.Option("--defect", help="Only these known defects as controls (may be repeated)."),
+        typer.Option(
+            "--defect", help="Use only this known defect as positive control (may be repeated)."
+        ),
     ] = None,
     jobs: choosing.Jobs = None,
     seed: choosing.Seed = None,
@@ -39,25 +47,33 @@ def hunt(
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     summary: choosing.Summary = None,
     reports: choosing.Reports = pathlib.Path("reports"),
+    force: choosing.Force = False,  # noqa: FBT002
+    output: outputs.Form = "text",
+    quiet: outputs.Quiet = False,  # noqa: FBT002
+    verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
-    """A campaign: every scenario with the correct subject, and with each known defect as positive control.
+    """Run a campaign: every scenario with the correct scheduler, and with each known defect as positive control.
 
-    Exit code 0: the correct subject was valid in every run, and every control was caught. 10: it gave a device away twice.
+    Exit code 0: the correct scheduler was valid in every run, and every control was caught. 10: it allocated a device twice.
 
-    20: that cannot be told (a control was missed, for example).
+    20: inconclusive (for example, a control was not caught).
     """
     from harness import seeds
     from harness.campaign import planning, results, summaries
-    from harness.cli import campaigning
+    from harness.cli import campaigning, tables
     from harness.scenario import loading
 
     chosen = seeds.fresh() if seed is None else seed
     profile = choosing.profile(
         cluster, cluster_set, binaries, kubeconfig, context, is_known=i_know_this_cluster
     )
-    print(f"seed {chosen}", flush=True)
+    names = scenario or loading.shipped_names()
+    for name in names:
+        processes = loading.load(name).scenario.traffic.processes
+        choosing.require_bearable(f"traffic.processes of {name}", processes, is_forced=force)
+    at_once = choosing.jobs(jobs, profile, is_forced=force)
     plan = planning.plan(
-        scenario or loading.shipped_names(),
+        names,
         seed=chosen,
         repeat=repeat,
         repeat_controls=repeat_controls,
@@ -67,8 +83,14 @@ def hunt(
         binaries=choosing.folder(binaries),
         defects=defect or None,
     )
-    made = campaigning.make(plan, reports=reports, jobs=choosing.jobs(jobs, profile))
-    table = results.rows(made.results)
+    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+        out.note(f"seed {chosen}")
+        made = campaigning.make(plan, reports=reports, jobs=at_once, out=out)
+        table = results.rows(made.results)
+        if out.is_json:
+            out.document(
+                tables.document(table, seed=chosen, code=made.exit_code, folder=made.folder)
+            )
     text = summaries.campaign(table, headline=made.headline, seed=chosen)
     campaigning.summarize(summary, text)
     return made.exit_code

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import choosing
+from harness.cli import choosing, outputs
 
 
 def add_to(app: typer.Typer) -> None:
@@ -15,9 +15,16 @@ def add_to(app: typer.Typer) -> None:
 
 def nightly(
     minutes: Annotated[
-        float, typer.Option(min=0, help="Begin no campaign that would end later.")
+        float,
+        typer.Option(
+            min=0,
+            callback=choosing.require_number,
+            help="Time budget; no campaign is started that would not finish in time.",
+        ),
     ] = 30,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs of each scenario in a campaign.")] = 2,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Number of runs of each scenario in a campaign.")
+    ] = 2,
     jobs: choosing.Jobs = None,
     seed: choosing.Seed = None,
     subject: choosing.Subject = None,
@@ -29,6 +36,9 @@ def nightly(
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     summary: choosing.Summary = None,
     reports: choosing.Reports = pathlib.Path("reports"),
+    force: choosing.Force = False,  # noqa: FBT002
+    quiet: outputs.Quiet = False,  # noqa: FBT002
+    verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
     """Hunt until the time is used: every scenario again and again, and each known defect once, as positive control.
 
@@ -43,21 +53,23 @@ def nightly(
     profile = choosing.profile(
         cluster, cluster_set, binaries, kubeconfig, context, is_known=i_know_this_cluster
     )
-    print(f"seed {chosen}", flush=True)
+    at_once = choosing.jobs(jobs, profile, is_forced=force)
     budget, campaigns = nights.Budget(minutes * 60), []
-    for number in budget.rounds():
-        plan = planning.plan(
-            loading.shipped_names(),
-            seed=seeds.Seeds(chosen).derive("campaign", number),
-            repeat=repeat,
-            repeat_controls=1 if number == 0 else 0,
-            reports=reports,
-            cluster=profile,
-            subjects=subject or (),
-            binaries=choosing.folder(binaries),
-        )
-        made = campaigning.make(plan, reports=reports, jobs=choosing.jobs(jobs, profile))
-        campaigns.append(made)
+    with outputs.chosen(quiet=quiet, verbose=verbose) as out:
+        out.note(f"seed {chosen}")
+        for number in budget.rounds():
+            plan = planning.plan(
+                loading.shipped_names(),
+                seed=seeds.Seeds(chosen).derive("campaign", number),
+                repeat=repeat,
+                repeat_controls=1 if number == 0 else 0,
+                reports=reports,
+                cluster=profile,
+                subjects=subject or (),
+                binaries=choosing.folder(binaries),
+            )
+            made = campaigning.make(plan, reports=reports, jobs=at_once, out=out)
+            campaigns.append(made)
     found = [result for made in campaigns for result in made.results]
     junit_files.merge((made.folder for made in campaigns), reports / nights.JUNIT)
     entry = nights.night(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli import choosing
+from harness.cli import choosing, outputs
 
 _PANEL = "Hunting"
 RunPath = Annotated[pathlib.Path, typer.Argument(metavar="RUN_DIR", help="The folder of one run.")]
@@ -18,15 +18,23 @@ def add_to(app: typer.Typer) -> None:
 
 
 def run(
-    scenario: Annotated[str, typer.Argument(help="A scenario file, or the name of a shipped one.")],
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=choosing.scenario_names,
+            help="A scenario file, or the name of a shipped one.",
+        ),
+    ],
     defect: choosing.Defects = None,
     seed: choosing.Seed = None,
     override: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Change the scenario: --set traffic.users=8 (may be repeated)."),
+        typer.Option(
+            "--set", help="Change a key of the scenario: --set traffic.users=8 (may be repeated)."
+        ),
     ] = None,
     until_found: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--until-found", help="End as soon as a double allocation shows.")
+        bool, typer.Option("--until-found", help="Stop as soon as a device is allocated twice.")
     ] = False,
     subject: choosing.Subject = None,
     cluster: choosing.Cluster = "embedded",
@@ -36,14 +44,20 @@ def run(
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     reports: choosing.Reports = pathlib.Path("reports"),
+    force: choosing.Force = False,  # noqa: FBT002
+    output: outputs.Form = "text",
+    quiet: outputs.Quiet = False,  # noqa: FBT002
+    verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
-    """One run of a scenario on a cluster of its own, judged. Exit code 0 valid, 10 invalid, 20 unknown."""
+    """Run a scenario once on a cluster of its own, and judge it. Exit code 0 valid, 10 invalid, 20 unknown."""
     from harness import seeds
     from harness.cli import annotations, displaying
     from harness.run import planning, runs
     from harness.scenario import loading
 
     loaded = loading.load(scenario, overrides=override or ())
+    processes = loaded.scenario.traffic.processes
+    choosing.require_bearable("traffic.processes", processes, is_forced=force)
     chosen = seeds.fresh() if seed is None else seed
     profile = choosing.profile(
         cluster, cluster_set, binaries, kubeconfig, context, is_known=i_know_this_cluster
@@ -57,17 +71,23 @@ def run(
         chosen_subjects=subject or (),
         binaries=choosing.folder(binaries),
     )
-    print(f"seed {chosen}", flush=True)
-    directory = runs.new_directory(plan, reports)
-    with displaying.keeping_evidence(directory.path), displaying.run_progress() as progress:
-        judgement = runs.run(loaded, plan, directory, progress=progress)
-    displaying.show(judgement, directory)
-    annotations.of_judgement(judgement)
+    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+        out.note(f"seed {chosen}")
+        directory = runs.new_directory(plan, reports)
+        with displaying.keeping_evidence(directory.path), displaying.run_progress(out) as progress:
+            judgement = runs.run(loaded, plan, directory, progress=progress)
+        displaying.show(judgement, directory, out=out)
+        annotations.of_judgement(judgement)
     return judgement.exit_code
 
 
-def check(directory: RunPath) -> int:
-    """Judge a run directory again, from what is in it alone, and write its report anew."""
+def check(
+    directory: RunPath,
+    output: outputs.Form = "text",
+    quiet: outputs.Quiet = False,  # noqa: FBT002 - typer turns it into a flag
+    verbose: outputs.Verbose = False,  # noqa: FBT002
+) -> int:
+    """Judge a run directory again, from what is in it alone, and write its report again."""
     from harness import errors
     from harness.checks import judging
     from harness.cli import displaying
@@ -81,12 +101,13 @@ def check(directory: RunPath) -> int:
         publishing.publish(examination)
     except (errors.StorageError, errors.UnwritableError) as error:
         unwritten = str(error)
-    displaying.show(examination.judgement, existing, unwritten=unwritten)
+    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+        displaying.show(examination.judgement, existing, out=out, unwritten=unwritten)
     return examination.judgement.exit_code
 
 
 def report(directory: RunPath) -> int:
-    """Render the report of a run directory again; judge it first where there is no verdict yet."""
+    """Render the report of a run directory again; judge it first if it has no verdict yet."""
     import os
 
     from harness.checks import judging

@@ -4,71 +4,133 @@ import contextlib
 import os
 import pathlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import rich.progress
 import rich.table
 
 from harness.campaign import planning, results
-from harness.cli import displaying
+from harness.checks import verdicts
+from harness.cli import displaying, outputs
 from harness.report import campaign_index
 
 
 @contextlib.contextmanager
-def campaign_progress(total: int) -> Iterator[Callable[[results.RunResult], None]]:
-    """A progress display; yields what is to be called with each result."""
-    console = displaying.console(stderr=True)
+def campaign_progress(
+    total: int, out: outputs.Output
+) -> Iterator[Callable[[results.RunResult], None]]:
+    """A progress display; yields the function to call with each result."""
+    if out.is_quiet:
+        yield lambda _: None
+        return
     columns = (
         rich.progress.SpinnerColumn(),
         rich.progress.TextColumn("hunting"),
         rich.progress.BarColumn(),
         rich.progress.MofNCompleteColumn(),
+        rich.progress.TextColumn("runs"),
         rich.progress.TimeElapsedColumn(),
     )
+    console = displaying.console(stderr=True)
     with rich.progress.Progress(*columns, console=console, transient=True) as bars:
         task = bars.add_task("hunting", total=total)
-        done = 0
 
         def on_result(result: results.RunResult) -> None:
-            nonlocal done
-            is_last = bool(result.error) or not result.is_control or _is_caught(result)
-            done += is_last
-            bars.update(task, completed=done)
-            bars.console.print(_line(result), markup=False, soft_wrap=True)
+            bars.advance(task, not _is_tried_again(result))
+            word, style, text = line(result)
+            bars.console.print(f"[{style}]{word:<11}[/]", end="")
+            bars.console.print(text, markup=False, soft_wrap=True)
+            if out.is_verbose and result.directory:
+                bars.console.print(f"{'':<11}{result.directory}", markup=False, soft_wrap=True)
 
         yield on_result
 
 
-def _is_caught(result: results.RunResult) -> bool:
-    return result.double_allocations > 0
+def _is_tried_again(result: results.RunResult) -> bool:
+    is_last = result.attempt + 1 >= planning.CONTROL_ATTEMPTS
+    return result.is_missed and not is_last
 
 
-def _line(result: results.RunResult) -> str:
-    what = result.verdict or "ERROR"
-    text = result.error.splitlines()[-1] if result.error else result.reason
-    return f"{what:<8}{result.scenario}, {result.subject}: {text} ({result.seconds:.1f} s)"
+def line(result: results.RunResult) -> tuple[str, str, str]:
+    """How a run ended, in a word with its style, and the rest of its line."""
+    about = f"{result.scenario}, {result.subject}"
+    took = f"({result.seconds:.1f} s)"
+    if result.error:
+        return "ERROR", "bold red", f"{about}: {result.error.splitlines()[-1]} {took}"
+    if result.is_missed:
+        then = ", trying once more" if _is_tried_again(result) else ""
+        attempt = f"attempt {result.attempt + 1} of {planning.CONTROL_ATTEMPTS}"
+        return "NOT CAUGHT", "bold yellow", f"{about}: {attempt}{then} {took}"
+    if result.is_control:
+        return "CAUGHT", "green", f"{about}: {result.reason} {took}"
+    style = displaying.STYLES[result.verdict or verdicts.Verdict.UNKNOWN]
+    return str(result.verdict), style, f"{about}: {result.reason} {took}"
 
 
 def show(
-    found: list[results.RunResult], plan: planning.CampaignPlan, *, folder: pathlib.Path
+    found: list[results.RunResult],
+    plan: planning.CampaignPlan,
+    *,
+    folder: pathlib.Path,
+    out: outputs.Output,
 ) -> int:
-    """The closing table, and the index of the runs as a page; returns the exit code."""
+    """Print the closing table, and write the index of the runs as a page; returns the exit code."""
     table = results.rows(found)
-    console = displaying.console()
-    console.print(_table(table))
     code = results.exit_code(table, len(plan.runs))
-    verdict = results.verdict(table)
-    style = displaying.STYLES[verdict] if code != results.HARNESS_ERROR else "bold red"
+    index = folder / "index.html"
+    verdict, summary = results.verdict(table), _summary(table)
+    campaign_index.render(
+        index, _index_rows(table, folder), verdict=verdict, seed=plan.seed, summary=summary
+    )
+    if not out.is_json:
+        _print(table, code, index, out)
+    return code
+
+
+def _print(table: list[results.Row], code: int, index: pathlib.Path, out: outputs.Output) -> None:
+    console = displaying.console()
+    if not out.is_quiet:
+        console.print(_table(table))
+    is_broken = code == results.HARNESS_ERROR
+    style = "bold red" if is_broken else displaying.STYLES[results.verdict(table)]
     name, _, summary = headline(table, code).partition(" ")
     console.print(f"[{style}]{name}[/] {summary}", soft_wrap=True)
     for row in table:
         for error in row.errors:
             console.print(f"  {row.scenario}, {row.subject}: {error}", markup=False, soft_wrap=True)
-    index = folder / "index.html"
-    campaign_index.render(
-        index, _index_rows(table, folder), verdict=verdict, seed=plan.seed, summary=_summary(table)
-    )
-    console.print(f"  {index}", markup=False, soft_wrap=True)
-    return code
+    if not out.is_quiet:
+        console.print(f"  {index}", markup=False, soft_wrap=True)
+
+
+def document(
+    table: list[results.Row], *, seed: int, code: int, folder: pathlib.Path
+) -> dict[str, Any]:
+    """Return the JSON document of a campaign."""
+    verdict, _, summary = headline(table, code).partition(" ")
+    return {
+        "schema": 1,
+        "seed": seed,
+        "verdict": verdict,
+        "exit_code": code,
+        "summary": summary,
+        "directory": str(folder.resolve()),
+        "rows": [_row(row) for row in table],
+    }
+
+
+def _row(row: results.Row) -> dict[str, Any]:
+    return {
+        "scenario": row.scenario,
+        "subject": row.subject,
+        "is_control": row.is_control,
+        "is_as_expected": row.is_as_expected,
+        "verdict": row.verdict,
+        "caught": row.caught,
+        "claims": row.claims,
+        "double_allocations": row.double_allocations,
+        "seconds": row.seconds,
+        "runs": row.runs,
+    }
 
 
 def headline(table: list[results.Row], code: int) -> str:
@@ -141,7 +203,8 @@ def _summary(table: list[results.Row]) -> str:
         sum(len(row.runs) for row in subject),
         sum(row.double_allocations for row in subject),
     )
+    what = outputs.counted(doubles, "double allocation")
     return (
-        f"{doubles} double allocations in {runs} runs of the correct subject; "
-        f"{caught} of {len(controls)} positive controls caught"
+        f"{what} in {outputs.counted(runs, 'run')} of the correct subject; "
+        f"{caught} of {outputs.counted(len(controls), 'positive control')} caught"
     )

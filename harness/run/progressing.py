@@ -9,8 +9,8 @@ class Progress(Protocol):
     def phase(self, name: str) -> None:
         """The run goes on to its next phase."""
 
-    def advance(self, done: int, total: int | None) -> None:
-        """So much of the phase's work is done; total is None when nobody knows it."""
+    def advance(self, done: int, total: int, unit: str) -> None:
+        """So much of the phase's work is done: 47 of 200 `pods`. It may become more than the total."""
 
 
 class Silent:
@@ -19,5 +19,5 @@ class Silent:
     def phase(self, name: str) -> None:
         """Say nothing."""
 
-    def advance(self, done: int, total: int | None) -> None:
+    def advance(self, done: int, total: int, unit: str) -> None:
         """Say nothing."""

@@ -245,8 +245,10 @@ class _Run:
         self._wait("the traffic to end", self._traffic_has_ended)
 
     def _traffic_has_ended(self) -> bool:
-        total = None if self._goal is None else self._goal
-        self._progress.advance(self._pods.present, total)
+        if self._goal is None:
+            self._progress.advance(self._pods.ran, self._enough, "pods have run")
+        else:
+            self._progress.advance(self._pods.present, self._goal, "pods created")
         if self._pods.ran >= self._enough:
             launching.enough_file(self._directory).touch()
         return self._supervisor.finished(TRAFFIC)
@@ -259,7 +261,7 @@ class _Run:
         self._phase("scheduling")
 
         def all_running() -> bool:
-            self._progress.advance(self._pods.running, goal)
+            self._progress.advance(self._pods.running, goal, "pods running")
             return self._pods.running >= goal
 
         self._wait(f"{goal} pods to run", all_running)

@@ -26,4 +26,4 @@ def test_runs_at_once(
     expected: int,
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    assert choosing.jobs(asked, profiles.load(profile)) == expected
+    assert choosing.jobs(asked, profiles.load(profile), is_forced=False) == expected

@@ -156,10 +156,10 @@ def test_the_command_with_a_folder_of_binaries(tmp_path: pathlib.Path) -> None:
     install(tmp_path / "binaries", etcd=ETCD, kube_apiserver=KUBERNETES.format("1.36.2"))
     assert doctor(tmp_path, "--for", "local").returncode == 1
     ready = doctor(tmp_path, "--for", "local", "--binaries", f"{tmp_path}/binaries")
-    assert (ready.returncode, ready.stdout.splitlines()[-1]) == (0, "Ready.")
+    assert (ready.returncode, ready.stdout.splitlines()[-1]) == (0, "Ready: local.")
     assert "v1.36.2" in ready.stdout
     every = doctor(tmp_path, "--binaries", f"{tmp_path}/binaries")
-    assert "local" not in every.stdout.splitlines()[-1]
+    assert every.stdout.splitlines()[-1].startswith("Ready: embedded, local.")
     refused = doctor(tmp_path, "--for", "kind", *chosen)
     assert refused.returncode == 2
     assert "expected --binaries with local clusters only" in refused.stderr
