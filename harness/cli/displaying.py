@@ -53,6 +53,14 @@ class _Bar(rich.progress.BarColumn):
         return super().render(task)
 
 
+def progress(
+    *columns: rich.progress.ProgressColumn, on: rich.console.Console
+) -> rich.progress.Progress:
+    """A display that goes away at the end; without a terminal it shows only the lines that are printed."""
+    is_disabled = not on.is_terminal
+    return rich.progress.Progress(*columns, console=on, transient=True, disable=is_disabled)
+
+
 class RunProgress:
     """Shows the phases of a run on stderr: a line that changes on a terminal, else (and when verbose) one line each."""
 
@@ -67,8 +75,6 @@ class RunProgress:
             self._bars.console.print(f"{after:6.1f} s  {name}", highlight=False, markup=False)
         elif not self._bars.console.is_terminal:
             self._bars.console.print(name, highlight=False, markup=False)
-        if not self._bars.console.is_terminal:
-            return
         if self._task is not None:
             self._bars.remove_task(self._task)
         self._task = self._bars.add_task(escaping.visible(name), total=None, amount="")
@@ -81,7 +87,9 @@ class RunProgress:
 
 
 @contextlib.contextmanager
-def run_progress(out: outputs.Output) -> Iterator[progressing.Progress]:
+def run_progress(
+    out: outputs.Output, shown_on: rich.console.Console | None = None
+) -> Iterator[progressing.Progress]:
     """A progress display for one run."""
     if out.is_quiet:
         yield progressing.Silent()
@@ -93,7 +101,7 @@ def run_progress(out: outputs.Output) -> Iterator[progressing.Progress]:
         rich.progress.TextColumn("{task.fields[amount]}", markup=False),
         rich.progress.TimeElapsedColumn(),
     )
-    with rich.progress.Progress(*columns, console=console(stderr=True), transient=True) as bars:
+    with progress(*columns, on=shown_on or console(stderr=True)) as bars:
         yield RunProgress(bars, is_verbose=out.is_verbose)
 
 

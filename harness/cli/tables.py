@@ -31,8 +31,7 @@ def campaign_progress(
         rich.progress.TextColumn("runs"),
         rich.progress.TimeElapsedColumn(),
     )
-    console = displaying.console(stderr=True)
-    with rich.progress.Progress(*columns, console=console, transient=True) as bars:
+    with displaying.progress(*columns, on=displaying.console(stderr=True)) as bars:
         task = bars.add_task("hunting", total=total)
 
         def on_result(result: results.RunResult) -> None:

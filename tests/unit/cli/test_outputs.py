@@ -1,14 +1,22 @@
 """What a user sees, and what a program reads: JSON documents, columns, terminals of all kinds."""
 
+import io
 import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
+import msgspec
 import pytest
+import rich.console
 
+from harness.campaign import results
+from harness.cli import displaying, outputs, tables
 from harness.cluster import registry
 from harness.scenario import profiles
 
@@ -118,3 +126,206 @@ def test_a_form_that_is_none(flake_hunt: FlakeHunt) -> None:
     code, out, err = flake_hunt("doctor", "--output", "yaml")
     assert (code, out) == (2, "")
     assert "'text', 'json'" in err
+
+
+# ---------------------------------------------------------------- verdicts
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[pathlib.Path, str]:
+    """The run directory of a double allocation, and what was printed of it."""
+    folder = tmp_path_factory.mktemp("found")
+    token = json.loads(
+        command("explore", "--defect", "gather-not-atomic", "--seed", "1", "-o", "json").stdout
+    )["token"]
+    run = folder / "run"
+    return run, command("replay", token, "--save", str(run)).stdout
+
+
+def test_a_violation_is_three_short_lines(found: tuple[pathlib.Path, str]) -> None:
+    _, out = found
+    lines = out[out.index("INVALID ") :].splitlines()
+    assert re.fullmatch(r"  device gpu\.example/worker-0/device-0", lines[1])
+    assert re.fullmatch(r"    claims  \S+/claim-\S+ and \S+/claim-\S+", lines[2])
+    assert re.fullmatch(r"    pods    \S+ and \S+", lines[3])
+    assert lines[4].startswith("  2 claims, 2 allocations of 1 device, ")
+    assert lines[5].endswith("report.html")
+    assert "resourceVersion" not in "".join(lines[1:])
+
+
+def test_check_as_json(flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str]) -> None:
+    run, _ = found
+    code, out, err = flake_hunt("check", str(run), "--output", "json")
+    document = json.loads(out)
+    assert (code, err) == (10, "")
+    assert document.pop("directory") == str(run)
+    assert document == json.loads((run / "verdict.json").read_text())
+    assert document["checks"][0]["violations"][0]["device"] == "gpu.example/worker-0/device-0"
+
+
+def test_quiet_is_one_line(flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str]) -> None:
+    code, out, err = flake_hunt("check", "-q", str(found[0]))
+    assert (code, err, out.count("\n")) == (10, "", 1)
+    assert out.startswith("INVALID two-claims-one-device, with gather-not-atomic: ")
+
+
+def test_verbose_has_the_certificate(
+    flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str]
+) -> None:
+    _, out, _ = flake_hunt("check", "--verbose", str(found[0]))
+    assert "  certified: Did resourceVersions only grow? " in out
+    assert "  certified: " not in flake_hunt("check", str(found[0]))[1]
+
+
+def test_quiet_and_verbose_exclude_each_other(
+    flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str]
+) -> None:
+    code, out, err = flake_hunt("check", "-q", "-v", str(found[0]))
+    assert (code, out) == (2, "")
+    assert "expected --quiet or --verbose, got both" in err
+
+
+def test_an_unknown_verdict_gives_each_reason_once(
+    flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str], tmp_path: pathlib.Path
+) -> None:
+    run = tmp_path / "cut"
+    shutil.copytree(found[0], run)
+    (run / "observations.jsonl").unlink()
+    code, out, _ = flake_hunt("check", str(run))
+    assert code == 20
+    assert "inconclusive; " in out.splitlines()[0]
+    assert out.count("there are no observations") == 1
+    _, quiet, _ = flake_hunt("check", "-q", str(run))
+    assert quiet.count("there are no observations") == 1
+
+
+def test_escapes_of_terminals_in_names_are_written_out() -> None:
+    assert displaying.plain("pod-\x1b[31mred") == "pod-\\x1b[31mred"
+
+
+# ---------------------------------------------------------------- explorations
+
+
+@pytest.mark.parametrize(("seconds", "got"), [("-1", "-1"), ("0", "0"), ("nan", "nan")])
+def test_a_time_that_is_none(flake_hunt: FlakeHunt, seconds: str, got: str) -> None:
+    code, out, err = flake_hunt("explore", "--time", seconds)
+    assert (code, out) == (2, "")
+    assert f"got {got}" in err
+
+
+def test_explorations_as_json(flake_hunt: FlakeHunt) -> None:
+    arguments = ("--schedules", "5", "--seed", "7", "--output", "json")
+    code, out, _ = flake_hunt("explore", *arguments)
+    document = json.loads(out)
+    assert code == document["exit_code"] == 0
+    assert (document["seed"], document["schedules"], document["token"]) == (7, 5, None)
+    code, out, _ = flake_hunt("explore", "--defect", "gather-not-atomic", *arguments[2:])
+    document = json.loads(out)
+    assert code == document["exit_code"] == 10
+    assert document["token"].startswith("fh2-")
+    assert document["finding"] in document["story"][-1]
+
+
+def test_the_worlds_as_json(flake_hunt: FlakeHunt) -> None:
+    _, out, _ = flake_hunt("explore", "--list", "-o", "json")
+    names = {item["name"]: item["is_known_to_fail"] for item in json.loads(out)["scenarios"]}
+    assert names["two-claims-one-device"] is False
+    assert True in names.values()
+
+
+def test_a_quiet_exploration_prints_its_result_only(flake_hunt: FlakeHunt) -> None:
+    _, out, err = flake_hunt("explore", "--schedules", "1", "-q")
+    assert (out, err) == ("nothing found: 1 schedule, 1 distinct interleaving\n", "")
+
+
+# ---------------------------------------------------------------- bounds
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("explore", "--jobs", "5000"),
+        ("hunt", "--jobs", "5000"),
+        ("nightly", "--jobs", "5000", "--minutes", "0"),
+        ("run", "pod-churn", "--set", "traffic.processes=1000"),
+    ],
+)
+def test_more_processes_than_the_machine_can_bear(
+    flake_hunt: FlakeHunt, arguments: tuple[str, ...]
+) -> None:
+    code, out, err = flake_hunt(*arguments)
+    assert (code, out) == (2, "")
+    assert "or insist with --force" in err
+
+
+# ---------------------------------------------------------------- campaigns
+
+
+def result(**changes: Any) -> results.RunResult:
+    about = {"scenario": "churn", "subject": "gather-not-atomic", "seconds": 1.0}
+    return msgspec.convert({"is_control": True, **about, **changes}, results.RunResult)
+
+
+MISSED = {"verdict": "VALID", "reason": "fine"}
+
+
+@pytest.mark.parametrize(
+    ("ended", "word", "style", "text"),
+    [
+        (result(attempt=0, **MISSED), "NOT CAUGHT", "bold yellow", "attempt 1 of 3, trying once more (1.0 s)"),
+        (result(attempt=2, **MISSED), "NOT CAUGHT", "bold yellow", "attempt 3 of 3 (1.0 s)"),
+        (result(verdict="INVALID", reason="two"), "CAUGHT", "green", "two (1.0 s)"),
+        (result(is_control=False, verdict="VALID", reason="r"), "VALID", "bold green", "r (1.0 s)"),
+        (result(error="a\nb"), "ERROR", "bold red", "b (1.0 s)"),
+    ],
+)  # fmt: skip
+def test_the_line_of_a_run(ended: results.RunResult, word: str, style: str, text: str) -> None:
+    shown = tables.line(ended)
+    assert shown[:2] == (word, style)
+    assert shown[2].endswith(text)
+
+
+def test_one_run_is_one_run() -> None:
+    table = results.rows([result(is_control=False, verdict="VALID"), result(**MISSED)])
+    assert tables.headline(table, 20) == (
+        "UNKNOWN 0 double allocations in 1 run of the correct subject; 0 of 1 positive control caught"
+    )
+
+
+def test_a_campaign_as_json(tmp_path: pathlib.Path) -> None:
+    table = results.rows([result(is_control=False, subject="correct", verdict="VALID")])
+    document = json.loads(
+        msgspec.json.encode(tables.document(table, seed=3, code=0, folder=tmp_path))
+    )
+    assert (document["verdict"], document["exit_code"], document["seed"]) == ("VALID", 0, 3)
+    (row,) = document["rows"]
+    assert (row["subject"], row["is_as_expected"], len(row["runs"])) == ("correct", True, 1)
+    assert row["runs"][0]["verdict"] == "VALID"
+
+
+# ---------------------------------------------------------------- progress
+
+
+def test_progress_has_totals_and_units() -> None:
+    shown = progress(verbose=False, is_terminal=True)
+    assert "47/200 pods have run" in shown
+    assert "/?" not in shown
+
+
+def test_progress_without_a_terminal_is_a_line_for_each_phase() -> None:
+    assert progress(verbose=False, is_terminal=False) == "starting\nload\n"
+
+
+def test_verbose_progress_has_times() -> None:
+    lines = progress(verbose=True, is_terminal=False).splitlines()
+    assert [re.sub(r"^ +\d+\.\d s", "T", line) for line in lines] == ["T  starting", "T  load"]
+
+
+def progress(*, verbose: bool, is_terminal: bool) -> str:
+    file = io.StringIO()
+    console = rich.console.Console(file=file, force_terminal=is_terminal, width=100)
+    with displaying.run_progress(outputs.Output(is_verbose=verbose), console) as shown:
+        shown.phase("starting")
+        shown.phase("load")
+        shown.advance(47, 200, "pods have run")
+    return file.getvalue()
