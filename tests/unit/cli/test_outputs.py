@@ -199,10 +199,6 @@ def test_an_unknown_verdict_gives_each_reason_once(
     assert quiet.count("there are no observations") == 1
 
 
-def test_escapes_of_terminals_in_names_are_written_out() -> None:
-    assert displaying.plain("pod-\x1b[31mred") == "pod-\\x1b[31mred"
-
-
 # ---------------------------------------------------------------- explorations
 
 
