@@ -284,7 +284,7 @@ def test_the_line_of_a_run(ended: results.RunResult, word: str, style: str, text
 def test_one_run_is_one_run() -> None:
     table = results.rows([result(is_control=False, verdict="VALID"), result(**MISSED)])
     assert tables.headline(table, 20) == (
-        "UNKNOWN 0 double allocations in 1 run of the correct subject; 0 of 1 positive control caught"
+        "UNKNOWN 0 double allocations in 1 run of the correct subject; 0 of 1 positive controls caught"
     )
 
 
