@@ -1,6 +1,5 @@
 """Flake Hunt: did a Kubernetes scheduler ever give one device to two claims?
 
-The layers, top to bottom, and the only direction in which imports go:
-cli, campaign, run, traffic, report and faults, checks and subject and cluster, client, apiserver, history,
-scenario, model, and at the bottom concurrency, clocks, seeds, errors and processes.
+The public interface is the command (`flake-hunt` or `python -m harness`), its exit codes, and the files of a run. The modules may
+change without notice. Imports go downward through layers, which the first import contract of pyproject.toml lists.
 """
