@@ -3,12 +3,14 @@
 Locust forks its workers after importing this, so nothing here opens a file, starts a thread or draws a number.
 """
 
+import contextlib
 import functools
 import os
 import pathlib
 from typing import Any
 
 import gevent
+import psutil
 from locust import env, events, runners
 
 from harness import processes
@@ -18,6 +20,9 @@ from harness.traffic import launching, users, workers
 DONE = "flake-hunt-done"
 WORKER_LOST = 3
 CHECK_INTERVAL_S = 1.0
+QUIT_INTERVAL_S = 0.05
+QUIT_TIMEOUT_S = launching.STOP_TIMEOUT_S + 5.0
+"""Less than a run gives the whole traffic to end."""
 
 _directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
 _traffic = plans.read(_directory.plan).settings["traffic"]
@@ -38,12 +43,13 @@ def on_init(environment: env.Environment, **_: Any) -> None:
 
 
 class _Master:
-    """Ends the test when every worker is done, or when one is lost."""
+    """Ends the test when every worker is done, or when one is lost; ends itself after its workers."""
 
     def __init__(self, environment: env.Environment, runner: runners.MasterRunner) -> None:
         self._environment, self._runner = environment, runner
         self._done = 0
         runner.register_message(DONE, self._on_done)
+        environment.events.quit.add_listener(self._wait_for_workers)
         gevent.spawn(self._look_for_lost_workers)
 
     def _on_done(self, **_: Any) -> None:
@@ -57,6 +63,19 @@ class _Master:
             gevent.sleep(CHECK_INTERVAL_S)
         self._environment.process_exit_code = WORKER_LOST
         self._runner.quit()
+
+    def _wait_for_workers(self, **_: Any) -> None:
+        """They die with this process, and close their journals only after the calls that they are in. Locust waits half a second."""
+        with contextlib.suppress(gevent.Timeout), gevent.Timeout(QUIT_TIMEOUT_S):
+            while any(map(_is_running, psutil.Process().children())):
+                gevent.sleep(QUIT_INTERVAL_S)
+
+
+def _is_running(worker: psutil.Process) -> bool:
+    try:
+        return worker.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _prepare_worker(environment: env.Environment, runner: runners.WorkerRunner) -> None:
