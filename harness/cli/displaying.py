@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import rich.console
 import rich.progress
-import rich.progress_bar
 import rich.text
 
 from harness import errors
@@ -44,13 +43,16 @@ def console(*, stderr: bool = False) -> Console:
     return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
 
 
-class _Bar(rich.progress.BarColumn):
-    """A bar where the total is known; nothing where a full-width one would only look stuck."""
+class _Bar(rich.progress.ProgressColumn):
+    """A bar where the total is known; nothing elsewhere, since a bar of full width looks stuck."""
 
-    def render(self, task: rich.progress.Task) -> rich.progress_bar.ProgressBar:
+    def __init__(self) -> None:
+        super().__init__()
+        self._bar = rich.progress.BarColumn()
+
+    def render(self, task: rich.progress.Task) -> rich.console.RenderableType:
         """Draw the bar of a task."""
-        self.bar_width = 40 if task.total else 0
-        return super().render(task)
+        return self._bar.render(task) if task.total else ""
 
 
 def progress(

@@ -6,18 +6,20 @@ import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import rich.console
 import rich.progress
 import rich.table
+import rich.text
 
 from harness.campaign import planning, results
 from harness.checks import verdicts
 from harness.cli import displaying, outputs
-from harness.report import campaign_index
+from harness.report import campaign_index, escaping
 
 
 @contextlib.contextmanager
 def campaign_progress(
-    total: int, out: outputs.Output
+    total: int, out: outputs.Output, shown_on: rich.console.Console | None = None
 ) -> Iterator[Callable[[results.RunResult], None]]:
     """A progress display; yields the function to call with each result."""
     if out.is_quiet:
@@ -31,14 +33,15 @@ def campaign_progress(
         rich.progress.TextColumn("runs"),
         rich.progress.TimeElapsedColumn(),
     )
-    with displaying.progress(*columns, on=displaying.console(stderr=True)) as bars:
+    with displaying.progress(*columns, on=shown_on or displaying.console(stderr=True)) as bars:
         task = bars.add_task("hunting", total=total)
 
         def on_result(result: results.RunResult) -> None:
             bars.advance(task, not _is_tried_again(result))
             word, style, text = line(result)
-            bars.console.print(f"[{style}]{word:<11}[/]", end="")
-            bars.console.print(text, markup=False, soft_wrap=True)
+            about = escaping.visible(text)
+            whole = rich.text.Text.assemble((f"{word:<11}", style), about)
+            bars.console.print(whole, soft_wrap=True)
             if out.is_verbose and result.directory:
                 bars.console.print(f"{'':<11}{result.directory}", markup=False, soft_wrap=True)
 
@@ -168,7 +171,7 @@ def _index_run(run: results.RunResult, folder: pathlib.Path) -> campaign_index.R
 def _table(table: list[results.Row]) -> rich.table.Table:
     drawn = rich.table.Table(box=None, pad_edge=False)
     for name in ("scenario", "subject"):
-        drawn.add_column(name)
+        drawn.add_column(name, overflow="fold")
     for name in ("runs", "caught", "claims", "double allocations"):
         drawn.add_column(name, justify="right", no_wrap=name != "double allocations")
     drawn.add_column("verdict", no_wrap=True)

@@ -281,6 +281,16 @@ def test_the_line_of_a_run(ended: results.RunResult, word: str, style: str, text
     assert shown[2].endswith(text)
 
 
+def test_a_run_is_one_line_above_the_bar() -> None:
+    file = io.StringIO()
+    console = rich.console.Console(file=file, force_terminal=True, width=100)
+    with tables.campaign_progress(2, outputs.Output(), console) as listener:
+        listener(result(attempt=0, **MISSED))
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", file.getvalue()).splitlines()
+    whole = "NOT CAUGHT churn, gather-not-atomic: attempt 1 of 3, trying once more (1.0 s)"
+    assert whole in [line.strip() for line in lines]
+
+
 def test_one_run_is_one_run() -> None:
     table = results.rows([result(is_control=False, verdict="VALID"), result(**MISSED)])
     assert tables.headline(table, 20) == (
@@ -304,7 +314,9 @@ def test_a_campaign_as_json(tmp_path: pathlib.Path) -> None:
 
 def test_progress_has_totals_and_units() -> None:
     shown = progress(verbose=False, is_terminal=True)
-    assert "47/200 pods have run" in shown
+    (before, after) = re.split("load", shown, maxsplit=1)
+    assert "━" not in before
+    assert re.search("━.* 47/200 pods have run", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", after))
     assert "/?" not in shown
 
 
