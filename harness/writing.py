@@ -23,11 +23,11 @@ def is_of_writing(error: OSError) -> bool:
 def explain(error: OSError, path: str | os.PathLike[str] | None = None) -> errors.HarnessError:
     """What to raise for an OSError of writing; `path` where the error does not name the file itself."""
     where = error.filename if path is None else path
-    shown = "the output" if where is None else os.fspath(where)
+    what = "cannot write" if where is None else f"cannot write {os.fspath(where)}"
     why = (error.strerror or str(error)).lower()
     if error.errno in _BROKEN:
-        return errors.StorageError(f"cannot write {shown}: {why}; {_FREE}")
-    return errors.UnwritableError(f"cannot write {shown}: {why}; {_CHOOSE}")
+        return errors.StorageError(f"{what}: {why}; {_FREE}")
+    return errors.UnwritableError(f"{what}: {why}; {_CHOOSE}")
 
 
 @contextlib.contextmanager

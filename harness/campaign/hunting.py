@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from harness import clocks, errors
+from harness import clocks, errors, writing
 from harness.campaign import junit_files, planning, plugin, results
 from harness.cluster import registry
 from harness.subject import defects
@@ -29,12 +29,15 @@ def hunt(
     campaign = folder / plugin.PLAN_NAME
     planning.write(campaign, plan)
     configuration = folder / "pytest.ini"
-    configuration.write_text(_CONFIGURATION)
+    writing.replace(configuration, _CONFIGURATION.encode())
     collector = _Collector(folder / "results.jsonl", listener)
     registry.mark_children()  # the workers: `cluster prune` finds them when this process is killed
     with registry.temporary_folder() as temporary:
         arguments = _arguments(campaign, configuration, jobs=jobs, temporary=temporary)
-        ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
+        with writing.explained(folder):
+            ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
+    if collector.failure is not None:
+        raise collector.failure
     if ended == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
     if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
@@ -68,7 +71,7 @@ def new_folder(reports: pathlib.Path, seed: int) -> pathlib.Path:
     try:
         folder.mkdir(parents=True)
     except OSError as error:
-        raise errors.HarnessError(f"cannot create {folder}: {error.strerror}") from error
+        raise writing.explain(error, folder) from error
     return folder.resolve()
 
 
@@ -78,6 +81,8 @@ class _Collector:
     def __init__(self, path: pathlib.Path, listener: Listener) -> None:
         self._path, self._listener = path, listener
         self.results: list[results.RunResult] = []
+        self.failure: errors.HarnessError | None = None
+        """Why a result could not be written down; raised in a hook, it would be pytest's internal error."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A phase of a test has ended, in some worker."""
@@ -90,8 +95,11 @@ class _Collector:
 
     def _add(self, result: results.RunResult) -> None:
         self.results.append(result)
-        with self._path.open("ab") as file:
-            file.write(msgspec.json.encode(result) + b"\n")
+        try:
+            with self._path.open("ab") as file:
+                file.write(msgspec.json.encode(result) + b"\n")
+        except OSError as error:
+            self.failure = writing.explain(error, self._path)
         self._listener(result)
 
 

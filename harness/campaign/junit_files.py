@@ -4,6 +4,8 @@ import pathlib
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
+from harness import writing
+
 NAME = "junit.xml"
 """In the folder of each campaign."""
 
@@ -16,4 +18,4 @@ def merge(campaigns: Iterable[pathlib.Path], target: pathlib.Path) -> None:
             suite.set("name", f"{suite.get('name')} {folder.name}")
             merged.append(suite)
     ET.indent(merged)
-    ET.ElementTree(merged).write(target, encoding="utf-8", xml_declaration=True)
+    writing.replace(target, ET.tostring(merged, encoding="utf-8", xml_declaration=True))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from harness import clocks, errors
+from harness import clocks, errors, writing
 from harness.campaign import results, summaries
 from harness.checks import verdicts
 
@@ -104,7 +104,7 @@ def exit_code(table: Sequence[results.Row]) -> int:
 def remember(reports: pathlib.Path, entry: Night) -> list[Night]:
     """Append the night to the history; all nights, the newest last."""
     path = reports / HISTORY
-    with path.open("ab") as file:
+    with writing.explained(path), path.open("ab") as file:
         file.write(msgspec.json.encode(entry) + b"\n")
     return read(path)
 

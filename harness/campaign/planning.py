@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from harness import errors, seeds
+from harness import errors, seeds, writing
 from harness.run import planning
 from harness.scenario import loading, profiles
 
@@ -127,7 +127,7 @@ def _repeated(
 
 def write(path: pathlib.Path, plan: CampaignPlan) -> None:
     """Write campaign.json."""
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
+    writing.replace(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
 
 
 def read(path: pathlib.Path) -> CampaignPlan:

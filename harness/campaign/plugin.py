@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness import errors, processes
+from harness import errors, processes, writing
 from harness.campaign import outcomes, planning, results
 from harness.checks import judging, verdicts
 from harness.cluster import contracts, keeping
@@ -112,6 +112,10 @@ class RunItem(pytest.Item):
             directory, judgement = self._make(attempt)
         except errors.HarnessError as error:
             return self._result(started, attempt=attempt, error=str(error))
+        except OSError as error:
+            if not writing.is_of_writing(error):
+                raise
+            return self._result(started, attempt=attempt, error=str(writing.explain(error)))
         return self._result(
             started,
             attempt=attempt,

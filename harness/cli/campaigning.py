@@ -4,6 +4,7 @@ import dataclasses
 import pathlib
 from typing import TYPE_CHECKING
 
+from harness import writing
 from harness.cli import outputs
 
 if TYPE_CHECKING:
@@ -43,5 +44,5 @@ def make(
 def summarize(path: pathlib.Path | None, text: str) -> None:
     """Append the Markdown to the file, if there is one."""
     if path is not None:
-        with path.open("a", encoding="utf-8") as file:
+        with writing.explained(path), path.open("a", encoding="utf-8") as file:
             file.write(text)

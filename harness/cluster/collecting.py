@@ -3,17 +3,15 @@
 import pathlib
 import shutil
 
-from harness import errors
+from harness import writing
 from harness.cluster import providers, registry
 
 
 def collect(entry: registry.Entry, to: pathlib.Path) -> list[pathlib.Path]:
-    """Copy every log into this folder; the files that are there then."""
-    try:
+    """Copy every log into this folder; the files that are there then. StorageError or UnwritableError when it cannot be written."""
+    with writing.explained(to):
         to.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise errors.UsageError(f"expected a folder to write to, got {to} ({error})") from error
-    for path in entry.path.glob("*.log"):
-        shutil.copy2(path, to)
+        for path in entry.path.glob("*.log"):
+            shutil.copy2(path, to)
     providers.of(entry.restored()).collect_logs(entry.request(), to)
     return sorted(path for path in to.rglob("*") if path.is_file())

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 import psutil
 
-from harness import clocks, errors, suggestions
+from harness import clocks, errors, suggestions, writing
 from harness.cluster import contracts, state_folders
 from harness.scenario import profiles
 
@@ -249,5 +249,6 @@ def _read(path: pathlib.Path) -> Entry:
 def _written(entry: Entry) -> pathlib.Path:
     """The entry in a file beside its place: it is put there in one step."""
     temporary = folder() / f".{entry.name}.{threading.get_ident()}.{os.getpid()}.new"
-    temporary.write_bytes(msgspec.json.encode(entry))
+    with writing.explained(temporary):
+        temporary.write_bytes(msgspec.json.encode(entry))
     return temporary

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness import clocks
+from harness import clocks, writing
 from harness.apiserver import watching
 from harness.explore import exploring, tokens
 from harness.history import directories, plans, records
@@ -23,7 +23,7 @@ def save(path: pathlib.Path, token: tokens.Token, run: exploring.Run) -> directo
     """A new run directory of a recorded run; RunDirectoryError when there is one already."""
     directory = directories.create(path)
     run_id = secrets.token_hex(4)
-    directory.scenario.write_text(f"# explored: {token}\n")
+    writing.replace(directory.scenario, f"# explored: {token}\n".encode())
     plans.write(directory.plan, _plan(token, run_id))
     _write_processes(directory, run_id, run)
     _write_observations(directory, run_id, run)

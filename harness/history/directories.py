@@ -16,7 +16,7 @@ import os
 import pathlib
 import stat
 
-from harness import errors
+from harness import errors, writing
 
 _ADVICE = "name the folder of one run, reports/<scenario>/<run>"
 
@@ -123,9 +123,7 @@ def create(path: pathlib.Path) -> RunDirectory:
             f"expected a new run directory, but {path} is there already: name another one"
         ) from error
     except OSError as error:
-        raise errors.HarnessError(
-            f"cannot create the run directory {path}: {error.strerror}"
-        ) from error
+        raise writing.explain(error, path) from error
     return directory
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from harness import errors
+from harness import errors, writing
 from harness.history import files, records
 
 
@@ -56,7 +56,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def write(path: pathlib.Path, plan: Plan) -> None:
     """Write plan.json, for people too."""
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
+    writing.replace(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
 
 
 def read(path: pathlib.Path) -> Plan:

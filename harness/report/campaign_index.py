@@ -4,6 +4,7 @@ import dataclasses
 import pathlib
 from collections.abc import Sequence
 
+from harness import writing
 from harness.checks import verdicts
 from harness.report import rendering
 
@@ -50,4 +51,4 @@ def render(
             summary=summary,
         )
     )
-    path.write_text(text, encoding="utf-8")
+    writing.replace(path, text.encode())

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from harness import errors, processes
+from harness import errors, processes, writing
 from harness.checks import judging
 from harness.client import apis, transports
 from harness.cluster import contracts, keeping, pools, providers, registry
@@ -40,27 +40,31 @@ def run(
     HarnessError when the run could not be made; what was recorded stays in the directory.
     """
     progress = progress or progressing.Silent()
-    directory.scenario.write_text(loaded.text)
+    writing.replace(directory.scenario, loaded.text.encode())
     plans.write(directory.plan, plan)
     progress.phase("starting the cluster")
     with _cluster(plan, directory, cluster) as chosen:
         _describe(chosen, plan, directory)
         with _explaining_silence(chosen):
-            _Run(plan, directory, chosen, progress).make()
+            failure = _Run(plan, directory, chosen, progress).make()
     progress.phase("judging")
-    return _judge(directory)
+    return _judge(directory, failure)
 
 
-def _judge(directory: directories.RunDirectory) -> judging.Judgement:
-    """Judge what was recorded; where the verdict cannot be written down, the error at least says what it was."""
+def _judge(
+    directory: directories.RunDirectory, failure: errors.HarnessError | None
+) -> judging.Judgement:
+    """Judge what was recorded; where something could not be written, raise why, with the verdict on what could."""
     examination = judging.examine(directory)
     judgement = examination.judgement
     try:
         publishing.publish(examination)
     except (errors.StorageError, errors.UnwritableError) as error:
-        raise type(error)(
-            f"{error}. The verdict was {judgement.verdict}: {judgement.reason}"
-        ) from error
+        failure = failure or error
+    if failure is not None:
+        raise type(failure)(
+            f"{failure}. The verdict was {judgement.verdict}: {judgement.reason}"
+        ) from failure
     return judgement
 
 
@@ -93,7 +97,8 @@ def _describe(
 ) -> None:
     """Write down what the run meets."""
     found = {"name": cluster.name, "provider": plan.cluster, "versions": dict(cluster.versions)}
-    directory.cluster.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+    content = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
+    writing.replace(directory.cluster, content)
 
 
 class _Run:
@@ -121,8 +126,8 @@ class _Run:
         self._enough = goals.pods_for_load(self._scenario)
         self._spotter = goals.DoubleSpotter(self._api, namespace=plan.namespace)
 
-    def make(self) -> None:
-        """Everything between an empty world and none."""
+    def make(self) -> errors.HarnessError | None:
+        """Everything between an empty world and none; returns why not all of it could be written down, if so."""
         registry.note_run(self._kubeconfig.parent, self._plan.run_id)
         world = pools.publish(
             self._api,
@@ -132,12 +137,19 @@ class _Run:
             admin=self._scenario.claim.admin_access,
             on=self._capabilities,
         )
+        failure = None
         try:
             self._work()
-        except (errors.ProcessError, errors.ClusterError) as error:
+        except (errors.ProcessError, errors.ClusterError, errors.StorageError) as error:
             self._note_early_end(error)
+        except OSError as error:
+            if not writing.is_of_writing(error):
+                raise
+            failure = writing.explain(error)
+            self._note_early_end(failure)
         finally:
             self._end(world)
+        return self._supervisor.failure or failure
 
     def _work(self) -> None:
         self._pods.start()
@@ -222,7 +234,7 @@ class _Run:
         settings = {key: chosen[key] for key in _SUBJECT_SETTINGS}
         settings |= {"seed": self._plan.seed, "run_id": self._plan.run_id}
         path = self._directory.logs / f"{name}-settings.json"
-        path.write_bytes(msgspec.json.encode(settings))
+        writing.replace(path, msgspec.json.encode(settings))
         return path.resolve()
 
     def _start_traffic(self) -> None:
@@ -308,9 +320,11 @@ class _Run:
             self._pods.stop()
             self._spotter.stop()
             launching.enough_file(self._directory).unlink(missing_ok=True)
-        self._fetch_logs()
-        self._remove(world)
-        self._transport.close()
+        try:
+            self._fetch_logs()
+        finally:
+            self._remove(world)
+            self._transport.close()
 
     def _fetch_logs(self) -> None:
         """Of a scheduler that the cluster runs; those that we started have written theirs."""

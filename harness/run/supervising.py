@@ -1,10 +1,11 @@
 """Starts and stops the processes of a run, and journals how each of them ended."""
 
+import contextlib
 import dataclasses
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from harness import clocks, errors, processes
+from harness import clocks, errors, processes, writing
 from harness.history import directories, records
 
 READY_TIMEOUT_S = 30.0
@@ -38,10 +39,12 @@ class Supervisor:
         self._cluster, self._cluster_look_ns = cluster, 0
         self._journal = records.Writer(directory.processes, process="run", run_id=run_id)
         self._children: dict[str, _Child] = {}
+        self.failure: errors.HarnessError | None = None
+        """Why the journal cannot be written any more: that ends the run, but the processes are still stopped in order."""
 
     def phase(self, name: str, *, detail: str = "") -> None:
         """Journal that the run goes on to its next phase."""
-        self._journal.write(records.Phase(name=name, detail=detail, ts_ns=clocks.monotonic_ns()))
+        self._note(records.Phase(name=name, detail=detail, ts_ns=clocks.monotonic_ns()))
 
     def start(
         self,
@@ -63,7 +66,7 @@ class Supervisor:
             name, list(argv), log=self._directory.log(name), env=env, folder=folder
         )
         self._children[name] = _Child(name, process, foreign, finite)
-        self._journal.write(
+        self._note(
             records.ProcessStarted(
                 process=name, pid=process.pid, argv=list(argv), ts_ns=clocks.monotonic_ns()
             )
@@ -103,6 +106,8 @@ class Supervisor:
         def came_true() -> bool:
             if condition():
                 return True
+            if self.failure is not None:
+                raise self.failure
             self.require_cluster()
             self.require_alive()
             return False
@@ -165,12 +170,26 @@ class Supervisor:
                 self._ended(child, child.process.poll() or 0, expected=False)
 
     def close(self) -> None:
-        """End the journal in order."""
-        self._journal.close()
+        """End the journal in order, if it could be written to the end."""
+        if self.failure is None:
+            with self._noting_failure():
+                self._journal.close()
+
+    def _note(self, record: records.Body) -> None:
+        if self.failure is None:
+            with self._noting_failure():
+                self._journal.write(record)
+
+    @contextlib.contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.failure = writing.explain(error)
 
     def _ended(self, child: _Child, exit_code: int, *, expected: bool) -> None:
         child.ended = True
-        self._journal.write(
+        self._note(
             records.ProcessEnded(
                 process=child.name,
                 pid=child.process.pid,

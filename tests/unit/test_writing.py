@@ -40,9 +40,9 @@ def test_the_file_that_an_error_names_is_named() -> None:
     assert str(writing.explain(error)).startswith("cannot write journal.jsonl: no space left")
 
 
-def test_an_error_without_a_name_is_about_the_output() -> None:
+def test_an_error_without_a_name_says_what_it_can() -> None:
     error = OSError(errno.ENOSPC, "No space left on device")
-    assert str(writing.explain(error)).startswith("cannot write the output: no space left")
+    assert str(writing.explain(error)).startswith("cannot write: no space left")
 
 
 def test_a_file_is_replaced_whole(tmp_path: pathlib.Path) -> None:

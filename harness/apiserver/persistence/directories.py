@@ -5,7 +5,7 @@ import fcntl
 import os
 import pathlib
 
-from harness import errors
+from harness import errors, writing
 
 _LOG, _SNAPSHOT, _LOCK, IDENTITY = "log-", "snapshot-", "lock", "identity.json"
 _OWN_PREFIXES = (_LOG, _SNAPSHOT, f".{IDENTITY}-")
@@ -76,6 +76,8 @@ def claim(path: pathlib.Path) -> DataDirectory:
         _require_ours(path)
         lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
+        if writing.is_of_writing(error):
+            raise writing.explain(error, path) from error
         raise errors.DataDirectoryError(
             f"expected a directory that can be written at {path}, but: {error.strerror}"
         ) from error

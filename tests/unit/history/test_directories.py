@@ -23,7 +23,7 @@ def test_a_directory_is_not_made_twice(tmp_path: pathlib.Path) -> None:
 
 def test_a_directory_that_cannot_be_made_is_named(tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(errors.HarnessError, match=r"cannot create the run directory .*file/run"):
+    with pytest.raises(errors.UnwritableError, match=r"cannot write .*file/run: not a directory"):
         directories.create(tmp_path / "file" / "run")
 
 
