@@ -141,22 +141,22 @@ def show(
     unwritten: str = "",
 ) -> None:
     """Print the verdict with what it rests on, and where its report is, or why it is `unwritten`."""
+    if unwritten:
+        unwritten = f"This verdict and its report are not in {directory.path}: {unwritten}"
+    if unwritten and (out.is_json or out.is_quiet):
+        console(stderr=True).print(unwritten, markup=False, soft_wrap=True)
     if out.is_json:
         out.document(document(judgement, directory))
         return
-    console = Console(highlight=False, soft_wrap=True)
+    shown = Console(highlight=False, soft_wrap=True)
     style = STYLES[judgement.verdict]
-    console.print(f"[{style}]{judgement.verdict}[/]", end=" ")
-    console.print(_headline(judgement, in_full=out.is_quiet), markup=False)
+    shown.print(f"[{style}]{judgement.verdict}[/]", end=" ")
+    shown.print(_headline(judgement, in_full=out.is_quiet), markup=False)
     if out.is_quiet:
         return
     for line in _details(judgement, directory, is_verbose=out.is_verbose):
-        console.print(f"  {line}", markup=False)
-    if unwritten:
-        where = f"This verdict and its report are not in {directory.path}: {unwritten}"
-    else:
-        where = str(directory.report)
-    console.print(f"  {where}", markup=False)
+        shown.print(f"  {line}", markup=False)
+    shown.print(f"  {unwritten or directory.report}", markup=False)
 
 
 def _headline(judgement: judging.Judgement, *, in_full: bool) -> str:

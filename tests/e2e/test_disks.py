@@ -181,6 +181,16 @@ def test_check_judges_all_the_same(tmp_path: pathlib.Path, disk: Disk, kind: str
     assert not (kind == "full" and directory.verdict.exists())
 
 
+@pytest.mark.parametrize("option", ["--quiet", "--output=json"])
+def test_so_it_does_in_few_words(tmp_path: pathlib.Path, disk: Disk, option: str) -> None:
+    directory = _published(disk.path / "run")
+    disk.protect()
+    code, output = running.run(tmp_path, "check", option, str(directory.path))
+    assert code == 0
+    assert "VALID" in output
+    assert f"This verdict and its report are not in {directory.path}: cannot write " in output
+
+
 def test_a_disk_that_fills_up_during_a_run(tmp_path: pathlib.Path) -> None:
     """What could be written stays, and the verdict on it is UNKNOWN."""
     with mounted(tmp_path / "disk", size="400k") as disk:
