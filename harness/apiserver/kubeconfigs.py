@@ -1,10 +1,10 @@
-"""The kubeconfigs that a server writes: JSON, which is YAML too; whole or not at all, and for nobody else's eyes."""
+"""The kubeconfigs that a server writes: JSON, which is YAML too; whole or not at all, with mode 0600."""
 
 import base64
 import json
 import pathlib
 
-from harness import private_files
+from harness import private_files, writing
 
 
 def secure_cluster(address: str, authority: bytes) -> dict[str, str]:
@@ -21,7 +21,7 @@ def plain_cluster(address: str) -> dict[str, str]:
 
 
 def write(path: pathlib.Path, cluster: dict[str, str], token: str) -> None:
-    """A kubeconfig with one cluster and one user."""
+    """Write a kubeconfig with one cluster and one user; StorageError or UnwritableError when that cannot be."""
     document = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -32,5 +32,6 @@ def write(path: pathlib.Path, cluster: dict[str, str], token: str) -> None:
         ],
         "current-context": "flake-hunt",
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    private_files.write(path, f"{json.dumps(document, indent=2)}\n".encode())
+    with writing.explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        private_files.write(path, f"{json.dumps(document, indent=2)}\n".encode())

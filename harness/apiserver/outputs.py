@@ -7,18 +7,20 @@ from harness import errors
 
 
 def require(option: str, path: pathlib.Path | None) -> None:
-    """UsageError for a path at which no file can be written."""
+    """UnwritableError for a path at which no file can be written."""
     if path is None:
         return
     if path.is_dir():
-        raise errors.UsageError(
+        raise errors.UnwritableError(
             f"expected a file for {option}, but {path} is a folder: name a file in it"
         )
     folder = _nearest(path.parent)
     if not folder.is_dir():
-        raise errors.UsageError(f"expected a file for {option}, got {path}, but {folder} is a file")
+        raise errors.UnwritableError(
+            f"expected a file for {option}, got {path}, but {folder} is a file"
+        )
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise errors.UsageError(
+        raise errors.UnwritableError(
             f"expected to write {option} to {path}, but the folder {folder} cannot be written: "
             "name another file, or have its mode changed"
         )

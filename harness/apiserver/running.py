@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from harness import clocks, errors, processes
+from harness import clocks, errors, processes, writing
 from harness.apiserver import (
     auditing,
     faulting,
@@ -114,8 +114,9 @@ class _Process:
         listeners = await self._listen(server, identity)
         _tame_garbage_collection()
         if self._options.ready_file is not None:
-            self._options.ready_file.parent.mkdir(parents=True, exist_ok=True)
-            processes.touch_ready(self._options.ready_file)
+            with writing.explained(self._options.ready_file):
+                self._options.ready_file.parent.mkdir(parents=True, exist_ok=True)
+                processes.touch_ready(self._options.ready_file)
         await self._stopped.wait()
         for listener in listeners:
             listener.close()

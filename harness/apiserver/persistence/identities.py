@@ -5,7 +5,7 @@ import secrets
 
 import msgspec
 
-from harness import errors, private_files
+from harness import errors, private_files, writing
 from harness.apiserver import certificates
 from harness.apiserver.persistence import directories
 
@@ -65,7 +65,7 @@ def load(directory: pathlib.Path) -> Identity | None:
 
 
 def save(directory: pathlib.Path, identity: Identity) -> None:
-    """Keep an identity: whole or not at all, and for nobody else's eyes."""
-    private_files.write(
-        directory / directories.IDENTITY, msgspec.json.encode(identity), is_durable=True
-    )
+    """Keep an identity: whole or not at all, with mode 0600."""
+    path = directory / directories.IDENTITY
+    with writing.explained(path):
+        private_files.write(path, msgspec.json.encode(identity), is_durable=True)

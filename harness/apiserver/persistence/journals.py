@@ -151,9 +151,9 @@ def _begin(directory: directories.DataDirectory, make_store: MakeStore, options:
     return Opened(store, journal, 0)
 
 
-def unwritable(error: OSError) -> errors.HarnessError:
+def unwritable(error: OSError) -> errors.StorageError:
     """The error of a file that cannot be written any more."""
-    return errors.HarnessError(
+    return errors.StorageError(
         f"expected to write {error.filename}, but: {error.strerror}. The server has stopped: everything that it answered "
         "before is there, and a restart goes on from it"
     )
