@@ -117,6 +117,8 @@ class Exchange:
         if target is None:
             self._respond(self._server.handler.answer(self._request, user))
             return
+        if not self._incoming.takes_chunks:
+            raise statuses.StatusError(505, "", "expected HTTP/1.1 for a watch, got HTTP/1.0")
         self._server.require_room_for_watch()
         watch = streaming.Watch(self._server, self._connection, self._request, target)
         self._connection.follow(watch)

@@ -214,6 +214,12 @@ def test_a_client_of_http_1_0_gets_no_chunks(live: Any) -> None:
     assert len(json.loads(body)["items"]) == 101
 
 
+def test_a_client_of_http_1_0_gets_no_watch(live: Any) -> None:
+    said = talk(live, f"GET {CONFIGMAPS}?watch=1 HTTP/1.0\r\n".encode() + HEAD + b"\r\n")
+    assert codes(said) == [505]
+    assert b"Transfer-Encoding" not in said
+
+
 def test_leave_to_go_on_waits_for_the_answers_before_it(live: Any) -> None:
     post = b"POST %b HTTP/1.1\r\n" % CONFIGMAPS.encode() + HEAD + b"Content-Length: 2\r\n"
     with live.connect() as connection:
