@@ -92,7 +92,7 @@ def kill_of(owner: registry.ProcessIdentity, *, keep: Collection[int]) -> list[i
             process.kill()
     pids = [process.pid for process in found]
     clocks.wait_until(
-        lambda: not any(_runs(process) for process in found),
+        lambda: not any(map(registry.has_not_ended, found)),
         timeout_s=STOP_TIMEOUT_S,
         why=f"the processes {pids} to end",
     )
@@ -143,16 +143,8 @@ def _marked() -> Iterator[tuple[psutil.Process, registry.ProcessIdentity]]:
             continue
         with contextlib.suppress(psutil.Error, OSError):
             owner = registry.owner_of(process.environ().get(registry.MARK, ""))
-            if owner is not None and process.status() != psutil.STATUS_ZOMBIE:
+            if owner is not None and registry.has_not_ended(process):
                 yield process, owner
-
-
-def _runs(process: psutil.Process) -> bool:
-    """Whether it has not ended. A zombie has: its parent may take its time."""
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def _stop(process: registry.ProcessIdentity) -> None:
@@ -171,20 +163,13 @@ def _stop(process: registry.ProcessIdentity) -> None:
             found.kill()
 
 
-def _has_process(pid: int) -> bool:
-    try:
-        return _runs(psutil.Process(pid))
-    except psutil.NoSuchProcess:
-        return False
-
-
 def _remove_folders() -> list[pathlib.Path]:
     """Temporary folders whose maker is dead: `flake-hunt-<pid>-…`."""
     removed = []
     for path in pathlib.Path(tempfile.gettempdir()).glob(f"{registry.TEMPORARY_PREFIX}*-*"):
         pid = path.name.removeprefix(registry.TEMPORARY_PREFIX).partition("-")[0]
         mine = pid.isdigit() and path.stat().st_uid == os.getuid()
-        if mine and not _has_process(int(pid)):
+        if mine and not registry.is_pid_of_any(pid):
             shutil.rmtree(path, ignore_errors=True)
             removed.append(path)
     return removed

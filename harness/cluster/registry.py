@@ -40,10 +40,10 @@ class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
         """The process if it still runs."""
         try:
             process = psutil.Process(self.pid)
-            alive = process.create_time() == self.started
-            return process if alive and process.status() != psutil.STATUS_ZOMBIE else None
+            same = process.create_time() == self.started
         except psutil.NoSuchProcess:
             return None
+        return process if same and has_not_ended(process) else None
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,9 +174,24 @@ def forget(entry: Entry) -> None:
 def forget_interrupted_writes() -> None:
     """Remove what a process left that died while it wrote an entry."""
     for path in folder().glob(".*.new"):
-        pid = path.name.split(".")[-2]
-        if not (pid.isdigit() and psutil.pid_exists(int(pid))):
+        if not is_pid_of_any(path.name.split(".")[-2]):
             path.unlink(missing_ok=True)
+
+
+def is_pid_of_any(text: str) -> bool:
+    """Whether a process of this pid runs."""
+    try:
+        return has_not_ended(psutil.Process(int(text)))
+    except (ValueError, psutil.NoSuchProcess):
+        return False
+
+
+def has_not_ended(process: psutil.Process) -> bool:
+    """Whether it still runs. A zombie does not; its parent, which may be a slow init, has only not taken notice."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def identity(pid: int, name: str) -> ProcessIdentity:

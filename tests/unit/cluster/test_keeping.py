@@ -235,6 +235,19 @@ def test_prune_removes_temporary_folders_of_the_dead(tmp_path: pathlib.Path) -> 
     assert (tmp_path / "flake-hunt-notes").exists()
 
 
+def test_a_zombie_has_ended(tmp_path: pathlib.Path) -> None:
+    """Its parent, an init perhaps, takes its time; what it has left can be removed at once."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
+        process = psutil.Process(child.pid)
+        clocks.wait_until(
+            lambda: process.status() == psutil.STATUS_ZOMBIE, timeout_s=TIMEOUT_S, why="the end"
+        )
+        (tmp_path / f"flake-hunt-{child.pid}-abc").mkdir()
+        (registry.folder() / f".run.1.{child.pid}.new").touch()
+        assert reaping.prune().removed == [f"folder {tmp_path}/flake-hunt-{child.pid}-abc"]
+        assert list(registry.folder().iterdir()) == []
+
+
 def test_prune_removes_what_a_killed_run_left_on_a_cluster_that_exists(
     tmp_path: pathlib.Path,
 ) -> None:
