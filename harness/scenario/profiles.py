@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import pydantic
 from pydantic import json_schema
 
+from harness import errors
 from harness.scenario import documents, specs
 
 
@@ -137,6 +138,10 @@ def load(name: str, *, overrides: Sequence[str] = ()) -> Profile:
     """The profile of this path or name, with `key=value` overrides."""
     path = SHELF.find(name)
     document, _ = SHELF.read(path, overrides)
+    if "chosen" in document:
+        raise errors.ScenarioError(
+            f"{path}: expected no key `chosen`, which is set here: remove it"
+        )
     chosen = Chosen(name=name, overrides=tuple(overrides))
     return _validate(document, path).model_copy(update={"chosen": chosen})
 

@@ -208,6 +208,9 @@ def test_a_kind_that_writes_another_kubeadm_version_is_noticed(
         )
 
     monkeypatch.setattr(kind.kind_configs, "text", versioned)
+    theirs = failing(used, tmp_path, "is not what was asked for", claim_controller=True)
+    assert "kube-controller-manager: expected --kube-api-qps=1000, got no such flag" in theirs
+    (tmp_path / "fh-abc-gw0").rename(tmp_path / "first")
     message = failing(used, tmp_path, "the kind cluster is not what was asked for")
     assert (
         "kube-apiserver: expected --audit-log-path=/var/log/kubernetes/audit/audit.log, got no such flag"

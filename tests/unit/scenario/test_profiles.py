@@ -53,6 +53,13 @@ def test_mistakes_are_named(tmp_path: pathlib.Path, text: str, mistake: str) -> 
     assert second.startswith(mistake)
 
 
+def test_how_a_profile_was_asked_for_is_not_for_files(tmp_path: pathlib.Path) -> None:
+    path = local(tmp_path)
+    assert profiles.load(path, overrides=["auth=token"]).chosen.overrides == ("auth=token",)
+    with pytest.raises(errors.ScenarioError, match="expected no key `chosen`"):
+        profiles.load(path, overrides=["chosen.name=x"])
+
+
 def test_unknown_names_come_with_the_known_ones() -> None:
     with pytest.raises(errors.ScenarioError, match=r"got 'cloud', which is neither.*embedded"):
         profiles.load("cloud")
