@@ -71,7 +71,7 @@ def certify(
             _journals(operations),
         ),
         "acknowledged": (
-            "Was everything observed whose creation was acknowledged?",
+            "Was every acknowledged creation observed?",
             _acknowledged(operations, folded),
         ),
         "steps": ("Did the subject's own record of its steps end in order?", _steps(history)),

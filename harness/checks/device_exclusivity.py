@@ -145,9 +145,9 @@ def _reason(examined: int, table: pd.DataFrame, found: pd.DataFrame) -> str:
     if not examined:
         return "no exclusive hold of any device was seen, so nothing was examined"
     number = table["device"].nunique()
-    among = f"{_many(examined, 'hold')} of {_many(number, 'device')}"
+    among = f"{_many(examined, 'allocation')} of {_many(number, 'device')}"
     if found.empty:
-        return f"{among}, and never two at once of one device"
+        return f"{among}; no device was held by two claims at once"
     guilty = table["device"].iloc[found["first"]].nunique()
     return f"{_many(len(found), 'double allocation')} of {_many(guilty, 'device')} among {among}"
 

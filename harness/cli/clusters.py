@@ -10,7 +10,7 @@ from harness.cli import choosing, outputs
 if TYPE_CHECKING:
     from harness.cluster import registry
 
-Name = Annotated[str, typer.Argument(help="The cluster's name.")]
+Name = Annotated[str, typer.Argument(help="Name of the cluster.")]
 
 cluster = typer.Typer(help="Clusters that stay until you take them down.", no_args_is_help=True)
 
@@ -22,7 +22,7 @@ def add_to(app: typer.Typer) -> None:
 
 @cluster.command()
 def up(
-    name: Annotated[str, typer.Option(help="The cluster's name.")] = "flake-hunt",
+    name: Annotated[str, typer.Option(help="Name of the cluster.")] = "flake-hunt",
     nodes: Annotated[
         int, typer.Option(min=1, max=5000, help="Number of fake nodes, worker-0 and so on.")
     ] = 8,
@@ -36,10 +36,20 @@ def up(
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="embedded: for plain HTTP; 0 takes a free one.")
+        int,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="With --cluster embedded: port for plain HTTP; 0 takes a free one.",
+        ),
     ] = 0,
     tls_port: Annotated[
-        int, typer.Option(min=0, max=65535, help="embedded: for kubectl; 0 takes a free one.")
+        int,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="With --cluster embedded: port for kubectl (TLS); 0 takes a free one.",
+        ),
     ] = 0,
 ) -> None:
     """Start a cluster with worker-N device pools and fake kubelets."""
@@ -62,7 +72,7 @@ def up(
 
 @cluster.command("list")
 def list_clusters(output: outputs.Form = "text") -> None:
-    """Show the clusters that are there, those of runs too."""
+    """Show the clusters that exist, also those of runs."""
     from harness.cluster import registry
 
     with outputs.chosen(output) as out:

@@ -23,18 +23,19 @@ def add_to(app: typer.Typer) -> None:
 def conformance(
     kubeconfig: Annotated[
         pathlib.Path | None,
-        typer.Option("--kubeconfig", help="How to reach the API server.", envvar="KUBECONFIG"),
+        typer.Option("--kubeconfig", help="Kubeconfig of the API server.", envvar="KUBECONFIG"),
     ] = None,
     group: Annotated[
-        list[str] | None, typer.Option("--group", help="Only this group (may be repeated).")
+        list[str] | None,
+        typer.Option("--group", help="Check only this group of rules (may be repeated)."),
     ] = None,
     list_rules: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--list", help="Show the rules and ask nobody.")
+        bool, typer.Option("--list", help="Show the rules and exit.")
     ] = False,
 ) -> int:
-    """Ask an API server whether it keeps the documented rules; exit code 10 when it breaks one.
+    """Check whether an API server keeps the documented rules; exit code 10 when it breaks one.
 
-    It works in a namespace of its own, which it removes; a real cluster can be asked as well as the embedded one.
+    The check works in a namespace of its own, which it removes. It runs on real clusters as well as on the embedded one.
     """
     from harness import errors
     from harness.client import transports

@@ -40,7 +40,7 @@ def nightly(
     quiet: outputs.Quiet = False,  # noqa: FBT002
     verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
-    """Hunt until the time is used: every scenario again and again, and each known defect once, as positive control.
+    """Hunt until the time is used: every scenario again and again, and each known defect once as positive control.
 
     Exit code 10 when a double allocation was found, 20 when a positive control was not caught, 0 otherwise; reports/nights.jsonl is the history.
     """

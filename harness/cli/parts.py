@@ -8,14 +8,14 @@ import typer
 _PANEL = "Parts, each stand-alone"
 Kubeconfig = Annotated[
     pathlib.Path,
-    typer.Option("--kubeconfig", help="How to reach the API server.", envvar="KUBECONFIG"),
+    typer.Option("--kubeconfig", help="Kubeconfig of the API server.", envvar="KUBECONFIG"),
 ]
 ReadyFile = Annotated[
     pathlib.Path | None,
     typer.Option("--ready-file", help="Create this file when ready to work.", hidden=True),
 ]
 Namespace = Annotated[
-    str | None, typer.Option("--namespace", "-n", help="Only this namespace (default: all).")
+    str | None, typer.Option("--namespace", "-n", help="Watch only this namespace (default: all).")
 ]
 Defects = Annotated[
     list[str] | None,
@@ -44,23 +44,27 @@ def apiserver(
     ],
     plain_kubeconfig: Annotated[
         pathlib.Path | None,
-        typer.Option("--plain-kubeconfig", help="Write one for plain HTTP on loopback here."),
+        typer.Option(
+            "--plain-kubeconfig", help="Write a kubeconfig for plain HTTP on loopback here."
+        ),
     ] = None,
     read_only_kubeconfig: Annotated[
         pathlib.Path | None,
-        typer.Option("--read-only-kubeconfig", help="Write one that may only read here (TLS)."),
+        typer.Option(
+            "--read-only-kubeconfig", help="Write a kubeconfig with read-only rights here (TLS)."
+        ),
     ] = None,
     *,
-    host: Annotated[str, typer.Option(help="A loopback address.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on, a loopback one.")] = "127.0.0.1",
     i_know_it_is_open: Annotated[
         bool,
-        typer.Option("--i-know-it-is-open", help="Let --host be reached by others (TLS only)."),
+        typer.Option("--i-know-it-is-open", help="Accept other hosts at --host (TLS only)."),
     ] = False,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="For plain HTTP; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port for plain HTTP; 0 takes a free one.")
     ] = 0,
     tls_port: Annotated[
-        int, typer.Option(min=0, max=65535, help="For TLS; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port for TLS; 0 takes a free one.")
     ] = 0,
     watch_history: Annotated[
         int, typer.Option(min=1, help="Commits of each resource that a watch can resume from.")
@@ -74,7 +78,7 @@ def apiserver(
     fsync: Annotated[
         Literal["always", "interval", "never"],
         typer.Option(
-            help="What a loss of power may take: nothing, about a second, more. Killing the server takes nothing."
+            help="What a power failure can lose: nothing (always), about one second (interval), more (never). A kill loses nothing."
         ),
     ] = "interval",
     log_bytes_max: Annotated[int, typer.Option(min=1, hidden=True)] = 64 * 1024 * 1024,
@@ -91,11 +95,15 @@ def apiserver(
     faults: Annotated[
         bool, typer.Option("--faults", help="Serve the fault API at /flake-hunt/v1/faults.")
     ] = False,
-    connections_max: Annotated[int, typer.Option(min=1, help="One more gets 503.")] = 4096,
-    watches_max: Annotated[int, typer.Option(min=1, help="One more gets 429.")] = 2048,
+    connections_max: Annotated[
+        int, typer.Option(min=1, help="Maximum connections; further ones get 503.")
+    ] = 4096,
+    watches_max: Annotated[
+        int, typer.Option(min=1, help="Maximum watches; further ones get 429.")
+    ] = 2048,
     ready_file: ReadyFile = None,
 ) -> int:
-    """The embedded API server, until SIGTERM or Ctrl-C."""
+    """Run the embedded API server until SIGTERM or Ctrl-C."""
     from harness.apiserver import limiting, running
     from harness.apiserver.persistence import journals, writing
 
@@ -136,7 +144,7 @@ def scheduler(
     steps: Steps = None,
     ready_file: ReadyFile = None,
 ) -> int:
-    """The Python DRA scheduler against any kubeconfig."""
+    """Run the Python DRA scheduler against any kubeconfig."""
     from harness.subject import running
 
     return running.run_scheduler(
@@ -160,7 +168,7 @@ def claim_controller(
     steps: Steps = None,
     ready_file: ReadyFile = None,
 ) -> int:
-    """The Python ResourceClaim controller against any kubeconfig."""
+    """Run the Python ResourceClaim controller against any kubeconfig."""
     from harness.subject import running
 
     return running.run_claim_controller(
@@ -184,7 +192,7 @@ def kubelet(
     run_id: Annotated[str, typer.Option(hidden=True)] = "",
     ready_file: ReadyFile = None,
 ) -> int:
-    """The kubelets of all fake nodes against any kubeconfig."""
+    """Run the kubelets of all fake nodes against any kubeconfig."""
     from harness.cluster import kubelets
 
     return kubelets.run(
@@ -200,10 +208,12 @@ def kubelet(
 
 def record(
     kubeconfig: Kubeconfig,
-    run_directory: Annotated[pathlib.Path, typer.Option(help="Its plan.json says what.")],
+    run_directory: Annotated[
+        pathlib.Path, typer.Option(help="Run directory, whose plan.json names what to record.")
+    ],
     ready_file: ReadyFile = None,
 ) -> int:
-    """Write down every commit that the API server makes known."""
+    """Record every commit that the API server publishes."""
     from harness.client import recorders
 
     return recorders.run(

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli import outputs
+
 if TYPE_CHECKING:
     from harness.explore import causality, exploring, tokens
 
@@ -15,26 +17,28 @@ def add_to(app: typer.Typer) -> None:
 
 
 def replay(
-    token: Annotated[str, typer.Argument(help="As `flake-hunt explore` prints it.")],
-    times: Annotated[int, typer.Option(min=1, help="Make the run so often.")] = 1,
+    token: Annotated[str, typer.Argument(help="Token that `flake-hunt explore` printed.")],
+    times: Annotated[int, typer.Option(min=1, help="Number of repetitions.")] = 1,
     pytest_file: Annotated[
         pathlib.Path | None,
-        typer.Option("--pytest", help="Write a test file that makes the run again."),
+        typer.Option("--pytest", help="Write a pytest file that reproduces the run."),
     ] = None,
-    curve: Annotated[int, typer.Option(min=0, help="Futures to try from each choice on.")] = 0,
+    curve: Annotated[
+        int, typer.Option(min=0, help="Random continuations to try after each choice.")
+    ] = 0,
     save: Annotated[
         pathlib.Path | None,
         typer.Option(
-            "--save", help="Write it as a run directory, to be judged and reported like any run."
+            "--save", help="Write a run directory, which is judged and reported like any run."
         ),
     ] = None,
     html: Annotated[
-        pathlib.Path | None, typer.Option("--html", help="Write the story as a page.")
+        pathlib.Path | None, typer.Option("--html", help="Write the steps as an HTML page.")
     ] = None,
 ) -> int:
-    """Make an explored run again, exactly; exit code 10 when it has its finding again.
+    """Reproduce an explored run exactly; exit code 10 when its finding shows again.
 
-    With --curve, from every choice of the run on so many random futures are tried: where the share of failing ones jumps, the race was lost.
+    With --curve, random continuations are tried after every choice: where the share of failing ones jumps, the race was lost.
     """
     from harness import writing
     from harness.explore import hunting, pages, tokens
@@ -68,8 +72,8 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
         print(f"{number:4}. {sentence}")
     sizes = "".join(f", {key}={value}" for key, value in token.sizes)
     print(
-        f"\n{token.scenario}{sizes}: {token.deviations} deviations from the undisturbed run. "
-        f"Again: flake-hunt replay {token}"
+        f"\n{token.scenario}{sizes}: {outputs.counted(token.deviations, 'deviation')} from the undisturbed run. "
+        f"Reproduce it: flake-hunt replay {token}"
     )
     if pytest_file is not None:
         writing.replace(pytest_file, reproducing.pytest_file(token, finding, story).encode())

@@ -1,0 +1,63 @@
+"""The texts of `--help`: every option is described, in plain sentences, and the pages stay narrow enough for a terminal."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer.main
+
+from harness.cli import commands
+
+RIDDLES = (
+    "so many",
+    "so often",
+    "so long",
+    "one more gets",
+    "nobody",
+    "somebody",
+    "anew",
+    "whoever",
+)
+
+
+def every_command(
+    command: Any, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from every_command(inner, (*path, name))
+
+
+COMMANDS = dict(every_command(typer.main.get_command(commands.app)))
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_option_is_described_in_a_sentence(path: tuple[str, ...]) -> None:
+    for param in COMMANDS[path].params:
+        if getattr(param, "hidden", False):
+            continue
+        text = param.help or ""
+        assert text.endswith("."), f"{path} {param.name}: {text!r}"
+        assert not [word for word in RIDDLES if word in text.lower()], text
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_begins_with_a_verb_or_says_what_it_is(path: tuple[str, ...]) -> None:
+    text = COMMANDS[path].help or ""
+    assert text[:1].isupper()
+    assert not [word for word in RIDDLES if word in text.lower()], text
+
+
+@pytest.mark.parametrize("path", [["--help"], ["run", "--help"], ["explore", "--help"]])
+def test_a_page_fits_a_terminal(
+    flake_hunt: Any, monkeypatch: pytest.MonkeyPatch, path: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = flake_hunt(*path)
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_completion_is_offered() -> None:
+    names = {name for param in COMMANDS[()].params for name in param.opts}
+    assert {"--version", "--install-completion", "--show-completion"} <= names
