@@ -20,7 +20,7 @@ def test_a_campaign_with_a_control(tmp_path: pathlib.Path) -> None:
     (junit,) = tmp_path.glob("reports/campaigns/*/junit.xml")
     (suite,) = ET.parse(junit).getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "0")
-    assert "## VALID 0 double allocations in 1 runs" in (tmp_path / "summary.md").read_text()
+    assert "## VALID 0 double allocations in 1 run of" in (tmp_path / "summary.md").read_text()
     assert "0 double allocations in 1 run of the correct subject" in output
     assert "1 of 1 positive controls caught" in output
     (index,) = tmp_path.glob("reports/campaigns/*/index.html")

@@ -20,6 +20,7 @@ from harness.cli import displaying, outputs, tables
 from harness.cluster import registry
 from harness.scenario import profiles
 
+README = pathlib.Path(__file__).parents[3] / "reports" / "README.md"
 FlakeHunt = Callable[..., tuple[int, str, str]]
 KUBECONFIG = "/somewhere/kubeconfig"
 
@@ -67,6 +68,14 @@ def test_no_escapes_without_a_terminal(name: str) -> None:
     assert "\x1b" not in command("doctor", **{name: "xterm-256color"}).stdout
 
 
+def documented(command: str) -> set[str]:
+    """The keys that the table of reports/README.md names for a command."""
+    (row,) = [
+        line for line in README.read_text().splitlines() if line.startswith(f"| `{command}` |")
+    ]
+    return set(re.findall("`([^`]+)`", row.split("|")[2]))
+
+
 # ---------------------------------------------------------------- cluster
 
 
@@ -102,6 +111,7 @@ def test_clusters_are_listed_in_columns_with_headings(flake_hunt: FlakeHunt) -> 
 def test_clusters_as_json(flake_hunt: FlakeHunt) -> None:
     _, out, _ = flake_hunt("cluster", "list", "--output", "json")
     document = json.loads(out)
+    assert set(document) == documented("cluster list")
     assert [item["name"] for item in document["clusters"]] == ["a", "longer-name"]
     assert document["clusters"][0]["kubeconfig"] == KUBECONFIG
 
@@ -118,6 +128,7 @@ def test_doctor_as_json(flake_hunt: FlakeHunt) -> None:
     code, out, _ = flake_hunt("doctor", "--for", "embedded", "--output", "json")
     document = json.loads(out)
     assert (code, document["schema"], document["ready"]) == (0, 1, ["embedded"])
+    assert set(document) == documented("doctor")
     for finding in document["findings"]:
         assert set(finding) == {"provider", "part", "state", "seen", "remedy"}
 
@@ -218,13 +229,16 @@ def test_explorations_as_json(flake_hunt: FlakeHunt) -> None:
     code, out, _ = flake_hunt("explore", "--defect", "gather-not-atomic", *arguments[2:])
     document = json.loads(out)
     assert code == document["exit_code"] == 10
+    assert set(document) == documented("explore")
     assert document["token"].startswith("fh2-")
     assert document["finding"] in document["story"][-1]
 
 
 def test_the_worlds_as_json(flake_hunt: FlakeHunt) -> None:
     _, out, _ = flake_hunt("explore", "--list", "-o", "json")
-    names = {item["name"]: item["is_known_to_fail"] for item in json.loads(out)["scenarios"]}
+    document = json.loads(out)
+    assert set(document) == documented("explore --list")
+    names = {item["name"]: item["is_known_to_fail"] for item in document["scenarios"]}
     assert names["two-claims-one-device"] is False
     assert True in names.values()
 
@@ -303,6 +317,7 @@ def test_a_campaign_as_json(tmp_path: pathlib.Path) -> None:
     document = json.loads(
         msgspec.json.encode(tables.document(table, seed=3, code=0, folder=tmp_path))
     )
+    assert set(document) == documented("hunt")
     assert (document["verdict"], document["exit_code"], document["seed"]) == ("VALID", 0, 3)
     (row,) = document["rows"]
     assert (row["subject"], row["is_as_expected"], len(row["runs"])) == ("correct", True, 1)
