@@ -55,18 +55,18 @@ def prune(*, older_than_s: float | None = None) -> Pruned:
 
     `older_than_s`: also containers that are in no registry of this user, when they are so old; None: those of runs, after two hours.
     """
+    removed: list[str] = []
     failed: list[str] = []
-    killed = (
-        _kill_strays()
-    )  # first: a campaign's worker that has lost its controller holds a cluster
-    removed = [f"process {pid}" for pid in killed]
+    with _noting(failed):  # first: a campaign's worker that has lost its controller holds a cluster
+        removed += [f"process {pid}" for pid in _kill_strays()]
     for entry in registry.known():
         with _noting(failed):
             if not is_alive(entry):
                 remove(entry)
                 removed.append(f"cluster {entry.name}")
     registry.forget_interrupted_writes()
-    removed += [f"process {pid}" for pid in _kill_strays()]
+    with _noting(failed):
+        removed += [f"process {pid}" for pid in _kill_strays()]
     removed += [f"folder {path}" for path in _remove_folders()]
     removed += _remove_foreign_containers(older_than_s)
     return Pruned(removed, failed)

@@ -235,6 +235,21 @@ def test_prune_removes_temporary_folders_of_the_dead(tmp_path: pathlib.Path) -> 
     assert (tmp_path / "flake-hunt-notes").exists()
 
 
+def test_a_process_that_does_not_end_does_not_keep_the_rest(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill_of(owner: registry.ProcessIdentity, **_: object) -> list[int]:
+        raise errors.WaitTimeoutError(f"what {owner.pid} has started did not end")
+
+    gone = dead()
+    (tmp_path / f"flake-hunt-{gone.pid}-abc").mkdir()
+    monkeypatch.setattr(reaping, "kill_of", kill_of)
+    with orphan(registry.mark(gone)):
+        pruned = reaping.prune()
+    assert pruned.removed == [f"folder {tmp_path}/flake-hunt-{gone.pid}-abc"]
+    assert set(pruned.failed) == {f"what {gone.pid} has started did not end"}
+
+
 def test_a_zombie_has_ended(tmp_path: pathlib.Path) -> None:
     """Its parent, an init perhaps, takes its time; what it has left can be removed at once."""
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
