@@ -12,6 +12,7 @@ from harness.apiserver import (
     conforming,
     decoding,
     diagnosing,
+    json_bodies,
     managers,
     merging,
     resources,
@@ -59,7 +60,7 @@ def read(resource: resources.ResourceType, body: bytes) -> Document:
 
 def _decode(body: bytes) -> Any:
     try:
-        return storing.decode(body)
+        return json_bodies.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:

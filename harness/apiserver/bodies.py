@@ -15,10 +15,10 @@ from harness.apiserver import (
     decoding,
     diagnosing,
     gojson,
+    json_bodies,
     resources,
     schemas,
     statuses,
-    storing,
 )
 
 Document = dict[str, Any]
@@ -149,7 +149,7 @@ def _operation_problems(body: bytes) -> list[str]:
 def _parse(body: bytes) -> Any:
     """The JSON in a body; ValueError with Go's message when there is none."""
     try:
-        return storing.decode(body)
+        return json_bodies.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if message := gojson.error(body):
             raise ValueError(message) from error

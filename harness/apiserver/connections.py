@@ -4,7 +4,16 @@ import asyncio
 import collections
 from collections.abc import Callable
 
-from harness.apiserver import answers, exchanges, framing, parsing, serving, statuses, streaming
+from harness.apiserver import (
+    answers,
+    exchanges,
+    framing,
+    outgoing,
+    parsing,
+    serving,
+    statuses,
+    streaming,
+)
 
 _OUT_BYTES_MAX = 1024 * 1024
 """With more than so much to be sent, the next request waits."""
@@ -22,8 +31,7 @@ class Connection(asyncio.Protocol):
         self._waiting: collections.deque[parsing.Incoming] = collections.deque()
         self._is_blocked = False
         """Whether an exchange is under way that goes on later, so that the next one waits."""
-        self._is_full = False
-        """Whether the client does not read as fast as it is written to."""
+        self._outgoing = outgoing.Outgoing()
         self._on_room: Callable[[], None] | None = None
         """Called when it has caught up."""
         self._is_ending = False
@@ -48,6 +56,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, unless there are too many."""
         self._transport = transport  # type: ignore[assignment]
+        self._outgoing.open(transport)  # type: ignore[arg-type]
         self.source = str((transport.get_extra_info("peername") or ("",))[0])
         refusal = self._server.admit(self)
         if refusal is not None:
@@ -61,6 +70,7 @@ class Connection(asyncio.Protocol):
         if self._lingering is not None:
             self._lingering.cancel()
         self._waiting.clear()
+        self._outgoing.close()
         self._refusal = None
         self._server.leave(self)
         if self._watch is not None:
@@ -82,13 +92,18 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The client does not read as fast as it is written to."""
-        self._is_full = True
-        self._progress_s, self._unread_bytes = self._server.time_s(), self._unread()
+        self._outgoing.is_full = True
+        self._progress_s, self._unread_bytes = self._server.time_s(), self._outgoing.unread_bytes
 
     def resume_writing(self) -> None:
         """It has caught up."""
-        self._is_full = False
+        self._outgoing.is_full = False
+        self._outgoing.go_on()
         self._note_unread()
+        if self._outgoing.is_full:
+            return
+        if self._closes_after_out and not self._out:
+            self._close()
         on_room, self._on_room = self._on_room, None
         if on_room is not None:
             on_room()
@@ -129,7 +144,7 @@ class Connection(asyncio.Protocol):
     def _must_wait(self) -> bool:
         return (
             self._is_blocked
-            or self._is_full
+            or self._outgoing.is_full
             or self._closes_after_out
             or self._watch is not None  # it never ends, so nothing after it can be answered
             or self._out_bytes > _OUT_BYTES_MAX
@@ -172,9 +187,9 @@ class Connection(asyncio.Protocol):
         if self._transport is None:
             return
         if out:
-            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+            self._outgoing.send(out)
             self._note_unread()
-        if self._closes_after_out:
+        if self._closes_after_out and not self._outgoing.is_waiting:
             self._close()
         elif self._waiting or self._refusal or self._owes_continue:
             self._go_on()
@@ -190,7 +205,7 @@ class Connection(asyncio.Protocol):
         if self._out or not self._server.turn.is_settled:
             self.write(chunk)
         elif self._transport is not None:
-            self._transport.write(chunk)
+            self._outgoing.send([chunk])
             self._note_unread()
 
     def when_writable(self, call: Callable[[], None]) -> None:
@@ -198,7 +213,7 @@ class Connection(asyncio.Protocol):
         asyncio.get_running_loop().call_soon(self._call_when_writable, call)
 
     def _call_when_writable(self, call: Callable[[], None]) -> None:
-        if self._is_full:
+        if self._outgoing.is_full:
             self._on_room = call
         elif self._transport is not None:
             call()
@@ -217,11 +232,11 @@ class Connection(asyncio.Protocol):
         if since_s is not None and now_s - since_s > limits.request_timeout_s:
             self._reading_since_s = None
             self._refuse(statuses.StatusError(408, "Timeout", "the request did not come in time"))
-        elif self._is_full and self._watch is None and self._has_stalled(now_s):
+        elif self._outgoing.is_full and self._watch is None and self._has_stalled(now_s):
             self.abort()
 
     def _has_stalled(self, now_s: float) -> bool:
-        unread = self._unread()
+        unread = self._outgoing.unread_bytes
         if unread < self._unread_bytes:
             self._progress_s, self._unread_bytes = now_s, unread
         return now_s - self._progress_s > self._server.limits.stall_timeout_s
@@ -258,7 +273,4 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _note_unread(self) -> None:
-        self._server.unread.note(self, self._unread(), watches=self._watch is not None)
-
-    def _unread(self) -> int:
-        return self._transport.get_write_buffer_size() if self._transport is not None else 0
+        self._server.unread.note(self, self._outgoing.unread_bytes, watches=self._watch is not None)

@@ -7,8 +7,8 @@ import json
 import re
 
 TOO_DEEP = "exceeded max depth"
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_CLOSED = re.compile(r"\{[^{}\[\]]*\}|\[[^{}\[\]]*\]")
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_BRACKET = re.compile(r"[\[\]{}]")
 _PLACES = {
     "Extra data": "after top-level value",
     "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
@@ -52,7 +52,10 @@ def _place(before: str, message: str) -> str:
 
 def _innermost(text: str) -> str:
     """The bracket that is still open at the end of a text."""
-    text, count = _STRING.sub("", text), 1
-    while count:
-        text, count = _CLOSED.subn("", text)
-    return text[max(text.rfind("["), text.rfind("{"))]
+    opened: list[str] = []
+    for bracket in _BRACKET.findall(_STRING.sub("", text)):
+        if bracket in "[{":
+            opened.append(bracket)
+        else:
+            opened.pop()
+    return opened[-1]

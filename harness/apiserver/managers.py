@@ -16,6 +16,8 @@ from harness.apiserver import fieldsets, resources, schemas, storing, typed
 Document = dict[str, Any]
 Entry = dict[str, Any]
 Identity = tuple[str, ...]
+CLIENTS_ENTRIES_MAX = 200
+"""Of entries that a client sends; a server makes no more than ten for updates and one for each applier."""
 UPDATE_ENTRIES_MAX = 10
 _ANCIENT = "ancient-changes"
 _UNKNOWN = "unknown"
@@ -177,7 +179,9 @@ def understood(entries: list[Entry]) -> bool:
 def _chosen(before: list[Entry] | None, after: list[Entry]) -> list[Entry]:
     if not after or (len(after) == 1 and not any(after[0].values())):
         return []  # a client wants them to be forgotten
-    return [{"fieldsV1": {}, **entry} for entry in after] if understood(after) else before or []
+    if len(after) > CLIENTS_ENTRIES_MAX or not understood(after):
+        return before or []
+    return [{"fieldsV1": {}, **entry} for entry in after]
 
 
 def lost(entries: Iterable[Entry], change: typed.Comparison) -> list[Entry]:

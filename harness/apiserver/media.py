@@ -17,6 +17,9 @@ from harness.apiserver import (
     yaml_bodies,
 )
 
+PROTOBUF_FIELDS_MAX = 50_000
+"""Of all messages in a body together, approximately."""
+
 
 def content_type(request: requesting.Request) -> str:
     """The media type of the body, without parameters."""
@@ -27,7 +30,7 @@ def in_json(request: requesting.Request, target: requesting.Target) -> requestin
     """The request with its body in JSON; of a media type that cannot be read it is returned as it is."""
     match content_type(request):
         case negotiating.PROTOBUF if _has_object(request):
-            return _with_body(request, _read_protobuf(request, target), negotiating.JSON)
+            return _with_body(request, _read_few(request, target), negotiating.JSON)
         case negotiating.YAML if request.body:
             return _with_body(request, yaml_bodies.read(request.body), negotiating.JSON)
     return request
@@ -43,6 +46,16 @@ def json_body(request: requesting.Request) -> bytes:
 def _has_object(request: requesting.Request) -> bool:
     """Patches are never in protobuf; a deletion need not have a body."""
     return request.method in ("POST", "PUT") or (request.method == "DELETE" and bool(request.body))
+
+
+def _read_few(request: requesting.Request, target: requesting.Target) -> Any:
+    try:
+        with wire.at_most(PROTOBUF_FIELDS_MAX):
+            return _read_protobuf(request, target)
+    except wire.TooManyError as error:
+        why = f"a body may have at most {PROTOBUF_FIELDS_MAX} fields"
+        message = f"Request entity too large: {why}"
+        raise statuses.StatusError(413, "RequestEntityTooLarge", message) from error
 
 
 def _read_protobuf(request: requesting.Request, target: requesting.Target) -> Any:

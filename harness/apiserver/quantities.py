@@ -13,6 +13,8 @@ from typing import Literal
 
 Format = Literal["BinarySI", "DecimalSI", "DecimalExponent"]
 CACHE_SIZE = 4096
+CHARACTERS_MAX = 1000
+"""Longer texts are refused: arithmetic takes time that grows with the square of the digits."""
 INT64_MAX = 2**63 - 1
 _DIGITS_OF_INT64 = 18
 _NANO = -9
@@ -57,7 +59,7 @@ class Quantity:
 @functools.lru_cache(CACHE_SIZE)
 def parse(text: str) -> Quantity:
     """The quantity a text stands for; QuantityError when it stands for none."""
-    found = _SHAPE.fullmatch(text)
+    found = _SHAPE.fullmatch(text) if len(text) <= CHARACTERS_MAX else None
     if not text or not found:
         raise QuantityError(WRONG_FORMAT)
     sign, zeros, whole, point, fraction, suffix = found.groups(default="")

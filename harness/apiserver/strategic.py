@@ -9,15 +9,17 @@ What the patch names comes in its order, or in that of $setElementOrder; what it
 that were there before; new items come before it.
 """
 
+import collections
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver import gotext, schemas, statuses
+from harness.apiserver import gotext, schemas, statuses, storing
 
 Document = dict[str, Any]
 Identity = Callable[[Any], Any]
 _DELETE_FROM = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
+_GONE = object()
 
 
 def patch(kind: schemas.Type, document: Document, change: Document) -> Document:
@@ -43,9 +45,10 @@ def _object(kind: schemas.Type, old: Any, change: Document) -> Document:
 
 
 def _retain(made: Document, change: Document) -> None:
-    kept = change.get("$retainKeys")
-    if not isinstance(kept, list):
+    names = change.get("$retainKeys")
+    if not isinstance(names, list):
         return
+    kept = {name for name in names if isinstance(name, str)}
     for name in [name for name in made if name not in kept]:
         del made[name]
 
@@ -98,10 +101,7 @@ def _list(field: schemas.Field, old: Any, name: str, change: Document) -> list[A
         _require_order(identity, [item for item in wanted if not _directive(item)], order)
     if any(_directive(item) == "replace" for item in wanted):
         return [item for item in wanted if _directive(item) != "replace"]
-    gone = change.get(_DELETE_FROM + name)
-    merged = [item for item in before if not isinstance(gone, list) or item not in gone]
-    for item in wanted:
-        _item(field, merged, item, identity)
+    merged = _merged(field, _without(before, change.get(_DELETE_FROM + name)), wanted, identity)
     kept = [item for item in wanted if _directive(item) != "delete"]
     return _ordered(merged, before, kept if order is None else order, identity)
 
@@ -115,32 +115,51 @@ def _new(field: schemas.Field, wanted: list[Any]) -> list[Any]:
     ]
 
 
+def _without(items: list[Any], gone: Any) -> list[Any]:
+    if not isinstance(gone, list):
+        return items
+    keys = set(map(_hashable, gone))
+    return [item for item in items if _hashable(item) not in keys]
+
+
+def _hashable(value: Any) -> Any:
+    """Return something that can be looked up, and is equal for equal values."""
+    return storing.encode(value) if isinstance(value, dict | list) else value
+
+
 def _identity(field: schemas.Field) -> Identity:
     key = field.patch_key
     if not key:
-        return lambda item: item
+        return _hashable
 
     def of(item: Any) -> Any:
         if not isinstance(item, dict) or key not in item:
             raise _broken(f"map: {gotext.plain(item)} does not contain declared merge key: {key}")
-        return item[key]
+        return _hashable(item[key])
 
     return of
 
 
-def _item(field: schemas.Field, merged: list[Any], item: Any, identity: Identity) -> None:
-    wanted = identity(item)
-    at = next((i for i, other in enumerate(merged) if identity(other) == wanted), None)
-    if _directive(item) == "delete":
-        if at is not None:
-            del merged[at]
-    elif not isinstance(item, dict):
-        if at is None:
-            merged.append(item)
-    elif at is None:
-        merged.append(_object(_below(field.type), {}, item))
-    else:
-        merged[at] = _object(_below(field.type), merged[at], item)
+def _merged(
+    field: schemas.Field, before: list[Any], wanted: list[Any], identity: Identity
+) -> list[Any]:
+    """The items before with those of the patch merged into them, new ones at the end."""
+    made = list(before)
+    places: dict[Any, collections.deque[int]] = collections.defaultdict(collections.deque)
+    for at, item in enumerate(before):
+        places[identity(item)].append(at)
+    for item in wanted:
+        found = places[identity(item)]
+        if _directive(item) == "delete":
+            if found:
+                made[found.popleft()] = _GONE
+        elif not found:
+            found.append(len(made))
+            is_object = isinstance(item, dict)
+            made.append(_object(_below(field.type), {}, item) if is_object else item)
+        elif isinstance(item, dict):
+            made[found[0]] = _object(_below(field.type), made[found[0]], item)
+    return [item for item in made if item is not _GONE]
 
 
 def _directive(item: Any) -> str:
@@ -161,17 +180,22 @@ def _require_order(identity: Identity, items: list[Any], order: list[Any]) -> No
 def _ordered(
     merged: list[Any], before: list[Any], order: list[Any], identity: Identity
 ) -> list[Any]:
-    places = [identity(item) for item in order]
-    server = [identity(item) for item in before]
+    places, server = _places(order, identity), _places(before, identity)
     known = [item for item in merged if identity(item) in places]
-    known.sort(key=lambda item: places.index(identity(item)))
-    others = [item for item in merged if identity(item) not in places]
+    known.sort(key=lambda item: places[identity(item)])
+    first = collections.deque(known)
+    others = collections.deque(item for item in merged if identity(item) not in places)
     made = []
-    while known and others:
-        first, second = identity(others[0]), identity(known[0])
-        is_before = second in server and server.index(first) < server.index(second)
-        made.append((others if is_before else known).pop(0))
-    return made + known + others
+    while first and others:
+        other, wanted = identity(others[0]), identity(first[0])
+        is_before = wanted in server and server[other] < server[wanted]
+        made.append((others if is_before else first).popleft())
+    return [*made, *first, *others]
+
+
+def _places(items: list[Any], identity: Identity) -> dict[Any, int]:
+    """Where each item is first."""
+    return {identity(items[at]): at for at in reversed(range(len(items)))}
 
 
 # ------------------------------------------------------------------ messages

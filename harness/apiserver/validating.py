@@ -26,6 +26,8 @@ from harness.apiserver.rules import (
 )
 
 Document = dict[str, Any]
+CAUSES_MAX = 1000
+"""An answer names no more."""
 Causes = Iterable[statuses.Cause]
 _Labels = Callable[[], dict[str, str]]
 _Changes = dict[resources.ResourceType, Callable[[Document, Document], Causes]]
@@ -75,6 +77,7 @@ def _raise(
     resource: resources.ResourceType, document: Document, found: list[statuses.Cause]
 ) -> None:
     if found:
+        del found[CAUSES_MAX:]
         name = document["metadata"].get("name") or document["metadata"].get("generateName", "")
         raise statuses.invalid(resource, name, found)
 

@@ -4,6 +4,8 @@
 other, and a message in a message is `data`. What is malformed is refused in the words of Go's generated code.
 """
 
+import contextlib
+import math
 import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -18,6 +20,26 @@ class MalformedError(ValueError):
     """Bytes that are no message."""
 
 
+class TooManyError(Exception):
+    """A message has more fields than may be read."""
+
+
+class _Budget:
+    """How many fields may still be read; no limit unless one was set."""
+
+    left: float = math.inf
+
+
+@contextlib.contextmanager
+def at_most(fields: int) -> Iterator[None]:
+    """Read about so many fields and no more, of messages in messages too. Raises TooManyError."""
+    _Budget.left = fields
+    try:
+        yield
+    finally:
+        _Budget.left = math.inf
+
+
 class Skipped(NamedTuple):
     """A value of a wire type that Kubernetes does not use."""
 
@@ -27,7 +49,11 @@ class Skipped(NamedTuple):
 def read(message: bytes, name: str = "") -> Iterator[tuple[int, Any]]:
     """(number, value) of each field: an integer, a float, bytes, or Skipped; MalformedError for what is no message of that name."""
     at, end = 0, len(message)
+    count, left = 0, _Budget.left
     while at < end:
+        count += 1
+        if count > left:
+            raise TooManyError
         key, at = (message[at], at + 1) if message[at] < 0x80 else _varint(message, at)
         number, wire_type = key >> 3, key & 7
         if wire_type == _GROUP_END:
@@ -43,6 +69,7 @@ def read(message: bytes, name: str = "") -> Iterator[tuple[int, Any]]:
         else:
             value, at = _value(message, at, wire_type)
             yield number, value
+    _Budget.left -= count
 
 
 def integer(number: int, value: int) -> bytes:
@@ -117,6 +144,9 @@ def _part(message: bytes, at: int, length: int) -> bytes:
 def _after_group(message: bytes, at: int) -> int:
     depth = 1
     while depth:
+        _Budget.left -= 1
+        if _Budget.left < 0:
+            raise TooManyError
         key, at = _varint(message, at)
         if key & 7 == _GROUP:
             depth += 1

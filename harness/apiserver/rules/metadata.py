@@ -11,6 +11,7 @@ Document = dict[str, Any]
 ANNOTATIONS_BYTES_MAX = 256 * 1024
 FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 """Those that need no domain."""
+_OWNERS_SHOWN = 20
 UNKNOWN_FINALIZER = "name is neither a standard finalizer name nor is it fully qualified"
 _IMMUTABLE = (
     "name",
@@ -128,7 +129,7 @@ def _owners(owners: list[Document], at: str) -> Iterator[Cause]:
                 'Only one reference can have Controller set to true. Found "true" in references for '
                 f"{controller} and {name}"
             )
-            yield causes.invalid(at, [_shown_owner(item) for item in owners], why)
+            yield causes.invalid(at, [_shown_owner(item) for item in owners[:_OWNERS_SHOWN]], why)
         controller = controller or name
 
 

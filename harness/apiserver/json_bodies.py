@@ -1,0 +1,36 @@
+"""Bodies in JSON, with a limit on how many values they have: of small values three megabytes have more than can be looked at in time."""
+
+import contextlib
+import re
+from typing import Any
+
+import msgspec
+
+from harness.apiserver import statuses, storing
+
+VALUES_MAX = 40_000
+"""As many commas and opening brackets; a slice with 128 devices of 32 attributes each has about 9,000."""
+TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+"""A text in JSON, or what begins one; found in time that grows with the length only."""
+_skipping_decoder = msgspec.json.Decoder(msgspec.Raw)
+"""Makes nothing of what it reads."""
+_SEPARATORS = (b",", b"[", b"{")
+
+
+def decode(body: bytes) -> Any:
+    """Return the JSON in a body. Raises 413 if it has too many values; msgspec.DecodeError, UnicodeDecodeError and RecursionError."""
+    require_few_values(body)
+    return storing.decode(body)
+
+
+def require_few_values(body: bytes) -> None:
+    """Raise 413 if a body has too many values, whatever it is; RecursionError if it is too deep as well."""
+    if _count(body) > VALUES_MAX and _count(TEXT.sub(b"", body)) > VALUES_MAX:
+        with contextlib.suppress(msgspec.DecodeError):
+            _skipping_decoder.decode(body)
+        why = f"a body may have at most {VALUES_MAX} values"
+        raise statuses.StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
+
+
+def _count(text: bytes) -> int:
+    return sum(map(text.count, _SEPARATORS))

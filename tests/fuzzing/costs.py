@@ -1,0 +1,190 @@
+"""What one request may cost the API server, measured: how long other clients wait meanwhile, processor time, memory.
+
+python -m tests.fuzzing.costs           all requests, with the most expensive ones by name
+python -m tests.fuzzing.costs yaml      those with `yaml` in their names
+"""
+
+import contextlib
+import dataclasses
+import http.client
+import json
+import pathlib
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+
+import psutil
+
+from harness import clocks
+from tests.fuzzing import expensive, wires
+
+WAIT_MAX_S = 0.1
+"""Of another client, while one request is answered."""
+CPU_MAX_S = 0.1
+MEMORY_MAX_BYTES = 64 * 1024 * 1024
+"""How much the server's memory may grow at most while it answers one request."""
+SHOWN = 10
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one request cost."""
+
+    name: str
+    status: int
+    wait_s: float
+    """The longest wait of the other client."""
+    cpu_s: float
+    memory_bytes: int
+    """The highest use of memory during the request, less that before it."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.cpu_s:6.2f} s CPU {self.memory_bytes / 2**20:6.1f} MiB "
+            f"{self.wait_s * 1000:7.1f} ms wait  {self.status}  {self.name}"
+        )
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether it is beyond a limit."""
+        return (
+            self.wait_s > WAIT_MAX_S
+            or self.cpu_s > CPU_MAX_S
+            or self.memory_bytes > MEMORY_MAX_BYTES
+        )
+
+
+class Other:
+    """Another client: it asks for something cheap again and again, and notes how long it waits."""
+
+    def __init__(self, server: wires.Server) -> None:
+        self._server = server
+        self._lock = threading.Lock()
+        self._begun_s = self._longest_s = 0.0
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ends.is_set():
+            with self._lock:
+                self._begun_s = _now_s()
+            with contextlib.suppress(TimeoutError):
+                self._server.send("GET", "/api/v1/namespaces/default")
+            with self._lock:
+                self._note()
+
+    def _note(self) -> None:
+        self._longest_s = max(self._longest_s, _now_s() - self._begun_s)
+
+    def begin(self) -> None:
+        """Forget what was measured."""
+        with self._lock:
+            self._longest_s, self._begun_s = 0.0, _now_s()
+
+    def longest_s(self) -> float:
+        """Return the longest wait since, the one that goes on included."""
+        with self._lock:
+            self._note()
+            return self._longest_s
+
+    def stop(self) -> None:
+        """End it."""
+        self._ends.set()
+        self._thread.join()
+
+
+@contextlib.contextmanager
+def serving(directory: pathlib.Path) -> Iterator[wires.Server]:
+    """A server process with objects in it."""
+    server = wires.Server(directory)
+    try:
+        for collection, document in expensive.seeds():
+            answer = server.send("POST", collection, json.dumps(document).encode())
+            if answer.status != http.HTTPStatus.CREATED:
+                raise AssertionError(f"expected 201 but got {answer}")
+        yield server
+    finally:
+        server.stop()
+
+
+def measure(server: wires.Server, other: Other, costly: expensive.Costly) -> Cost:
+    """Return what a request costs; the server must be well afterwards."""
+    process = psutil.Process(server.process.pid)
+    before = _rss(process)
+    _forget_peak(process.pid)
+    cpu_s = _cpu_s(process)
+    other.begin()
+    status = _send(server, costly)
+    wait_s = other.longest_s()
+    return Cost(
+        name=costly.name,
+        status=status,
+        wait_s=wait_s,
+        cpu_s=_cpu_s(process) - cpu_s,
+        memory_bytes=_peak(process.pid) - before,
+    )
+
+
+def _send(server: wires.Server, costly: expensive.Costly) -> int:
+    """Return the status of the answer, 0 when none came in time."""
+    try:
+        return server.send(costly.method, costly.target, costly.body, costly.headers).status
+    except (TimeoutError, http.client.HTTPException):
+        return 0
+
+
+def _now_s() -> float:
+    return clocks.monotonic_ns() / 1e9
+
+
+def _rss(process: psutil.Process) -> int:
+    return int(process.memory_info().rss)
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _forget_peak(pid: int) -> None:
+    pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5")  # proc(5): reset VmHWM
+
+
+def _peak(pid: int) -> int:
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
+
+
+def main(wanted: str = "") -> int:
+    """Send them all, and say what was worst."""
+    chosen = [costly for costly in expensive.requests() if wanted in costly.name]
+    costs = []
+    with tempfile.TemporaryDirectory() as name, serving(pathlib.Path(name)) as server:
+        other = Other(server)
+        try:
+            costs = [measure(server, other, costly) for costly in chosen]
+        finally:
+            other.stop()
+    costs.sort(key=lambda cost: (cost.cpu_s, cost.wait_s), reverse=True)
+    beyond = [cost for cost in costs if cost.is_too_much]
+    for line in _told(costs, beyond):
+        sys.stdout.write(f"{line}\n")
+    return 1 if beyond else 0
+
+
+def _told(costs: list[Cost], beyond: list[Cost]) -> Iterator[str]:
+    yield f"{len(costs)} requests; the most expensive ones:"
+    yield from map(str, costs[:SHOWN])
+    yield f"longest wait of another client: {max(cost.wait_s for cost in costs) * 1000:.1f} ms, allowed {WAIT_MAX_S * 1000:.0f} ms"  # fmt: skip
+    yield f"most processor time: {max(cost.cpu_s for cost in costs):.2f} s, allowed {CPU_MAX_S} s"
+    most = max(cost.memory_bytes for cost in costs)
+    yield f"most memory: {most / 2**20:.1f} MiB, allowed {MEMORY_MAX_BYTES // 2**20} MiB"
+    yield f"{len(beyond)} beyond the limits"
+    yield from map(str, beyond)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

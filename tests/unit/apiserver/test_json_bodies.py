@@ -1,0 +1,40 @@
+"""How many values a JSON body may have."""
+
+from typing import Any
+
+import pytest
+
+from harness.apiserver import json_bodies
+
+MAX = json_bodies.VALUES_MAX
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" + b"0," * MAX + b"0]",
+        b"[" + b"[]," * MAX + b"0]",
+        b"{" + b'"a":1,' * MAX + b'"a":1}',
+        b"[" * 500 + b"]" * 500 + (b"[" * 500 + b"]" * 500) * (MAX // 500),
+        b'["' + b'\\"' * 1000 + b'"' + b",0" * (MAX + 1),
+    ],
+)
+def test_too_many_values_are_refused(refuses: Any, body: bytes) -> None:
+    with refuses(413, "RequestEntityTooLarge", f"at most {MAX} values"):
+        json_bodies.decode(body)
+
+
+@pytest.mark.parametrize(
+    "text", [b"," * (2 * MAX), b"[{" * MAX, b'\\",' * MAX, b"\\\\" * MAX + b",", b'\\\\\\",' * MAX]
+)
+def test_texts_may_say_what_they_like(text: bytes) -> None:
+    assert json_bodies.decode(b'{"a":"' + text + b'"}')
+
+
+def test_as_many_as_are_allowed_are_read() -> None:
+    assert len(json_bodies.decode(b"[" + b"0," * (MAX - 1) + b"0]")) == MAX
+
+
+def test_what_is_too_deep_is_said_to_be_too_deep() -> None:
+    with pytest.raises(RecursionError):
+        json_bodies.decode(b'{"a":' * 200_000 + b"1" + b"}" * 200_000)
