@@ -62,6 +62,14 @@ class Found:
     """What prune said."""
     after: list[str]
 
+    def __str__(self) -> str:
+        said = self.pruned.splitlines()
+        more = f" and {len(said) - 1} more" * (len(said) > 1)
+        return (
+            f"{'' if self.was_running else 'had ended, '}{len(self.before)} things left, "
+            f"prune said {said[0]!r}{more}, then left: {'; '.join(self.after) or 'nothing'}"
+        )
+
 
 def kinds(place: remains.Place) -> list[Kind]:
     """Explorations and campaigns; a run and a cluster that stays, on the embedded server, on kind, and on a local control plane with etcd."""
@@ -162,17 +170,15 @@ def _flake_hunt(place: remains.Place, *arguments: str) -> str:
 
 def kill_often(kind: Kind, place: remains.Place, *, count: int, stream: random.Random) -> str:
     """The command's row of the table; every kill is a line meanwhile."""
-    lived_s = life_s(kind, place)
-    found = []
-    for number in range(count):
+    lived_s, found = life_s(kind, place), list[Found]()
+    while sum(one.was_running for one in found) < count:
         moment = Moment(
             kind=kind, signal=stream.choice(SIGNALS), after_s=stream.uniform(0, lived_s)
         )
         found.append(one := kill(moment, place))
-        _say(
-            f"{number + 1} {moment}{' (had ended)' * (not one.was_running)}: "
-            f"{len(one.before)} things left, prune said {_first_line(one.pruned)}, then left: {'; '.join(one.after) or 'nothing'}"
-        )
+        if not one.was_running:  # the machine was busier when the life was measured
+            lived_s = min(lived_s, moment.after_s)
+        _say(f"{len(found)} {moment}: {one}")
     return _row(kind.name, f"{lived_s:.1f}", found)
 
 
@@ -192,11 +198,6 @@ _ROW = "{:<22}{:>8}{:>8}{:>24}{:>20}{:>18}"
 _HEADING = _ROW.format(
     "command", "life s", "kills", "left by the command", "prune removed", "left after prune"
 )
-
-
-def _first_line(text: str) -> str:
-    lines = text.splitlines()
-    return f"{lines[0]!r}" + f" and {len(lines) - 1} more" * (len(lines) > 1)
 
 
 def _say(text: str) -> None:
