@@ -17,6 +17,8 @@ BACKOFF_FIRST_S = 0.05
 BACKOFF_MAX_S = 5.0
 
 
+REFUSALS_MAX = 2
+"""In a row: after the first, an exec plugin logs in again."""
 _REMEDIES = {
     401: "the API server does not accept these credentials, which may have expired: log in again, or name another kubeconfig with --kubeconfig",
     403: "these credentials do not allow it: name a kubeconfig whose user may list, watch and change {plural} with --kubeconfig",
@@ -73,8 +75,9 @@ class Informer:
         self._stopped = concurrency.Event(f"{name}.stopped")
         self._watch: transports.Watch | None = None
         self._version = ""
-        self._problem: errors.HarnessError | None = None
-        self._refusal: apis.ApiError | None = None
+        self._problem = "no answer"  # in words: an error would keep the connection of its traceback
+        self._refusals = 0
+        self._refusal: errors.KubeconfigError | None = None
         self._thread: concurrency.Thread | None = None
 
     def start(self) -> None:
@@ -97,11 +100,11 @@ class Informer:
         """
         came = self._synced.wait(timeout_s)
         if self._refusal is not None:
-            raise _refused(self._resource, self._refusal)
+            raise self._refusal
         if not came:
             raise errors.ClusterError(
                 f"expected a first list of {self._resource.plural} within {timeout_s:g} s; none came "
-                f"({self._problem or 'no answer'}). Is the API server up, and do these credentials allow list?"
+                f"({self._problem}). Is the API server up, and do these credentials allow list?"
             )
 
     def get(self, key: str) -> Object | None:
@@ -133,12 +136,15 @@ class Informer:
                 backoff_s = min(backoff_s * 2, BACKOFF_MAX_S)
 
     def _note(self, error: errors.HarnessError) -> None:
-        """Keep the problem for `wait_synced`, and end it at the second refusal in a row: after the first, an exec plugin logs in again."""
-        before, self._problem = self._problem, error
-        if self._version or not _is_refusal(error) or not _is_refusal(before):
+        """Keep the problem for `wait_synced`, and end that when refusals stay."""
+        self._problem = str(error)
+        if self._version or not _is_refusal(error):
+            self._refusals = 0
             return
-        self._refusal = error
-        self._synced.set()
+        self._refusals += 1
+        if self._refusals == REFUSALS_MAX:
+            self._refusal = _refused(self._resource, error)
+            self._synced.set()
 
     def _list(self) -> None:
         listing = self._api.list(
@@ -206,7 +212,7 @@ class Informer:
             call(handler)
 
 
-def _is_refusal(error: errors.HarnessError | None) -> TypeGuard[apis.ApiError]:
+def _is_refusal(error: errors.HarnessError) -> TypeGuard[apis.ApiError]:
     return isinstance(error, apis.ApiError) and error.code in _REMEDIES
 
 
