@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PROCESSES_PER_CORE = 8
 """More processes that all work make nothing faster, and many more bring a machine down."""
+REPEAT_MAX = 10_000
+"""Every run of a campaign is planned before the first one is made."""
 CORES_PER_KIND = 4
 """Of a machine, for a run on kind: a whole Kubernetes, and our processes beside it."""
 

@@ -53,15 +53,18 @@ def up(
     ] = 0,
 ) -> None:
     """Start a cluster with worker-N device pools and fake kubelets."""
+    from harness import errors
     from harness.cluster import keeping
-    from harness.scenario import specs
+    from harness.scenario import possibility, specs
 
+    spec = specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
+    for objection in possibility.of_pools(spec):
+        raise errors.UsageError(objection)
     ports = {"port": port, "tls_port": tls_port}
     settings = [*(cluster_set or ()), *(f"{key}={value}" for key, value in ports.items() if value)]
     profile = choosing.profile(
         chosen, settings, binaries, kubeconfig, context, is_known=i_know_this_cluster
     )
-    spec = specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
     entry = keeping.up(name, profile, spec)
     print(f"Cluster {name!r} is up: {nodes} nodes with {devices_per_node} devices each.\n")
     print(f"    export KUBECONFIG={entry.kubeconfig}")

@@ -147,16 +147,24 @@ def show(
         console(stderr=True).print(unwritten, markup=False, soft_wrap=True)
     if out.is_json:
         out.document(document(judgement, directory))
-        return
+    else:
+        _print(judgement, directory, out)
+    if unwritten:
+        where = f"This verdict and its report are not in {directory.path}: {unwritten}"
+        console(stderr=out.is_quiet).print(f"  {where}", markup=False, soft_wrap=True)
+    elif not (out.is_json or out.is_quiet):
+        console().print(f"  {directory.report}", markup=False, soft_wrap=True)
+
+
+def _print(
+    judgement: judging.Judgement, directory: directories.RunDirectory, out: outputs.Output
+) -> None:
     shown = Console(highlight=False, soft_wrap=True)
-    style = STYLES[judgement.verdict]
-    shown.print(f"[{style}]{judgement.verdict}[/]", end=" ")
+    shown.print(f"[{STYLES[judgement.verdict]}]{judgement.verdict}[/]", end=" ")
     shown.print(_headline(judgement, in_full=out.is_quiet), markup=False)
-    if out.is_quiet:
-        return
-    for line in _details(judgement, directory, is_verbose=out.is_verbose):
-        shown.print(f"  {line}", markup=False)
-    shown.print(f"  {unwritten or directory.report}", markup=False)
+    if not out.is_quiet:
+        for line in _details(judgement, directory, is_verbose=out.is_verbose):
+            shown.print(f"  {line}", markup=False)
 
 
 def _headline(judgement: judging.Judgement, *, in_full: bool) -> str:

@@ -24,11 +24,20 @@ def hunt(
         ),
     ] = None,
     repeat: Annotated[
-        int, typer.Option(min=0, help="Number of runs of each scenario with the correct scheduler.")
+        int,
+        typer.Option(
+            min=0,
+            max=choosing.REPEAT_MAX,
+            help="Number of runs of each scenario with the correct scheduler.",
+        ),
     ] = 2,
     repeat_controls: Annotated[
         int,
-        typer.Option(min=0, help="Number of runs of each scenario with each of its known defects."),
+        typer.Option(
+            min=0,
+            max=choosing.REPEAT_MAX,
+            help="Number of runs of each scenario with each of its known defects.",
+        ),
     ] = 1,
     defect: Annotated[
         list[str] | None,

@@ -23,7 +23,10 @@ def nightly(
         ),
     ] = 30,
     repeat: Annotated[
-        int, typer.Option(min=1, help="Number of runs of each scenario in a campaign.")
+        int,
+        typer.Option(
+            min=1, max=choosing.REPEAT_MAX, help="Number of runs of each scenario in a campaign."
+        ),
     ] = 2,
     jobs: choosing.Jobs = None,
     seed: choosing.Seed = None,

@@ -46,4 +46,4 @@ def _require_possible(scenario: specs.Scenario, path: pathlib.Path) -> None:
     found = list(possibility.objections(scenario))
     if found:
         lines = "\n".join(f"  {objection}" for objection in found)
-        raise errors.ScenarioError(f"{path}: the scenario cannot ever be VALID\n{lines}")
+        raise errors.ScenarioError(f"{path}: expected a scenario that can be satisfied\n{lines}")

@@ -1,4 +1,4 @@
-"""Demands that no cluster can meet, seen from the numbers of a scenario alone."""
+"""Demands that no cluster can meet, or no machine, seen from the numbers of a scenario alone."""
 
 from collections.abc import Iterator
 
@@ -8,6 +8,7 @@ from harness.scenario import specs
 def objections(scenario: specs.Scenario) -> Iterator[str]:
     """Yield a line for each demand that cannot ever be met; nothing for a scenario that may work."""
     claim, pools = scenario.claim, scenario.pools
+    yield from of_pools(pools)
     if claim.devices > pools.devices_per_node:
         yield (
             f"claim.devices: expected at most pools.devices_per_node = {pools.devices_per_node}, got {claim.devices}; "
@@ -15,6 +16,13 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
         )
     elif isinstance(scenario.traffic, specs.AllAtOnceTraffic):
         yield from _of_all_at_once(scenario, scenario.traffic)
+
+
+def of_pools(pools: specs.PoolsSpec) -> Iterator[str]:
+    """Yield a line when the pools have more devices than a machine can hold."""
+    devices = pools.nodes * pools.devices_per_node
+    if devices > specs.DEVICES_MAX:
+        yield f"pools: expected at most {specs.DEVICES_MAX} devices on all nodes together, got {devices}"
 
 
 def _of_all_at_once(scenario: specs.Scenario, traffic: specs.AllAtOnceTraffic) -> Iterator[str]:

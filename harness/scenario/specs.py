@@ -10,6 +10,8 @@ TIMEOUT_S = 120.0
 """Of a run whose traffic does not need more."""
 NODES_MAX = 5000
 """As many as Kubernetes is tested with."""
+DEVICES_MAX = 1_000_000
+"""Of all nodes together."""
 PODS_MAX = 200_000
 USERS_MAX = 20_000
 PROCESSES_MAX = 1024

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from harness import errors
 from harness.cli import choosing
 from harness.scenario import profiles
 
@@ -27,3 +28,15 @@ def test_runs_at_once(
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     assert choosing.jobs(asked, profiles.load(profile), is_forced=False) == expected
+
+
+def test_more_processes_than_the_machine_can_bear_need_insistence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    choosing.require_bearable("--jobs", 16, is_forced=False)
+    choosing.require_bearable("--jobs", 17, is_forced=True)
+    with pytest.raises(
+        errors.UsageError, match=r"at most 16 on this machine \(8 per core\), got 17"
+    ):
+        choosing.require_bearable("--jobs", 17, is_forced=False)

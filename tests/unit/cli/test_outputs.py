@@ -17,7 +17,7 @@ import rich.console
 
 from harness.campaign import results
 from harness.cli import displaying, outputs, tables
-from harness.cluster import registry
+from harness.cluster import collecting, registry
 from harness.scenario import profiles
 
 README = pathlib.Path(__file__).parents[3] / "reports" / "README.md"
@@ -119,6 +119,24 @@ def test_clusters_as_json(flake_hunt: FlakeHunt) -> None:
 def test_no_clusters_as_json(flake_hunt: FlakeHunt) -> None:
     code, out, _ = flake_hunt("cluster", "list", "-o", "json")
     assert (code, json.loads(out)) == (0, {"schema": 1, "clusters": []})
+
+
+def test_the_folder_of_logs_is_named(
+    flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "find", entry)
+    monkeypatch.setattr(collecting, "collect", lambda entry, to: [to / "apiserver.log"])
+    code, out, _ = flake_hunt("cluster", "logs", "a")
+    assert code == 0
+    assert out == f"Logs of cluster 'a', written to {tmp_path}/a-logs:\n  a-logs/apiserver.log\n"
+
+
+def test_a_cluster_has_no_more_devices_than_a_machine_can_hold(flake_hunt: FlakeHunt) -> None:
+    code, _, err = flake_hunt("cluster", "up", "--nodes", "5000", "--devices-per-node", "1280")
+    assert (code, "expected at most 1000000 devices" in err) == (2, True)
+    code, _, err = flake_hunt("cluster", "up", "--nodes", "5001")
+    assert (code, "--nodes" in err) == (2, True)
 
 
 # ---------------------------------------------------------------- doctor
