@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver import quantities, schemas, timestamps
+from harness.apiserver import memoizing, quantities, schemas, timestamps
 
 Document = dict[str, Any]
 _INT32 = range(-(2**31), 2**31)
@@ -218,7 +218,7 @@ def _read_bytes(value: Any, _: Tally) -> Any:
         raise MismatchError(f"illegal base64 data at input byte {_first_wrong(value)}") from error
 
 
-@functools.lru_cache(1024)
+@memoizing.small_texts(1024)
 def _canonical_base64(text: str) -> str:
     decoded = binascii.a2b_base64(text.replace("\n", "").replace("\r", ""), strict_mode=True)
     return binascii.b2a_base64(decoded, newline=False).decode()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harness.apiserver import resources, statuses, storing
+from harness.apiserver import resources, selectors, statuses, storing
 
 FieldSelector = Callable[[storing.Stored], bool]
 _TERM = re.compile(r"(?P<key>(?:[^=!]|!(?!=))*?)(?P<how>!=|==|=)(?P<value>.*)", re.DOTALL)
@@ -80,7 +80,9 @@ _FIELDS: dict[tuple[str, str], _Fields] = {
 
 def field_selector(resource: resources.ResourceType, text: str) -> FieldSelector:
     """A predicate over objects; 400 for an unknown field or what cannot be parsed."""
-    terms = [_term(resource, text, part) for part in re.split(r"(?<!\\),", text) if part]
+    parts = [part for part in re.split(r"(?<!\\),", text) if part]
+    selectors.require_few(len(parts))
+    terms = [_term(resource, text, part) for part in parts]
     if len(terms) == 1:
         return terms[0]
     return lambda stored: all(term(stored) for term in terms)

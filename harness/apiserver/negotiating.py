@@ -1,9 +1,8 @@
 """Which form an answer takes: its media type, and whether it is the object, a table, or its metadata alone."""
 
 import dataclasses
-import functools
 
-from harness.apiserver import statuses
+from harness.apiserver import memoizing, statuses
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -39,15 +38,19 @@ class _Clause:
     quality: float
 
 
+CLAUSES_MAX = 100
+"""Of an Accept header, and parameters of each: what follows is not looked at."""
+
+
 def form(accept: str, *, is_list: bool = False, is_discovery: bool = False) -> Form:
     """The form that the client likes best of those that it accepts; 406 when there is none."""
     return forms(accept, is_list=is_list, is_discovery=is_discovery)[0]
 
 
-@functools.lru_cache(512)
+@memoizing.small_texts(512)
 def forms(accept: str, *, is_list: bool = False, is_discovery: bool = False) -> tuple[Form, ...]:
     """Every form that the client accepts, the best one first; 406 when there is none."""
-    clauses = [_clause(part) for part in accept.split(",")] if accept.strip() else []
+    clauses = [_clause(part) for part in accept.split(",")[:CLAUSES_MAX]] if accept.strip() else []
     if not clauses:
         return (PLAIN,)
     if not any(clause.media in ("*/*", *MEDIA_TYPES) for clause in clauses):
@@ -86,7 +89,7 @@ def _no_route(media_types: tuple[str, ...]) -> statuses.StatusError:
 
 
 def _clause(text: str) -> _Clause:
-    media, *rest = (part.strip() for part in text.split(";"))
+    media, *rest = (part.strip() for part in text.split(";")[:CLAUSES_MAX])
     parameters = dict(part.partition("=")[::2] for part in rest)
     try:
         quality = float(parameters.get("q", "1"))

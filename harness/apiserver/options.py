@@ -1,6 +1,5 @@
 """The options of a request: what the query says besides the object, and what the body of a deletion says."""
 
-import functools
 from typing import Any
 
 from harness.apiserver import (
@@ -9,6 +8,7 @@ from harness.apiserver import (
     deleting,
     diagnosing,
     gojson,
+    memoizing,
     requesting,
     schemas,
     statuses,
@@ -53,7 +53,7 @@ def manager(request: requesting.Request) -> str:
     return request.query.get("fieldManager") or _first_part(request.headers.get("user-agent", ""))
 
 
-@functools.lru_cache(1024)
+@memoizing.small_texts(1024)
 def _first_part(user_agent: str) -> str:
     name = "".join(filter(str.isprintable, user_agent.partition("/")[0]))
     return name.encode()[:MANAGER_BYTES_MAX].decode(errors="ignore")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import httptools
 
-from harness.apiserver import requesting, statuses
+from harness.apiserver import memoizing, requesting, statuses
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
 HEADER_BYTES_MAX = 64 * 1024
@@ -169,7 +169,7 @@ class RequestParser:
             raise statuses.StatusError(431, "", "the request's headers are too large")
 
 
-@functools.lru_cache(maxsize=1024)
+@memoizing.small_texts(1024)
 def _key(name: bytes) -> str:
     """A header's name in lower case; clients use few."""
     return name.decode("latin-1").lower()

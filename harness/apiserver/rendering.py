@@ -163,13 +163,17 @@ class Rendering:
         return in_media(self.form.media, answer, is_pretty=self._is_pretty)
 
 
+YAML_BYTES_MAX = 32 * 1024
+"""A larger answer in YAML is in its flow style, which is JSON: the block style takes Python twenty times longer."""
+
+
 def in_media(media: str, answer: bytes | Document, *, is_pretty: bool = False) -> bytes:
     """A document, or its JSON, in a media type."""
     data = answer if isinstance(answer, bytes) else storing.encode(answer)
     if media == negotiating.PROTOBUF:
         return protobuf.encode(storing.decode(data))
     if media == negotiating.YAML:
-        return to_yaml(storing.decode(data))
+        return data + b"\n" if len(data) > YAML_BYTES_MAX else to_yaml(storing.decode(data))
     return msgspec.json.format(data, indent=2) if is_pretty else data
 
 

@@ -1,14 +1,13 @@
 """What a request asks for: its path, its query and its headers, understood once."""
 
 import dataclasses
-import functools
 import re
 import urllib.parse
 from collections.abc import Mapping
 
 import msgspec
 
-from harness.apiserver import field_selectors, resources, selectors, statuses, watching
+from harness.apiserver import field_selectors, memoizing, resources, selectors, statuses, watching
 
 _FALSE = ("0", "false")
 _CACHE_SIZE = 4096
@@ -93,7 +92,7 @@ def parse_integer(text: str) -> int:
     raise statuses.bad_request(f'strconv.ParseInt: parsing "{text}": {why}')
 
 
-@functools.lru_cache(_CACHE_SIZE)
+@memoizing.small_texts(_CACHE_SIZE)
 def parse_query(text: str) -> Mapping[str, str]:
     """The query; of a repeated key the first value counts, as in Go."""
     if not text:
@@ -120,7 +119,7 @@ def watched(request: Request) -> Target | None:
     return target if not target.name and request.flag("watch") else None
 
 
-@functools.lru_cache(_CACHE_SIZE)
+@memoizing.small_texts(_CACHE_SIZE)
 def _parse_target(path: str, served: int) -> Target:  # noqa: ARG001 - versions may be enabled later
     """The target, while so many resources are served; LookupError, which is not remembered, when there is none."""
     if path.startswith("//"):

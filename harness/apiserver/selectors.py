@@ -1,5 +1,6 @@
 """Label selectors, read as Kubernetes reads them: the same grammar, and the same complaints."""
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -14,6 +15,7 @@ _TOKEN = re.compile(r"\s*(?P<special>==|!=|[=!(),<>])|\s*(?P<word>[^\s=!(),<>]+)
 _OPERATORS = ("in", "notin", "=", "==", "!=", ">", "<")
 _OPERATOR_NAMES = "in, notin, =, ==, !=, gt, lt"
 _END = ""
+TERMS_MAX = 250
 
 
 class _Token(NamedTuple):
@@ -24,12 +26,19 @@ class _Token(NamedTuple):
 def label_selector(text: str) -> LabelSelector:
     """A predicate over labels; 400 for what cannot be parsed."""
     try:
-        terms = list(_Parser(text).requirements())
+        terms = list(itertools.islice(_Parser(text).requirements(), TERMS_MAX + 1))
     except ValueError as error:
         raise statuses.bad_request(str(error)) from error
+    require_few(len(terms))
     if len(terms) == 1:
         return terms[0]
     return lambda labels: all(term(labels) for term in terms)
+
+
+def require_few(terms: int) -> None:
+    """Raise 400 if a selector has too many terms: each is asked of each object."""
+    if terms > TERMS_MAX:
+        raise statuses.bad_request(f"a selector may have at most {TERMS_MAX} requirements")
 
 
 class _Parser:

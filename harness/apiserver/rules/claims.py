@@ -7,6 +7,7 @@ from harness.apiserver.rules import (
     causes,
     comparing,
     configurations,
+    expressions,
     formats,
     lists,
     metadata,
@@ -78,6 +79,9 @@ def _results(document: Document) -> list[Document]:
 
 
 def _spec(spec: Document, at: str) -> Iterator[Cause]:
+    if too_long := list(expressions.together(spec, at)):
+        yield from too_long
+        return
     devices, at = spec.get("devices") or {}, f"{at}.devices"
     wanted = devices.get("requests") or []
     yield from lists.distinct(

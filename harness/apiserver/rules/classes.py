@@ -16,6 +16,9 @@ def device_class(document: Document, old: Document | None = None) -> Iterator[Ca
     spec, before = document.get("spec") or {}, (old or {}).get("spec") or {}
     selectors, configs = spec.get("selectors") or [], spec.get("config") or []
     kept = old is not None and comparing.same(selectors, before.get("selectors") or [])
+    if too_long := list(expressions.together(spec, "spec")):
+        yield from too_long
+        return
     yield from expressions.selectors(selectors, "spec.selectors", stored=kept)
     kept = old is not None and comparing.same(configs, before.get("config") or [])
     yield from lists.limited(

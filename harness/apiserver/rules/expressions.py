@@ -9,6 +9,28 @@ from harness.apiserver.statuses import Cause
 Document = dict[str, Any]
 SELECTORS_MAX = 32
 BYTES_MAX = 10 * 1024
+TOGETHER_CHARACTERS_MAX = 24 * 1024
+
+
+def together(spec: Document, at: str) -> Iterator[Cause]:
+    """Limit the expressions of a claim or class together, because compiling them takes time."""
+    size = sum(len(text) for text in _texts(spec))
+    if size > TOGETHER_CHARACTERS_MAX:
+        why = f"the CEL expressions have {size} characters, at most {TOGETHER_CHARACTERS_MAX} are compiled"
+        yield causes.forbidden(at, why)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every CEL expression in a document."""
+    waiting = [value]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, list):
+            waiting.extend(here)
+        elif isinstance(here, dict):
+            waiting.extend(here.values())
+            if isinstance(text := here.get("expression"), str):
+                yield text
 
 
 def selectors(documents: list[Document], at: str, *, stored: bool = False) -> Iterator[Cause]:

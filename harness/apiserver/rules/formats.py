@@ -5,7 +5,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from harness.apiserver import naming
+from harness.apiserver import memoizing, naming
 from harness.apiserver.rules import causes
 from harness.apiserver.statuses import Cause
 
@@ -98,19 +98,19 @@ def given(at: str, value: str | None, problems: Problems) -> list[Cause]:
     return each(at, value, problems) if value else [causes.required(at)]
 
 
-@functools.lru_cache(CACHE_SIZE)
+@memoizing.small_texts(CACHE_SIZE)
 def subdomain(value: str) -> tuple[str, ...]:
     """An RFC 1123 subdomain."""
     return tuple(naming.subdomain_problems(value))
 
 
-@functools.lru_cache(CACHE_SIZE)
+@memoizing.small_texts(CACHE_SIZE)
 def label(value: str) -> tuple[str, ...]:
     """An RFC 1123 label."""
     return tuple(naming.label_problems(value))
 
 
-@functools.lru_cache(CACHE_SIZE)
+@memoizing.small_texts(CACHE_SIZE)
 def qualified_name(value: str) -> tuple[str, ...]:
     """The key of a label: a name, after a domain and a slash or alone."""
     prefix, slash, name = value.rpartition("/")
@@ -129,7 +129,7 @@ def qualified_name(value: str) -> tuple[str, ...]:
     return tuple(problems)
 
 
-@functools.lru_cache(CACHE_SIZE)
+@memoizing.small_texts(CACHE_SIZE)
 def label_value(value: str) -> tuple[str, ...]:
     """The value of a label."""
     problems = []

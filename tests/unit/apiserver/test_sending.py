@@ -88,7 +88,9 @@ def test_a_list_that_is_read_slowly_shows_its_moment_and_holds_nobody_up(live: A
         started = connection.recv(1000)
         assert live.call("DELETE", f"{CONFIGMAPS}/c-{COUNT - 1:03}")[0] == 200
         assert live.call("GET", f"{CONFIGMAPS}/c-{COUNT - 1:03}")[0] == 404
-        unsent = live.run(lambda: sum(item._unread() for item in live.server._connections))
+        unsent = live.run(
+            lambda: sum(item._outgoing.unread_bytes for item in live.server._connections)
+        )
         assert unsent < 2 * MB
         listed = body_of(started + read_until(connection, framing.LAST_CHUNK))
     assert listed["items"][-1]["metadata"]["name"] == f"c-{COUNT - 1:03}"

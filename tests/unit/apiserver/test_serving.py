@@ -371,7 +371,7 @@ def _spy(server: serving.Server, written: list[str]) -> None:
     for client in server._connections:
         connection: Any = client
         transport: Any = connection._transport
-        connection._transport = _Spy(transport, written)
+        connection._outgoing.open(_Spy(transport, written))
 
 
 class _Spy:
