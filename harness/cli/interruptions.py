@@ -1,12 +1,10 @@
 """What SIGINT and SIGTERM do: they end the process at once while there is nothing to remove, later they raise KeyboardInterrupt.
 
-Imports nothing heavy, so that it is in force early.
+Imports nothing heavy, not even `typing`, so that it is in force early. Before that, while Python itself starts, it prints its own traceback.
 """
 
 import os
 import signal
-from types import FrameType
-from typing import NoReturn
 
 EXIT_CODE = 130
 MESSAGE = "interrupted"
@@ -29,18 +27,18 @@ def raise_from_now_on() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
 
 
-def _end(number: int, frame: FrameType | None) -> NoReturn:
+def _end(number: int, frame: object) -> None:
     del number, frame
     os.write(2, f"flake-hunt: {MESSAGE}\n".encode())
     os._exit(EXIT_CODE)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+def _interrupt(number: int, frame: object) -> None:
     del number, frame
     signal.signal(signal.SIGTERM, _already)
     raise KeyboardInterrupt
 
 
-def _already(number: int, frame: FrameType | None) -> None:
+def _already(number: int, frame: object) -> None:
     """Ignore a second SIGTERM during the clean-up. (Processes that are started meanwhile would inherit SIG_IGN.)"""
     del number, frame

@@ -55,7 +55,7 @@ def moments(count: int, *, parts: int) -> Iterator[int]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_during_imports(number: signal.Signals) -> None:
-    for at in moments(imports("--version"), parts=12):
+    for at in moments(imports("--version"), parts=6):
         assert interrupted(at, number, "--version") == (130, "", ONE_LINE), at
 
 
@@ -63,9 +63,23 @@ def test_interrupted_during_the_imports_of_a_command(tmp_path: pathlib.Path) -> 
     """They come after the commands' own, and an exception is raised in them."""
     own, all_ = imports("--version"), imports("check", str(tmp_path))
     assert all_ > own + 50
-    for at in moments(all_ - own, parts=8):
+    for at in moments(all_ - own, parts=5):
         code, _, err = interrupted(own + at, signal.SIGINT, "check", str(tmp_path))
         assert (code, err) == (130, ONE_LINE), own + at
+
+
+def test_little_is_imported_before() -> None:
+    """What is, can be interrupted with Python's own traceback."""
+    code = "import os, sys; before = set(sys.modules); import harness.cli.interruptions; print(*set(sys.modules) - before)"
+    ended = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert set(ended.stdout.split()) <= {
+        "signal",
+        *("enum", "types", "operator", "_operator", "functools", "_functools", "collections"),
+        *("keyword", "reprlib", "_collections", "itertools"),
+        *("harness", "harness.cli", "harness.cli.interruptions"),
+    }
 
 
 def test_an_ignored_interruption_stays_ignored() -> None:
