@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -97,7 +97,7 @@ def run() -> int:
             return USAGE
         context = getattr(error, "ctx", None)
         hint = f"\nTry: {context.command_path} --help" if context is not None else ""
-        return _complain(error.format_message() + hint, USAGE)
+        return _complain(_message(error) + hint, USAGE)
     if code == interruptions.EXIT_CODE:  # typer's translation of KeyboardInterrupt
         return _complain(interruptions.MESSAGE, code)
     return code if isinstance(code, int) else 0
@@ -117,6 +117,22 @@ def _complain_of_writing(error: OSError) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     told = writing.explain(error)
     return _complain(str(told), type(told).exit_code)
+
+
+def _message(error: Any) -> str:
+    """The message of a mistake in the command line; for a value that pydantic refused, in our words and not in its own."""
+    cause = error.__cause__
+    if not hasattr(cause, "errors"):
+        return str(error.format_message())
+    from harness.scenario import wording
+
+    (details, *_) = cause.errors(include_url=False)
+    option = (
+        " / ".join(error.param.opts) if error.param.opts[0].startswith("-") else error.param.name
+    )
+    if details["type"] == "value_error":
+        return f"{option}: {details['ctx']['error']}"
+    return f"{option}: {wording.expectation(details)}"
 
 
 def _complain(message: str, code: int) -> int:

@@ -52,7 +52,13 @@ def mistake(root: Any, details: Mapping[str, Any]) -> str:
             return f"  {where}: {details['ctx']['error']}"
         case _ if not location:  # of several keys, which our own message names
             return f"  {details['msg']}"
-    return f"  {where}: expected {_expected(details)}, got {_short(got)} ({_kind(got)}){_near(details, got)}"
+    kind = _KINDS.get(type(got), type(got).__name__)
+    return f"  {where}: {expectation(details)} ({kind}){_near(details, got)}"
+
+
+def expectation(details: Mapping[str, Any]) -> str:
+    """Return `expected …, got …` for an error of pydantic about one value."""
+    return f"expected {_expected(details)}, got {_short(details.get('input'))}"
 
 
 def _expected(details: Mapping[str, Any]) -> str:
@@ -80,10 +86,6 @@ def _suggested(got: str, known: str) -> str:
 
 def _below(where: str, key: str) -> str:
     return key if where.startswith("(") else f"{where}.{key}"
-
-
-def _kind(value: object) -> str:
-    return _KINDS.get(type(value), type(value).__name__)
 
 
 def _short(value: object) -> str:

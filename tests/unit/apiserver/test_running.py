@@ -137,8 +137,8 @@ def test_a_port_that_is_none_is_a_usage_error(
         check=False,
     )
     assert result.returncode == 2
-    bound = "greater than or equal to 0" if int(port) < 0 else "less than or equal to 65535"
-    assert f"Invalid value for '{option}': Input should be {bound}" in result.stderr
+    bound = "at least 0" if int(port) < 0 else "at most 65535"
+    assert f"{option}: expected {bound}, got '{port}'" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 

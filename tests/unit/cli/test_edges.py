@@ -47,6 +47,12 @@ def flake_hunt(*arguments: str, folder: pathlib.Path) -> subprocess.CompletedPro
         (["run", "pod-churn", "--cluster", "nope"], 2, "Shipped cluster profiles: embedded"),
         (["run", "pod-churn", "--nope"], 2, "flake-hunt run --help"),
         (["hunt", "nope"], 2, "expected a scenario file"),
+        (["hunt", "--jobs", "many"], 2, "--jobs: expected a whole number, got 'many'"),
+        (["hunt", "--jobs", "0"], 2, "--jobs: expected at least 1, got '0'"),
+        (["cluster", "up", "--nodes", "5001"], 2, "--nodes: expected at most 5000, got"),
+        (["explore", "--time", "x"], 2, "--time: expected a number, got 'x'"),
+        (["doctor", "-o", "yaml"], 2, "--output / -o: 'yaml' is not one of 'text', 'json'"),
+        (["cluster", "lst"], 2, "Did you mean 'list'?"),
         (["hunt", "--repeat", "0", "--repeat-controls", "0"], 2, "expected at least one run"),
         (
             ["run", "pod-churn", "--defect", "gather-not-atomc"],
