@@ -228,7 +228,7 @@ def encode(answer: answers.Answer, more: bytes = b"", *, is_head: bool = False) 
     """A whole answer; `more` are whole header lines."""
     if answer.retry_after_s:
         more += b"Retry-After: %d\r\n" % answer.retry_after_s
-    for warning in answer.warnings:
+    for warning in framing.shortened(answer.warnings):
         more += framing.warning(warning)
     start = framing.head(answer.status, answer.content_type, len(answer.body), more)
     return start if is_head else start + answer.body

@@ -1,5 +1,7 @@
 """The bytes around an answer: HTTP/1.1 heads and chunks."""
 
+from collections.abc import Sequence
+
 _REASONS = {
     200: b"OK",
     201: b"Created",
@@ -27,6 +29,7 @@ _REASONS = {
 LAST_CHUNK = b"0\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
+_WARNINGS_CHARACTERS_MAX, _WARNING_CHARACTERS_MAX = 4096, 256
 _KEPT_BYTES_MAX = 1024 * 1024
 
 
@@ -49,6 +52,15 @@ def chunked_head(status: int, content_type: str, more: bytes = b"") -> bytes:
         content_type.encode(),
         more,
     )
+
+
+def shortened(warnings: Sequence[str]) -> list[str]:
+    """As Kubernetes: each warning once; when all are too long together, what fits of them, each cut."""
+    texts = list(dict.fromkeys(warnings))
+    if sum(map(len, texts)) <= _WARNINGS_CHARACTERS_MAX:
+        return texts
+    count = _WARNINGS_CHARACTERS_MAX // _WARNING_CHARACTERS_MAX
+    return [text[:_WARNING_CHARACTERS_MAX] for text in texts[:count]]
 
 
 def warning(text: str) -> bytes:

@@ -12,11 +12,11 @@ MAX = json_bodies.VALUES_MAX
 @pytest.mark.parametrize(
     "body",
     [
-        b"[" + b"0," * MAX + b"0]",
-        b"[" + b"[]," * MAX + b"0]",
+        b'{"a":[' + b"0," * MAX + b"0]}",
+        b'{"a":[' + b"[]," * MAX + b"0]}",
         b"{" + b'"a":1,' * MAX + b'"a":1}',
-        b"[" * 500 + b"]" * 500 + (b"[" * 500 + b"]" * 500) * (MAX // 500),
-        b'["' + b'\\"' * 1000 + b'"' + b",0" * (MAX + 1),
+        b'{"a":' + b"[" * 500 + b"]" * 500 + (b"[" * 500 + b"]" * 500) * (MAX // 500),
+        b' {"' + b'\\"' * 1000 + b'"' + b",0" * (MAX + 1),
     ],
 )
 def test_too_many_values_are_refused(refuses: Any, body: bytes) -> None:
@@ -31,8 +31,12 @@ def test_texts_may_say_what_they_like(text: bytes) -> None:
     assert json_bodies.decode(b'{"a":"' + text + b'"}')
 
 
-def test_as_many_as_are_allowed_are_read() -> None:
-    assert len(json_bodies.decode(b"[" + b"0," * (MAX - 1) + b"0]")) == MAX
+def test_as_many_as_are_allowed_are_read(refuses: Any) -> None:
+    assert len(json_bodies.decode(b'{"a":[' + b"0," * (MAX - 2) + b"0]}")["a"]) == MAX - 1
+    operations = b"[" + b",".join([b'{"op":"test","path":"","value":1}'] * 9_999) + b"]"
+    assert len(json_bodies.decode(operations)) == 9_999
+    with refuses(413, "RequestEntityTooLarge", "at most 40000 values"):
+        json_bodies.decode(operations.replace(b":1", b":[1]"))
 
 
 def test_what_is_too_deep_is_said_to_be_too_deep() -> None:

@@ -1,0 +1,17 @@
+"""What is remembered, and what is not."""
+
+from harness.apiserver import memoizing
+
+
+def test_small_texts_are_looked_at_once_and_large_ones_each_time() -> None:
+    seen: list[tuple[int, bool]] = []
+
+    @memoizing.small_texts(10)
+    def length(text: str, *, flag: bool = False) -> int:
+        seen.append((len(text), flag))
+        return len(text)
+
+    large = "x" * (memoizing.CHARACTERS_MAX + 1)
+    for _ in range(2):
+        assert (length("a"), length("a", flag=True), length(large)) == (1, 1, len(large))
+    assert seen == [(1, False), (1, True), (len(large), False), (len(large), False)]
