@@ -110,13 +110,13 @@ def remember(reports: pathlib.Path, entry: Night) -> list[Night]:
 
 
 def read(path: pathlib.Path) -> list[Night]:
-    """The nights of a history; HistoryError when a line is damaged."""
+    """The nights of a history; UsageError when a line is damaged."""
     nights = []
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         try:
             nights.append(msgspec.json.decode(line, type=Night))
-        except msgspec.DecodeError as error:
-            raise errors.HistoryError(
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise errors.UsageError(
                 f"{path}:{number}: expected a night ({error}); remove the line"
             ) from error
     return nights

@@ -108,7 +108,7 @@ def test_the_history_grows(tmp_path: pathlib.Path) -> None:
     assert nights.remember(tmp_path, second) == [first, second]
     with (tmp_path / nights.HISTORY).open("a") as file:
         file.write("{\n")
-    with pytest.raises(errors.HistoryError, match=r"nights\.jsonl:3: expected a night"):
+    with pytest.raises(errors.UsageError, match=r"nights\.jsonl:3: expected a night"):
         nights.read(tmp_path / nights.HISTORY)
 
 

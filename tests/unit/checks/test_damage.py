@@ -2,11 +2,14 @@
 
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harness import errors
 from harness.checks import judging, verdicts
@@ -241,6 +244,32 @@ def test_a_file_is_not_a_missing_folder(tmp_path: pathlib.Path) -> None:
     path.touch()
     with pytest.raises(errors.RunDirectoryError, match="passwd is a file: name the folder"):
         directories.existing(path)
+
+
+VALUES = [b"null", b"-1", b"9" * 20, b'""', b"{}", b"[]", b"1e400", b"\xff", b"true", b"\n", b"4611686018427387904"]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_whatever_was_done_to_a_file_there_is_a_verdict_or_no_run_directory(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    directory = _build(tmp_path_factory.mktemp("damaged"))
+    path = data.draw(st.sampled_from([directory.plan, *directory.journals()]))
+    content = path.read_bytes()
+    begin = data.draw(st.integers(0, len(content)))
+    end = data.draw(st.integers(begin, min(begin + 40, len(content))))
+    values = [match.span() for match in re.finditer(rb'(?<=:)"?[^",:{}\[\]]+"?', content)]
+    if data.draw(st.booleans()):
+        begin, end = data.draw(st.sampled_from(values))
+    new = data.draw(st.one_of(st.sampled_from(VALUES), st.binary(max_size=20)))
+    path.write_bytes(content[:begin] + new + content[end:])
+    try:
+        publishing.publish(judging.examine(directory))
+    except errors.RunDirectoryError:
+        assert path == directory.plan
+    else:
+        assert directory.report.is_file()
 
 
 def test_the_same_from_the_command_line(tmp_path: pathlib.Path) -> None:

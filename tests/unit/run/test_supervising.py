@@ -1,5 +1,6 @@
 """Who of a run's processes may end, and how it is journaled."""
 
+import errno
 import pathlib
 import sys
 from collections.abc import Iterator
@@ -7,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness import clocks, errors
-from harness.history import directories
+from harness.history import directories, records
 from harness.run import supervising
 
 TIMEOUT_S = 30.0
@@ -97,3 +98,27 @@ def test_a_cluster_that_dies_is_told_before_the_processes_that_end_for_want_of_i
 
     with pytest.raises(errors.ClusterError, match=r"expected the cluster to live .* etcd ended"):
         supervisor.wait_until(dies, timeout_s=TIMEOUT_S, why="nothing")
+
+
+def test_a_journal_that_finds_no_room_ends_the_run_and_every_process(
+    directory: directories.RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supervisor = supervising.Supervisor(directory, run_id="r", cluster=lambda: None)
+    wait = [sys.executable, "-c", "import signal; signal.pause()"]
+    children = [supervisor.start(name, wait) for name in ("one", "two")]
+
+    def no_room(self: records.Writer, record: records.Body) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(directory.processes))
+
+    monkeypatch.setattr(records.Writer, "write", no_room)
+    supervisor.phase("load")
+    with pytest.raises(
+        errors.StorageError, match=r"cannot write .*processes\.jsonl: no space left"
+    ):
+        supervisor.wait_until(lambda: False, timeout_s=TIMEOUT_S, why="nothing")
+    supervisor.kill_all()
+    supervisor.close()
+    assert all(child.poll() is not None for child in children)
+    journal = records.read(directory.processes)
+    assert [type(record) for record in journal.records] == [records.ProcessStarted] * 2
+    assert journal.trailer is None  # so the verdict on it is UNKNOWN
