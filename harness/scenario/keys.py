@@ -44,13 +44,13 @@ def _step(at: Any, part: int | str) -> tuple[Any, bool]:
     at = _bare(at)
     if members := _members(at):
         return next((member for member in members if part in _tags(member)), None), False
-    if is_spec(at):
+    if _is_spec(at):
         field = at.model_fields.get(str(part))
         return (field.annotation if field else None), True
     return (get_args(at)[-1] if get_args(at) else None), True
 
 
-def is_spec(kind: Any) -> bool:
+def _is_spec(kind: Any) -> bool:
     """Return whether this type is a table with fixed keys."""
     return isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)
 
@@ -62,7 +62,7 @@ def _bare(kind: Any) -> Any:
 def _members(kind: Any) -> tuple[Any, ...]:
     """The tables of a tagged union; none for anything else."""
     is_union = get_origin(kind) in (Union, types.UnionType)
-    return tuple(member for member in get_args(kind) if is_spec(member)) if is_union else ()
+    return tuple(member for member in get_args(kind) if _is_spec(member)) if is_union else ()
 
 
 def _tags(member: type[pydantic.BaseModel]) -> set[Any]:
@@ -74,14 +74,14 @@ def _tags(member: type[pydantic.BaseModel]) -> set[Any]:
 
 def _fields(at: Any) -> list[str]:
     at = _bare(at)
-    tables = [at] if is_spec(at) else _members(at)
+    tables = [at] if _is_spec(at) else _members(at)
     return list(dict.fromkeys(name for table in tables for name in table.model_fields))
 
 
 def _paths(at: Any, before: str = "") -> Iterator[str]:
     """Every dotted key below a type."""
     at = _bare(at)
-    for table in [at] if is_spec(at) else _members(at):
+    for table in [at] if _is_spec(at) else _members(at):
         for name, field in table.model_fields.items():
             yield before + name
             yield from _paths(field.annotation, f"{before}{name}.")

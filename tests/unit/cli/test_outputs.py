@@ -57,10 +57,19 @@ def test_an_ascii_terminal_gets_everything_else(arguments: list[str]) -> None:
     assert ended.stdout
 
 
-def test_a_shell_completes_commands() -> None:
-    words = {"COMP_WORDS": "flake-hunt expl", "COMP_CWORD": "1"}
-    ended = command(_FLAKE_HUNT_COMPLETE="complete_bash", **words)
-    assert (ended.returncode, ended.stdout.split()) == (0, ["explore"])
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("flake-hunt expl", "explore"),
+        ("flake-hunt run pod-", "pod-churn"),
+        ("flake-hunt run x --defect gath", "gather-not-atomic"),
+        ("flake-hunt run x --cluster embed", "embedded"),
+    ],
+)
+def test_a_shell_completes_commands_and_names(words: str, completed: str) -> None:
+    place = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    ended = command(_FLAKE_HUNT_COMPLETE="complete_bash", **place)
+    assert (ended.returncode, ended.stdout.split()) == (0, [completed])
 
 
 @pytest.mark.parametrize("name", ["NO_COLOR", "TERM"])
