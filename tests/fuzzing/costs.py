@@ -161,7 +161,7 @@ def _peak(pid: int) -> int:
 
 def main(wanted: str = "") -> int:
     """Send them all, and say what was worst."""
-    chosen = [costly for costly in expensive.requests() if wanted in costly.name]
+    chosen = (costly for costly in expensive.requests() if wanted in costly.name)
     costs = []
     with tempfile.TemporaryDirectory() as name, serving(pathlib.Path(name)) as server:
         other = Other(server)

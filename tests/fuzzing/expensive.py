@@ -44,8 +44,8 @@ class Costly:
     headers: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-def requests() -> list[Costly]:
-    """Return all of them, in an order that does not matter."""
+def requests() -> Iterator[Costly]:
+    """Yield all of them, in an order that does not matter; together they would fill the memory."""
     families = (
         json_patches,
         merge_patches,
@@ -62,7 +62,8 @@ def requests() -> list[Costly]:
         heads,
         lists,
     )
-    return [costly for family in families for costly in family()]
+    for family in families:
+        yield from family()
 
 
 def seeds() -> Iterator[tuple[str, Any]]:

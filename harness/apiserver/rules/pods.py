@@ -196,10 +196,10 @@ def _fewer_gates(spec: Document, before: Document) -> Iterator[Cause]:
 
 
 def _more_tolerations(spec: Document, before: Document) -> Iterator[Cause]:
-    def timeless(toleration: Document) -> Document:
-        return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
+    def timeless(toleration: Document) -> frozenset[tuple[str, Any]]:
+        return frozenset(pair for pair in toleration.items() if pair[0] != "tolerationSeconds")
 
-    tolerated = [timeless(item) for item in spec.get("tolerations") or ()]
+    tolerated = {timeless(item) for item in spec.get("tolerations") or ()}
     if any(timeless(item) not in tolerated for item in before.get("tolerations") or ()):
         why = "existing toleration can not be modified except its tolerationSeconds"
         yield causes.forbidden("spec.tolerations", why)
