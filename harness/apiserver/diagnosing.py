@@ -134,14 +134,17 @@ def _short(name: str) -> str:
 # ------------------------------------------------------------------ parsing
 
 
-_SURROGATES = re.compile(
-    r"(?:\\\\)++|(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
-)
+_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_SURROGATES = re.compile(rf"(?:\\\\)++|((?:{_HIGH}{_LOW})++)|(?:{_HIGH}(?!{_LOW})|{_LOW})++")
+"""Runs of backslashes, of whole pairs, and of halves."""
+_HALF_CHARACTERS = 6
 
 
 def _replace_half(found: re.Match[str]) -> str:
     whole = found[0]
-    return whole if found[1] or whole.endswith("\\") else "\\ufffd"
+    if found[1] or whole.endswith("\\"):
+        return whole
+    return "\\ufffd" * (len(whole) // _HALF_CHARACTERS)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -28,11 +28,17 @@ def decode(body: bytes) -> Any:
 def require_few_values(body: bytes) -> None:
     """Raise 413 if a body has too many values, whatever it is; RecursionError if it is too deep as well."""
     limit = LIST_VALUES_MAX if body.lstrip().startswith(b"[") else VALUES_MAX
-    if _count(body) > limit and _count(TEXT.sub(b"", body)) > limit:
+    if _count(body) > limit and _has_more(body, limit):
         with contextlib.suppress(msgspec.DecodeError):
             _skipping_decoder.decode(body)
         why = f"a body may have at most {limit} values"
         raise statuses.StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
+
+
+def _has_more(body: bytes, limit: int) -> bool:
+    """Return whether there are more values when commas and brackets in texts do not count; each value has two texts at most."""
+    rest, texts = TEXT.subn(b"", body, count=2 * limit + 1)
+    return texts > 2 * limit or _count(rest) > limit
 
 
 def _count(text: bytes) -> int:

@@ -19,7 +19,7 @@ DEPTH_MAX = 200
 DIRECTIVES_MAX = 100
 """The parser compares each `%TAG` directive with all those before it."""
 MESSAGE_CHARACTERS_MAX = 500
-NUMBER_CHARACTERS_MAX = 100
+NUMBER_CHARACTERS_MAX = 40
 """A number of the form 1:59:59:59… takes time that grows with the square of its length."""
 _Base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

@@ -260,3 +260,19 @@ def test_a_patch_that_is_too_deep():
     deep = b'{"a":' * 200_000 + b"1" + b"}" * 200_000
     with pytest.raises(statuses.StatusError, match="exceeded max depth"):
         bodies.decode_patch(deep, bodies.Validation())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (rb"\ud83d\ude00", "\U0001f600"),
+        (rb"\ud83d\ude00\ude00", "\U0001f600\ufffd"),
+        (rb"\ud83d\ud83d\ude00\ud83d", "\ufffd\U0001f600\ufffd"),
+        (rb"\ud800\ud800\udc00x\udc00\udc00", "\ufffd\U00010000x\ufffd\ufffd"),
+        (rb"\\ud800\ud800", r"\ud800" + "\ufffd"),
+        (rb"\\\\\ud800\\", "\\\\\ufffd\\"),
+    ],
+)
+def test_halves_of_surrogate_pairs_in_a_row(text, expected):
+    body = b'{"a":"' + text + rb'","b":"\ud800"}'
+    assert bodies.decode_patch(body, bodies.Validation())[0] == {"a": expected, "b": "\ufffd"}
