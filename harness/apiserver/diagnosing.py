@@ -37,7 +37,9 @@ class Repeating(dict[str, Any]):
 
 def parse(text: bytes) -> Any:
     """JSON as Go reads it: of what it says twice the last counts, objects are merged, halves of surrogate pairs are replaced."""
-    whole = _SURROGATES.sub(_replace_half, text.decode(errors="replace"))
+    whole = text.decode(errors="replace")
+    if "\\u" in whole:
+        whole = _SURROGATES.sub(_replace_half, whole)
     return json.loads(whole, object_pairs_hook=_object)
 
 
