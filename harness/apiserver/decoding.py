@@ -220,7 +220,7 @@ def _read_bytes(value: Any, _: Tally) -> Any:
         raise MismatchError(f"illegal base64 data at input byte {_first_wrong(value)}") from error
 
 
-@memoizing.small_texts(1024)
+@memoizing.small_text(1024)
 def _canonical_base64(text: str) -> str:
     decoded = binascii.a2b_base64(text.replace("\n", "").replace("\r", ""), strict_mode=True)
     return binascii.b2a_base64(decoded, newline=False).decode()

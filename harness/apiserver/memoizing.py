@@ -29,3 +29,20 @@ def small_texts(
         return call
 
     return decorate
+
+
+def small_text(
+    size: int,
+) -> Callable[[Callable[[Text], Result]], Callable[[Text], Result]]:
+    """Decorate a function of one text; a call costs less than with `small_texts`."""
+
+    def decorate(function: Callable[[Text], Result]) -> Callable[[Text], Result]:
+        cached = functools.lru_cache(size)(function)
+
+        @functools.wraps(function)
+        def call(text: Text) -> Result:
+            return cached(text) if len(text) <= CHARACTERS_MAX else function(text)
+
+        return call
+
+    return decorate

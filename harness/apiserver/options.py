@@ -53,7 +53,7 @@ def manager(request: requesting.Request) -> str:
     return request.query.get("fieldManager") or _first_part(request.headers.get("user-agent", ""))
 
 
-@memoizing.small_texts(1024)
+@memoizing.small_text(1024)
 def _first_part(user_agent: str) -> str:
     name = "".join(filter(str.isprintable, user_agent.partition("/")[0]))
     return name.encode()[:MANAGER_BYTES_MAX].decode(errors="ignore")

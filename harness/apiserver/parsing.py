@@ -169,7 +169,7 @@ class RequestParser:
             raise statuses.StatusError(431, "", "the request's headers are too large")
 
 
-@memoizing.small_texts(1024)
+@memoizing.small_text(1024)
 def _key(name: bytes) -> str:
     """A header's name in lower case; clients use few."""
     return name.decode("latin-1").lower()

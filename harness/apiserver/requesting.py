@@ -92,7 +92,7 @@ def parse_integer(text: str) -> int:
     raise statuses.bad_request(f'strconv.ParseInt: parsing "{text}": {why}')
 
 
-@memoizing.small_texts(_CACHE_SIZE)
+@memoizing.small_text(_CACHE_SIZE)
 def parse_query(text: str) -> Mapping[str, str]:
     """The query; of a repeated key the first value counts, as in Go."""
     if not text:

@@ -98,19 +98,19 @@ def given(at: str, value: str | None, problems: Problems) -> list[Cause]:
     return each(at, value, problems) if value else [causes.required(at)]
 
 
-@memoizing.small_texts(CACHE_SIZE)
+@memoizing.small_text(CACHE_SIZE)
 def subdomain(value: str) -> tuple[str, ...]:
     """An RFC 1123 subdomain."""
     return tuple(naming.subdomain_problems(value))
 
 
-@memoizing.small_texts(CACHE_SIZE)
+@memoizing.small_text(CACHE_SIZE)
 def label(value: str) -> tuple[str, ...]:
     """An RFC 1123 label."""
     return tuple(naming.label_problems(value))
 
 
-@memoizing.small_texts(CACHE_SIZE)
+@memoizing.small_text(CACHE_SIZE)
 def qualified_name(value: str) -> tuple[str, ...]:
     """The key of a label: a name, after a domain and a slash or alone."""
     prefix, slash, name = value.rpartition("/")
@@ -129,7 +129,7 @@ def qualified_name(value: str) -> tuple[str, ...]:
     return tuple(problems)
 
 
-@memoizing.small_texts(CACHE_SIZE)
+@memoizing.small_text(CACHE_SIZE)
 def label_value(value: str) -> tuple[str, ...]:
     """The value of a label."""
     problems = []
