@@ -27,6 +27,8 @@ def decode(body: bytes) -> Any:
 
 def require_few_values(body: bytes) -> None:
     """Raise 413 if a body has too many values, whatever it is; RecursionError if it is too deep as well."""
+    if len(body) <= VALUES_MAX:
+        return
     limit = LIST_VALUES_MAX if body.lstrip().startswith(b"[") else VALUES_MAX
     if _count(body) > limit and _has_more(body, limit):
         with contextlib.suppress(msgspec.DecodeError):
