@@ -43,6 +43,8 @@ class Connection(asyncio.Protocol):
         self._is_refused = False
         """Whether the client may still be sending what nobody wants."""
         self._watch: streaming.Watch | None = None
+        self._is_kept_alive = True
+        """Whether the client may send another request after the watch."""
         self.source = ""
         self._out: list[bytes] = []
         self._out_bytes = 0
@@ -146,7 +148,7 @@ class Connection(asyncio.Protocol):
             self._is_blocked
             or self._outgoing.is_full
             or self._closes_after_out
-            or self._watch is not None  # it never ends, so nothing after it can be answered
+            or self._watch is not None
             or self._out_bytes > _OUT_BYTES_MAX
         )
 
@@ -162,9 +164,9 @@ class Connection(asyncio.Protocol):
         else:
             self._go_on()
 
-    def follow(self, watch: streaming.Watch) -> None:
-        """The connection belongs to a watch from now on."""
-        self._watch = watch
+    def follow(self, watch: streaming.Watch, *, keep_alive: bool) -> None:
+        """Give the connection to a watch until that ends; then close it unless the client keeps it alive."""
+        self._watch, self._is_kept_alive = watch, keep_alive
 
     # -------------------------------------------------------------- answers
 
@@ -219,9 +221,11 @@ class Connection(asyncio.Protocol):
             call()
 
     def end_stream(self) -> None:
-        """End a chunked answer, and the connection with it."""
+        """End the response of a watch. As in Kubernetes the connection serves the next request."""
         self.write(framing.LAST_CHUNK)
-        self.end()
+        self._watch = None
+        if self._is_ending or not self._is_kept_alive:
+            self.end()
 
     # -------------------------------------------------------------- ends
 

@@ -42,8 +42,8 @@ class Connection(streaming.Stream, Protocol):
     def end(self) -> None:
         """Close when everything is sent."""
 
-    def follow(self, watch: streaming.Watch) -> None:
-        """The connection belongs to a watch from now on."""
+    def follow(self, watch: streaming.Watch, *, keep_alive: bool) -> None:
+        """Give the connection to a watch until that ends; then close it unless the client keeps it alive."""
 
     def block(self) -> None:
         """The next request waits."""
@@ -121,7 +121,7 @@ class Exchange:
             raise statuses.StatusError(505, "", "expected HTTP/1.1 for a watch, got HTTP/1.0")
         self._server.require_room_for_watch()
         watch = streaming.Watch(self._server, self._connection, self._request, target)
-        self._connection.follow(watch)
+        self._connection.follow(watch, keep_alive=self._incoming.keep_alive)
         if self._entry is not None:
             self._entry.started(200)
             watch.on_end = functools.partial(self._note_end, self._entry)

@@ -44,7 +44,7 @@ class Stream(Protocol):
         """Call this soon, when the client has read most of what it was sent; never when it is gone."""
 
     def end_stream(self) -> None:
-        """End the answer, and the connection with it."""
+        """End the response."""
 
     def abort(self) -> None:
         """End the connection at once."""

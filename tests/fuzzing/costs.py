@@ -1,7 +1,7 @@
 """What one request may cost the API server, measured: how long other clients wait meanwhile, processor time, memory.
 
-python -m tests.fuzzing.costs           all requests, with the most expensive ones by name
-python -m tests.fuzzing.costs yaml      those with `yaml` in their names
+.venv/bin/python -m tests.fuzzing.costs           all requests, with the most expensive ones by name
+.venv/bin/python -m tests.fuzzing.costs yaml      those with `yaml` in their names
 """
 
 import contextlib

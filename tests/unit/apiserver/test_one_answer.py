@@ -194,6 +194,18 @@ def test_what_follows_a_watch_is_not_answered_in_the_middle_of_it(live: Any) -> 
     assert said.endswith(b"0\r\n\r\n")
 
 
+def test_after_a_watch_the_connection_serves_the_next_request(live: Any) -> None:
+    watch = f"GET {CONFIGMAPS}?watch=1&timeoutSeconds=1 HTTP/1.1\r\n".encode() + HEAD + b"\r\n"
+    assert codes(talk(live, watch + CLOSE)) == [200, 200]
+
+
+def test_a_client_that_closes_gets_nothing_after_a_watch(live: Any) -> None:
+    watch = f"GET {CONFIGMAPS}?watch=1&timeoutSeconds=1 HTTP/1.1\r\n".encode() + HEAD
+    said = talk(live, watch + b"Connection: close\r\n\r\n" + CLOSE)
+    assert codes(said) == [200]
+    assert said.endswith(b"0\r\n\r\n")
+
+
 def test_a_refusal_waits_for_the_answers_before_it(live: Any) -> None:
     for number in range(200):
         live.call(

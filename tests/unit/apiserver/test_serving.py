@@ -340,9 +340,10 @@ def test_a_watch_after_a_pipelined_write_comes_after_its_answer(
         live.call("POST", CONFIGMAPS, config("before"))
         live.run(lambda: live.store.compact(resources.CONFIGMAPS))  # the watch ends with 410
     with live.connect() as connection:
-        connection.sendall(
-            raw("POST", CONFIGMAPS, body) + raw("GET", f"{CONFIGMAPS}?{query}&timeoutSeconds=1")
+        watch = raw(
+            "GET", f"{CONFIGMAPS}?{query}&timeoutSeconds=1", headers=b"Connection: close\r\n"
         )
+        connection.sendall(raw("POST", CONFIGMAPS, body) + watch)
         text = read_all(connection)
     assert re.findall(rb"HTTP/1.1 (\d+) ", text) == [b"201", b"200"]
     assert text.index(b"201 Created") < text.index(b'"type"')

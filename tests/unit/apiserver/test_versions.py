@@ -142,7 +142,7 @@ def test_what_only_the_server_may_set_is_cleared_on_creation(store: Any) -> None
 @pytest.mark.parametrize(
     ("namespace", "meta", "code", "text"),
     [
-        ("default", {"name": "a", "resourceVersion": "1"}, 400, "should not be set"),
+        ("default", {"name": "a", "resourceVersion": "1"}, 500, "should not be set"),
         ("default", {"name": "a", "namespace": "other"}, 400, "does not match the namespace"),
         ("default", {}, 422, "name or generateName is required"),
         ("default", {"name": "A_b"}, 422, "RFC 1123"),
