@@ -17,9 +17,12 @@ import psutil
 
 from bench import clients
 from harness import clocks, processes
-from harness.apiserver import resources, storing, watching
-from harness.apiserver import store as stores
-from harness.apiserver.persistence import directories, writing
+from harness.apiserver.codec import json_codec
+from harness.apiserver.persistence import commit_log, data_directories
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.storage import stored_objects, watch_cache
 
 CREATES = 2000
 CLAIMS_LISTED = 10_000
@@ -77,7 +80,7 @@ class Server:
                 "metadata": {"name": f"bench-{number}"},
                 "spec": {"containers": [{"name": "work", "image": "none"}]},
             }
-            yield self.client.request("POST", PODS, storing.encode(pod))
+            yield self.client.request("POST", PODS, json_codec.encode(pod))
 
     def creates(self, *, watches: int) -> tuple[float, float]:
         """Creates a second, and the server's CPU time for each in µs."""
@@ -134,13 +137,13 @@ def measure_claims() -> Figures:
     with served() as server:
         client = server.client
         claims = [claim(number) for number in range(CLAIMS_LISTED)]
-        client.send_all(client.request("POST", CLAIMS, storing.encode(item)) for item in claims)
+        client.send_all(client.request("POST", CLAIMS, json_codec.encode(item)) for item in claims)
         started = time.perf_counter()
         listed = client.get(CLAIMS)
         seconds = time.perf_counter() - started
         yield f"a list of {CLAIMS_LISTED} claims, {len(listed) / 1e6:.1f} MB", seconds * 1e3, "ms"
         names = [item["metadata"]["name"] for item in claims[:CREATES]]
-        body = storing.encode(ALLOCATED)
+        body = json_codec.encode(ALLOCATED)
         started, cpu_s = time.perf_counter(), server.cpu_s()
         client.send_all(client.request("PATCH", f"{CLAIMS}/{name}/status", body) for name in names)
         seconds, cpu_s = time.perf_counter() - started, server.cpu_s() - cpu_s
@@ -148,7 +151,7 @@ def measure_claims() -> Figures:
         yield "  CPU time of the server for each", cpu_s / CREATES * 1e6, "µs"
 
 
-def claim(number: int) -> storing.Document:
+def claim(number: int) -> Document:
     """A claim for one device."""
     request = {"name": "one", "exactly": {"deviceClassName": "bench.example"}}
     return {
@@ -215,7 +218,7 @@ def measure_restart() -> Figures:
         yield "a start", time.perf_counter() - started, "s"
         empty = server.memory_bytes()
         server.client.send_all(server.new_pods(1))
-        pod = storing.decode(server.client.get(f"{PODS}/bench-0"))
+        pod = json_codec.decode(server.client.get(f"{PODS}/bench-0"))
     with tempfile.TemporaryDirectory() as name:
         data = pathlib.Path(name, "data")
         write_log(data, pod)
@@ -223,24 +226,24 @@ def measure_restart() -> Figures:
         with served("--data-dir", str(data)) as server:
             yield f"a start from a log of {LOGGED} writes", time.perf_counter() - started, "s"
             kib = (server.memory_bytes() - empty) / LOGGED / 1024
-            size = len(storing.encode(pod)) / 1024
+            size = len(json_codec.encode(pod)) / 1024
             yield f"memory for each of {LOGGED} pods, of {size:.2f} KiB each as JSON", kib, "KiB"
 
 
-def write_log(data: pathlib.Path, pod: storing.Document) -> None:
+def write_log(data: pathlib.Path, pod: Document) -> None:
     """A log of many pods like this one, as a server would have written it."""
-    directory = directories.claim(data)
-    log = writing.create(directory, 0, sync=writing.Sync.NEVER)
+    directory = data_directories.claim(data)
+    log = commit_log.create(directory, 0, sync=commit_log.Sync.NEVER)
     store = stores.Store(now=clocks.wall_text, stream=random.Random(1), listeners=[log.append])
     version = store.resource_version
     for number in range(LOGGED):
         pod["metadata"] |= {"name": f"pod-{number}", "uid": f"{number:036}"}
-        stored = storing.store(pod, version + 1 + number)
+        stored = stored_objects.store(pod, version + 1 + number)
         log.append(
-            watching.Commit(resource=resources.PODS, type="ADDED", object=stored, previous=None)
+            watch_cache.Commit(resource=resources.PODS, type="ADDED", object=stored, previous=None)
         )
     log.close()
-    writing.publish(directory, 0)
+    commit_log.publish(directory, 0)
     directory.close()
 
 

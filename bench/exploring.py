@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import psutil
 
-from harness.explore import hunting
+from harness.explore.search import search_campaign
 from harness.subject import defects
 
 SCENARIO = "four-claims-four-devices"
@@ -22,14 +22,14 @@ def measure() -> Iterator[tuple[str, float, str]]:
     for chosen in ((), *((name,) for name in UPSTREAM)):
         wanted = _hunt(chosen, "random", seed=1, schedules=SCHEDULES, until_found=False)
         started = time.perf_counter()
-        *_, progress = hunting.explore(wanted)
+        *_, progress = search_campaign.explore(wanted)
         rate = progress.schedules / (time.perf_counter() - started)
         yield f"{SCENARIO}, {', '.join(chosen) or 'correct'}", rate, "schedules/s"
     yield "resident memory after 5,000 schedules more", _growth_mib(), "MiB more"
     yield from _exhaust(1)
     yield from _exhaust(2)
     for name in defects.names():
-        for strategy in hunting.STRATEGIES:
+        for strategy in search_campaign.STRATEGIES:
             spent = [_seconds_to_finding(name, strategy, seed) for seed in range(SEEDS)]
             yield (
                 f"{name}, {strategy}: median of {SEEDS} seeds",
@@ -41,20 +41,22 @@ def measure() -> Iterator[tuple[str, float, str]]:
 def _growth_mib() -> float:
     process = psutil.Process()
     before = process.memory_info().rss
-    for _ in hunting.explore(_hunt((), "random", seed=2, schedules=5000, until_found=False)):
+    for _ in search_campaign.explore(
+        _hunt((), "random", seed=2, schedules=5000, until_found=False)
+    ):
         pass
     return float(process.memory_info().rss - before) / 2**20
 
 
 def _exhaust(preemptions: int) -> Iterator[tuple[str, float, str]]:
     wanted = dataclasses.replace(
-        _hunt((), hunting.EXHAUSTIVE, seed=1, schedules=None, until_found=False),
+        _hunt((), search_campaign.EXHAUSTIVE, seed=1, schedules=None, until_found=False),
         scenario="two-claims-one-device",
         preemptions_max=preemptions,
         time_s=None,
     )
     started = time.perf_counter()
-    *_, progress = hunting.explore(wanted)
+    *_, progress = search_campaign.explore(wanted)
     what = f"two-claims-one-device, all with at most {preemptions} preemptions"
     yield f"{what} ({len(progress.distinct)} distinct)", progress.schedules, "schedules"
     yield what, time.perf_counter() - started, "s to exhaust"
@@ -62,15 +64,17 @@ def _exhaust(preemptions: int) -> Iterator[tuple[str, float, str]]:
 
 def _seconds_to_finding(name: str, strategy: str, seed: int) -> float:
     started = time.perf_counter()
-    for _ in hunting.explore(_hunt((name,), strategy, seed=seed, schedules=None, until_found=True)):
+    for _ in search_campaign.explore(
+        _hunt((name,), strategy, seed=seed, schedules=None, until_found=True)
+    ):
         pass
     return time.perf_counter() - started
 
 
 def _hunt(
     chosen: tuple[str, ...], strategy: str, *, seed: int, schedules: int | None, until_found: bool
-) -> hunting.Hunt:
-    return hunting.Hunt(
+) -> search_campaign.Hunt:
+    return search_campaign.Hunt(
         scenario=SCENARIO,
         defects=chosen,
         strategy=strategy,

@@ -5,7 +5,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from harness.run import planning, runs
+from harness.run import run_plan, runs
 from harness.scenario import loading
 
 SCENARIO = "uses-all-resources"
@@ -25,7 +25,7 @@ def measure() -> Iterator[tuple[str, float, str]]:
     for name, overrides in VARIANTS.items():
         with tempfile.TemporaryDirectory() as folder:
             loaded = loading.load(SCENARIO, overrides=overrides)
-            plan = planning.plan(loaded, seed=1)
+            plan = run_plan.plan(loaded, seed=1)
             directory = runs.new_directory(plan, pathlib.Path(folder))
             started = time.perf_counter()
             judgement = runs.run(loaded, plan, directory)

@@ -59,14 +59,14 @@ class Process:
         self._signal_group(signal.SIGKILL)
         return self._child.wait(_KILL_TIMEOUT_S)
 
-    def obituary(self) -> str | None:
+    def exit_report(self) -> str | None:
         """How it has ended and where its log is; None while it runs."""
         exit_code = self.poll()
         if exit_code is None:
             return None
         return f"{self.name} ended with {how_ended(exit_code)}: see {self.log}"
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         """The last lines of its log."""
         try:
             lines = self.log.read_text(errors="replace").splitlines()
@@ -158,7 +158,7 @@ def start_ready(
         if exit_code is not None and not ready.exists():
             raise errors.ProcessError(
                 f"expected {name} to start, but it ended with {how_ended(exit_code)}. "
-                f"The end of {log}:\n{process.last_words()}"
+                f"The end of {log}:\n{process.log_tail()}"
             )
         return ready.exists()
 

@@ -1,6 +1,6 @@
 """Make the table of protobuf field numbers of the embedded API server.
 
-    .venv/bin/python tools/protobuf_numbers.py SOURCES harness/apiserver/protobuf.json.gz tests/unit/apiserver/protobuf_messages.txt.gz
+    .venv/bin/python tools/protobuf_numbers.py SOURCES harness/apiserver/serializer/protobuf.json.gz tests/unit/apiserver/serializer/protobuf_messages.txt.gz
 
 SOURCES is a folder with Go's packages k8s.io/api, k8s.io/apimachinery and k8s.io/apiextensions-apiserver of one version: their
 generated.proto files are read (a module cache has them, and so has a Linux distribution's folder of Go sources). The messages of
@@ -19,7 +19,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from harness.apiserver import resources, schemas
+from harness.apiserver.scheme import api_types, resources
 
 Message = dict[str, tuple[int, str]]
 Messages = dict[str, Message]
@@ -68,19 +68,19 @@ def _line(name: str, message: Message) -> str:
 # ------------------------------------------------------------------ table
 
 
-def _served() -> Iterator[schemas.Type]:
+def _served() -> Iterator[api_types.Type]:
     for item in (*resources.ALL, *resources.OPTIONAL):
-        yield schemas.of(item)
+        yield api_types.of(item)
         if "list" in item.verbs:
-            yield schemas.of_kind(item.group, item.version, f"{item.kind}List")
+            yield api_types.of_kind(item.group, item.version, f"{item.kind}List")
         for part in map(item.subresource, item.subresources):
             group, version = part.group or item.group, part.version or item.version
             if not part.kind.endswith("Options"):
-                yield schemas.of_kind(group, version, part.kind)
-    yield from (schemas.of_kind("", "v1", kind) for kind in _OTHERS)
+                yield api_types.of_kind(group, version, part.kind)
+    yield from (api_types.of_kind("", "v1", kind) for kind in _OTHERS)
 
 
-def _collect(kind: schemas.Type, messages: Messages, made: dict[str, Paths]) -> None:
+def _collect(kind: api_types.Type, messages: Messages, made: dict[str, Paths]) -> None:
     """The paths of a type's fields, and of the types in it."""
     if kind.item is not None:
         _collect(kind.item, messages, made)
@@ -160,8 +160,10 @@ def _short(name: str) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Make the table of protobuf field numbers.")
     parser.add_argument("sources", help="a folder with Go's packages k8s.io/api and others")
-    parser.add_argument("table", help="write here: harness/apiserver/protobuf.json.gz")
-    parser.add_argument("messages", help="and here: tests/unit/apiserver/protobuf_messages.txt.gz")
+    parser.add_argument("table", help="write here: harness/apiserver/serializer/protobuf.json.gz")
+    parser.add_argument(
+        "messages", help="and here: tests/unit/apiserver/serializer/protobuf_messages.txt.gz"
+    )
     return parser.parse_args()
 
 

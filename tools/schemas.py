@@ -1,6 +1,6 @@
 """Make the schema data of the embedded API server from the published OpenAPI definitions of Kubernetes.
 
-    .venv/bin/python tools/schemas.py _definitions.json harness/apiserver
+    .venv/bin/python tools/schemas.py _definitions.json harness/apiserver/scheme
 
 The input is a JSON document whose "$defs" are the definitions of Kubernetes' swagger.json with their x-kubernetes-* marks; the
 package kubernetes-validate ships one for each release (kubernetes_validate/kubernetes-json-schema/v1.36.0-local/_definitions.json).
@@ -102,7 +102,7 @@ def _write(path: pathlib.Path, document: Node) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Make the schema data of the embedded API server.")
     parser.add_argument("source", help="the definitions of a Kubernetes release: _definitions.json")
-    parser.add_argument("target", help="the folder to write to: harness/apiserver")
+    parser.add_argument("target", help="the folder to write to: harness/apiserver/scheme")
     return parser.parse_args()
 
 

@@ -1,23 +1,24 @@
-"""The embedded API server: Kubernetes' semantics in one process that needs nothing but pip.
+"""The embedded API server: Kubernetes' API semantics in one process that needs nothing but pip.
 
-Two parts. The store is pure and synchronous: resource table, one integer resourceVersion for everything, optimistic
-concurrency, patches, validation, deletion and owner garbage collection, event history. It does no I/O and knows no time but
-what it is given, so that the same semantics can be driven one commit at a time in one process. Around it is HTTP: routing,
-discovery, lists, watches, tables, authentication.
+`registry.store` is pure and synchronous: optimistic concurrency, validation, deletion, owner garbage collection, watch history, and
+one integer resourceVersion for all of it. It does no I/O and reads no clock, so `explore` can drive it one commit at a time.
 
-What HTTP brings goes one way: `connections` read bytes, `parsing` makes requests of them, `exchanges` has each one answered (`handling`,
-`streaming` for watches), and `turns` shows nothing before the log (`persistence`) and the audit log (`auditing`) have it.
-Faults on demand (`faulting`, `fault_admin`) befall a request, its answer, or an event; `limiting` says what is put up with.
+A request goes one way: `server.connections` reads bytes, `server.http_parsing` parses a request, `server.request_lifecycle` has
+`endpoints.handlers` answer it (`server.watch_streams` for watches), and `server.group_commit` sends responses and events once the
+log (`persistence`) and the audit log (`server.audit_log`) have them. `faults` delays, rejects or drops requests, responses and
+events on demand; `server.server_limits` bounds what clients may do.
 
-JSON, YAML and protobuf are read and written for every kind (`media`, `rendering`): programs made with client-go, kube-scheduler and
-kube-controller-manager among them, need no other content type than the one that they take by themselves. Objects are kept as JSON; the
-messages of the last few thousand are remembered (`protobuf`), because what is written is mostly sent more than once.
+Packages, top first: `server`, `faults`, `endpoints`, `persistence`, `registry`, `managedfields`, `patch`, `admission`, `serializer`,
+`storage`, `printers`, `validation`, `errors`, `scheme`, `codec`. Imports go downward only.
 
-Three things hold it to Kubernetes: recorded conversations with kube-apiserver (`tests/corpus`, whose `differences.toml` lists those that do
-not always match), documented rules that any server can be asked for (`flake-hunt conformance`), and a simple model of
-what random operations do (`tests/stateful`).
+JSON, YAML and protobuf are read and written for every kind, so clients made with client-go need no other content type than their
+default. Objects are kept as JSON; protobuf messages of the last few thousand objects are cached.
 
-Not in here: scheduling, nodes that do something, anything that only a test would want.
+Three things hold it to Kubernetes: recorded conversations with kube-apiserver (`tests/corpus`, whose `differences.toml` lists the
+cases that do not always match), documented rules that any server can be tested against (`flake-hunt conformance`), and a simple
+model of random operations (`tests/model_based`).
+
+Not in here: scheduling, nodes that do something, anything that only a test needs.
 
 Known differences from kube-apiserver: the server plays the garbage collector and the namespace controller (a kube-apiserver
 alone does neither); discovery is answered in JSON to who asks for protobuf; what needs a kubelet (exec, attach, logs, port forwarding, proxies, tokens) is

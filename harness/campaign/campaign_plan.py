@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from harness import errors, seeds, writing
-from harness.run import planning
+from harness.run import run_plan
 from harness.scenario import loading, profiles
 
 SCHEMA_VERSION = 1
@@ -77,17 +77,17 @@ def plan(
     `defects` None: those that the scenarios name as their controls. `cluster` None: embedded ones. `subjects` replace the schedulers
     of the scenarios in all runs but the controls.
     """
-    planning.check_defects(defects or ())
+    run_plan.check_defects(defects or ())
     profile = cluster or profiles.load("embedded")
     random = seeds.Seeds(seed)
     runs: list[PlannedRun] = []
     for name in scenarios:
         loaded = loading.load(name)
-        planning.plan(
+        run_plan.plan(
             loaded, seed=seed, cluster=profile, chosen_subjects=subjects, binaries=binaries
         )
         chosen = loaded.scenario.controls if defects is None else defects
-        planning.check_defects(chosen)
+        run_plan.check_defects(chosen)
         title = loaded.scenario.name
         runs += _repeated(name, title, [], repeat, random, subjects)
         for defect in chosen:

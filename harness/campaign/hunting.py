@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from harness import clocks, errors, writing
-from harness.campaign import junit_files, planning, plugin, results
-from harness.cluster import registry
+from harness.campaign import campaign_plan, junit_files, plugin, results
+from harness.cluster import cluster_records
 from harness.subject import defects
 
 Listener = Callable[[results.RunResult], None]
@@ -20,19 +20,19 @@ junit_logging = system-out
 
 
 def hunt(
-    plan: planning.CampaignPlan, folder: pathlib.Path, *, jobs: int, listener: Listener
+    plan: campaign_plan.CampaignPlan, folder: pathlib.Path, *, jobs: int, listener: Listener
 ) -> list[results.RunResult]:
     """Make every run of the plan and return what they came to; KeyboardInterrupt when interrupted.
 
     The folder gets campaign.json, results.jsonl with each result as it comes, and junit.xml.
     """
     campaign = folder / plugin.PLAN_NAME
-    planning.write(campaign, plan)
+    campaign_plan.write(campaign, plan)
     configuration = folder / "pytest.ini"
     writing.replace(configuration, _CONFIGURATION.encode())
     collector = _Collector(folder / "results.jsonl", listener)
-    registry.mark_children()  # the workers: `cluster prune` finds them when this process is killed
-    with registry.temporary_folder() as temporary:
+    cluster_records.mark_children()  # the workers: `cluster prune` finds them when this process is killed
+    with cluster_records.temporary_folder() as temporary:
         arguments = _arguments(campaign, configuration, jobs=jobs, temporary=temporary)
         with writing.explained(folder):
             ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))

@@ -15,12 +15,12 @@ import msgspec
 import pytest
 
 from harness import errors, processes, writing
-from harness.campaign import outcomes, planning, results
+from harness.campaign import campaign_plan, results, run_outcomes
 from harness.checks import judging, verdicts
-from harness.cluster import contracts, keeping
+from harness.cluster import interfaces
+from harness.cluster.lifecycle import held_clusters
 from harness.history import directories
-from harness.run import planning as run_planning
-from harness.run import runs
+from harness.run import run_plan, runs
 from harness.scenario import loading, profiles
 from harness.seeds import Seeds
 
@@ -60,7 +60,7 @@ class CampaignFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """One item for each run."""
-        plan = planning.read(self.path)
+        plan = campaign_plan.read(self.path)
         for run in plan.runs:
             yield RunItem.from_parent(self, name=run.id, plan=plan, run=run)
 
@@ -73,8 +73,8 @@ class RunItem(pytest.Item):
         name: str,
         parent: pytest.Collector,
         *,
-        plan: planning.CampaignPlan,
-        run: planning.PlannedRun,
+        plan: campaign_plan.CampaignPlan,
+        run: campaign_plan.PlannedRun,
     ) -> None:
         super().__init__(name, parent)
         self._plan, self._run = plan, run
@@ -84,17 +84,17 @@ class RunItem(pytest.Item):
         """Make the run, a missed control again; fail for what the campaign must not find."""
         self._make_attempts()
         self.user_properties.append((JUDGED, "yes"))
-        self.add_report_section("call", "stdout", outcomes.story(self._attempts))
-        if text := outcomes.failure(self._attempts):
+        self.add_report_section("call", "stdout", run_outcomes.story(self._attempts))
+        if text := run_outcomes.failure(self._attempts):
             pytest.fail(text, pytrace=False)
 
     def teardown(self) -> None:
         """Fail for a run that says nothing: JUnit calls it an error, not a failure."""
-        if self._attempts and (text := outcomes.inconclusive(self._attempts)):
+        if self._attempts and (text := run_outcomes.inconclusive(self._attempts)):
             pytest.fail(text, pytrace=False)
 
     def _make_attempts(self) -> None:
-        attempts = planning.CONTROL_ATTEMPTS if self._run.is_control else 1
+        attempts = campaign_plan.CONTROL_ATTEMPTS if self._run.is_control else 1
         for attempt in range(attempts):
             result = self._attempt(attempt)
             self._attempts.append(result)
@@ -130,7 +130,7 @@ class RunItem(pytest.Item):
         loaded = loading.load(self._run.scenario)
         profile = profiles.restore(self._plan.cluster)
         seed = Seeds(self._run.seed).derive(attempt) if attempt else self._run.seed
-        plan = run_planning.plan(
+        plan = run_plan.plan(
             loaded,
             seed=seed,
             defects=self._run.defects,
@@ -159,20 +159,20 @@ class RunItem(pytest.Item):
 
 # --------------------------------------------------------------------------- the worker's cluster
 
-_CLUSTER = pytest.StashKey[contracts.Cluster]()
+_CLUSTER = pytest.StashKey[interfaces.Cluster]()
 _HOLDING = pytest.StashKey[contextlib.ExitStack]()
 
 
 def _cluster_of(
     config: pytest.Config, profile: profiles.Profile, *, name: str, folder: pathlib.Path
-) -> contracts.Cluster:
+) -> interfaces.Cluster:
     """The cluster of this worker; a new one, with this name, when it has none, or it has died. Its files stay with the campaign."""
     cluster = config.stash.get(_CLUSTER, None)
-    if cluster is None or cluster.obituary() is not None:
+    if cluster is None or cluster.exit_report() is not None:
         pytest_unconfigure(config)
         holding = contextlib.ExitStack()
-        request = contracts.Request(name=name, directory=folder / "clusters" / name)
-        cluster = holding.enter_context(keeping.held(profile, request))
+        request = interfaces.ClusterRequest(name=name, directory=folder / "clusters" / name)
+        cluster = holding.enter_context(held_clusters.held(profile, request))
         config.stash[_CLUSTER], config.stash[_HOLDING] = cluster, holding
     return cluster
 

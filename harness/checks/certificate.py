@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from harness.checks import folding
+from harness.checks import hold_history
 from harness.history import histories, records
 
 
@@ -44,17 +44,17 @@ class Operations(msgspec.Struct, frozen=True, kw_only=True):
         return f"the commonest API error: {name}{example} ({times})"
 
 
-Answer = tuple[bool, str]
+ItemResult = tuple[bool, str]
 TRAFFIC = "traffic"
 """The process of the load, as the run names it."""
 
 
 def certify(
-    history: histories.History, folded: folding.Folded, recorder: histories.Reader | None
+    history: histories.History, folded: hold_history.HoldHistory, recorder: histories.Reader | None
 ) -> tuple[list[Item], Operations]:
     """All items; `recorder` is the reader that was folded."""
     operations = read_operations(history)
-    answers: dict[str, tuple[str, Answer]] = {
+    answers: dict[str, tuple[str, ItemResult]] = {
         "recorder": ("Did the recorder end in order?", _recorder(recorder)),
         "first-lists": (
             "Was every resource listed before it was watched?",
@@ -88,14 +88,14 @@ def certify(
     return items, operations
 
 
-def _files(history: histories.History) -> Answer:
+def _files(history: histories.History) -> ItemResult:
     """The last answer: it tells what reading for the others came across."""
     damages = history.damages()
     return not damages, "; ".join(damages) or f"{len(history.directory.journals())} files"
 
 
 def _name_commonest_error(
-    answers: dict[str, tuple[str, Answer]], operations: Operations, history: histories.History
+    answers: dict[str, tuple[str, ItemResult]], operations: Operations, history: histories.History
 ) -> None:
     """Add it to the reason why there was no load, or why the load ended badly: it mostly is the cause."""
     for name in ("load", "processes"):
@@ -115,13 +115,13 @@ def _traffic_failed(history: histories.History) -> bool:
     )
 
 
-def _recorder(reader: histories.Reader | None) -> Answer:
+def _recorder(reader: histories.Reader | None) -> ItemResult:
     if reader is None:
         return False, "there are no observations"
     return _ended_in_order(reader, "observations")
 
 
-def _ended_in_order(reader: histories.Reader, what: str) -> Answer:
+def _ended_in_order(reader: histories.Reader, what: str) -> ItemResult:
     if reader.damage:
         return False, f"the {what} are damaged"
     if reader.torn:
@@ -133,17 +133,17 @@ def _ended_in_order(reader: histories.Reader, what: str) -> Answer:
 
 def _lists(
     history: histories.History,
-    folded: folding.Folded,
-    has: Callable[[folding.Stream], bool],
+    folded: hold_history.HoldHistory,
+    has: Callable[[hold_history.ObservedStream], bool],
     which: str,
-) -> Answer:
+) -> ItemResult:
     missing = [name for name in history.plan.resources if not has(folded.stream(name))]
     if missing:
         return False, f"no {which} list of {', '.join(missing)}"
     return True, f"{len(history.plan.resources)} resources"
 
 
-def _gaps(folded: folding.Folded) -> Answer:
+def _gaps(folded: hold_history.HoldHistory) -> ItemResult:
     gaps = [
         f"{name} after {gap.after_resource_version} ({gap.reason})"
         for name, stream in folded.streams.items()
@@ -153,13 +153,13 @@ def _gaps(folded: folding.Folded) -> Answer:
     return not gaps, "; ".join(gaps) or f"{observed} commits observed"
 
 
-def _order(folded: folding.Folded) -> Answer:
+def _order(folded: hold_history.HoldHistory) -> ItemResult:
     bad = {name: stream.disordered for name, stream in folded.streams.items() if stream.disordered}
     text = "; ".join(f"{name}: {len(found)}, first {found[0]}" for name, found in bad.items())
     return not bad, text or f"up to resourceVersion {folded.last_rv}"
 
 
-def _final(history: histories.History, folded: folding.Folded) -> Answer:
+def _final(history: histories.History, folded: hold_history.HoldHistory) -> ItemResult:
     ok, reason = _lists(history, folded, lambda stream: stream.has_final_list, "final")
     if not ok:
         return ok, reason
@@ -172,13 +172,13 @@ def _final(history: histories.History, folded: folding.Folded) -> Answer:
     return not bad, "; ".join(bad) or f"{total} objects at the end, as folded"
 
 
-def _journals(operations: Operations) -> Answer:
+def _journals(operations: Operations) -> ItemResult:
     if operations.problems:
         return False, "; ".join(operations.problems)
     return True, f"{operations.calls} calls, {operations.unknown} with unknown outcome"
 
 
-def _acknowledged(operations: Operations, folded: folding.Folded) -> Answer:
+def _acknowledged(operations: Operations, folded: hold_history.HoldHistory) -> ItemResult:
     missing = operations.created - folded.claims.keys() - folded.pods.keys()
     if missing:
         return (
@@ -188,7 +188,7 @@ def _acknowledged(operations: Operations, folded: folding.Folded) -> Answer:
     return True, f"{len(operations.created)} pods and claims"
 
 
-def _steps(history: histories.History) -> Answer:
+def _steps(history: histories.History) -> ItemResult:
     counts: list[str] = []
     for process in history.plan.expected_steps:
         reader = history.steps(process)
@@ -202,7 +202,7 @@ def _steps(history: histories.History) -> Answer:
     return True, "; ".join(counts) or "none were asked for"
 
 
-def _processes(history: histories.History) -> Answer:
+def _processes(history: histories.History) -> ItemResult:
     journal = history.processes
     if journal is None or journal.trailer is None:
         return False, "the run itself did not end in order"
@@ -218,12 +218,12 @@ def _processes(history: histories.History) -> Answer:
     return not bad, "; ".join(dict.fromkeys(bad)) or f"{len(ends)} processes"
 
 
-def _in_time(history: histories.History) -> Answer:
+def _in_time(history: histories.History) -> ItemResult:
     late = [phase.detail for phase in history.phases if phase.name == "timed out"]
     return not late, "; ".join(late) or "no phase timed out"
 
 
-def _load(history: histories.History, folded: folding.Folded) -> Answer:
+def _load(history: histories.History, folded: hold_history.HoldHistory) -> ItemResult:
     wanted = history.plan.requirements
     figures = {
         "allocations": (len(folded.holds), wanted.allocations_min),
@@ -239,7 +239,7 @@ def _load(history: histories.History, folded: folding.Folded) -> Answer:
     return not bad, "; ".join(bad or good)
 
 
-def reuse(folded: folding.Folded) -> int:
+def reuse(folded: hold_history.HoldHistory) -> int:
     """Holds of a device that another claim had held before."""
     users: dict[str, set[str]] = collections.defaultdict(set)
     for hold in folded.holds:
@@ -308,5 +308,5 @@ class _Tally:
             what = f"{call.verb} {call.resource} {end.status or 'no answer'} {end.reason}"
             self.errors[what.strip()] += 1
             self.examples.setdefault(what.strip(), end.message)
-        elif call.verb == "create" and call.resource in (folding.CLAIMS, folding.PODS):
+        elif call.verb == "create" and call.resource in (hold_history.CLAIMS, hold_history.PODS):
             self.created.add(end.uid)

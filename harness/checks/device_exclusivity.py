@@ -11,14 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from harness.checks import folding, overlapping, verdicts
+from harness.checks import hold_history, overlapping, verdicts
 
 NAME = "device_exclusivity"
 IN_FULL_MAX = 20
 OTHERS_MAX = 200
 
 
-def check(folded: folding.Folded) -> verdicts.CheckResult:
+def check(folded: hold_history.HoldHistory) -> verdicts.CheckResult:
     """INVALID with the double allocations, VALID when there are none, UNKNOWN when no hold was seen."""
     holds = [hold for hold in folded.holds if hold.exclusive]
     table = frame(holds, end_rv=folded.last_rv + 1)
@@ -36,7 +36,7 @@ def check(folded: folding.Folded) -> verdicts.CheckResult:
     )
 
 
-def frame(holds: Sequence[folding.Hold], *, end_rv: int) -> pd.DataFrame:
+def frame(holds: Sequence[hold_history.Hold], *, end_rv: int) -> pd.DataFrame:
     """One row for each hold: device and uid (category codes), from_rv, until_rv (`end_rv` when it goes on)."""
     return pd.DataFrame(
         {
@@ -88,7 +88,7 @@ def _in_full(found: pd.DataFrame) -> list[tuple[int, int]]:
     return [(int(first), int(second)) for first, second in rows]
 
 
-def _describe(first: folding.Hold, second: folding.Hold) -> verdicts.DoubleAllocation:
+def _describe(first: hold_history.Hold, second: hold_history.Hold) -> verdicts.DoubleAllocation:
     ends = [hold.until_rv for hold in (first, second) if hold.until_rv is not None]
     until = min(ends, default=None)
     return verdicts.DoubleAllocation(
@@ -100,7 +100,7 @@ def _describe(first: folding.Hold, second: folding.Hold) -> verdicts.DoubleAlloc
     )
 
 
-def _holder(hold: folding.Hold) -> verdicts.Holder:
+def _holder(hold: hold_history.Hold) -> verdicts.Holder:
     return verdicts.Holder(
         uid=hold.uid,
         namespace=hold.namespace,
@@ -113,7 +113,7 @@ def _holder(hold: folding.Hold) -> verdicts.Holder:
     )
 
 
-def _text(first: folding.Hold, second: folding.Hold, until: int | None) -> str:
+def _text(first: hold_history.Hold, second: hold_history.Hold, until: int | None) -> str:
     end = "to the end of the history" if until is None else f"until resourceVersion {until}"
     return (
         f"Device {first.device} was allocated to claim {_named(first)} at resourceVersion {first.from_rv}, "
@@ -122,11 +122,11 @@ def _text(first: folding.Hold, second: folding.Hold, until: int | None) -> str:
     )
 
 
-def _named(hold: folding.Hold) -> str:
+def _named(hold: hold_history.Hold) -> str:
     return f"{hold.namespace}/{hold.name} (uid {hold.uid})"
 
 
-def _pods(hold: folding.Hold) -> str:
+def _pods(hold: hold_history.Hold) -> str:
     return ", ".join(sorted(hold.pods)) or "none yet"
 
 
@@ -135,7 +135,7 @@ def _short(violation: verdicts.DoubleAllocation) -> str:
     return f"{violation.device}: {first.name} and {second.name} from {violation.overlap_from_rv}"
 
 
-def _others(holds: Sequence[folding.Hold], found: pd.DataFrame, listed: set[str]) -> list[str]:
+def _others(holds: Sequence[hold_history.Hold], found: pd.DataFrame, listed: set[str]) -> list[str]:
     rows = found[["first", "second"]].head(IN_FULL_MAX + OTHERS_MAX).itertuples(index=False)
     lines = (_short(_describe(holds[first], holds[second])) for first, second in rows)
     return list(itertools.islice((line for line in lines if line not in listed), OTHERS_MAX))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 import numpy as np
 
-from harness.checks import certificate, folding, verdicts
+from harness.checks import certificate, hold_history, verdicts
 from harness.history import histories
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
@@ -45,7 +45,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 def measure(
     history: histories.History,
-    folded: folding.Folded,
+    folded: hold_history.HoldHistory,
     operations: certificate.Operations,
     results: Iterable[verdicts.CheckResult],
 ) -> Figures:
@@ -77,7 +77,7 @@ def _seconds(span_ns: int | None) -> float | None:
     return None if span_ns is None else round(span_ns / 1e9, 3)
 
 
-def _latency(lives: Iterable[folding.Life]) -> Latency:
+def _latency(lives: Iterable[hold_history.Life]) -> Latency:
     waits = [life.waited_ns for life in lives if life.waited_ns is not None]
     if not waits:
         return Latency(count=0)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from harness.checks import spotting
+from harness.checks import live_spotter
 from harness.history import records
 from harness.model import devices
 
@@ -108,7 +108,7 @@ class Life:
 
 
 @dataclasses.dataclass(slots=True)
-class Stream:
+class ObservedStream:
     """How whole the observations of one resource are."""
 
     has_first_list: bool = False
@@ -134,12 +134,12 @@ class _Relist:
     seen: set[str] = dataclasses.field(default_factory=set)
 
 
-class Folded:
+class HoldHistory:
     """What the observations come to."""
 
     def __init__(self) -> None:
         self.holds: list[Hold] = []
-        self.streams: dict[str, Stream] = {}
+        self.streams: dict[str, ObservedStream] = {}
         self.claims: dict[str, Life] = {}
         self.pods: dict[str, Life] = {}
         self.last_rv = 0
@@ -147,9 +147,9 @@ class Folded:
         """claim uid -> device -> the hold that goes on"""
         self._relists: dict[str, _Relist] = {}
 
-    def stream(self, resource: str) -> Stream:
+    def stream(self, resource: str) -> ObservedStream:
         """The stream of a resource; an empty one when nothing came."""
-        return self.streams.setdefault(resource, Stream())
+        return self.streams.setdefault(resource, ObservedStream())
 
     @property
     def pods_running(self) -> int:
@@ -293,14 +293,14 @@ def _held(claim: _Claim) -> dict[str, bool]:
     held: dict[str, bool] = {}
     for item in allocation.devices.results if allocation else []:
         device = str(devices.DeviceID(item.driver, item.pool, item.device))
-        exclusive = spotting.is_exclusive(admin=item.adminAccess, share=item.shareID)
+        exclusive = live_spotter.is_exclusive(admin=item.adminAccess, share=item.shareID)
         held[device] = held.get(device, False) or exclusive
     return held
 
 
-def fold(observations: Iterable[records.Body]) -> Folded:
+def fold(observations: Iterable[records.Body]) -> HoldHistory:
     """Fold all records of the recorder."""
-    folded = Folded()
+    folded = HoldHistory()
     ts_ns = 0
     for record in observations:
         folded.add(record)

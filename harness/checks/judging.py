@@ -10,11 +10,11 @@ from collections.abc import Callable
 import msgspec
 
 from harness import errors, writing
-from harness.checks import certificate, device_exclusivity, figures, folding, verdicts
+from harness.checks import certificate, device_exclusivity, figures, hold_history, verdicts
 from harness.history import directories, files, histories
 
 SCHEMA_VERSION = 2
-Check = Callable[[folding.Folded], verdicts.CheckResult]
+Check = Callable[[hold_history.HoldHistory], verdicts.CheckResult]
 CHECKS: dict[str, Check] = {device_exclusivity.NAME: device_exclusivity.check}
 
 
@@ -46,7 +46,7 @@ class Examination:
     """A judgement, with what it was made from."""
 
     history: histories.History
-    folded: folding.Folded
+    folded: hold_history.HoldHistory
     judgement: Judgement
 
 
@@ -80,19 +80,19 @@ def examine(directory: directories.RunDirectory) -> Examination:
     return Examination(history, folded, judgement)
 
 
-def _fold(recorder: histories.Reader | None) -> folding.Folded:
+def _fold(recorder: histories.Reader | None) -> hold_history.HoldHistory:
     """Of damaged observations, nothing: what is missing from them, such as a release, could look like a double allocation."""
     if recorder is None:
-        return folding.fold(())
+        return hold_history.fold(())
     try:
-        folded = folding.fold(recorder)
+        folded = hold_history.fold(recorder)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         # The record is whole, but the object in it is none of the API's.
         recorder.damage = (
             f"{recorder.path.name}, line {recorder.line}: expected an object as the API server sends it ({error}). "
             "The journal is damaged; restore the file or run again"
         )
-    return folding.fold(()) if recorder.damage else folded
+    return hold_history.fold(()) if recorder.damage else folded
 
 
 def encode(judgement: Judgement) -> bytes:
@@ -144,7 +144,7 @@ def _refuse(directory: directories.RunDirectory, why: str) -> errors.VerdictErro
     )
 
 
-def _run(name: str, check: Check, folded: folding.Folded) -> verdicts.CheckResult:
+def _run(name: str, check: Check, folded: hold_history.HoldHistory) -> verdicts.CheckResult:
     try:
         return check(folded)
     except Exception as error:  # noqa: BLE001 - whatever breaks a judge, it is no verdict about the judged

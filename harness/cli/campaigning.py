@@ -8,7 +8,7 @@ from harness import writing
 from harness.cli import outputs
 
 if TYPE_CHECKING:
-    from harness.campaign import planning, results
+    from harness.campaign import campaign_plan, results
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class Made:
 
 
 def make(
-    plan: "planning.CampaignPlan", *, reports: pathlib.Path, jobs: int, out: outputs.Output
+    plan: "campaign_plan.CampaignPlan", *, reports: pathlib.Path, jobs: int, out: outputs.Output
 ) -> Made:
     """Make the runs of the plan and show what they came to."""
     from harness.campaign import hunting, results

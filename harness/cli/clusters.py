@@ -8,7 +8,7 @@ import typer
 from harness.cli import choosing, outputs
 
 if TYPE_CHECKING:
-    from harness.cluster import registry
+    from harness.cluster import cluster_records
 
 Name = Annotated[str, typer.Argument(help="Name of the cluster.")]
 
@@ -54,7 +54,7 @@ def up(
 ) -> None:
     """Start a cluster with worker-N device pools and fake kubelets."""
     from harness import errors
-    from harness.cluster import keeping
+    from harness.cluster.lifecycle import held_clusters
     from harness.scenario import possibility, specs
 
     spec = specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
@@ -65,7 +65,7 @@ def up(
     profile = choosing.profile(
         chosen, settings, binaries, kubeconfig, context, is_known=i_know_this_cluster
     )
-    entry = keeping.up(name, profile, spec)
+    entry = held_clusters.up(name, profile, spec)
     print(f"Cluster {name!r} is up: {nodes} nodes with {devices_per_node} devices each.\n")
     print(f"    export KUBECONFIG={entry.kubeconfig}")
     print("    kubectl get nodes,resourceslices")
@@ -76,10 +76,10 @@ def up(
 @cluster.command("list")
 def list_clusters(output: outputs.Form = "text") -> None:
     """Show the clusters that exist, also those of runs."""
-    from harness.cluster import registry
+    from harness.cluster import cluster_records
 
     with outputs.chosen(output) as out:
-        rows = [_row(entry) for entry in registry.known()]
+        rows = [_row(entry) for entry in cluster_records.known()]
         if out.is_json:
             out.document({"schema": 1, "clusters": rows})
         elif not rows:
@@ -90,7 +90,7 @@ def list_clusters(output: outputs.Form = "text") -> None:
                 print(line)
 
 
-def _row(entry: "registry.Entry") -> dict[str, str]:
+def _row(entry: "cluster_records.ClusterRecord") -> dict[str, str]:
     from harness import clocks
 
     return {
@@ -102,14 +102,14 @@ def _row(entry: "registry.Entry") -> dict[str, str]:
     }
 
 
-def _state(entry: "registry.Entry") -> str:
+def _state(entry: "cluster_records.ClusterRecord") -> str:
     from harness import errors
-    from harness.cluster import reaping
+    from harness.cluster.lifecycle import prune
 
     if entry.is_held:
         return f"{'starting' if entry.stays else 'a run'} (pid {entry.owner.pid})"
     try:
-        return "up" if reaping.is_alive(entry) else "dead (prune it)"
+        return "up" if prune.is_alive(entry) else "dead (prune it)"
     except errors.HarnessError as error:
         return f"unknown ({error})"
 
@@ -118,14 +118,15 @@ def _state(entry: "registry.Entry") -> str:
 def down(name: Name = "flake-hunt") -> None:
     """Stop a cluster and remove everything that it left."""
     from harness import errors
-    from harness.cluster import reaping, registry
+    from harness.cluster import cluster_records
+    from harness.cluster.lifecycle import prune
 
-    entry = registry.find(name)
+    entry = cluster_records.find(name)
     if entry.is_held:
         raise errors.UsageError(
             f"expected a cluster that stays, but {name!r} is held by process {entry.owner.pid}: end that one"
         )
-    reaping.remove(entry)
+    prune.remove(entry)
     print(f"Cluster {name!r} is gone.")
 
 
@@ -144,9 +145,9 @@ def prune(
 ) -> None:
     """Remove what is left of clusters that died and of runs that were killed."""
     from harness import errors
-    from harness.cluster import reaping
+    from harness.cluster.lifecycle import prune
 
-    pruned = reaping.prune(older_than_s=None if older_than is None else older_than * 3600)
+    pruned = prune.prune(older_than_s=None if older_than is None else older_than * 3600)
     for item in pruned.removed:
         print(f"Removed {item}")
     if pruned.failed:
@@ -158,9 +159,9 @@ def prune(
 @cluster.command()
 def kubeconfig(name: Name = "flake-hunt") -> None:
     """Print the path of a cluster's kubeconfig."""
-    from harness.cluster import registry
+    from harness.cluster import cluster_records
 
-    print(registry.find(name).kubeconfig)
+    print(cluster_records.find(name).kubeconfig)
 
 
 @cluster.command()
@@ -172,10 +173,11 @@ def logs(
     ] = None,
 ) -> None:
     """Copy the logs of a cluster into one folder, and print where they are."""
-    from harness.cluster import collecting, registry
+    from harness.cluster import cluster_records
+    from harness.cluster.lifecycle import log_collection
 
     folder = to or pathlib.Path(f"{name}-logs")
-    paths = collecting.collect(registry.find(name), folder)
+    paths = log_collection.collect(cluster_records.find(name), folder)
     print(f"Logs of cluster {name!r}, written to {folder.resolve()}:")
     for path in paths:
         print(f"  {path}")

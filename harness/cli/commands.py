@@ -14,12 +14,12 @@ from harness.cli import (
     conforming,
     examining,
     exploring,
-    hunting,
+    hunt_command,
     interruptions,
-    nights,
+    nightly_command,
     parts,
     replaying,
-    running,
+    run_commands,
 )
 from harness.report import escaping
 
@@ -60,9 +60,9 @@ def _options(
     del version
 
 
-hunting.add_to(app)
-nights.add_to(app)
-running.add_to(app)
+hunt_command.add_to(app)
+nightly_command.add_to(app)
+run_commands.add_to(app)
 exploring.add_to(app)
 replaying.add_to(app)
 clusters.add_to(app)

@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.conformance import judging, rulebooks
+    from harness.conformance import conformance_run, rulebooks
 
 _PANEL = "Clusters"
 _INVALID = 10
@@ -39,7 +39,7 @@ def conformance(
     """
     from harness import errors
     from harness.client import transports
-    from harness.conformance import judging
+    from harness.conformance import conformance_run
 
     rules = _chosen(group or ())
     if list_rules:
@@ -50,7 +50,7 @@ def conformance(
         raise errors.UsageError("expected an API server to ask: name its --kubeconfig")
     transport = transports.connect(kubeconfig)
     try:
-        return _show(list(judging.judge(transport, rules)))
+        return _show(list(conformance_run.judge(transport, rules)))
     finally:
         transport.close()
 
@@ -69,7 +69,7 @@ def _chosen(names: "Sequence[str]") -> "list[rulebooks.Rule]":
     return [rule for name in names or groups for rule in groups[name].rules]
 
 
-def _show(results: "Sequence[judging.Result]") -> int:
+def _show(results: "Sequence[conformance_run.Result]") -> int:
     import rich.table
 
     from harness.cli import displaying
@@ -88,13 +88,13 @@ def _show(results: "Sequence[judging.Result]") -> int:
     return _INVALID if any(result.failure for result in results) else 0
 
 
-def _counts(results: "Sequence[judging.Result]") -> list[str]:
+def _counts(results: "Sequence[conformance_run.Result]") -> list[str]:
     held = sum(result.is_held for result in results)
     failed = sum(result.failure is not None for result in results)
     return [str(count) for count in (len(results), held, failed, len(results) - held - failed)]
 
 
-def _show_failure(result: "judging.Result") -> None:
+def _show_failure(result: "conformance_run.Result") -> None:
     failure = result.failure
     if failure is None:
         return

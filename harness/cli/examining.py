@@ -8,7 +8,7 @@ from harness import errors
 from harness.cli import choosing, outputs
 
 if TYPE_CHECKING:
-    from harness.cluster import doctoring
+    from harness.cluster.doctor import diagnosis
 
 _STYLES = {"ok": "green", "warning": "yellow", "missing": "bold red"}
 
@@ -34,22 +34,22 @@ def doctor(
 
     Exit code 0 when the kind of cluster named by --for is ready, without --for when at least one is; otherwise 1.
     """
-    from harness.cluster import doctoring
+    from harness.cluster.doctor import diagnosis, requirements
 
     if binaries is not None and provider not in (None, "local"):
         raise errors.UsageError(
             f"expected --binaries with local clusters only, got it with --for {provider}: leave one of them out"
         )
-    asked = doctoring.PROVIDERS if provider is None else (provider,)
+    asked = requirements.PROVIDERS if provider is None else (provider,)
     with outputs.chosen(output) as out:
         findings = [
             finding
             for name in asked
-            for finding in doctoring.examine(
+            for finding in requirements.examine(
                 name, contact=provider is not None, folder=choosing.folder(binaries)
             )
         ]
-        missing = {item.provider for item in findings if item.state is doctoring.State.MISSING}
+        missing = {item.provider for item in findings if item.state is diagnosis.State.MISSING}
         ready = [name for name in asked if name not in missing]
         if out.is_json:
             out.document({"schema": 1, "ready": ready, "findings": findings})
@@ -64,7 +64,7 @@ def _summary(ready: "list[str]", missing: "list[str]") -> str:
     return " ".join(f"{title}: {', '.join(names)}." for title, names in parts if names)
 
 
-def _show(findings: "list[doctoring.Finding]") -> None:
+def _show(findings: "list[diagnosis.Finding]") -> None:
     import rich.table
 
     from harness.cli import displaying

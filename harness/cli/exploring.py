@@ -9,7 +9,8 @@ import typer
 from harness.cli import choosing, outputs
 
 if TYPE_CHECKING:
-    from harness.explore import hunting, specs, tokens
+    from harness.explore.search import search_campaign, tokens
+    from harness.explore.worlds import world_specs
 
 _PROGRESS_S = 0.2
 _WINDOW_S = 60.0
@@ -62,7 +63,7 @@ def explore(
     A finding is shrunk, explained step by step, and comes with a token that reproduces it with `flake-hunt replay`.
     """
     from harness import seeds
-    from harness.explore import hunting
+    from harness.explore.search import search_campaign
     from harness.subject import defects as known_defects
 
     if list_scenarios:
@@ -70,8 +71,8 @@ def explore(
     choosing.require_bearable("--jobs", jobs, is_forced=force)
     _require_time(time_s)
     known_defects.parts(defect or ())
-    is_exhaustive = strategy == hunting.EXHAUSTIVE
-    hunt = hunting.Hunt(
+    is_exhaustive = strategy == search_campaign.EXHAUSTIVE
+    hunt = search_campaign.Hunt(
         scenario=scenario,
         defects=tuple(defect or ()),
         strategy=strategy,
@@ -97,21 +98,21 @@ def _require_time(seconds: float | None) -> None:
 
 
 def _list(output: str) -> int:
-    from harness.explore import specs
+    from harness.explore.worlds import world_specs
 
     with outputs.chosen(output) as out:
         if out.is_json:
             out.document(
-                {"schema": 1, "scenarios": [_listed(*item) for item in specs.SPECS.items()]}
+                {"schema": 1, "scenarios": [_listed(*item) for item in world_specs.SPECS.items()]}
             )
             return 0
-        for name, spec in specs.SPECS.items():
+        for name, spec in world_specs.SPECS.items():
             note = " (known to fail even without a defect)" * spec.is_known_to_fail
             print(f"{name:<28}{spec.title}{note}")
     return 0
 
 
-def _listed(name: str, spec: "specs.Spec") -> dict[str, object]:
+def _listed(name: str, spec: "world_specs.Spec") -> dict[str, object]:
     return {"name": name, "title": spec.title, "is_known_to_fail": spec.is_known_to_fail}
 
 
@@ -124,15 +125,15 @@ def _size(text: str) -> tuple[str, int]:
     return key, int(value)
 
 
-def _watch(hunt: "hunting.Hunt", out: outputs.Output) -> "hunting.Progress":
+def _watch(hunt: "search_campaign.Hunt", out: outputs.Output) -> "search_campaign.SearchProgress":
     """Explore with a progress line; Ctrl-C says how far it came."""
     from harness.cli import displaying
-    from harness.explore import hunting
+    from harness.explore.search import search_campaign
 
-    progress, meter, shown = hunting.Progress(), _Meter(), 0.0
+    progress, meter, shown = search_campaign.SearchProgress(), _Meter(), 0.0
     try:
         with displaying.status("exploring", out) as status:
-            for progress in hunting.explore(hunt):
+            for progress in search_campaign.explore(hunt):
                 now = time.monotonic()
                 if now - shown >= _PROGRESS_S:
                     shown = now
@@ -151,7 +152,7 @@ class _Meter:
             [(time.monotonic(), 0, 0)]
         )
 
-    def line(self, progress: "hunting.Progress", now: float) -> str:
+    def line(self, progress: "search_campaign.SearchProgress", now: float) -> str:
         """Schedules, distinct interleavings, findings, and how fast new ones still come."""
         runs, distinct = progress.schedules, len(progress.distinct)
         self._seen.append((now, runs, distinct))
@@ -167,7 +168,7 @@ class _Meter:
         )
 
 
-def _what(progress: "hunting.Progress") -> str:
+def _what(progress: "search_campaign.SearchProgress") -> str:
     given_up = f" ({progress.given_up} of them cut short in a state seen before)"
     return (
         f"{outputs.counted(progress.schedules, 'schedule')}{given_up * bool(progress.given_up)}, "
@@ -175,13 +176,15 @@ def _what(progress: "hunting.Progress") -> str:
     )
 
 
-def _show(hunt: "hunting.Hunt", progress: "hunting.Progress", out: outputs.Output) -> int:
+def _show(
+    hunt: "search_campaign.Hunt", progress: "search_campaign.SearchProgress", out: outputs.Output
+) -> int:
     from harness.checks import verdicts
     from harness.cli import displaying, replaying
-    from harness.explore import hunting, reducing
+    from harness.explore.search import search_campaign, shrink_world
 
     if not progress.findings:
-        is_unknown = hunt.strategy == hunting.EXHAUSTIVE and not progress.is_complete
+        is_unknown = hunt.strategy == search_campaign.EXHAUSTIVE and not progress.is_complete
         code = verdicts.Verdict.UNKNOWN.exit_code if is_unknown else 0
         if out.is_json:
             out.document(_document(hunt, progress, code=code))
@@ -194,7 +197,7 @@ def _show(hunt: "hunting.Hunt", progress: "hunting.Progress", out: outputs.Outpu
     if out.is_quiet and not out.is_json:
         return verdicts.Verdict.INVALID.exit_code
     with displaying.status("shrinking", out):
-        token = reducing.smallest(hunt.token(decisions))
+        token = shrink_world.smallest(hunt.token(decisions))
     if not out.is_json:
         return replaying.tell(token)
     code = verdicts.Verdict.INVALID.exit_code
@@ -203,7 +206,7 @@ def _show(hunt: "hunting.Hunt", progress: "hunting.Progress", out: outputs.Outpu
 
 
 def _document(
-    hunt: "hunting.Hunt", progress: "hunting.Progress", *, code: int
+    hunt: "search_campaign.Hunt", progress: "search_campaign.SearchProgress", *, code: int
 ) -> dict[str, object]:
     return {
         "schema": 1,
@@ -223,18 +226,19 @@ def _document(
 
 
 def _reproduced(token: "tokens.Token") -> dict[str, object]:
-    from harness.explore import hunting, stories
+    from harness.explore.output import stories
+    from harness.explore.search import search_campaign
 
-    run = hunting.replay(token, record=True)
+    run = search_campaign.replay(token, record=True)
     finding = run.finding or ""
     story = list(stories.tell(run.moments, run.names, finding))
     return {"finding": finding, "token": str(token), "story": story}
 
 
-def _covered(hunt: "hunting.Hunt", progress: "hunting.Progress") -> str:
-    from harness.explore import hunting
+def _covered(hunt: "search_campaign.Hunt", progress: "search_campaign.SearchProgress") -> str:
+    from harness.explore.search import search_campaign
 
-    if hunt.strategy != hunting.EXHAUSTIVE:
+    if hunt.strategy != search_campaign.EXHAUSTIVE:
         return ""
     most = outputs.counted(hunt.preemptions_max, "preemption")
     if progress.is_complete:

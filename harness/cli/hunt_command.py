@@ -68,7 +68,7 @@ def hunt(
     20: inconclusive (for example, a control was not caught).
     """
     from harness import seeds
-    from harness.campaign import planning, results, summaries
+    from harness.campaign import campaign_plan, results, summaries
     from harness.cli import campaigning, tables
     from harness.scenario import loading
 
@@ -81,7 +81,7 @@ def hunt(
         processes = loading.load(name).scenario.traffic.processes
         choosing.require_bearable(f"traffic.processes of {name}", processes, is_forced=force)
     at_once = choosing.jobs(jobs, profile, is_forced=force)
-    plan = planning.plan(
+    plan = campaign_plan.plan(
         names,
         seed=chosen,
         repeat=repeat,

@@ -48,7 +48,7 @@ def nightly(
     Exit code 10 when a double allocation was found, 20 when a positive control was not caught, 0 otherwise; reports/nights.jsonl is the history.
     """
     from harness import seeds
-    from harness.campaign import junit_files, nights, planning, results
+    from harness.campaign import campaign_plan, junit_files, nights, results
     from harness.cli import campaigning
     from harness.scenario import loading
 
@@ -61,7 +61,7 @@ def nightly(
     with outputs.chosen(quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")
         for number in budget.rounds():
-            plan = planning.plan(
+            plan = campaign_plan.plan(
                 loading.shipped_names(),
                 seed=seeds.Seeds(chosen).derive("campaign", number),
                 repeat=repeat,

@@ -104,11 +104,11 @@ def apiserver(
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the embedded API server until SIGTERM or Ctrl-C."""
-    from harness.apiserver import limiting, running
-    from harness.apiserver.persistence import journals, writing
+    from harness.apiserver.persistence import commit_log, store_journals
+    from harness.apiserver.server import process, server_limits
 
-    return running.serve(
-        running.Options(
+    return process.serve(
+        process.ServerOptions(
             kubeconfig=kubeconfig,
             plain_kubeconfig=plain_kubeconfig,
             read_only_kubeconfig=read_only_kubeconfig,
@@ -118,11 +118,13 @@ def apiserver(
             tls_port=tls_port,
             watch_history=watch_history,
             data_dir=data_dir,
-            journal=journals.Options(sync=writing.Sync(fsync), log_bytes_max=log_bytes_max),
+            journal=store_journals.JournalOptions(
+                sync=commit_log.Sync(fsync), log_bytes_max=log_bytes_max
+            ),
             audit_log=audit_log,
             runtime_config=tuple(runtime_config or ()),
             serves_faults=faults,
-            limits=limiting.Limits(connections_max=connections_max, watches_max=watches_max),
+            limits=server_limits.Limits(connections_max=connections_max, watches_max=watches_max),
             ready_file=ready_file,
         ),
         note=_note,
@@ -145,10 +147,10 @@ def scheduler(
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the Python DRA scheduler against any kubeconfig."""
-    from harness.subject import running
+    from harness.subject import subject_process
 
-    return running.run_scheduler(
-        running.Options(
+    return subject_process.run_scheduler(
+        subject_process.SubjectOptions(
             kubeconfig=kubeconfig,
             scheduler_name=scheduler_name,
             namespace=namespace,
@@ -169,10 +171,10 @@ def claim_controller(
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the Python ResourceClaim controller against any kubeconfig."""
-    from harness.subject import running
+    from harness.subject import subject_process
 
-    return running.run_claim_controller(
-        running.Options(
+    return subject_process.run_claim_controller(
+        subject_process.SubjectOptions(
             kubeconfig=kubeconfig,
             namespace=namespace,
             defects=tuple(defect or ()),
@@ -193,10 +195,10 @@ def kubelet(
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the kubelets of all fake nodes against any kubeconfig."""
-    from harness.cluster import kubelets
+    from harness.cluster.fixtures import kubelets
 
     return kubelets.run(
-        kubelets.Options(
+        kubelets.KubeletOptions(
             kubeconfig=kubeconfig,
             namespace=namespace,
             operations=operations,
@@ -217,5 +219,7 @@ def record(
     from harness.client import recorders
 
     return recorders.run(
-        recorders.Options(kubeconfig=kubeconfig, run_directory=run_directory, ready_file=ready_file)
+        recorders.RecorderOptions(
+            kubeconfig=kubeconfig, run_directory=run_directory, ready_file=ready_file
+        )
     )

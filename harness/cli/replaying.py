@@ -8,7 +8,7 @@ import typer
 from harness.cli import outputs
 
 if TYPE_CHECKING:
-    from harness.explore import causality, exploring, tokens
+    from harness.explore.search import causality_curve, explored_run, tokens
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,20 +41,21 @@ def replay(
     With --curve, random continuations are tried after every choice: where the share of failing ones jumps, the race was lost.
     """
     from harness import writing
-    from harness.explore import hunting, pages, tokens
+    from harness.explore.output import html_page
+    from harness.explore.search import search_campaign, tokens
 
     parsed = tokens.parse(token)
-    count = sum(hunting.replay(parsed).finding is not None for _ in range(times))
+    count = sum(search_campaign.replay(parsed).finding is not None for _ in range(times))
     print(f"found in {count} of {times}")
     if not count:
         return 0
     code = tell(parsed, pytest_file)
     points = _show_curve(parsed, curve) if curve else []
-    run = hunting.replay(parsed, record=True)
+    run = search_campaign.replay(parsed, record=True)
     if save is not None:
         _save(save, parsed, run)
     if html is not None:
-        writing.replace(html, pages.render(parsed, run, points).encode())
+        writing.replace(html, html_page.render(parsed, run, points).encode())
         print(f"Written: {html}")
     return code
 
@@ -63,9 +64,10 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
     """Print the story of a run, and how to make it again; its exit code."""
     from harness import writing
     from harness.checks import verdicts
-    from harness.explore import hunting, reproducing, stories
+    from harness.explore.output import reproduction, stories
+    from harness.explore.search import search_campaign
 
-    run = hunting.replay(token, record=True)
+    run = search_campaign.replay(token, record=True)
     finding = run.finding or "nothing was found"
     story = stories.tell(run.moments, run.names, finding)
     for number, sentence in enumerate(story, start=1):
@@ -76,31 +78,31 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
         f"Reproduce it: flake-hunt replay {token}"
     )
     if pytest_file is not None:
-        writing.replace(pytest_file, reproducing.pytest_file(token, finding, story).encode())
+        writing.replace(pytest_file, reproduction.pytest_file(token, finding, story).encode())
         print(f"Written: {pytest_file}")
     return verdicts.Verdict.INVALID.exit_code if run.finding else 0
 
 
-def _save(path: pathlib.Path, token: "tokens.Token", run: "exploring.Run") -> None:
+def _save(path: pathlib.Path, token: "tokens.Token", run: "explored_run.ExploredRun") -> None:
     from harness.checks import judging
     from harness.cli import displaying
-    from harness.explore import saving
+    from harness.explore.output import run_directory
     from harness.report import publishing
 
-    directory = saving.save(path, token, run)
+    directory = run_directory.save(path, token, run)
     examination = judging.examine(directory)
     publishing.publish(examination)
     displaying.show(examination.judgement, directory)
 
 
-def _show_curve(token: "tokens.Token", futures: int) -> "list[causality.Point]":
-    from harness.explore import causality
+def _show_curve(token: "tokens.Token", futures: int) -> "list[causality_curve.Point]":
+    from harness.explore.search import causality_curve
 
     points = []
-    for point in causality.curve(token, futures=futures, seed=1):
+    for point in causality_curve.curve(token, futures=futures, seed=1):
         points.append(point)
         print(
             f"{point.choice:5} {point.failing:6.0%} {'#' * round(40 * point.failing)}", flush=True
         )
-    print(f"the race was lost at choice {causality.steepest(points).choice}")
+    print(f"the race was lost at choice {causality_curve.steepest(points).choice}")
     return points

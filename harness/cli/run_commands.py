@@ -52,7 +52,7 @@ def run(
     """Run a scenario once on a cluster of its own, and judge it. Exit code 0 valid, 10 invalid, 20 unknown."""
     from harness import seeds
     from harness.cli import annotations, displaying
-    from harness.run import planning, runs
+    from harness.run import run_plan, runs
     from harness.scenario import loading
 
     loaded = loading.load(scenario, overrides=override or ())
@@ -62,7 +62,7 @@ def run(
     profile = choosing.profile(
         cluster, cluster_set, binaries, kubeconfig, context, is_known=i_know_this_cluster
     )
-    plan = planning.plan(
+    plan = run_plan.plan(
         loaded,
         seed=chosen,
         defects=defect or (),

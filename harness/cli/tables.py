@@ -11,7 +11,7 @@ import rich.progress
 import rich.table
 import rich.text
 
-from harness.campaign import planning, results
+from harness.campaign import campaign_plan, results
 from harness.checks import verdicts
 from harness.cli import displaying, outputs
 from harness.report import campaign_index, escaping
@@ -49,7 +49,7 @@ def campaign_progress(
 
 
 def _is_tried_again(result: results.RunResult) -> bool:
-    is_last = result.attempt + 1 >= planning.CONTROL_ATTEMPTS
+    is_last = result.attempt + 1 >= campaign_plan.CONTROL_ATTEMPTS
     return result.is_missed and not is_last
 
 
@@ -61,7 +61,7 @@ def line(result: results.RunResult) -> tuple[str, str, str]:
         return "ERROR", "bold red", f"{about}: {result.error.splitlines()[-1]} {took}"
     if result.is_missed:
         then = ", trying once more" if _is_tried_again(result) else ""
-        attempt = f"attempt {result.attempt + 1} of {planning.CONTROL_ATTEMPTS}"
+        attempt = f"attempt {result.attempt + 1} of {campaign_plan.CONTROL_ATTEMPTS}"
         return "NOT CAUGHT", "bold yellow", f"{about}: {attempt}{then} {took}"
     if result.is_control:
         return "CAUGHT", "green", f"{about}: {result.reason} {took}"
@@ -71,7 +71,7 @@ def line(result: results.RunResult) -> tuple[str, str, str]:
 
 def show(
     found: list[results.RunResult],
-    plan: planning.CampaignPlan,
+    plan: campaign_plan.CampaignPlan,
     *,
     folder: pathlib.Path,
     out: outputs.Output,
@@ -141,9 +141,9 @@ def headline(table: list[results.Row], code: int) -> str:
     return f"{name} {_summary(table)}"
 
 
-def _index_rows(table: list[results.Row], folder: pathlib.Path) -> list[campaign_index.Row]:
+def _index_rows(table: list[results.Row], folder: pathlib.Path) -> list[campaign_index.IndexRow]:
     return [
-        campaign_index.Row(
+        campaign_index.IndexRow(
             scenario=row.scenario,
             subject=row.subject,
             is_as_expected=row.is_as_expected,
@@ -158,9 +158,9 @@ def _index_rows(table: list[results.Row], folder: pathlib.Path) -> list[campaign
     ]
 
 
-def _index_run(run: results.RunResult, folder: pathlib.Path) -> campaign_index.Run:
+def _index_run(run: results.RunResult, folder: pathlib.Path) -> campaign_index.IndexedRun:
     report = pathlib.Path(run.directory) / "report.html"
-    return campaign_index.Run(
+    return campaign_index.IndexedRun(
         verdict=str(run.verdict or "ERROR"),
         reason=run.error or run.reason,
         link=os.path.relpath(report, folder) if run.directory else "",

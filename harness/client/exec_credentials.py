@@ -23,7 +23,7 @@ _WORDS_MAX = 500
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Identity:
+class Credentials:
     """Who we say we are. The repr keeps the secrets to itself."""
 
     token: str = dataclasses.field(default="", repr=False)
@@ -90,17 +90,17 @@ class Plugin:
     def __init__(self, command: Command) -> None:
         self._command = command
         self._guard = threading.Lock()
-        self._identity: Identity | None = None
+        self._identity: Credentials | None = None
         self._expires: datetime.datetime | None = None
 
-    def current(self) -> Identity:
+    def current(self) -> Credentials:
         """What it gave, or gives now; KubeconfigError when it gives nothing usable."""
         with self._guard:
             if self._identity is None or self._has_expired():
                 self._identity, self._expires = _run(self._command)
             return self._identity
 
-    def refused(self, identity: Identity) -> None:
+    def refused(self, identity: Credentials) -> None:
         """The server did not accept this: ask the plugin again next time."""
         with self._guard:
             if self._identity == identity:
@@ -110,7 +110,7 @@ class Plugin:
         return self._expires is not None and self._expires <= datetime.datetime.now(datetime.UTC)
 
 
-def _run(command: Command) -> tuple[Identity, datetime.datetime | None]:
+def _run(command: Command) -> tuple[Credentials, datetime.datetime | None]:
     spec: dict[str, Any] = {"interactive": False}
     if command.cluster is not None:
         spec["cluster"] = json.loads(command.cluster)
@@ -142,7 +142,7 @@ def _run(command: Command) -> tuple[Identity, datetime.datetime | None]:
     return _decode(command, ended.stdout)
 
 
-def _decode(command: Command, output: bytes) -> tuple[Identity, datetime.datetime | None]:
+def _decode(command: Command, output: bytes) -> tuple[Credentials, datetime.datetime | None]:
     try:
         document = json.loads(output)
         kind, version = document["kind"], document["apiVersion"]
@@ -155,7 +155,7 @@ def _decode(command: Command, output: bytes) -> tuple[Identity, datetime.datetim
             f"it printed {kind} {version}, the kubeconfig wants ExecCredential {command.api_version}",
         )
     certificate, key = status.get("clientCertificateData", ""), status.get("clientKeyData", "")
-    identity = Identity(status.get("token", ""), certificate.encode(), key.encode())
+    identity = Credentials(status.get("token", ""), certificate.encode(), key.encode())
     if bool(certificate) != bool(key):
         raise _unusable(command, "it gave a certificate without its key, or a key alone")
     if not (identity.token or certificate):

@@ -25,7 +25,7 @@ _REMEDIES = {
 }
 
 
-class Handler(Protocol):
+class EventHandler(Protocol):
     """Is told of every change, in order, on the informer's thread."""
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
@@ -62,7 +62,7 @@ class Informer:
         resource: apis.Resource,
         *,
         name: str,
-        handlers: Iterable[Handler],
+        handlers: Iterable[EventHandler],
         namespace: str | None = None,
         label_selector: str | None = None,
     ) -> None:
@@ -207,7 +207,7 @@ class Informer:
         if known is not None:
             self._tell(lambda handler: handler.on_delete(last))
 
-    def _tell(self, call: Callable[[Handler], None]) -> None:
+    def _tell(self, call: Callable[[EventHandler], None]) -> None:
         for handler in self._handlers:
             call(handler)
 

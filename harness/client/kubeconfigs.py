@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness import errors, private_files
-from harness.client import impersonations, plugins, proxies
+from harness.client import exec_credentials, impersonations, proxies
 
 Document = Mapping[str, Any]
 _MODE = 0o600
@@ -47,7 +47,7 @@ class Endpoint:
     """Do not verify the server's certificate."""
     server_name: str = ""
     """Verify the server's certificate for this name; empty: for the host."""
-    plugin: plugins.Command | None = None
+    plugin: exec_credentials.Command | None = None
     """Gives token or certificate when asked."""
     proxy: proxies.Proxy | None = None
     """What every connection goes through."""
@@ -60,11 +60,13 @@ class Endpoint:
         return f"{self.host}:{self.port}{way}"
 
     @property
-    def identity(self) -> plugins.Identity:
+    def identity(self) -> exec_credentials.Credentials:
         """What the kubeconfig itself says who we are."""
-        return plugins.Identity(self.token, self.certificate, self.key)
+        return exec_credentials.Credentials(self.token, self.certificate, self.key)
 
-    def context(self, identity: plugins.Identity | None = None) -> ssl.SSLContext | None:
+    def context(
+        self, identity: exec_credentials.Credentials | None = None
+    ) -> ssl.SSLContext | None:
         """The TLS context, None for plain HTTP. Make one and share it: it costs milliseconds."""
         if not self.tls:
             return None
@@ -105,7 +107,7 @@ def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
         key=key,
         insecure=bool(cluster.get("insecure-skip-tls-verify", False)),
         server_name=str(cluster.get("tls-server-name") or ""),
-        plugin=plugins.read(command, cluster, path) if command else None,
+        plugin=exec_credentials.read(command, cluster, path) if command else None,
         proxy=proxies.read(cluster.get("proxy-url"), path),
         impersonation=impersonations.read(user, path),
     )
@@ -287,12 +289,14 @@ def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -
 
 
 @functools.lru_cache(maxsize=8)
-def shared_context(endpoint: Endpoint, identity: plugins.Identity) -> ssl.SSLContext | None:
+def shared_context(
+    endpoint: Endpoint, identity: exec_credentials.Credentials
+) -> ssl.SSLContext | None:
     """One TLS context for all connections to an endpoint as the same somebody."""
     return endpoint.context(identity)
 
 
 @functools.lru_cache(maxsize=8)
-def shared_plugin(command: plugins.Command) -> plugins.Plugin:
+def shared_plugin(command: exec_credentials.Command) -> exec_credentials.Plugin:
     """One plugin for all who ask: its answer is theirs too."""
-    return plugins.Plugin(command)
+    return exec_credentials.Plugin(command)

@@ -23,7 +23,7 @@ _CLUSTER_WIDE = ("resourceslices", "nodes", "deviceclasses")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RecorderOptions:
     """How the recorder runs."""
 
     kubeconfig: pathlib.Path
@@ -56,7 +56,7 @@ _objects = msgspec.json.Decoder(_Object)
 _lists = msgspec.json.Decoder(_List)
 
 
-def run(options: Options) -> int:
+def run(options: RecorderOptions) -> int:
     """Record until SIGTERM; 0 when the journal was closed in order."""
     stopped = processes.stop_event()
     directory = directories.existing(options.run_directory)

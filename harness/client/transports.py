@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import msgspec
 
 from harness import errors
-from harness.client import impersonations, kubeconfigs, plugins
+from harness.client import exec_credentials, impersonations, kubeconfigs
 
 CONNECT_TIMEOUT_S = 10.0
 WATCH_SILENCE_MAX_S = 600.0
@@ -92,7 +92,7 @@ class HttpTransport:
             self._root = f"http://{_authority(endpoint)}{endpoint.prefix}"
             self._common |= endpoint.proxy.headers
         self._plugin = kubeconfigs.shared_plugin(endpoint.plugin) if endpoint.plugin else None
-        self._identity, self._headers = plugins.Identity(), self._common
+        self._identity, self._headers = exec_credentials.Credentials(), self._common
         self._become(self._plugin.current() if self._plugin else endpoint.identity)
 
     def send(self, request: Request) -> Response:
@@ -166,7 +166,7 @@ class HttpTransport:
         if identity != self._identity:
             self._become(identity)
 
-    def _become(self, identity: plugins.Identity) -> None:
+    def _become(self, identity: exec_credentials.Credentials) -> None:
         self._identity, self._headers = identity, dict(self._common)
         if identity.token:
             self._headers["Authorization"] = f"Bearer {identity.token}"

@@ -18,7 +18,7 @@ import msgspec
 import psutil
 
 from harness import clocks, errors, suggestions, writing
-from harness.cluster import contracts, state_folders
+from harness.cluster import interfaces, state_folder
 from harness.scenario import profiles
 
 MARK = "FLAKE_HUNT_OWNER"
@@ -46,7 +46,7 @@ class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
         return process if same and has_not_ended(process) else None
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One cluster."""
 
     name: str
@@ -85,21 +85,21 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         """Its profile."""
         return profiles.restore(self.profile)
 
-    def request(self) -> contracts.Request:
+    def request(self) -> interfaces.ClusterRequest:
         """What had been asked for."""
-        return contracts.Request(
+        return interfaces.ClusterRequest(
             name=self.name, directory=self.path, stays=self.stays, runs=self.runs
         )
 
 
 def folder() -> pathlib.Path:
     """Where the entries are, and the folders of the clusters that stay."""
-    made = state_folders.folder() / "clusters"
+    made = state_folder.folder() / "clusters"
     made.mkdir(mode=0o700, exist_ok=True)
     return made
 
 
-def known() -> list[Entry]:
+def known() -> list[ClusterRecord]:
     """All clusters, by name."""
     entries = []
     for path in sorted(folder().glob(f"*{SUFFIX}")):
@@ -108,7 +108,7 @@ def known() -> list[Entry]:
     return entries
 
 
-def find(name: str) -> Entry:
+def find(name: str) -> ClusterRecord:
     """The cluster of this name; UsageError when there is none."""
     entries = known()
     for entry in entries:
@@ -121,11 +121,11 @@ def find(name: str) -> Entry:
     )
 
 
-def begin(profile: profiles.Profile, request: contracts.Request) -> Entry:
+def begin(profile: profiles.Profile, request: interfaces.ClusterRequest) -> ClusterRecord:
     """Write down that this process is about to make a cluster; UsageError when the name is taken."""
     check_name(request.name)
     owner = mark_children()
-    entry = Entry(
+    entry = ClusterRecord(
         name=request.name,
         provider=profile.provider,
         profile=profile.model_dump(mode="json"),
@@ -151,7 +151,7 @@ def require_new(name: str) -> None:
         raise _taken(name)
 
 
-def is_up(entry: Entry, running: Sequence[ProcessIdentity]) -> Entry:
+def is_up(entry: ClusterRecord, running: Sequence[ProcessIdentity]) -> ClusterRecord:
     """Write down that it is up, and which processes it consists of."""
     changed = msgspec.structs.replace(entry, state="up", processes=list(running))
     _written(changed).replace(_path(entry.name))
@@ -166,7 +166,7 @@ def note_run(directory: pathlib.Path, run_id: str) -> None:
             _written(changed).replace(_path(entry.name))
 
 
-def forget(entry: Entry) -> None:
+def forget(entry: ClusterRecord) -> None:
     """Nothing is left of it."""
     _path(entry.name).unlink(missing_ok=True)
 
@@ -252,16 +252,16 @@ def _path(name: str) -> pathlib.Path:
     return folder() / f"{name}{SUFFIX}"
 
 
-def _read(path: pathlib.Path) -> Entry:
+def _read(path: pathlib.Path) -> ClusterRecord:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Entry)
+        return msgspec.json.decode(path.read_bytes(), type=ClusterRecord)
     except msgspec.DecodeError as error:
         raise errors.ClusterError(
             f"{path}: expected a cluster's entry ({error}); remove the file"
         ) from error
 
 
-def _written(entry: Entry) -> pathlib.Path:
+def _written(entry: ClusterRecord) -> pathlib.Path:
     """The entry in a file beside its place: it is put there in one step."""
     temporary = folder() / f".{entry.name}.{threading.get_ident()}.{os.getpid()}.new"
     with writing.explained(temporary):

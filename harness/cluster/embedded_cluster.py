@@ -7,7 +7,7 @@ import pathlib
 import socket
 
 from harness import errors, processes
-from harness.cluster import contracts
+from harness.cluster import interfaces
 from harness.scenario import profiles
 
 ADDRESS = "127.0.0.1"
@@ -36,9 +36,9 @@ class EmbeddedCluster:
         """Only the API server's."""
         return [self.process.pid]
 
-    def obituary(self) -> str | None:
+    def exit_report(self) -> str | None:
         """The process's."""
-        return self.process.obituary()
+        return self.process.exit_report()
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """Its log lies in the cluster's folder from the beginning."""
@@ -53,7 +53,7 @@ class EmbeddedCluster:
 class Provider:
     """Starts embedded clusters."""
 
-    capabilities = contracts.Capabilities(protobuf=False)  # it speaks both, JSON faster
+    capabilities = interfaces.Capabilities(protobuf=False)  # it speaks both, JSON faster
 
     def __init__(self, profile: profiles.EmbeddedProfile) -> None:
         self._profile = profile
@@ -63,10 +63,10 @@ class Provider:
         for port in filter(None, (self._profile.port, self._profile.tls_port)):
             _require_free(port)
 
-    def require_free(self, request: contracts.Request) -> None:
+    def require_free(self, request: interfaces.ClusterRequest) -> None:
         """It has no name outside its folder."""
 
-    def up(self, request: contracts.Request) -> EmbeddedCluster:
+    def up(self, request: interfaces.ClusterRequest) -> EmbeddedCluster:
         """Start the server and wait until it answers."""
         return start(
             request.name,
@@ -76,15 +76,15 @@ class Provider:
             tls_port=self._profile.tls_port,
         )
 
-    def is_there(self, request: contracts.Request) -> bool:
+    def is_there(self, request: interfaces.ClusterRequest) -> bool:
         """It is a process and nothing else."""
         del request
         return True
 
-    def collect_logs(self, request: contracts.Request, into: pathlib.Path) -> None:
+    def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
         """Its log lies in the cluster's folder from the beginning."""
 
-    def reap(self, request: contracts.Request) -> None:
+    def reap(self, request: interfaces.ClusterRequest) -> None:
         """The kubeconfigs, which hold a token."""
         names = (KUBECONFIG, PLAIN_KUBECONFIG)
         unfinished = request.directory.glob(".kubeconfig-*")

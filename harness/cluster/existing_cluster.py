@@ -1,7 +1,7 @@
 """The kubeconfig provider: a cluster that exists, and that others may need more than we do.
 
 It must be marked as a test cluster, by an annotation of its `default` namespace, or be known to whoever asks. On it a run makes only
-objects that carry the run's id in name and label, and removes exactly these (`pools`). The kubeconfig is copied, one context of it, so
+objects that carry the run's id in name and label, and removes exactly these (`fake_world`). The kubeconfig is copied, one context of it, so
 that no later change of the user's current context can lead a run elsewhere.
 """
 
@@ -14,7 +14,8 @@ import msgspec
 
 from harness import errors
 from harness.client import apis, kubeconfigs, transports
-from harness.cluster import contracts, pools, registry
+from harness.cluster import cluster_records, interfaces
+from harness.cluster.fixtures import fake_world
 from harness.scenario import profiles
 
 MARK = "flake-hunt/test-cluster"
@@ -44,7 +45,7 @@ class ExistingCluster:
         """None of its processes is ours."""
         return ()
 
-    def obituary(self) -> str | None:
+    def exit_report(self) -> str | None:
         """None: that a server does not answer for a while is not its death."""
         return None
 
@@ -63,10 +64,10 @@ class Provider:
         self._profile = profile
 
     @property
-    def capabilities(self) -> contracts.Capabilities:
+    def capabilities(self) -> interfaces.Capabilities:
         """A whole Kubernetes that is not ours."""
         managed = self._profile.controller_manager
-        return contracts.Capabilities(
+        return interfaces.Capabilities(
             exclusive=False,
             scheduler=True,
             claim_controller=managed,
@@ -76,13 +77,13 @@ class Provider:
 
     def check(self) -> None:
         """That the context is there, the server answers and lets us in, and the cluster is meant for tests."""
-        with registry.temporary_folder() as folder:
+        with cluster_records.temporary_folder() as folder:
             self._enter(folder / "kubeconfig")
 
-    def require_free(self, request: contracts.Request) -> None:
+    def require_free(self, request: interfaces.ClusterRequest) -> None:
         """The cluster is not ours, and the names of a run carry its id."""
 
-    def up(self, request: contracts.Request) -> ExistingCluster:
+    def up(self, request: interfaces.ClusterRequest) -> ExistingCluster:
         """The cluster, with a kubeconfig of its own."""
         path = request.directory / KUBECONFIG
         try:
@@ -92,14 +93,14 @@ class Provider:
             raise
         return ExistingCluster(name=request.name, kubeconfig=path, versions={"kubernetes": version})
 
-    def is_there(self, request: contracts.Request) -> bool:
+    def is_there(self, request: interfaces.ClusterRequest) -> bool:
         """Whether we still know the way in."""
         return (request.directory / KUBECONFIG).is_file()
 
-    def collect_logs(self, request: contracts.Request, into: pathlib.Path) -> None:
+    def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
         """Its logs are not ours to read."""
 
-    def reap(self, request: contracts.Request) -> None:
+    def reap(self, request: interfaces.ClusterRequest) -> None:
         """What the runs have made, by their labels; the copied kubeconfig is the way in, and goes last."""
         path = request.directory / KUBECONFIG
         if not path.is_file():
@@ -108,9 +109,9 @@ class Provider:
         try:
             api = apis.Api(transport)
             for run_id in request.runs:
-                world = pools.find(api, run_id, on=self.capabilities)
+                world = fake_world.find(api, run_id, on=self.capabilities)
                 if world is not None:
-                    pools.remove(api, world)
+                    fake_world.remove(api, world)
         except (apis.ApiError, transports.TransportError) as error:
             raise errors.ClusterError(
                 f"{request.name}: expected to remove what is left on the cluster of {path} ({error})"

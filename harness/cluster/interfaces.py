@@ -30,7 +30,7 @@ class Capabilities:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ClusterRequest:
     """A cluster that is wanted."""
 
     name: str
@@ -66,7 +66,7 @@ class Cluster(Protocol):
     def pids(self) -> Sequence[int]:
         """Its processes on this machine, in the order in which they are to be stopped; for the registry."""
 
-    def obituary(self) -> str | None:
+    def exit_report(self) -> str | None:
         """What of it has ended, and how; None while it lives, and where that cannot be told from here."""
 
     def collect_logs(self, into: pathlib.Path) -> None:
@@ -86,17 +86,17 @@ class Provider(Protocol):
     def check(self) -> None:
         """UsageError or ClusterError, with the remedy, for what is missing on this machine; starts nothing."""
 
-    def require_free(self, request: Request) -> None:
+    def require_free(self, request: ClusterRequest) -> None:
         """UsageError when there is something of this name that is not ours; asked before the name is written down as ours."""
 
-    def up(self, request: Request) -> Cluster:
+    def up(self, request: ClusterRequest) -> Cluster:
         """A cluster that answers; when it cannot be had, nothing is left of it."""
 
-    def is_there(self, request: Request) -> bool:
+    def is_there(self, request: ClusterRequest) -> bool:
         """Whether what it consists of besides its processes is there; asked of a cluster that stays."""
 
-    def collect_logs(self, request: Request, into: pathlib.Path) -> None:
+    def collect_logs(self, request: ClusterRequest, into: pathlib.Path) -> None:
         """Bring the logs that do not lie in the request's folder; of a cluster that stays."""
 
-    def reap(self, request: Request) -> None:
+    def reap(self, request: ClusterRequest) -> None:
         """Remove what is left of a cluster whose owner died, besides its processes, which are gone: with nothing to go by but the request."""

@@ -1,8 +1,8 @@
 """The unchanged scheduler inside one process, with the interleaving chosen instead of awaited.
 
-Threads are greenlets, time is virtual, the API server is its own store without sockets, and at every operation that other threads could
-notice somebody decides who goes on: a random walk, PCT, a bounded search, or a token that says what was decided before. What is
-decided is a list of small numbers, so every finding can be replayed exactly and made smaller.
+`runtime` replaces threads by greenlets and time by virtual time; `worlds` puts a scheduler beside an in-process API server; `search` decides
+at every operation that other threads could notice which task continues: a random walk, PCT, a bounded search, or the decisions of a
+token. `output` writes what was found. Decisions are a list of small numbers, so every finding can be replayed exactly and shrunk.
 
-Nothing that only load can show belongs here: no processes, no real time, no HTTP.
+Nothing that only load can show belongs here: no processes under test, no real time, no HTTP.
 """

@@ -10,7 +10,7 @@ from harness.report import rendering
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class IndexedRun:
     """One run in the index."""
 
     verdict: str
@@ -21,7 +21,7 @@ class Run:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class IndexRow:
     """All runs of one scenario and subject."""
 
     scenario: str
@@ -33,11 +33,16 @@ class Row:
     claims: int
     double_allocations: int
     seconds: float
-    runs: Sequence[Run]
+    runs: Sequence[IndexedRun]
 
 
 def render(
-    path: pathlib.Path, rows: Sequence[Row], *, verdict: verdicts.Verdict, seed: int, summary: str
+    path: pathlib.Path,
+    rows: Sequence[IndexRow],
+    *,
+    verdict: verdicts.Verdict,
+    seed: int,
+    summary: str,
 ) -> None:
     """Write the page."""
     text = (

@@ -4,7 +4,7 @@ import collections
 import dataclasses
 from collections.abc import Iterable, Sequence
 
-from harness.checks import folding
+from harness.checks import hold_history
 from harness.report import drawing, evidence
 
 _LANES_MAX = 120
@@ -49,8 +49,10 @@ def devices_over_time(source: evidence.Evidence) -> Chart:
     return Chart(picture, ("pool" if by_pool else "device", "devices", "holds", "claims"), rows)
 
 
-def _lanes(holds: Iterable[folding.Hold], *, by_pool: bool) -> dict[str, list[folding.Hold]]:
-    lanes: dict[str, list[folding.Hold]] = collections.defaultdict(list)
+def _lanes(
+    holds: Iterable[hold_history.Hold], *, by_pool: bool
+) -> dict[str, list[hold_history.Hold]]:
+    lanes: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
     for hold in holds:
         pool, _, device = hold.device.rpartition("/")
         lanes[pool if by_pool else device].append(hold)
@@ -60,7 +62,7 @@ def _lanes(holds: Iterable[folding.Hold], *, by_pool: bool) -> dict[str, list[fo
 def _lane(
     source: evidence.Evidence,
     lane: str,
-    members: Sequence[folding.Hold],
+    members: Sequence[hold_history.Hold],
     y: float,
     height: float,
     scale: drawing.Scale,
@@ -81,7 +83,11 @@ def _lane(
 
 
 def _double_marks(
-    source: evidence.Evidence, hold: folding.Hold, y: float, height: float, scale: drawing.Scale
+    source: evidence.Evidence,
+    hold: hold_history.Hold,
+    y: float,
+    height: float,
+    scale: drawing.Scale,
 ) -> list[str]:
     marks = []
     for violation in source.violations:
@@ -91,7 +97,9 @@ def _double_marks(
     return marks
 
 
-def _levels(source: evidence.Evidence, members: Sequence[folding.Hold], total: int) -> list[int]:
+def _levels(
+    source: evidence.Evidence, members: Sequence[hold_history.Hold], total: int
+) -> list[int]:
     """How full each bin is: 0 empty to 5 full."""
     filled = [0.0] * _BINS
     width_ns = source.seconds * 1e9 / _BINS
@@ -146,7 +154,7 @@ def _thinned(
     return curve[::stride]
 
 
-def latencies(lives: Iterable[folding.Life], title: str) -> Chart:
+def latencies(lives: Iterable[hold_history.Life], title: str) -> Chart:
     """A histogram of how long it took until ready, in milliseconds."""
     waits = sorted(life.waited_ns / 1e6 for life in lives if life.waited_ns is not None)
     if not waits:

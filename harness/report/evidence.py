@@ -4,7 +4,7 @@ import collections
 import dataclasses
 from collections.abc import Iterable
 
-from harness.checks import folding, judging, verdicts
+from harness.checks import hold_history, judging, verdicts
 from harness.history import histories, records
 
 GATHER_STEPS = frozenset(
@@ -33,7 +33,7 @@ class Evidence:
 
     history: histories.History
     judgement: judging.Judgement
-    folded: folding.Folded
+    folded: hold_history.HoldHistory
     steps: list[list[records.Step]]
     """For each of the violations the steps that concern its device or claims, and the gather that decided, in order."""
     started_ns: int
@@ -71,7 +71,7 @@ def collect(examination: judging.Examination) -> Evidence:
     return evidence
 
 
-def _span(history: histories.History, folded: folding.Folded) -> tuple[int, int]:
+def _span(history: histories.History, folded: hold_history.HoldHistory) -> tuple[int, int]:
     times = [phase.ts_ns for phase in history.phases]
     times += [life.seen_ns for life in (*folded.claims.values(), *folded.pods.values())]
     return (min(times), max(times)) if times else (0, 0)

@@ -6,7 +6,7 @@ Nothing here is a verdict: a run that is ended because something was seen is jud
 from typing import Any
 
 from harness import concurrency
-from harness.checks import spotting
+from harness.checks import live_spotter
 from harness.client import apis, informers
 from harness.scenario import specs
 
@@ -84,7 +84,7 @@ class DoubleSpotter:
     """Looks, live, for a device in two claims at once, so that a positive control need not go on when it was caught."""
 
     def __init__(self, api: apis.Api, *, namespace: str) -> None:
-        self._spotter = spotting.Spotter()
+        self._spotter = live_spotter.Spotter()
         self._informer = informers.Informer(
             api, apis.CLAIMS, namespace=namespace, name="double-spotter", handlers=[self]
         )

@@ -8,9 +8,10 @@ import subprocess
 from collections.abc import Sequence
 
 from harness import clocks, errors, suggestions
-from harness.cluster import fakes, providers
+from harness.cluster import providers
+from harness.cluster.fixtures import fake_objects
 from harness.history import plans
-from harness.run import repeating, selectors, subjects
+from harness.run import rerun_command, selectors, subjects
 from harness.scenario import loading, profiles, specs
 from harness.subject import defects as known_defects
 from harness.traffic import launching
@@ -50,7 +51,7 @@ def plan(
     run_id = secrets.token_hex(4)
     scenario = _with_control_duration(loaded.scenario) if until_found else loaded.scenario
     if not provider.capabilities.exclusive:
-        own = fakes.own(scenario.pools, run_id)
+        own = fake_objects.own(scenario.pools, run_id)
         scenario = scenario.model_copy(update={"pools": own})
     subject = subjects.resolve(
         scenario.subject,
@@ -77,7 +78,7 @@ def plan(
         expected_steps=subjects.python_parts(subject),
         resources=OBSERVED,
         settings=scenario.model_dump(mode="json"),
-        again=repeating.words(
+        again=rerun_command.words(
             loaded,
             seed=seed,
             defects=defects,

@@ -13,10 +13,12 @@ import msgspec
 from harness import errors, processes, writing
 from harness.checks import judging
 from harness.client import apis, transports
-from harness.cluster import contracts, keeping, pools, providers, registry
+from harness.cluster import cluster_records, interfaces, providers
+from harness.cluster.fixtures import fake_world
+from harness.cluster.lifecycle import held_clusters
 from harness.history import directories, plans
 from harness.report import publishing
-from harness.run import cluster_logs, goals, planning, progressing, subjects, supervising
+from harness.run import cluster_logs, goals, progressing, run_plan, subjects, supervising
 from harness.scenario import loading, profiles, specs
 from harness.traffic import launching
 
@@ -32,7 +34,7 @@ def run(
     plan: plans.Plan,
     directory: directories.RunDirectory,
     *,
-    cluster: contracts.Cluster | None = None,
+    cluster: interfaces.Cluster | None = None,
     progress: progressing.Progress | None = None,
 ) -> judging.Judgement:
     """Make the run on this cluster (None: on one of its own), judge it and render its report.
@@ -70,30 +72,30 @@ def _judge(
 
 @contextlib.contextmanager
 def _cluster(
-    plan: plans.Plan, directory: directories.RunDirectory, given: contracts.Cluster | None
-) -> Iterator[contracts.Cluster]:
+    plan: plans.Plan, directory: directories.RunDirectory, given: interfaces.Cluster | None
+) -> Iterator[interfaces.Cluster]:
     if given is not None:
         yield given
         return
-    request = contracts.Request(
+    request = interfaces.ClusterRequest(
         name=f"flake-hunt-{plan.run_id}", directory=directory.logs / "cluster"
     )
-    with keeping.held(profiles.restore(plan.cluster_profile), request) as own:
+    with held_clusters.held(profiles.restore(plan.cluster_profile), request) as own:
         yield own
 
 
 @contextlib.contextmanager
-def _explaining_silence(cluster: contracts.Cluster) -> Iterator[None]:
+def _explaining_silence(cluster: interfaces.Cluster) -> Iterator[None]:
     """ClusterError instead of a server that does not answer, when it is because it has died."""
     try:
         yield
     except transports.TransportError:
-        supervising.require_living(cluster.obituary)
+        supervising.require_living(cluster.exit_report)
         raise
 
 
 def _describe(
-    cluster: contracts.Cluster, plan: plans.Plan, directory: directories.RunDirectory
+    cluster: interfaces.Cluster, plan: plans.Plan, directory: directories.RunDirectory
 ) -> None:
     """Write down what the run meets."""
     found = {"name": cluster.name, "provider": plan.cluster, "versions": dict(cluster.versions)}
@@ -108,19 +110,19 @@ class _Run:
         self,
         plan: plans.Plan,
         directory: directories.RunDirectory,
-        cluster: contracts.Cluster,
+        cluster: interfaces.Cluster,
         progress: progressing.Progress,
     ) -> None:
-        self._scenario, self._plan, self._directory = planning.scenario_of(plan), plan, directory
+        self._scenario, self._plan, self._directory = run_plan.scenario_of(plan), plan, directory
         self._kubeconfig, self._progress = cluster.kubeconfig.resolve(), progress
         self._user_kubeconfig = cluster.user_kubeconfig.resolve()
         profile = profiles.restore(plan.cluster_profile)
         self._capabilities = providers.of(profile).capabilities
         self._transport = transports.connect(self._kubeconfig)
         self._api = apis.Api(self._transport)
-        self._obituary = cluster.obituary
+        self._exit_report = cluster.exit_report
         self._supervisor = supervising.Supervisor(
-            directory, run_id=plan.run_id, cluster=cluster.obituary
+            directory, run_id=plan.run_id, cluster=cluster.exit_report
         )
         self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
         self._enough = goals.pods_for_load(self._scenario)
@@ -128,8 +130,8 @@ class _Run:
 
     def make(self) -> errors.HarnessError | None:
         """Everything between an empty world and none; returns why not all of it could be written down, if so."""
-        registry.note_run(self._kubeconfig.parent, self._plan.run_id)
-        world = pools.publish(
+        cluster_records.note_run(self._kubeconfig.parent, self._plan.run_id)
+        world = fake_world.publish(
             self._api,
             self._scenario.pools,
             namespace=self._plan.namespace,
@@ -307,7 +309,7 @@ class _Run:
         """A process or the cluster died: everything else is stopped in order, and the verdict will say that it was no whole run."""
         self._supervisor.phase("ended early", detail=str(error))
 
-    def _end(self, world: pools.World) -> None:
+    def _end(self, world: fake_world.FakeWorld) -> None:
         try:
             self._phase("stopping")
             self._supervisor.stop(TRAFFIC, timeout_s=TRAFFIC_STOP_TIMEOUT_S)
@@ -337,14 +339,14 @@ class _Run:
                 since = self._plan.created_wall_ns
                 cluster_logs.fetch(self._transport, into, since_wall_ns=since)
 
-    def _remove(self, world: pools.World) -> None:
+    def _remove(self, world: fake_world.FakeWorld) -> None:
         """Leave no trace in a cluster that lives. That it did not work is no reason to lose a verdict: the next run will notice."""
-        if self._obituary() is not None:
+        if self._exit_report() is not None:
             return
         try:
-            pools.remove(self._api, world)
+            fake_world.remove(self._api, world)
         except (apis.ApiError, transports.TransportError, errors.WaitTimeoutError) as error:
-            label = f"{pools.RUN_LABEL}={self._plan.run_id}"
+            label = f"{fake_world.RUN_LABEL}={self._plan.run_id}"
             self._progress.phase(
                 f"the cluster could not be cleaned ({error}): if it stays, `kubectl delete "
                 f"namespaces,nodes,resourceslices,deviceclasses -l {label}`"
@@ -353,6 +355,6 @@ class _Run:
 
 def new_directory(plan: plans.Plan, reports: pathlib.Path) -> directories.RunDirectory:
     """The run's directory, `<reports>/<scenario>/<start>-<run id>`; `<reports>/latest` links to the newest one."""
-    directory = directories.create(reports / plan.scenario / planning.folder_name(plan))
+    directory = directories.create(reports / plan.scenario / run_plan.folder_name(plan))
     directories.link_latest(reports, directory)
     return directory

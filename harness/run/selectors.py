@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness import errors
-from harness.cluster import fakes
+from harness.cluster.fixtures import fake_objects
 from harness.model import naming
 from harness.scenario import specs
 
@@ -31,9 +31,9 @@ def _selectors(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
 
 def _problem(text: str) -> str:
     """Why the API server refuses an expression; empty when it does not."""
-    from harness.apiserver.rules import compiling
+    from harness.apiserver.validation.cel import compiler
 
-    compiled = compiling.compiled(text)
+    compiled = compiler.compiled(text)
     return compiled.problem or "too complex, exceeds the cost limit" * compiled.too_complex
 
 
@@ -51,7 +51,7 @@ def _matching(scenario: specs.Scenario) -> int | None:
     from harness.subject import expressions
 
     pools = scenario.pools
-    slices = fakes.slice_objects(pools, naming.node(0, prefix=pools.node_prefix), labels={})
+    slices = fake_objects.slice_objects(pools, naming.node(0, prefix=pools.node_prefix), labels={})
     devices = [device for item in slices for device in item["spec"]["devices"]]
     try:
         selectors = [expressions.compiled(text) for _, text in _selectors(scenario)]

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from harness import errors, suggestions
-from harness.cluster import binaries, contracts
+from harness.cluster import interfaces
+from harness.cluster.local import binaries
 from harness.run import kube_schedulers
 from harness.scenario import specs
 
@@ -52,7 +53,7 @@ def resolve(
     *,
     chosen: Sequence[str],
     defects: Sequence[str],
-    on: contracts.Capabilities,
+    on: interfaces.Capabilities,
     folder: str,
 ) -> specs.SubjectSpec:
     """The subject with names, paths and the claim controller decided; UsageError for what cannot work on this cluster.
@@ -84,7 +85,7 @@ def _kube_scheduler(path: str, folder: str) -> pathlib.Path:
     return binaries.program(path) if path else binaries.find("kube-scheduler", folder)
 
 
-def _require_usable(scheduler: specs.AnyScheduler, on: contracts.Capabilities) -> None:
+def _require_usable(scheduler: specs.AnyScheduler, on: interfaces.Capabilities) -> None:
     if isinstance(scheduler, specs.ClusterScheduler) and not on.scheduler:
         raise errors.UsageError(
             "expected a cluster that runs a kube-scheduler of its own (subject `cluster`), and this one does not: "
@@ -96,7 +97,7 @@ def _require_usable(scheduler: specs.AnyScheduler, on: contracts.Capabilities) -
             _placeholders(word)
 
 
-def _controller(wanted: str, on: contracts.Capabilities) -> str:
+def _controller(wanted: str, on: interfaces.Capabilities) -> str:
     own = "cluster" if on.claim_controller else "python"
     if wanted in ("auto", own):
         return own

@@ -94,7 +94,7 @@ class Supervisor:
         self._ended(self._children[name], exit_code, expected=False)
         raise errors.SubjectError(
             f"expected {name} to run, but `{argv[0]}` ended at once ({processes.how_ended(exit_code)}): correct the "
-            f"subject's command. The end of {process.log}:\n{process.last_words()}"
+            f"subject's command. The end of {process.log}:\n{process.log_tail()}"
         )
 
     def _ready_file(self, name: str) -> pathlib.Path:
@@ -133,7 +133,7 @@ class Supervisor:
             self._ended(child, exit_code, expected=False)
             require_living(self._cluster)  # for want of which it may have ended
             raise errors.ProcessError(
-                f"expected {child.name} to live until the end of the run, but {child.process.obituary()}"
+                f"expected {child.name} to live until the end of the run, but {child.process.exit_report()}"
             )
 
     def finished(self, name: str) -> bool:

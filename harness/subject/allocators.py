@@ -33,7 +33,7 @@ class Option:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Request:
+class DeviceRequest:
     """A request of one of the claims, with its alternatives in order of preference."""
 
     claim: int
@@ -75,7 +75,7 @@ class Allocator:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Choice:
-    request: Request
+    request: DeviceRequest
     option: Option
     device: inventories.Device
 
@@ -87,7 +87,7 @@ class _Search:
         self,
         snapshot: inventories.Snapshot,
         in_use: set[str],
-        requests: Sequence[Request],
+        requests: Sequence[DeviceRequest],
         node: Object,
     ) -> None:
         self._snapshot, self._in_use, self._requests, self._node = snapshot, in_use, requests, node
@@ -104,7 +104,7 @@ class _Search:
         request = self._requests[index]
         return any(self._try(index, request, option) for option in request.options)
 
-    def _try(self, index: int, request: Request, option: Option) -> bool:
+    def _try(self, index: int, request: DeviceRequest, option: Option) -> bool:
         candidates = self._snapshot.matching(self._node, option.selectors)
         needed = len(candidates) if option.count is None else option.count
         if not needed or needed + len(self._mine(request.claim)) > DEVICES_PER_CLAIM_MAX:
@@ -118,7 +118,7 @@ class _Search:
     def _pick(
         self,
         index: int,
-        request: Request,
+        request: DeviceRequest,
         option: Option,
         candidates: Sequence[inventories.Device],
         start: int,
@@ -180,16 +180,16 @@ def _covers(constraint: Object, option: Option) -> bool:
     return not names or option.name in names or option.name.partition("/")[0] in names
 
 
-def _requests(index: int, devices: Object, classes: Mapping[str, Object]) -> list[Request]:
+def _requests(index: int, devices: Object, classes: Mapping[str, Object]) -> list[DeviceRequest]:
     constraints = tuple(devices.get("constraints") or ())
     for constraint in constraints:
         if "matchAttribute" not in constraint:
             raise AllocationError(f"constraint not supported: {sorted(constraint)}")
     requests = devices.get("requests") or ()
-    return [Request(index, _options(request, classes), constraints) for request in requests]
+    return [DeviceRequest(index, _options(request, classes), constraints) for request in requests]
 
 
-def _require_few(requests: Sequence[Request]) -> None:
+def _require_few(requests: Sequence[DeviceRequest]) -> None:
     """AllocationError when a claim asks for too much: no search could end well, and a long one would be made."""
     least = sum(min(option.count or 1 for option in request.options) for request in requests)
     if least > DEVICES_PER_CLAIM_MAX:

@@ -17,13 +17,13 @@ Object = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Event:
+class CacheEvent:
     """A change of an object that one handler is still to be told of."""
 
     obj: Object
     """The object that it is about."""
-    handler: informers.Handler
-    tell: Callable[[informers.Handler], None]
+    handler: informers.EventHandler
+    tell: Callable[[informers.EventHandler], None]
 
     def deliver(self) -> None:
         """Tell the handler."""
@@ -52,10 +52,10 @@ class _Entry:
 class AssumeCache:
     """Objects by `namespace/name`, newest version wins; itself the handler of an informer."""
 
-    def __init__(self, handlers: Iterable[informers.Handler] = ()) -> None:
+    def __init__(self, handlers: Iterable[informers.EventHandler] = ()) -> None:
         self._changed = concurrency.condition("assume-cache")
         self._entries: dict[str, _Entry] = {}
-        self._events: collections.deque[Event] = collections.deque()
+        self._events: collections.deque[CacheEvent] = collections.deque()
         self._emitting = False
         self._handlers = tuple(handlers)
 
@@ -136,8 +136,8 @@ class AssumeCache:
     def _push_update(self, old: Object, new: Object) -> None:
         self._push(new, lambda handler: handler.on_update(old, new))
 
-    def _push(self, obj: Object, call: Callable[[informers.Handler], None]) -> None:
-        self._events.extend(Event(obj, handler, call) for handler in self._handlers)
+    def _push(self, obj: Object, call: Callable[[informers.EventHandler], None]) -> None:
+        self._events.extend(CacheEvent(obj, handler, call) for handler in self._handlers)
 
     def _emit(self) -> None:
         """Deliver every queued event, in order, as the only emitter."""
@@ -159,7 +159,7 @@ class AssumeCache:
             self._emitting = True
         return True
 
-    def _next_event(self) -> Event | None:
+    def _next_event(self) -> CacheEvent | None:
         """Take the oldest event; without one, end emitting in the same breath."""
         with self._changed:
             if self._events:

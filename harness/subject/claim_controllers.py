@@ -20,7 +20,7 @@ DELETED_PODS_MAX = 500
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ControllerOptions:
     """How to control."""
 
     namespace: str | None = None
@@ -31,7 +31,7 @@ class Options:
 class ClaimController:
     """Keeps claims and pods in step."""
 
-    def __init__(self, api: apis.Api, options: Options) -> None:
+    def __init__(self, api: apis.Api, options: ControllerOptions) -> None:
         self._api, self._options = api, options
         self._queue = work_queues.WorkQueue("claim-controller.queue")
         self._guard = concurrency.lock("claim-controller.indexes")
@@ -61,7 +61,7 @@ class ClaimController:
             informer.stop()
 
     def _informer(
-        self, resource: apis.Resource, *handlers: informers.Handler
+        self, resource: apis.Resource, *handlers: informers.EventHandler
     ) -> informers.Informer:
         return informers.Informer(
             self._api,

@@ -17,13 +17,13 @@ from harness.subject import (
     allocators,
     assume_caches,
     claims,
+    dynamic_resources,
     expressions,
     gathering,
     in_flight,
     inventories,
     nodes,
-    plugins,
-    queues,
+    scheduling_queue,
 )
 
 Object = dict[str, Any]
@@ -31,17 +31,17 @@ SYNC_TIMEOUT_S = 30.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Parts:
+class SchedulerParts:
     """The classes that the scheduler is put together from; known defects replace one of them."""
 
     assume_cache: type[assume_caches.AssumeCache] = assume_caches.AssumeCache
     allocated: type[allocated_devices.AllocatedDevices] = allocated_devices.AllocatedDevices
     gatherer: type[gathering.Gatherer] = gathering.Gatherer
-    plugin: type[plugins.DynamicResources] = plugins.DynamicResources
+    plugin: type[dynamic_resources.DynamicResources] = dynamic_resources.DynamicResources
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class SchedulerOptions:
     """How to schedule."""
 
     scheduler_name: str = "flake-hunt"
@@ -55,16 +55,18 @@ class Options:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Binding:
-    queued: queues.QueuedPod
-    attempt: plugins.Attempt
+    queued: scheduling_queue.QueuedPod
+    attempt: dynamic_resources.Attempt
     node_name: str
 
 
 class Scheduler:
     """Schedules the pods that name it."""
 
-    def __init__(self, api: apis.Api, options: Options, parts: Parts | None = None) -> None:
-        parts = parts or Parts()
+    def __init__(
+        self, api: apis.Api, options: SchedulerOptions, parts: SchedulerParts | None = None
+    ) -> None:
+        parts = parts or SchedulerParts()
         self._api, self._options = api, options
         allocated = parts.allocated()
         flight = in_flight.InFlightClaims()
@@ -79,7 +81,7 @@ class Scheduler:
             classes=self._device_classes,
             choices=random.Random(options.seed),
         )
-        self._queue = queues.SchedulingQueue(
+        self._queue = scheduling_queue.SchedulingQueue(
             gate=self._plugin.pre_enqueue,
             backoff_initial_s=options.backoff_initial_s,
             backoff_max_s=options.backoff_max_s,
@@ -119,7 +121,7 @@ class Scheduler:
     def _make_informers(self) -> None:
         """Pods come last: their claims, nodes and devices are known when the first one is met."""
         namespace = self._options.namespace
-        followed: list[tuple[apis.Resource, Sequence[informers.Handler]]] = [
+        followed: list[tuple[apis.Resource, Sequence[informers.EventHandler]]] = [
             (apis.NODES, [_NodeEvents(self)]),
             (apis.DEVICE_CLASSES, [_NodeEvents(self)]),
             (apis.SLICES, [self._inventory, _NodeEvents(self)]),
@@ -182,12 +184,12 @@ class Scheduler:
                 return
             self._schedule(queued)
 
-    def _schedule(self, queued: queues.QueuedPod) -> None:
+    def _schedule(self, queued: scheduling_queue.QueuedPod) -> None:
         concurrency.step("scheduling.started", pod=queued.uid, attempt=queued.attempts)
         try:
             attempt = self._plugin.pre_filter(queued.pod)
             node, allocations = self._find_node(attempt)
-        except plugins.Unschedulable as reason:
+        except dynamic_resources.Unschedulable as reason:
             concurrency.step("scheduling.unschedulable", pod=queued.uid, reason=str(reason))
             self._queue.failed(queued, unschedulable=True)
             return
@@ -195,7 +197,7 @@ class Scheduler:
         concurrency.step("reserve.done", pod=queued.uid, node=node["metadata"]["name"])
         self._bindings.put(_Binding(queued, attempt, node["metadata"]["name"]))
 
-    def _find_node(self, attempt: plugins.Attempt) -> tuple[Object, list[Object]]:
+    def _find_node(self, attempt: dynamic_resources.Attempt) -> tuple[Object, list[Object]]:
         try:
             for node in self._nodes():
                 if nodes.admits(node, attempt.pod):
@@ -203,11 +205,11 @@ class Scheduler:
                     if allocations is not None:
                         return node, allocations
         except (expressions.SelectorError, allocators.AllocationError) as error:
-            raise plugins.Unschedulable(str(error)) from error
+            raise dynamic_resources.Unschedulable(str(error)) from error
         self._give_up_one_allocation(attempt)
-        raise plugins.Unschedulable("cannot allocate all claims")
+        raise dynamic_resources.Unschedulable("cannot allocate all claims")
 
-    def _give_up_one_allocation(self, attempt: plugins.Attempt) -> None:
+    def _give_up_one_allocation(self, attempt: dynamic_resources.Attempt) -> None:
         try:
             self._plugin.post_filter(attempt)
         except (apis.ApiError, transports.TransportError) as error:
@@ -245,7 +247,7 @@ class Scheduler:
             self._plugin.pre_bind(binding.attempt)
             concurrency.step("bind.started", pod=uid)
             self._api.bind(binding.attempt.pod, binding.node_name)
-        except (plugins.BindingError, apis.ApiError, transports.TransportError) as error:
+        except (dynamic_resources.BindingError, apis.ApiError, transports.TransportError) as error:
             concurrency.step("bind.failed", pod=uid, reason=str(error))
             self._plugin.unreserve(binding.attempt)
             self._queue.failed(binding.queued, unschedulable=False)

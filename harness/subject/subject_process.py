@@ -35,7 +35,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class SubjectOptions:
     """How to run a part of the subject."""
 
     kubeconfig: pathlib.Path
@@ -53,14 +53,14 @@ class _Part(Protocol):
     def stop(self) -> None: ...
 
 
-def run_scheduler(options: Options) -> int:
+def run_scheduler(options: SubjectOptions) -> int:
     """Schedule until told to end; UsageError for unusable options, ClusterError when the API server does not answer."""
     settings = read_settings(options.settings)
     parts = defects.parts(options.defects)
     with _api(options) as api, _listening("scheduler", options, settings):
         scheduler = schedulers.Scheduler(
             api,
-            schedulers.Options(
+            schedulers.SchedulerOptions(
                 scheduler_name=options.scheduler_name,
                 namespace=options.namespace,
                 binders=settings.binders,
@@ -74,14 +74,14 @@ def run_scheduler(options: Options) -> int:
     return 0
 
 
-def run_claim_controller(options: Options) -> int:
+def run_claim_controller(options: SubjectOptions) -> int:
     """Control claims until told to end; errors as above."""
     settings = read_settings(options.settings)
     defects.parts(
         options.defects
     )  # none of them changes the controller yet, but a wrong name is an error
     with _api(options) as api, _listening("claim-controller", options, settings):
-        chosen = claim_controllers.Options(namespace=options.namespace)
+        chosen = claim_controllers.ControllerOptions(namespace=options.namespace)
         _run(claim_controllers.ClaimController(api, chosen), options)
     return 0
 
@@ -96,7 +96,7 @@ def read_settings(path: pathlib.Path | None) -> Settings:
         raise errors.UsageError(f"{path}: expected a settings file in JSON ({error})") from error
 
 
-def _run(part: _Part, options: Options) -> None:
+def _run(part: _Part, options: SubjectOptions) -> None:
     stopped = processes.stop_event()
     part.start()
     if options.ready_file is not None:
@@ -106,7 +106,7 @@ def _run(part: _Part, options: Options) -> None:
 
 
 @contextlib.contextmanager
-def _api(options: Options) -> Iterator[apis.Api]:
+def _api(options: SubjectOptions) -> Iterator[apis.Api]:
     transport = transports.connect(options.kubeconfig)
     try:
         yield apis.Api(transport)
@@ -115,7 +115,7 @@ def _api(options: Options) -> Iterator[apis.Api]:
 
 
 @contextlib.contextmanager
-def _listening(process: str, options: Options, settings: Settings) -> Iterator[None]:
+def _listening(process: str, options: SubjectOptions, settings: Settings) -> Iterator[None]:
     """Record steps and pause at them as the settings say; a small switch interval lets threads race."""
     if settings.switch_interval_s is not None:
         sys.setswitchinterval(settings.switch_interval_s)

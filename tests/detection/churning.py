@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from harness import concurrency, seeds
-from harness.apiserver import watching
+from harness.apiserver.storage import watch_cache
 from harness.client import apis
-from harness.subject import claims, plugins, schedulers
-from tests.unit.subject import local_servers, objects, worlds
+from harness.subject import claims, dynamic_resources, schedulers
+from tests.support import api_objects, local_servers, plugin_world
 
 Object = dict[str, Any]
 BINDERS = 4
@@ -32,7 +32,7 @@ class Churn:
 
     def __init__(
         self,
-        parts: schedulers.Parts,
+        parts: schedulers.SchedulerParts,
         *,
         seed: int,
         cycles: int,
@@ -42,13 +42,13 @@ class Churn:
         self._seeds = seeds.Seeds(seed)
         server = local_servers.LocalServer(seed)
         self._devices = [f"d{index}" for index in range(BINDERS)]
-        self._world = worlds.World(server, parts, self._devices)
+        self._world = plugin_world.World(server, parts, self._devices)
         self._deliveries: concurrency.Queue[Object] = concurrency.Queue("deliveries")
         self._pods = [self._world.pod(f"p{index}", f"c{index}") for index in range(BINDERS)]
         for index in range(BINDERS):
             self._world.claim(f"c{index}")
         server.store.listen(self._on_commit)
-        self._held: dict[str, int | None] = dict.fromkeys(map(objects.device_id, self._devices))
+        self._held: dict[str, int | None] = dict.fromkeys(map(api_objects.device_id, self._devices))
         """Since which plan each device has been planned or allocated; None while it is free."""
         self._failures: list[BaseException] = []
         self._over = threading.Event()
@@ -75,12 +75,12 @@ class Churn:
     def _bind(self, index: int) -> None:
         stream = self._seeds.stream("binder", index)
         claim = self._world.stored(f"c{index}")
-        allocation = objects.allocation(self._devices[index])
-        device = objects.device_id(self._devices[index])
+        allocation = api_objects.allocation(self._devices[index])
+        device = api_objects.device_id(self._devices[index])
         for number in range(self._cycles):
             if self.missed or self._failures:
                 return
-            attempt = plugins.Attempt(self._pods[index], [claim], to_allocate=[0])
+            attempt = dynamic_resources.Attempt(self._pods[index], [claim], to_allocate=[0])
             self._world.plugin.reserve(attempt, [allocation])
             self._held[device] = number
             self._world.plugin.pre_bind(attempt)
@@ -110,7 +110,7 @@ class Churn:
                 return
             self._world.cache.on_update({}, claim)
 
-    def _on_commit(self, commit: watching.Commit) -> None:
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
         self._deliveries.put(commit.object.document())
 
     # ---------------------------------------------------------------------------- parts

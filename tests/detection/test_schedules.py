@@ -14,10 +14,10 @@ from harness import concurrency
 from harness.client import apis
 from harness.subject import claims, defects
 from tests.detection import stages
-from tests.unit.subject import local_servers, objects, worlds
+from tests.support import api_objects, local_servers, plugin_world
 
 pytestmark = pytest.mark.detection
-DEVICE = objects.device_id("a")
+DEVICE = api_objects.device_id("a")
 POPPED = "assume-cache.event.popped"
 
 
@@ -27,7 +27,7 @@ class Play:
     def __init__(self, stage: stages.Stage, chosen: tuple[str, ...]) -> None:
         self.stage = stage
         self.server = local_servers.LocalServer()
-        self.world = worlds.World(self.server, defects.parts(chosen), devices=["a"])
+        self.world = plugin_world.World(self.server, defects.parts(chosen), devices=["a"])
         for name in ("c", "d", "unrelated"):
             self.world.claim(name)
         self._attempt = self.world.reserved(self.world.pod("p", "c"))
@@ -61,7 +61,7 @@ class Play:
 
     def _schedule(self) -> None:
         attempt = self.world.plugin.pre_filter(self._late_pod)
-        allocations = self.world.plugin.filter(attempt, objects.node())
+        allocations = self.world.plugin.filter(attempt, api_objects.node())
         if allocations is not None:
             self.world.plugin.reserve(attempt, allocations)
             self.world.plugin.pre_bind(attempt)

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from harness import clocks, errors
 from tests.e2e import remains, running
-from tests.engines import commands, standing_in
+from tests.stand_ins import commands, standing_in
 
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 """SIGKILL as often as the two together: it is the one that leaves something."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import psutil
 
 from tests.e2e import running
-from tests.engines import standing_in
+from tests.stand_ins import standing_in
 
 STAND_IN = "stand-in-"
 """Temporary folders of the stand-ins: what they stand in for makes none."""

@@ -13,7 +13,7 @@ import psutil
 
 from harness import clocks, errors
 from harness.client import apis, transports
-from harness.cluster import local_files
+from harness.cluster.local import local_files
 
 MARK = "FLAKE_HUNT_TEST_MARK"
 TIMEOUT_S = 120

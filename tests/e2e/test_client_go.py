@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness import processes
-from tests.unit.apiserver import test_go_fields as go_fields
+from tests.unit.apiserver.scheme import test_go_fields as go_fields
 
 SOURCES = pathlib.Path(__file__).with_name("client-go")
 GOPATHS = (os.environ.get("FLAKE_HUNT_GOPATH", ""), "/usr/share/gocode")

@@ -19,9 +19,11 @@ import pytest
 
 from harness import errors
 from harness.client import apis
-from harness.cluster import binaries, doctoring, embedded, existing
+from harness.cluster import embedded_cluster, existing_cluster
+from harness.cluster.doctor import requirements
+from harness.cluster.local import binaries
 from tests.e2e import running
-from tests.engines import commands
+from tests.stand_ins import commands
 
 pytestmark = pytest.mark.e2e
 WATCHED = (apis.NAMESPACES, apis.NODES, apis.SLICES, apis.DEVICE_CLASSES, apis.LEASES)
@@ -33,8 +35,8 @@ def elsewhere(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     """A cluster that exists, with a node of somebody else: its kubeconfig."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    server = embedded.up("elsewhere", folder)
-    mark = {"metadata": {"annotations": {existing.MARK: "true"}}}
+    server = embedded_cluster.up("elsewhere", folder)
+    mark = {"metadata": {"annotations": {existing_cluster.MARK: "true"}}}
     with running.api(server.kubeconfig) as api:
         api.patch(apis.NAMESPACES, "default", mark)
         api.create(apis.NODES, {"metadata": {"name": "worker-0"}})
@@ -79,7 +81,7 @@ def on_stand_in(request: pytest.FixtureRequest) -> Options:
 def on_kind(_: pytest.FixtureRequest) -> Options:
     if os.environ.get("E2E") != "kind":
         pytest.skip("kind is for: make e2e-kind")
-    missing = [item for item in doctoring.examine("kind") if item.state == "missing"]
+    missing = [item for item in requirements.examine("kind") if item.state == "missing"]
     if missing:
         pytest.skip("; ".join(f"{item.part}: {item.remedy}" for item in missing))
     return ["--cluster", running.KIND_PROFILE, *running.LONGER]
@@ -89,7 +91,7 @@ def test_the_profiles_of_kind_are_chosen_for_all_files_at_once(
     monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.setenv("E2E", "kind")
-    monkeypatch.setattr(doctoring, "examine", lambda _: [])
+    monkeypatch.setattr(requirements, "examine", lambda _: [])
     monkeypatch.setattr(running, "KIND_PROFILE", "kind-1.36")
     assert on_kind(request)[:2] == ["--cluster", "kind-1.36"]
 
@@ -177,7 +179,7 @@ def test_what_a_killed_run_left_on_a_cluster_that_exists_is_pruned(
 def test_an_unmarked_cluster_is_not_touched(
     tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:
-    unmark = {"metadata": {"annotations": {existing.MARK: None}}}
+    unmark = {"metadata": {"annotations": {existing_cluster.MARK: None}}}
     with running.api(elsewhere) as api:
         api.patch(apis.NAMESPACES, "default", unmark)
     before = objects(elsewhere)

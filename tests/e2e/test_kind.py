@@ -20,7 +20,8 @@ import yaml
 
 from harness import clocks
 from harness.client import apis, transports
-from harness.cluster import doctoring, fakes
+from harness.cluster.doctor import requirements
+from harness.cluster.fixtures import fake_objects
 from harness.scenario import profiles
 from tests.e2e import running
 
@@ -32,7 +33,7 @@ LABEL = "io.x-k8s.kind.cluster"
 def _missing() -> str:
     if os.environ.get("E2E") != "kind":
         return "end to end on kind is run by: make e2e-kind"
-    missing = [item for item in doctoring.examine("kind") if item.state == "missing"]
+    missing = [item for item in requirements.examine("kind") if item.state == "missing"]
     return "; ".join(f"{item.part}: {item.remedy}" for item in missing)
 
 
@@ -144,7 +145,7 @@ def test_fake_nodes_stay_ready_without_leases(tmp_path: pathlib.Path) -> None:
     if MAIN not in ("kind", *SHIPPED):
         pytest.skip("the stand-in has no node-lifecycle controller")
     with cluster(tmp_path, MAIN) as kubeconfig, running.api(kubeconfig) as api:
-        silent = fakes.node_object("silent", labels={})
+        silent = fake_objects.node_object("silent", labels={})
         del silent["metadata"]["annotations"]  # which say to our kubelets that it is one of theirs
         api.create(apis.NODES, silent)
         clocks.sleep(75)  # it is time that must pass

@@ -17,7 +17,7 @@ import pytest
 
 from harness import errors
 from harness.client import apis, transports
-from harness.cluster import binaries
+from harness.cluster.local import binaries
 from tests.e2e import running
 
 

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from tests.e2e import moments, remains
-from tests.engines import standing_in
+from tests.stand_ins import standing_in
 
 pytestmark = pytest.mark.e2e
 SEED = 20

@@ -11,7 +11,7 @@ import pytest
 from harness import clocks, processes
 from harness.client import apis, transports
 from harness.history import directories, plans, records
-from harness.run import planning
+from harness.run import run_plan
 from harness.scenario import loading, specs
 from harness.traffic import launching
 from tests.e2e import running
@@ -57,7 +57,7 @@ def planned(tmp_path: pathlib.Path) -> Planned:
         str(running.scenario(tmp_path)),
         overrides=["traffic.duration_s=30", "traffic.users=4", "traffic.processes=2"],
     )
-    plan = planning.plan(loaded, seed=1)
+    plan = run_plan.plan(loaded, seed=1)
     directory = directories.create(tmp_path / "run")
     plans.write(directory.plan, plan)
     return Planned(plan, directory)
@@ -88,7 +88,7 @@ def test_journals_are_closed_before_the_traffic_ends(
         )
         ending.callback(traffic.kill)
         clocks.wait_until(lambda: delayed(api) >= 4, timeout_s=TIMEOUT_S, why="slow calls")
-        assert traffic.stop(timeout_s=TIMEOUT_S) == 0, traffic.last_words()
+        assert traffic.stop(timeout_s=TIMEOUT_S) == 0, traffic.log_tail()
     for name in ("traffic-0", "traffic-1"):
         journal = records.read(directory.operations(name))
         assert journal.trailer is not None

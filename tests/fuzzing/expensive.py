@@ -6,7 +6,7 @@ import urllib.parse
 from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver import wire
+from harness.apiserver.codec import protobuf_wire
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 SECRETS = "/api/v1/namespaces/default/secrets"
@@ -350,39 +350,39 @@ def in_protobuf() -> Iterator[Costly]:
     """Yield messages: nested, with lengths that are lies, with many fields."""
 
     def enveloped(message: bytes, kind: str = "ConfigMap", version: str = "v1") -> bytes:
-        named = wire.text(1, version) + wire.text(2, kind)
-        return b"k8s\0" + wire.data(1, named) + wire.data(2, message)
+        named = protobuf_wire.text(1, version) + protobuf_wire.text(2, kind)
+        return b"k8s\0" + protobuf_wire.data(1, named) + protobuf_wire.data(2, message)
 
     def nested_message(number: int, depth: int) -> bytes:
         message = b""
         for _ in range(depth):
-            message = wire.data(number, message)
+            message = protobuf_wire.data(number, message)
         return message
 
     claim_version = "resource.k8s.io/v1"
-    groups = b"".join([wire.varint(13 << 3 | 3)] * 1_000_000)
-    entry_ = wire.text(1, "k") + wire.text(2, "v")
-    entries = b"".join(wire.data(2, wire.text(1, f"k{n}") + wire.text(2, "v")) for n in range(150_000))  # fmt: skip
+    groups = b"".join([protobuf_wire.varint(13 << 3 | 3)] * 1_000_000)
+    entry_ = protobuf_wire.text(1, "k") + protobuf_wire.text(2, "v")
+    entries = b"".join(protobuf_wire.data(2, protobuf_wire.text(1, f"k{n}") + protobuf_wire.text(2, "v")) for n in range(150_000))  # fmt: skip
     values: dict[str, tuple[str, bytes]] = {
-        "unknown fields": (CONFIGMAPS, enveloped(wire.integer(99, 1) * 900_000)),
-        "empty unknown fields": (CONFIGMAPS, enveloped(wire.data(99, b"") * 900_000)),
-        "a huge length": (CONFIGMAPS, b"k8s\0\x12" + wire.varint(2**62)),
-        "a huge length inside": (CONFIGMAPS, enveloped(b"\x12" + wire.varint(2**31))),
+        "unknown fields": (CONFIGMAPS, enveloped(protobuf_wire.integer(99, 1) * 900_000)),
+        "empty unknown fields": (CONFIGMAPS, enveloped(protobuf_wire.data(99, b"") * 900_000)),
+        "a huge length": (CONFIGMAPS, b"k8s\0\x12" + protobuf_wire.varint(2**62)),
+        "a huge length inside": (CONFIGMAPS, enveloped(b"\x12" + protobuf_wire.varint(2**31))),
         "groups": (CONFIGMAPS, enveloped(groups)),
-        "closed groups": (CONFIGMAPS, enveloped((wire.varint(13 << 3 | 3) + wire.varint(13 << 3 | 4)) * 700_000)),
+        "closed groups": (CONFIGMAPS, enveloped((protobuf_wire.varint(13 << 3 | 3) + protobuf_wire.varint(13 << 3 | 4)) * 700_000)),
         "nested messages": (CONFIGMAPS, enveloped(nested_message(1, 900))),
         "nested deeper": (CONFIGMAPS, enveloped(nested_message(1, 1_000))),
-        "one entry often": (CONFIGMAPS, enveloped(wire.data(2, entry_) * 300_000)),
+        "one entry often": (CONFIGMAPS, enveloped(protobuf_wire.data(2, entry_) * 300_000)),
         "many entries": (CONFIGMAPS, enveloped(entries)),
-        "empty entries": (CONFIGMAPS, enveloped(wire.data(2, b"") * 1_400_000)),
-        "metadata often": (CONFIGMAPS, enveloped(wire.data(1, wire.text(1, "x")) * 500_000)),
-        "empty items": (CLAIMS, enveloped(wire.data(2, wire.data(1, wire.data(1, b"") * 1_000_000)), "ResourceClaim", claim_version)),
-        "envelopes often": (CONFIGMAPS, b"k8s\0" + wire.data(2, b"") * 1_400_000),
+        "empty entries": (CONFIGMAPS, enveloped(protobuf_wire.data(2, b"") * 1_400_000)),
+        "metadata often": (CONFIGMAPS, enveloped(protobuf_wire.data(1, protobuf_wire.text(1, "x")) * 500_000)),
+        "empty items": (CLAIMS, enveloped(protobuf_wire.data(2, protobuf_wire.data(1, protobuf_wire.data(1, b"") * 1_000_000)), "ResourceClaim", claim_version)),
+        "envelopes often": (CONFIGMAPS, b"k8s\0" + protobuf_wire.data(2, b"") * 1_400_000),
         "varints without end": (CONFIGMAPS, enveloped(b"\xff" * 3_000_000)),
-        "a long name": (CONFIGMAPS, enveloped(wire.data(1, wire.text(1, "x" * 2_900_000)))),
+        "a long name": (CONFIGMAPS, enveloped(protobuf_wire.data(1, protobuf_wire.text(1, "x" * 2_900_000)))),
         "a long kind": (CONFIGMAPS, enveloped(b"", "x" * 2_900_000)),
-        "containers": (PODS, enveloped(wire.data(2, wire.data(2, wire.text(1, "c")) * 400_000), "Pod")),
-        "devices": (SLICES, enveloped(wire.data(2, wire.data(6, wire.text(1, "d")) * 400_000), "ResourceSlice", claim_version)),
+        "containers": (PODS, enveloped(protobuf_wire.data(2, protobuf_wire.data(2, protobuf_wire.text(1, "c")) * 400_000), "Pod")),
+        "devices": (SLICES, enveloped(protobuf_wire.data(2, protobuf_wire.data(6, protobuf_wire.text(1, "d")) * 400_000), "ResourceSlice", claim_version)),
         "nothing": (CONFIGMAPS, b"k8s\0"),
     }  # fmt: skip
     for name, (collection, body) in values.items():

@@ -12,7 +12,8 @@ from typing import Any
 import yaml
 
 from harness import processes
-from harness.apiserver import protobuf, schemas
+from harness.apiserver.scheme import api_types
+from harness.apiserver.serializer import protobuf
 from harness.client import kubeconfigs
 
 TIMEOUT_S = 20
@@ -93,7 +94,7 @@ class Server:
 
     def require_health(self) -> None:
         """It runs, it answers, and nothing that it did not expect has happened in it."""
-        assert self.process.poll() is None, self.process.last_words()
+        assert self.process.poll() is None, self.process.log_tail()
         assert self.send("GET", "/readyz").body == b"ok"
         log = self.log.read_text(errors="replace")
         assert "Traceback" not in log, log[-3000:]
@@ -124,7 +125,7 @@ def _status(answer: Answer) -> Mapping[str, Any]:
     """The Status in an answer, in whichever form its client accepted."""
     if "protobuf" in answer.content_type:
         envelope = protobuf.open_envelope(answer.body)
-        found = protobuf.read(schemas.of_kind("", "v1", "Status"), envelope.message)
+        found = protobuf.read(api_types.of_kind("", "v1", "Status"), envelope.message)
         return {"kind": envelope.kind, "apiVersion": envelope.api_version, **found}
     if "yaml" in answer.content_type:
         loaded: Mapping[str, Any] = yaml.safe_load(answer.body)

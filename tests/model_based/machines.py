@@ -9,7 +9,7 @@ import hypothesis
 from hypothesis import stateful
 from hypothesis import strategies as st
 
-from tests.stateful import reference, servers
+from tests.model_based import reference, servers
 
 LABEL = "t"
 FINALIZERS = ("example.com/a", "example.com/b")

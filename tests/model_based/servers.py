@@ -9,16 +9,11 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from harness.apiserver import (
-    answers,
-    handling,
-    requesting,
-    resources,
-    selectors,
-    statuses,
-    watching,
-)
-from harness.apiserver import store as stores
+from harness.apiserver.endpoints import handlers, request_info, responses
+from harness.apiserver.errors import status_errors
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import label_selectors, watch_cache
 from harness.client import transports
 
 _EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -76,7 +71,7 @@ class StoreServer:
     def __init__(self, history_max: int) -> None:
         self._seconds = itertools.count()
         self.store = stores.Store(now=self._now, stream=random.Random(1), watch_history=history_max)
-        self._handler = handling.Handler(self.store, now=self._now)
+        self._handler = handlers.Handler(self.store, now=self._now)
 
     def _now(self) -> str:
         """Another second whenever somebody asks: what changes nothing may not depend on the time."""
@@ -93,7 +88,7 @@ class StoreServer:
         content_type: str = JSON,
     ) -> Answer:
         """The answer to a request."""
-        request = requesting.Request(
+        request = request_info.Request(
             method=method,
             path=path,
             query=dict(query or {}),
@@ -102,8 +97,8 @@ class StoreServer:
         )
         try:
             answer = self._handler.answer(request)
-        except statuses.StatusError as error:
-            answer = answers.failure(error)
+        except status_errors.StatusError as error:
+            answer = responses.failure(error)
         return Answer(answer.status, json.loads(answer.body))
 
     def watch(self, kind: str, version: int, selector: tuple[str, str] | None) -> Watch | Answer:
@@ -111,7 +106,7 @@ class StoreServer:
         watch = _StoreWatch(self.store, RESOURCES[kind], version, selector)
         try:
             watch.peek()
-        except statuses.StatusError as error:
+        except status_errors.StatusError as error:
             return Answer(error.code, error.to_status())
         return watch
 
@@ -132,17 +127,17 @@ class _StoreWatch:
         selector: tuple[str, str] | None,
     ) -> None:
         self._store, self._resource, self._version = store, resource, version
-        label = selectors.label_selector("=".join(selector)) if selector else None
-        self._selection = watching.Selection(resource=resource, namespace="default", label=label)
+        label = label_selectors.label_selector("=".join(selector)) if selector else None
+        self._selection = watch_cache.Selection(resource=resource, namespace="default", label=label)
 
-    def peek(self) -> list[watching.Commit]:
+    def peek(self) -> list[watch_cache.Commit]:
         return self._store.commits_after(self._resource, self._version)
 
     def take(self, count: int) -> list[Any]:
         del count
         try:
             commits = self.peek()
-        except statuses.StatusError as error:
+        except status_errors.StatusError as error:
             return [{"type": "ERROR", "object": error.to_status()}]
         if commits:
             self._version = commits[-1].object.resource_version

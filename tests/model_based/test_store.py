@@ -1,6 +1,6 @@
 """The store against the reference, and a server process over HTTP against it.
 
-`FLAKE_HUNT_STEPS=100000 python -m pytest -s --timeout 0 tests/stateful/test_store.py` takes so many steps instead of a few thousand.
+`FLAKE_HUNT_STEPS=100000 python -m pytest -s --timeout 0 tests/model_based/test_store.py` takes so many steps instead of a few thousand.
 """
 
 import os
@@ -13,7 +13,7 @@ from hypothesis import stateful
 
 from harness import processes
 from harness.client import transports
-from tests.stateful import machines, reference, servers
+from tests.model_based import machines, reference, servers
 
 STEPS = int(os.environ.get("FLAKE_HUNT_STEPS", "3000"))
 STEPS_A_RUN = 50

@@ -5,7 +5,7 @@ import sys
 
 HERE = pathlib.Path(__file__).parent
 _LAUNCHER = """#!/bin/sh
-exec {python} -m tests.engines.{module} "$@"
+exec {python} -m tests.stand_ins.{module} "$@"
 """
 
 

@@ -1,6 +1,6 @@
 """What a node's kube-controller-manager does that others wait for: every namespace gets its `default` ServiceAccount.
 
-python -m tests.engines.controllers KUBECONFIG
+python -m tests.stand_ins.controllers KUBECONFIG
 """
 
 import pathlib

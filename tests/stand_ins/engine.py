@@ -262,7 +262,7 @@ def boot(item: Container, image: dict[str, Any]) -> None:
     port = item.ports["6443/tcp"][0]["HostPort"]
     admin = str(etc / "admin.conf")
     item.start("-m", "harness.cli.main", "apiserver", "--kubeconfig", admin, "--tls-port", port)
-    item.start("-m", "tests.engines.controllers", admin)
+    item.start("-m", "tests.stand_ins.controllers", admin)
 
 
 def inspect_container(state: State, *, target: str, **_: Any) -> Any:

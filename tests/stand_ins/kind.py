@@ -23,7 +23,7 @@ import docker.errors
 import jsonschema
 import yaml
 
-from tests.engines import kubeadm
+from tests.stand_ins import kubeadm
 
 VERSION = os.environ.get("STAND_IN_KIND_VERSION", "0.33.0")
 PULLS = 5

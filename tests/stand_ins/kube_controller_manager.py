@@ -8,7 +8,7 @@ import threading
 from harness import processes
 from harness.client import apis, transports
 from harness.subject import claim_controllers
-from tests.engines.kube_apiserver import DELETED, usage
+from tests.stand_ins.kube_apiserver import DELETED, usage
 
 VERSION = "Kubernetes v1.36.4"
 KNOWN = {
@@ -39,7 +39,7 @@ def main() -> int:
         flags[name] = value
     stopped = processes.stop_event()
     api = apis.Api(transports.connect(pathlib.Path(flags["kubeconfig"])))
-    claims = claim_controllers.ClaimController(api, claim_controllers.Options())
+    claims = claim_controllers.ClaimController(api, claim_controllers.ControllerOptions())
     claims.start()
     look_after_namespaces(api, stopped)
     claims.stop()

@@ -11,7 +11,7 @@ import sys
 
 import jsonschema
 
-from harness.subject import running
+from harness.subject import subject_process
 
 VERSION = "Kubernetes v1.36.4"
 SCHEMA = pathlib.Path(__file__).with_name("kube-scheduler-config-v1.schema.json")
@@ -48,8 +48,8 @@ def main() -> int:
         sys.exit("this stand-in does not elect leaders")
     connection = configuration["clientConnection"]
     (profile,) = configuration["profiles"]
-    running.run_scheduler(
-        running.Options(
+    subject_process.run_scheduler(
+        subject_process.SubjectOptions(
             kubeconfig=pathlib.Path(connection["kubeconfig"]),
             scheduler_name=profile["schedulerName"],
         )

@@ -115,7 +115,7 @@ def profile_text() -> str:
 def _executables(folder: pathlib.Path) -> None:
     """kind as a program; docker too, because kind needs the command to be there."""
     folder.mkdir(parents=True, exist_ok=True)
-    kind = f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m tests.engines.kind "$@"\n'
+    kind = f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m tests.stand_ins.kind "$@"\n'
     for name, text in {"kind": kind, "docker": "#!/bin/sh\nexit 0\n"}.items():
         path = folder / name
         path.write_text(text)

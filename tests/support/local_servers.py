@@ -10,8 +10,12 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from harness.apiserver import answers, framing, handling, requesting, resources, statuses, watching
-from harness.apiserver import store as stores
+from harness.apiserver.endpoints import handlers, request_info, responses
+from harness.apiserver.errors import status_errors
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.server import http_framing
+from harness.apiserver.storage import watch_cache
 from harness.client import apis, transports
 
 Object = dict[str, Any]
@@ -40,7 +44,7 @@ class LocalServer:
 
     def __init__(self, seed: int = 1) -> None:
         self.store = stores.Store(now=lambda: NOW, stream=random.Random(seed))
-        self._handler = handling.Handler(self.store, now=lambda: NOW)
+        self._handler = handlers.Handler(self.store, now=lambda: NOW)
         self._guard = threading.RLock()
         self._disturbances: list[Disturbance] = []
         self._watches: list[_LocalWatch] = []
@@ -102,7 +106,7 @@ class LocalServer:
     def watch(self, request: transports.Request) -> transports.Watch:
         """An open watch."""
         asked = _request(request)
-        target = requesting.watched(asked)
+        target = request_info.watched(asked)
         assert target is not None
         selection = asked.selection(target)
         with self._guard:
@@ -124,13 +128,13 @@ class LocalServer:
                 return disturbance
         return None
 
-    def _answer(self, request: transports.Request) -> answers.Answer:
+    def _answer(self, request: transports.Request) -> responses.Response:
         try:
             return self._handler.answer(_request(request))
-        except statuses.StatusError as error:
-            return answers.failure(error)
+        except status_errors.StatusError as error:
+            return responses.failure(error)
 
-    def _on_commit(self, commit: watching.Commit) -> None:
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
         for watch in self._watches:
             if resources.table_of(watch.selection.resource) is commit.resource:
                 watch.deliver([commit])
@@ -141,16 +145,16 @@ class _LocalWatch:
 
     status = 200
 
-    def __init__(self, selection: watching.Selection, is_held: Callable[[], bool]) -> None:
+    def __init__(self, selection: watch_cache.Selection, is_held: Callable[[], bool]) -> None:
         self.selection, self._is_held = selection, is_held
         self._changed = threading.Condition()
         self._withheld: list[bytes] = []
         self._lines: collections.deque[bytes] = collections.deque()
         self._closed = False
 
-    def deliver(self, commits: list[watching.Commit]) -> None:
+    def deliver(self, commits: list[watch_cache.Commit]) -> None:
         seen = self.selection.sees_all(commits)
-        self._withheld += [framing.event_line(kind, stored.data) for kind, stored in seen]
+        self._withheld += [http_framing.event_line(kind, stored.data) for kind, stored in seen]
         if not self._is_held():
             self.flush()
 
@@ -176,8 +180,8 @@ class _LocalWatch:
             self._changed.notify_all()
 
 
-def _request(request: transports.Request) -> requesting.Request:
-    return requesting.to(
+def _request(request: transports.Request) -> request_info.Request:
+    return request_info.of_target(
         request.path,
         method=request.method,
         content_type=request.content_type,

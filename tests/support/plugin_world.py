@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.client import apis
-from harness.subject import in_flight, inventories, plugins, schedulers
-from tests.unit.subject import local_servers, objects
+from harness.subject import dynamic_resources, in_flight, inventories, schedulers
+from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
 
@@ -17,18 +17,18 @@ class World:
     def __init__(
         self,
         server: local_servers.LocalServer,
-        parts: schedulers.Parts | None = None,
+        parts: schedulers.SchedulerParts | None = None,
         devices: Sequence[str] = ("a", "b"),
     ) -> None:
-        parts = parts or schedulers.Parts()
+        parts = parts or schedulers.SchedulerParts()
         self.server, self.api = server, apis.Api(server)
         self.allocated = parts.allocated()
         self.flight = in_flight.InFlightClaims()
         self.cache = parts.assume_cache([self.allocated])
         self.gatherer = parts.gatherer(self.allocated, self.flight)
         self.inventory = inventories.Inventory()
-        self.inventory.on_add(objects.slice_of(*devices), initial=True)
-        self.classes = {objects.CLASS: objects.device_class()}
+        self.inventory.on_add(api_objects.slice_of(*devices), initial=True)
+        self.classes = {api_objects.CLASS: api_objects.device_class()}
         self.plugin = parts.plugin(
             self.api,
             cache=self.cache,
@@ -41,17 +41,19 @@ class World:
 
     def claim(self, name: str, **more: Any) -> Object:
         """A claim that the server has and the cache knows."""
-        stored = local_servers.put(self.server, apis.CLAIMS, objects.claim(name, **more))
+        stored = local_servers.put(self.server, apis.CLAIMS, api_objects.claim(name, **more))
         self.cache.on_add(stored, initial=False)
         return stored
 
     def pod(self, name: str = "p", *use: str) -> Object:
-        return self.api.create(apis.PODS, objects.pod(name, use=use or ("c",)), namespace="default")
+        return self.api.create(
+            apis.PODS, api_objects.pod(name, use=use or ("c",)), namespace="default"
+        )
 
-    def reserved(self, pod: Object) -> plugins.Attempt:
+    def reserved(self, pod: Object) -> dynamic_resources.Attempt:
         """An attempt as far as its Reserve."""
         attempt = self.plugin.pre_filter(pod)
-        allocations = self.plugin.filter(attempt, objects.node())
+        allocations = self.plugin.filter(attempt, api_objects.node())
         assert allocations is not None
         self.plugin.reserve(attempt, allocations)
         return attempt

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from harness import errors
-from harness.campaign import planning
+from harness.campaign import campaign_plan
 from harness.checks import verdicts
 from harness.cli import commands, interruptions
 
@@ -147,4 +147,4 @@ def test_the_exit_codes_of_the_readme() -> None:
 
 
 def test_the_attempts_of_a_control() -> None:
-    assert f"{planning.CONTROL_ATTEMPTS} attempts in all" in (ROOT / "README.md").read_text()
+    assert f"{campaign_plan.CONTROL_ATTEMPTS} attempts in all" in (ROOT / "README.md").read_text()

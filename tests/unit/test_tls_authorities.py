@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
-from harness import authorities
-from harness.apiserver import certificates
+from harness import tls_authorities
+from harness.apiserver.server import serving_certificates
 
 
 @pytest.fixture
-def authority() -> authorities.Authority:
-    return authorities.Authority("somebody", days=2)
+def authority() -> tls_authorities.Authority:
+    return tls_authorities.Authority("somebody", days=2)
 
 
 def strict(authority: bytes) -> ssl.SSLContext:
@@ -46,33 +46,33 @@ def meet(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> str:
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
 def test_the_embedded_server_s_certificate_is_accepted_by_a_strict_client(name: str) -> None:
-    identity = certificates.make("127.0.0.1")
+    identity = serving_certificates.make("127.0.0.1")
     assert meet(identity.context(), strict(identity.authority), name) == "flake-hunt-apiserver"
 
 
 def test_a_server_and_a_client_of_one_authority_accept_each_other(
-    tmp_path: pathlib.Path, authority: authorities.Authority
+    tmp_path: pathlib.Path, authority: tls_authorities.Authority
 ) -> None:
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     pair = authority.server("kube-apiserver", ["kubernetes.default", "10.0.0.1"])
-    server.load_cert_chain(*authorities.write(tmp_path, "server", pair))
+    server.load_cert_chain(*tls_authorities.write(tmp_path, "server", pair))
     server.load_verify_locations(cadata=authority.certificate.decode())
     server.verify_mode = ssl.CERT_REQUIRED
     server.verify_flags |= ssl.VERIFY_X509_STRICT
     client = strict(authority.certificate)
     client.load_cert_chain(
-        *authorities.write(tmp_path, "client", authority.client("me", "system:masters"))
+        *tls_authorities.write(tmp_path, "client", authority.client("me", "system:masters"))
     )
     assert meet(server, client, "10.0.0.1") == "kube-apiserver"
     assert (tmp_path / "client.key").stat().st_mode & 0o777 == 0o600
 
 
 def test_another_authority_is_not_believed(
-    tmp_path: pathlib.Path, authority: authorities.Authority
+    tmp_path: pathlib.Path, authority: tls_authorities.Authority
 ) -> None:
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    pair = authorities.Authority("somebody", days=2).server("kube-apiserver", ["localhost"])
-    server.load_cert_chain(*authorities.write(tmp_path, "server", pair))
+    pair = tls_authorities.Authority("somebody", days=2).server("kube-apiserver", ["localhost"])
+    server.load_cert_chain(*tls_authorities.write(tmp_path, "server", pair))
     with pytest.raises(
         ssl.SSLCertVerificationError, match=r"signature failure|unable to get local"
     ):
@@ -92,7 +92,7 @@ def _verify(client: ssl.SSLContext, server: ssl.SSLContext) -> None:
                 continue
 
 
-def test_a_key_is_not_in_the_repr(authority: authorities.Authority) -> None:
+def test_a_key_is_not_in_the_repr(authority: tls_authorities.Authority) -> None:
     pair = authority.client("me", "group")
     assert b"PRIVATE KEY" in pair.key
     assert "PRIVATE KEY" not in repr(pair)

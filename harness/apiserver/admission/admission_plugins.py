@@ -1,18 +1,21 @@
 """Admission plugins that know other objects than the one that is written: NamespaceLifecycle, Priority and RuntimeClass."""
 
 from collections.abc import Callable
-from typing import Any
 
-from harness.apiserver import admitting, objects, resources, statuses, storing
+from harness.apiserver.admission import pod_admission
+from harness.apiserver.errors import status_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.storage import object_tables, stored_objects
 
-Document = dict[str, Any]
 _IMMORTAL = ("default", "kube-public", "kube-system")
 
 
 class Plugins:
     """The plugins of one store, which look things up in it."""
 
-    def __init__(self, kept: objects.Objects) -> None:
+    def __init__(self, kept: object_tables.Objects) -> None:
         self._objects = kept
 
     def namespace_labels(self, namespace: str) -> dict[str, str]:
@@ -26,16 +29,16 @@ class Plugins:
         if resource.namespaced and self._namespace(namespace).deleting:
             raise _terminating(resource, namespace, name)
 
-    def _namespace(self, name: str) -> storing.Stored:
+    def _namespace(self, name: str) -> stored_objects.Stored:
         found = self._objects.find(resources.NAMESPACES, "", name)
         if found is None:
-            raise statuses.not_found(resources.NAMESPACES, name)
+            raise status_errors.not_found(resources.NAMESPACES, name)
         return found
 
     def require_mortal(self, resource: resources.ResourceType, name: str) -> None:
         """403 for a namespace that no cluster can do without."""
         if resource is resources.NAMESPACES and name in _IMMORTAL:
-            raise statuses.denied(resource, name, "this namespace may not be deleted")
+            raise status_errors.denied(resource, name, "this namespace may not be deleted")
 
     def admit(
         self, resource: resources.ResourceType, document: Document, old: Document | None
@@ -43,17 +46,17 @@ class Plugins:
         """What admission does to a new or changed pod, in place; 403 for one that it refuses."""
         if resource is not resources.PODS:
             return
-        admitting.tolerate(document["spec"])
+        pod_admission.tolerate(document["spec"])
         if old is not None:
-            admitting.keep_priority(document["spec"], old["spec"])
+            pod_admission.keep_priority(document["spec"], old["spec"])
             return
-        admitting.prioritise(
+        pod_admission.prioritise(
             document,
             find_class=self._finding(resources.PRIORITY_CLASSES),
             classes=self._priority_classes,
         )
         find_runtime = self._finding(resources.RUNTIME_CLASSES)
-        admitting.require_runtime_class(document, find_class=find_runtime)
+        pod_admission.require_runtime_class(document, find_class=find_runtime)
 
     def _priority_classes(self) -> list[Document]:
         return [item.document() for item in self._objects.all_of(resources.PRIORITY_CLASSES)]
@@ -68,10 +71,10 @@ class Plugins:
 
 def _terminating(
     resource: resources.ResourceType, namespace: str, name: str
-) -> statuses.StatusError:
+) -> status_errors.StatusError:
     """With the cause by which controllers know that there is no use in trying again."""
     why = f"unable to create new content in namespace {namespace} because it is being terminated"
-    cause = statuses.Cause(
+    cause = Cause(
         "NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace"
     )
-    return statuses.denied(resource, name, why, causes=[cause])
+    return status_errors.denied(resource, name, why, causes=[cause])

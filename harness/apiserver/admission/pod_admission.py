@@ -4,11 +4,11 @@ The plugins are DefaultTolerationSeconds, Priority and RuntimeClass, which are o
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
-from harness.apiserver import resources, statuses
+from harness.apiserver.errors import status_errors
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
 Find = Callable[[str], Document | None]
 TOLERATION_S = 300
 _NODE_IS_GONE = tuple(
@@ -69,7 +69,7 @@ def require_runtime_class(pod: Document, *, find_class: Find) -> None:
     found = find_class(wanted)
     if found is None:
         why = f'pod rejected: RuntimeClass "{wanted}" not found'
-        raise statuses.denied(resources.PODS, pod["metadata"]["name"], why)
+        raise status_errors.denied(resources.PODS, pod["metadata"]["name"], why)
     if overhead := (found.get("overhead") or {}).get("podFixed"):
         spec["overhead"] = overhead
     if selector := (found.get("scheduling") or {}).get("nodeSelector"):
@@ -90,7 +90,7 @@ def _class_of(
         found = find(wanted) or _SYSTEM_CLASSES.get(wanted)
         if found is None:
             why = f"no PriorityClass with name {wanted} was found"
-            raise statuses.denied(resources.PODS, pod_name, why)
+            raise status_errors.denied(resources.PODS, pod_name, why)
         return found
     general = [item for item in classes() if item.get("globalDefault")]
     if not general:
@@ -100,9 +100,9 @@ def _class_of(
     return found
 
 
-def _computed(pod_name: str, own: str, value: object) -> statuses.StatusError:
+def _computed(pod_name: str, own: str, value: object) -> status_errors.StatusError:
     why = (
         f"{own} must not be provided in pod spec; priority admission controller computed {value} "
         "from the given PriorityClass name"
     )
-    return statuses.denied(resources.PODS, pod_name, why)
+    return status_errors.denied(resources.PODS, pod_name, why)

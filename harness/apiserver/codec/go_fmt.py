@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.apiserver import storing
+from harness.apiserver.codec import json_codec
 
 
 def plain(value: Any) -> str:
@@ -13,7 +13,7 @@ def plain(value: Any) -> str:
         return f"[{' '.join(map(plain, value))}]"
     if value is None:
         return "<nil>"
-    return value if isinstance(value, str) else storing.encode(value).decode()
+    return value if isinstance(value, str) else json_codec.encode(value).decode()
 
 
 def syntax(value: Any) -> str:
@@ -23,4 +23,4 @@ def syntax(value: Any) -> str:
         return f"map[string]interface {{}}{{{pairs}}}"
     if isinstance(value, list):
         return f"[]interface {{}}{{{', '.join(map(syntax, value))}}}"
-    return storing.encode(value).decode()
+    return json_codec.encode(value).decode()

@@ -3,15 +3,13 @@
 Whoever has a token of the server may do everything, or read everything: the answers say just that.
 """
 
-from typing import Any
-
-from harness.apiserver import attributes, authenticating, resources
-
-Document = dict[str, Any]
+from harness.apiserver.endpoints import authentication, request_attributes
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
 
 
 def answer(
-    resource: resources.ResourceType, document: Document, user: authenticating.User
+    resource: resources.ResourceType, document: Document, user: authentication.User
 ) -> Document:
     """The review with its status."""
     spec = document.get("spec") or {}
@@ -36,28 +34,28 @@ def answer(
     }
 
 
-def _user(user: authenticating.User) -> Document:
+def _user(user: authentication.User) -> Document:
     return {"username": user.name, "groups": list(user.groups)}
 
 
-def _somebody(spec: Document) -> authenticating.User:
+def _somebody(spec: Document) -> authentication.User:
     """The user that another one asks about."""
-    known = (authenticating.ADMINISTRATOR, authenticating.READER)
+    known = (authentication.ADMINISTRATOR, authentication.READER)
     name, groups = spec.get("user", ""), tuple(spec.get("groups") or ())
-    nobody = authenticating.User(name, groups, may_write="system:masters" in groups)
+    nobody = authentication.User(name, groups, may_write="system:masters" in groups)
     return next((user for user in known if user.name == name), nobody)
 
 
-def _access(spec: Document, user: authenticating.User) -> Document:
+def _access(spec: Document, user: authentication.User) -> Document:
     asked = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
-    may_read = user.may_write or user.groups == authenticating.READER.groups
-    if user.may_write or (may_read and asked.get("verb") in attributes.READING_VERBS):
+    may_read = user.may_write or user.groups == authentication.READER.groups
+    if user.may_write or (may_read and asked.get("verb") in request_attributes.READING_VERBS):
         return {"allowed": True}
     return {"allowed": False, "reason": f"{user.name or 'nobody'} has no token that allows it"}
 
 
-def _rules(user: authenticating.User) -> Document:
-    verbs = ["*"] if user.may_write else sorted(attributes.READING_VERBS)
+def _rules(user: authentication.User) -> Document:
+    verbs = ["*"] if user.may_write else sorted(request_attributes.READING_VERBS)
     return {
         "resourceRules": [{"verbs": verbs, "apiGroups": ["*"], "resources": ["*"]}],
         "nonResourceRules": [{"verbs": verbs, "nonResourceURLs": ["*"]}],

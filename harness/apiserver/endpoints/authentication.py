@@ -3,7 +3,8 @@
 import dataclasses
 import hmac
 
-from harness.apiserver import attributes, statuses
+from harness.apiserver.endpoints import request_attributes
+from harness.apiserver.errors import status_errors
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,22 +35,22 @@ class Authenticator:
             if hmac.compare_digest(authorization, bearer):
                 found = user
         if found is None:
-            raise statuses.unauthorized()
+            raise status_errors.unauthorized()
         return found
 
 
-def require_permission(user: User, asked: attributes.Attributes) -> None:
+def require_permission(user: User, asked: request_attributes.Attributes) -> None:
     """403 for a reader who writes."""
     if not user.may_write and not asked.is_read:
         raise _forbidden(user, asked)
 
 
-def _forbidden(user: User, asked: attributes.Attributes) -> statuses.StatusError:
+def _forbidden(user: User, asked: request_attributes.Attributes) -> status_errors.StatusError:
     """As Kubernetes' RBAC says it."""
     target = asked.target
     if target is None:
         message = f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"'
-        return statuses.StatusError(403, "Forbidden", message)
+        return status_errors.StatusError(403, "Forbidden", message)
     resource = target.resource
     what = f"{resource.plural}/{target.subresource}" if target.subresource else resource.plural
     where = (
@@ -60,4 +61,6 @@ def _forbidden(user: User, asked: attributes.Attributes) -> statuses.StatusError
         f"{resource.qualified}{name} is forbidden: "
         f'User "{user.name}" cannot {asked.verb} resource "{what}" in API group "{resource.group}"{where}'
     )
-    return statuses.StatusError(403, "Forbidden", message, statuses.about(resource, target.name))
+    return status_errors.StatusError(
+        403, "Forbidden", message, status_errors.about(resource, target.name)
+    )

@@ -4,80 +4,73 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver import (
-    bodies,
-    negotiating,
-    protobuf,
-    requesting,
-    resources,
-    schemas,
-    statuses,
-    storing,
-    wire,
-    yaml_bodies,
-)
+from harness.apiserver.codec import json_codec, protobuf_wire
+from harness.apiserver.endpoints import negotiation, request_info
+from harness.apiserver.errors import status_errors
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.serializer import protobuf, request_objects, yaml_bodies
 
 PROTOBUF_FIELDS_MAX = 50_000
 """Of all messages in a body together, approximately."""
 
 
-def content_type(request: requesting.Request) -> str:
+def content_type(request: request_info.Request) -> str:
     """The media type of the body, without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def in_json(request: requesting.Request, target: requesting.Target) -> requesting.Request:
+def in_json(request: request_info.Request, target: request_info.Target) -> request_info.Request:
     """The request with its body in JSON; of a media type that cannot be read it is returned as it is."""
     match content_type(request):
-        case negotiating.PROTOBUF if _has_object(request):
-            return _with_body(request, _read_few(request, target), negotiating.JSON)
-        case negotiating.YAML if request.body:
-            return _with_body(request, yaml_bodies.read(request.body), negotiating.JSON)
+        case negotiation.PROTOBUF if _has_object(request):
+            return _with_body(request, _read_few(request, target), negotiation.JSON)
+        case negotiation.YAML if request.body:
+            return _with_body(request, yaml_bodies.read(request.body), negotiation.JSON)
     return request
 
 
-def json_body(request: requesting.Request) -> bytes:
+def json_body(request: request_info.Request) -> bytes:
     """The body of a request that `in_json` has made; 415 when it is of a media type that cannot be read."""
-    if content_type(request) not in (negotiating.JSON, ""):
-        raise statuses.unsupported_media_type(negotiating.MEDIA_TYPES)
+    if content_type(request) not in (negotiation.JSON, ""):
+        raise status_errors.unsupported_media_type(negotiation.MEDIA_TYPES)
     return request.body
 
 
-def _has_object(request: requesting.Request) -> bool:
+def _has_object(request: request_info.Request) -> bool:
     """Patches are never in protobuf; a deletion need not have a body."""
     return request.method in ("POST", "PUT") or (request.method == "DELETE" and bool(request.body))
 
 
-def _read_few(request: requesting.Request, target: requesting.Target) -> Any:
+def _read_few(request: request_info.Request, target: request_info.Target) -> Any:
     try:
-        with wire.at_most(PROTOBUF_FIELDS_MAX):
+        with protobuf_wire.at_most(PROTOBUF_FIELDS_MAX):
             return _read_protobuf(request, target)
-    except wire.TooManyError as error:
+    except protobuf_wire.TooManyError as error:
         why = f"a body may have at most {PROTOBUF_FIELDS_MAX} fields"
         message = f"Request entity too large: {why}"
-        raise statuses.StatusError(413, "RequestEntityTooLarge", message) from error
+        raise status_errors.StatusError(413, "RequestEntityTooLarge", message) from error
 
 
-def _read_protobuf(request: requesting.Request, target: requesting.Target) -> Any:
+def _read_protobuf(request: request_info.Request, target: request_info.Target) -> Any:
     """The object in an envelope; 400 when there is none. What the envelope does not say is what is expected."""
     api_version, expected = _expected(request, target)
     try:
         envelope = protobuf.open_envelope(request.body)
-    except wire.MalformedError as error:
-        raise bodies.unrecognized(expected, str(error), request.body) from error
+    except protobuf_wire.MalformedError as error:
+        raise request_objects.unrecognized(expected, str(error), request.body) from error
     kind = envelope.kind or expected
     group, _, version = (envelope.api_version or api_version).rpartition("/")
     try:
-        document = protobuf.read(schemas.of_kind(group, version, kind), envelope.message)
-    except wire.MalformedError as error:
-        raise bodies.unfit(kind, version, expected, str(error)) from error
+        document = protobuf.read(api_types.of_kind(group, version, kind), envelope.message)
+    except protobuf_wire.MalformedError as error:
+        raise request_objects.unfit(kind, version, expected, str(error)) from error
     except KeyError as error:
-        why = bodies.unregistered(group, version, kind)
-        raise bodies.unfit(kind, version, expected, why) from error
+        why = request_objects.unregistered(group, version, kind)
+        raise request_objects.unfit(kind, version, expected, why) from error
     return {"kind": kind, "apiVersion": envelope.api_version or api_version, **document}
 
 
-def _expected(request: requesting.Request, target: requesting.Target) -> tuple[str, str]:
+def _expected(request: request_info.Request, target: request_info.Target) -> tuple[str, str]:
     """(group/version, kind) of the object that belongs into the body."""
     resource = target.resource
     if request.method == "DELETE":
@@ -87,9 +80,9 @@ def _expected(request: requesting.Request, target: requesting.Target) -> tuple[s
     return resource.api_version, resource.kind
 
 
-def _with_body(request: requesting.Request, document: Any, media: str) -> requesting.Request:
+def _with_body(request: request_info.Request, document: Any, media: str) -> request_info.Request:
     return msgspec.structs.replace(
         request,
-        body=storing.encode(document),
+        body=json_codec.encode(document),
         headers={**request.headers, "content-type": media},
     )

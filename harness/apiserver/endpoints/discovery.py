@@ -1,10 +1,8 @@
 """What the server says it serves: groups, versions and resources, in the old form and in the aggregated one."""
 
-from typing import Any
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
 
-from harness.apiserver import resources
-
-Document = dict[str, Any]
 VERSION = {
     "major": "1",
     "minor": "36",

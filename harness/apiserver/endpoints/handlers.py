@@ -1,34 +1,32 @@
-"""From a request to an answer: every verb but watch, which never ends and is served by `streaming`."""
+"""From a request to an answer: every verb but watch, which never ends and is served by `watch_streams`."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from harness.apiserver import (
-    answers,
-    applying,
-    authenticating,
-    bodies,
-    deleting,
-    listing,
-    media,
-    options,
-    patches,
-    pod_actions,
-    preconditions,
-    rendering,
-    requesting,
-    resources,
-    reviews,
-    scaling,
-    sites,
-    statuses,
-    storing,
-    validating,
-    verbs,
+from harness.apiserver.endpoints import (
+    access_reviews,
+    authentication,
+    content_types,
+    list_pages,
+    non_resource,
+    pod_subresources,
+    request_attributes,
+    request_info,
+    request_options,
+    response_encoding,
+    responses,
+    scale,
 )
-from harness.apiserver import store as stores
+from harness.apiserver.errors import status_errors
+from harness.apiserver.managedfields import server_side_apply
+from harness.apiserver.patch import patches
+from harness.apiserver.registry import object_deletion, object_validation, preconditions
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.serializer import request_objects
+from harness.apiserver.storage import stored_objects
 
-Document = dict[str, Any]
 _STRATEGIC = "application/strategic-merge-patch+json"
 _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
     "application/json-patch+json": lambda _, document, patch: patches.json_patch(document, patch),
@@ -43,7 +41,7 @@ _APPLY_TYPES = ("application/apply-patch+yaml",)
 _PATCH_TYPES = (*_PATCHES, *_APPLY_TYPES)
 
 
-Step = Callable[[requesting.Request, requesting.Target], answers.Answer]
+Step = Callable[[request_info.Request, request_info.Target], responses.Response]
 
 
 class Handler:
@@ -68,20 +66,20 @@ class Handler:
 
     def answer(
         self,
-        request: requesting.Request,
-        user: authenticating.User = authenticating.ADMINISTRATOR,
-    ) -> answers.Answer:
+        request: request_info.Request,
+        user: authentication.User = authentication.ADMINISTRATOR,
+    ) -> responses.Response:
         """The answer to any request but a watch; StatusError when it fails."""
-        target = requesting.parse_target(request.path)
+        target = request_info.parse_target(request.path)
         if target is None:
-            return sites.answer(request)
-        verb = verbs.of(request.method, target)
-        request = media.in_json(request, target)
+            return non_resource.answer(request)
+        verb = request_attributes.verb_of(request.method, target)
+        request = content_types.in_json(request, target)
         if not target.resource.is_stored:
             return self._answer_without_objects(request, target, verb, user)
         return self._step(verb, target)(request, target)
 
-    def _step(self, verb: str, target: requesting.Target) -> Step:
+    def _step(self, verb: str, target: request_info.Target) -> Step:
         if not target.subresource:
             return self._steps[verb]
         if target.subresource == "binding":
@@ -91,81 +89,95 @@ class Handler:
         if target.subresource == "scale":
             return self._scale
         if target.subresource not in _AS_OBJECTS:
-            raise statuses.not_served(f"{target.resource.plural}/{target.subresource}")
+            raise status_errors.not_served(f"{target.resource.plural}/{target.subresource}")
         return self._steps[verb]
 
     def _answer_without_objects(
         self,
-        request: requesting.Request,
-        target: requesting.Target,
+        request: request_info.Request,
+        target: request_info.Target,
         verb: str,
-        user: authenticating.User,
-    ) -> answers.Answer:
+        user: authentication.User,
+    ) -> responses.Response:
         """Reviews are answered at once; what is listed of such resources is empty."""
         resource = target.resource
         if verb == "create" and resource.kind.endswith("Review"):
             form = self._rendering(request, target)
-            document = bodies.read(media.json_body(request), resource, options.validation(request))
-            reviewed = reviews.answer(resource, document, user)
+            document = request_objects.read(
+                content_types.json_body(request), resource, request_options.validation(request)
+            )
+            reviewed = access_reviews.answer(resource, document, user)
             return _told(reviewed, form, 201)
         if verb == "list":
             form = self._rendering(request, target, is_list=True)
-            return answers.Answer(200, form.page([], {}), form.content_type)
+            return responses.Response(200, form.page([], {}), form.content_type)
         if resource.kind == "Binding":
             return self._bind(request, target)
-        raise statuses.not_found(resource, target.name)
+        raise status_errors.not_found(resource, target.name)
 
     # -------------------------------------------------------------- reading
 
-    def _get(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
+    def _get(
+        self, request: request_info.Request, target: request_info.Target
+    ) -> responses.Response:
         form = self._rendering(request, target)
-        listing.require_version(self._store, request)
+        list_pages.require_version(self._store, request)
         stored = self._store.get(target.resource, target.namespace, target.name)
         return _shown(stored, form, 200)
 
-    def _list(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
+    def _list(
+        self, request: request_info.Request, target: request_info.Target
+    ) -> responses.Response:
         form = self._rendering(request, target, is_list=True)
-        page = listing.page(self._store, request.selection(target), request)
+        page = list_pages.page(self._store, request.selection(target), request)
         if self._in_pieces and form.has_pieces and len(page.found) > _LONG:
             pieces = form.pieces(page.found, page.meta)
-            return answers.Answer(200, b"", form.content_type, pieces=pieces)
-        return answers.Answer(200, form.page(page.found, page.meta), form.content_type)
+            return responses.Response(200, b"", form.content_type, pieces=pieces)
+        return responses.Response(200, form.page(page.found, page.meta), form.content_type)
 
     def _rendering(
-        self, request: requesting.Request, target: requesting.Target, *, is_list: bool = False
-    ) -> rendering.Rendering:
-        return rendering.Rendering(request, target.resource, self._now, is_list=is_list)
+        self, request: request_info.Request, target: request_info.Target, *, is_list: bool = False
+    ) -> response_encoding.Rendering:
+        return response_encoding.Rendering(request, target.resource, self._now, is_list=is_list)
 
     # -------------------------------------------------------------- writing
 
-    def _create(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
-        validation = options.validation(request)
+    def _create(
+        self, request: request_info.Request, target: request_info.Target
+    ) -> responses.Response:
+        validation = request_options.validation(request)
         form = self._rendering(request, target)
-        document = bodies.read(media.json_body(request), target.resource, validation)
+        document = request_objects.read(
+            content_types.json_body(request), target.resource, validation
+        )
         return self._add(request, target, document, form, validation)
 
     def _add(
         self,
-        request: requesting.Request,
-        target: requesting.Target,
+        request: request_info.Request,
+        target: request_info.Target,
         document: Document,
-        form: rendering.Rendering,
-        validation: bodies.Validation,
-    ) -> answers.Answer:
+        form: response_encoding.Rendering,
+        validation: request_objects.Validation,
+    ) -> responses.Response:
         stored = self._store.create(
             target.resource,
             target.namespace,
             document,
-            manager=options.manager(request),
+            manager=request_options.manager(request),
             dry_run=request.dry_run,
         )
         warnings = _warnings(validation, target.resource, stored)
         return _shown(stored, form, 201, warnings)
 
-    def _update(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
-        validation = options.validation(request)
+    def _update(
+        self, request: request_info.Request, target: request_info.Target
+    ) -> responses.Response:
+        validation = request_options.validation(request)
         form = self._rendering(request, target)
-        document = bodies.read(media.json_body(request), target.resource, validation)
+        document = request_objects.read(
+            content_types.json_body(request), target.resource, validation
+        )
         preconditions.require_name(document, target.name)
         if self._is_created_by_update(target):
             preconditions.require_none(target.resource, target.namespace, target.name, document)
@@ -176,33 +188,37 @@ class Handler:
             target.name,
             document,
             subresource=target.subresource,
-            manager=options.manager(request),
+            manager=request_options.manager(request),
             dry_run=request.dry_run,
         )
         return _shown(stored, form, 200, _warnings(validation, target.resource, stored))
 
-    def _is_created_by_update(self, target: requesting.Target) -> bool:
+    def _is_created_by_update(self, target: request_info.Target) -> bool:
         if target.subresource or not target.resource.creates_on_update:
             return False
         return not self._store.has(target.resource, target.namespace, target.name)
 
-    def _patch(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
-        content_type = media.content_type(request)
+    def _patch(
+        self, request: request_info.Request, target: request_info.Target
+    ) -> responses.Response:
+        content_type = content_types.content_type(request)
         if content_type not in _PATCH_TYPES:
-            raise statuses.unsupported_patch_type()
+            raise status_errors.unsupported_patch_type()
         if content_type in _APPLY_TYPES:
-            options.require_manager(request)
-        validation = options.validation(request)
+            request_options.require_manager(request)
+        validation = request_options.validation(request)
         form = self._rendering(request, target)
         if content_type in _APPLY_TYPES:
             return self._apply(request, target, form)
         is_text = content_type != _STRATEGIC
-        patch, problems = bodies.decode_patch(request.body, validation, is_text=is_text)
+        patch, problems = request_objects.decode_patch(request.body, validation, is_text=is_text)
         apply = _PATCHES[content_type]
 
         def change(document: Document) -> Document:
             changed = apply(target.resource, document, patch)
-            return bodies.patched(changed, target.resource, validation, problems, is_text=is_text)
+            return request_objects.patched(
+                changed, target.resource, validation, problems, is_text=is_text
+            )
 
         stored = self._store.patch(
             target.resource,
@@ -210,17 +226,20 @@ class Handler:
             target.name,
             change,
             subresource=target.subresource,
-            manager=options.manager(request),
+            manager=request_options.manager(request),
             dry_run=request.dry_run,
         )
         return _shown(stored, form, 200, _warnings(validation, target.resource, stored))
 
     def _apply(
-        self, request: requesting.Request, target: requesting.Target, form: rendering.Rendering
-    ) -> answers.Answer:
-        configuration = applying.Configuration(
-            document=applying.read(target.resource, request.body),
-            manager=options.manager(request),
+        self,
+        request: request_info.Request,
+        target: request_info.Target,
+        form: response_encoding.Rendering,
+    ) -> responses.Response:
+        configuration = server_side_apply.Configuration(
+            document=server_side_apply.read(target.resource, request.body),
+            manager=request_options.manager(request),
             force=request.flag("force"),
         )
         stored, is_new = self._store.apply(
@@ -233,68 +252,84 @@ class Handler:
         )
         return _shown(stored, form, 201 if is_new else 200)
 
-    def _scale(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
+    def _scale(
+        self, request: request_info.Request, target: request_info.Target
+    ) -> responses.Response:
         form = self._rendering(request, target)
-        return _told(scaling.answer(self._store, request, target), form, 200)
+        return _told(scale.answer(self._store, request, target), form, 200)
 
-    def _bind(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
+    def _bind(
+        self, request: request_info.Request, target: request_info.Target
+    ) -> responses.Response:
         form = self._rendering(request, target)
-        validation = pod_actions.bind(self._store, request, target)
-        return _told(statuses.success(code=201), form, 201, validation.warnings)
+        validation = pod_subresources.bind(self._store, request, target)
+        return _told(status_errors.success(code=201), form, 201, validation.warnings)
 
-    def _evict(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
+    def _evict(
+        self, request: request_info.Request, target: request_info.Target
+    ) -> responses.Response:
         form = self._rendering(request, target)
-        validation = pod_actions.evict(self._store, request, target)
-        return _told(statuses.success(code=201), form, 201, validation.warnings)
+        validation = pod_subresources.evict(self._store, request, target)
+        return _told(status_errors.success(code=201), form, 201, validation.warnings)
 
     # -------------------------------------------------------------- deleting
 
-    def _delete(self, request: requesting.Request, target: requesting.Target) -> answers.Answer:
-        how = options.deletion(request)
+    def _delete(
+        self, request: request_info.Request, target: request_info.Target
+    ) -> responses.Response:
+        how = request_options.deletion(request)
         form = self._rendering(request, target)
         resource = target.resource
         last, gone = self._store.delete(resource, target.namespace, target.name, how)
         if not gone or resource.deletion_returns_object:
             return _shown(last, form, 200)
-        details = statuses.about(resource, last.name) | {"uid": last.uid}
-        return _told(statuses.success(details), form, 200)
+        details = status_errors.about(resource, last.name) | {"uid": last.uid}
+        return _told(status_errors.success(details), form, 200)
 
     def _delete_collection(
-        self, request: requesting.Request, target: requesting.Target
-    ) -> answers.Answer:
+        self, request: request_info.Request, target: request_info.Target
+    ) -> responses.Response:
         """What is listed is deleted, one object after the other; the answer is the list, as it was before."""
-        how = options.deletion(request)
+        how = request_options.deletion(request)
         form = self._rendering(request, target, is_list=True)
-        page = listing.page(self._store, request.selection(target), request)
+        page = list_pages.page(self._store, request.selection(target), request)
         for stored in page.found:
             self._delete_listed(target.resource, stored, how)
-        return answers.Answer(200, form.page(page.found, page.meta), form.content_type)
+        return responses.Response(200, form.page(page.found, page.meta), form.content_type)
 
     def _delete_listed(
-        self, resource: resources.ResourceType, stored: storing.Stored, how: deleting.Options
+        self,
+        resource: resources.ResourceType,
+        stored: stored_objects.Stored,
+        how: object_deletion.DeleteOptions,
     ) -> None:
         try:
             self._store.delete(resource, stored.namespace, stored.name, how)
-        except statuses.StatusError as error:
+        except status_errors.StatusError as error:
             if error.code != 404:  # a list of the past has objects that are gone
                 raise
 
 
 def _shown(
-    stored: storing.Stored, form: rendering.Rendering, status: int, warnings: tuple[str, ...] = ()
-) -> answers.Answer:
-    return answers.Answer(status, form.one(stored), form.content_type, warnings=warnings)
+    stored: stored_objects.Stored,
+    form: response_encoding.Rendering,
+    status: int,
+    warnings: tuple[str, ...] = (),
+) -> responses.Response:
+    return responses.Response(status, form.one(stored), form.content_type, warnings=warnings)
 
 
 def _told(
-    document: Document, form: rendering.Rendering, status: int, warnings: Iterable[str] = ()
-) -> answers.Answer:
-    return answers.Answer(
+    document: Document, form: response_encoding.Rendering, status: int, warnings: Iterable[str] = ()
+) -> responses.Response:
+    return responses.Response(
         status, form.encoded(document), form.content_type, warnings=tuple(warnings)
     )
 
 
 def _warnings(
-    validation: bodies.Validation, resource: resources.ResourceType, stored: storing.Stored
+    validation: request_objects.Validation,
+    resource: resources.ResourceType,
+    stored: stored_objects.Stored,
 ) -> tuple[str, ...]:
-    return (*validation.warnings, *validating.warnings(resource, stored))
+    return (*validation.warnings, *object_validation.warnings(resource, stored))

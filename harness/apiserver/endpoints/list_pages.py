@@ -9,14 +9,17 @@ import binascii
 import bisect
 import dataclasses
 import re
-from typing import Any
 
 import msgspec
 
-from harness.apiserver import requesting, statuses, storing, watching
-from harness.apiserver import store as stores
+from harness.apiserver.codec import json_codec
+from harness.apiserver.endpoints import request_info
+from harness.apiserver.errors import field_errors, status_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.storage import stored_objects, watch_cache
 
-Document = dict[str, Any]
 _EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 _MATCH = "resourceVersionMatch"
 _INCONSISTENT = -1
@@ -41,11 +44,13 @@ class _Token(msgspec.Struct):
 class Page:
     """One page of a list."""
 
-    found: list[storing.Stored]
+    found: list[stored_objects.Stored]
     meta: Document
 
 
-def page(store: stores.Store, selection: watching.Selection, request: requesting.Request) -> Page:
+def page(
+    store: stores.Store, selection: watch_cache.Selection, request: request_info.Request
+) -> Page:
     """The page that was asked for; 400, 410, 422 or 504 when there is no such page."""
     limit, _ = _integers(request)
     _require_list_options(request)
@@ -58,50 +63,50 @@ def page(store: stores.Store, selection: watching.Selection, request: requesting
         return _cut(store.select(selection), store.resource_version, selection, limit)
     try:
         found = store.select_at(selection, version)
-    except statuses.StatusError as error:
-        raise statuses.StatusError(410, "Expired", _TOO_OLD) from error
+    except status_errors.StatusError as error:
+        raise status_errors.StatusError(410, "Expired", _TOO_OLD) from error
     return _cut(found, version, selection, limit)
 
 
-def watch_timeout_s(request: requesting.Request) -> int:
+def watch_timeout_s(request: request_info.Request) -> int:
     """Return after how long a watch ends, 0 for never; 400 when this, or a limit, is no integer."""
     _, timeout_s = _integers(request)
     return timeout_s
 
 
-def _integers(request: requesting.Request) -> tuple[int, int]:
+def _integers(request: request_info.Request) -> tuple[int, int]:
     """(limit, timeoutSeconds); 400 when one of them is no integer."""
     limit, timeout_s = request.integer("limit"), request.integer("timeoutSeconds")
     return max(limit or 0, 0), timeout_s or 0
 
 
-def watch_version(request: requesting.Request) -> int | None:
+def watch_version(request: request_info.Request) -> int | None:
     """Where a watch begins, None for the objects as they are; 422 and 500 when it cannot begin."""
     _require_watch_options(request)
     text = request.query.get("resourceVersion", "")
     if not text:
         return None
     if not _is_version(text):
-        raise statuses.StatusError(500, "", _bad_version(text))
+        raise status_errors.StatusError(500, "", _bad_version(text))
     return int(text)
 
 
-def require_version(store: stores.Store, request: requesting.Request) -> None:
+def require_version(store: stores.Store, request: request_info.Request) -> None:
     """500 and 504 for the GET of an object at a version that is none, or is not there yet."""
     text = request.query.get("resourceVersion", "")
     if text and not _is_version(text):
-        raise statuses.StatusError(500, "", _bad_version(text))
+        raise status_errors.StatusError(500, "", _bad_version(text))
     _require_reached(store, int(text or 0))
 
 
 # ------------------------------------------------------------------ versions
 
 
-def _version(store: stores.Store, request: requesting.Request, limit: int) -> tuple[int, bool]:
+def _version(store: stores.Store, request: request_info.Request, limit: int) -> tuple[int, bool]:
     """(version, whether it must be exactly this one)."""
     text = request.query.get("resourceVersion", "")
     if text and not _is_version(text):
-        raise statuses.bad_request(f"invalid resource version: {_bad_version(text)}")
+        raise status_errors.bad_request(f"invalid resource version: {_bad_version(text)}")
     version = int(text or 0)
     _require_reached(store, version)
     match = request.query.get(_MATCH, "")
@@ -123,14 +128,14 @@ def _require_reached(store: stores.Store, version: int) -> None:
     message = f"Too large resource version: {version}, current: {store.resource_version}"
     causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
     details = {"causes": causes, "retryAfterSeconds": 1}
-    raise statuses.StatusError(504, "Timeout", f"Timeout: {message}", details)
+    raise status_errors.StatusError(504, "Timeout", f"Timeout: {message}", details)
 
 
 # ------------------------------------------------------------------ pages
 
 
 def _cut(
-    found: list[storing.Stored], version: int, selection: watching.Selection, limit: int
+    found: list[stored_objects.Stored], version: int, selection: watch_cache.Selection, limit: int
 ) -> Page:
     meta: Document = {"resourceVersion": str(version)}
     if limit and len(found) > limit:
@@ -144,24 +149,24 @@ def _cut(
 
 def _continued(
     store: stores.Store,
-    selection: watching.Selection,
-    request: requesting.Request,
+    selection: watch_cache.Selection,
+    request: request_info.Request,
     token: _Token,
     limit: int,
 ) -> Page:
     if request.query.get("resourceVersion", "") not in ("", "0"):
         why = "specifying resource version is not allowed when using continue"
-        raise statuses.bad_request(why)
+        raise status_errors.bad_request(why)
     version = store.resource_version if token.rv == _INCONSISTENT else token.rv
     try:
         found = store.select_at(selection, version)
-    except statuses.StatusError as error:
+    except status_errors.StatusError as error:
         raise _token_too_old(token) from error
     after = bisect.bisect_left(found, token.start, key=lambda stored: _path(stored, selection))
     return _cut(found[after:], version, selection, limit)
 
 
-def _path(stored: storing.Stored, selection: watching.Selection) -> str:
+def _path(stored: stored_objects.Stored, selection: watch_cache.Selection) -> str:
     """Where the object is in the list, relative to what is listed."""
     if selection.namespace or not stored.namespace:
         return stored.name
@@ -169,7 +174,7 @@ def _path(stored: storing.Stored, selection: watching.Selection) -> str:
 
 
 def _write_token(token: _Token) -> str:
-    return base64.urlsafe_b64encode(storing.encode(token)).decode().rstrip("=")
+    return base64.urlsafe_b64encode(json_codec.encode(token)).decode().rstrip("=")
 
 
 def _read_token(text: str) -> _Token:
@@ -177,22 +182,22 @@ def _read_token(text: str) -> _Token:
     try:
         token = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=_Token)
     except (ValueError, binascii.Error, msgspec.DecodeError) as error:
-        raise statuses.bad_request(f"continue key is not valid: {error}") from error
+        raise status_errors.bad_request(f"continue key is not valid: {error}") from error
     if token.v != "meta.k8s.io/v1":
         why = f'server does not recognize this encoded version "{token.v}"'
-        raise statuses.bad_request(f"continue key is not valid: {why}")
+        raise status_errors.bad_request(f"continue key is not valid: {why}")
     return token
 
 
-def _token_too_old(token: _Token) -> statuses.StatusError:
+def _token_too_old(token: _Token) -> status_errors.StatusError:
     again = _write_token(_Token(rv=_INCONSISTENT, start=token.start))
-    return statuses.StatusError(410, "Expired", _PAGE_TOO_OLD, metadata={"continue": again})
+    return status_errors.StatusError(410, "Expired", _PAGE_TOO_OLD, metadata={"continue": again})
 
 
 # ------------------------------------------------------------------ options
 
 
-def _require_list_options(request: requesting.Request) -> None:
+def _require_list_options(request: request_info.Request) -> None:
     query, causes = request.query, []
     match = query.get(_MATCH, "")
     if match:
@@ -201,31 +206,31 @@ def _require_list_options(request: requesting.Request) -> None:
         if query.get("continue"):
             causes.append(_forbidden("is forbidden when continue is provided"))
         if match not in (_EXACT, _NOT_OLDER):
-            causes.append(statuses.unsupported(_MATCH, match, (_EXACT, _NOT_OLDER, "")))
+            causes.append(field_errors.unsupported_option(_MATCH, match, (_EXACT, _NOT_OLDER, "")))
         if match == _EXACT and query.get("resourceVersion") == "0":
             causes.append(_forbidden('"exact" is forbidden for resourceVersion "0"'))
     if "sendInitialEvents" in query:
         why = "sendInitialEvents is forbidden for list"
-        causes.append(statuses.forbidden("sendInitialEvents", why))
+        causes.append(field_errors.forbidden("sendInitialEvents", why))
     if causes:
-        raise statuses.invalid_options("ListOptions", causes)
+        raise status_errors.invalid_options("ListOptions", causes)
 
 
-def _require_watch_options(request: requesting.Request) -> None:
+def _require_watch_options(request: request_info.Request) -> None:
     query, causes = request.query, []
     match, initial = query.get(_MATCH, ""), "sendInitialEvents" in query
     if initial and match != _NOT_OLDER:
         why = f"sendInitialEvents requires setting {_MATCH} to {_NOT_OLDER}"
-        causes.append(statuses.forbidden(_MATCH, why))
+        causes.append(field_errors.forbidden(_MATCH, why))
     if match and not initial:
         causes.append(_forbidden("is forbidden for watch unless sendInitialEvents is provided"))
     if match and match != _NOT_OLDER:
-        causes.append(statuses.unsupported(_MATCH, match, (_NOT_OLDER,)))
+        causes.append(field_errors.unsupported_option(_MATCH, match, (_NOT_OLDER,)))
     if query.get("continue"):
         causes.append(_forbidden("is forbidden when continue is provided"))
     if causes:
-        raise statuses.invalid_options("ListOptions", causes)
+        raise status_errors.invalid_options("ListOptions", causes)
 
 
-def _forbidden(why: str) -> statuses.Cause:
-    return statuses.forbidden(_MATCH, f"{_MATCH} {why}")
+def _forbidden(why: str) -> Cause:
+    return field_errors.forbidden(_MATCH, f"{_MATCH} {why}")

@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from harness.apiserver import memoizing, statuses
+from harness.apiserver.codec import text_memoization
+from harness.apiserver.errors import status_errors
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -47,7 +48,7 @@ def form(accept: str, *, is_list: bool = False, is_discovery: bool = False) -> F
     return forms(accept, is_list=is_list, is_discovery=is_discovery)[0]
 
 
-@memoizing.small_texts(512)
+@text_memoization.small_texts(512)
 def forms(accept: str, *, is_list: bool = False, is_discovery: bool = False) -> tuple[Form, ...]:
     """Every form that the client accepts, the best one first; 406 when there is none."""
     clauses = [_clause(part) for part in accept.split(",")[:CLAUSES_MAX]] if accept.strip() else []
@@ -74,18 +75,18 @@ def media_of_status(accept: str) -> str:
     """The media type in which a client is told what went wrong: JSON when it accepts nothing that there is."""
     try:
         return forms(accept)[0].media
-    except statuses.StatusError:
+    except status_errors.StatusError:
         return JSON
 
 
-def not_acceptable(message: str) -> statuses.StatusError:
+def not_acceptable(message: str) -> status_errors.StatusError:
     """406: there is no such form."""
-    return statuses.StatusError(406, "NotAcceptable", message)
+    return status_errors.StatusError(406, "NotAcceptable", message)
 
 
-def _no_route(media_types: tuple[str, ...]) -> statuses.StatusError:
+def _no_route(media_types: tuple[str, ...]) -> status_errors.StatusError:
     message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(media_types)}"
-    return statuses.StatusError(406, "NotAcceptable", message, {})
+    return status_errors.StatusError(406, "NotAcceptable", message, {})
 
 
 def _clause(text: str) -> _Clause:

@@ -1,17 +1,17 @@
 """The paths that are no resources: health, version, discovery, OpenAPI; and what is said of paths that do not exist."""
 
-from harness.apiserver import (
-    answers,
+from harness.apiserver.codec import json_codec
+from harness.apiserver.endpoints import (
     discovery,
-    negotiating,
+    negotiation,
     openapi,
     openapi_protobuf,
-    rendering,
-    requesting,
-    resources,
-    statuses,
-    storing,
+    request_info,
+    response_encoding,
+    responses,
 )
+from harness.apiserver.errors import status_errors
+from harness.apiserver.scheme import resources
 
 TEXT = "text/plain; charset=utf-8"
 _CHECKS = {
@@ -22,10 +22,10 @@ _CHECKS = {
 _NO_PAGE = b"404 page not found\n"
 
 
-def answer(request: requesting.Request) -> answers.Answer:
+def answer(request: request_info.Request) -> responses.Response:
     """What is at a path that is no resource's; StatusError when nothing is."""
     if request.path.startswith("//"):
-        return answers.Answer(404, _NO_PAGE, TEXT)
+        return responses.Response(404, _NO_PAGE, TEXT)
     parts = request.path.strip("/").split("/")
     match parts:
         case [kind, *check] if kind in _CHECKS:
@@ -36,50 +36,50 @@ def answer(request: requesting.Request) -> answers.Answer:
             return _openapi("/".join(rest))
         case ["version"] | ["api", *_] | ["apis", *_]:
             return _discovery(request, parts)
-    return answers.Answer(404, _NO_PAGE, TEXT)
+    return responses.Response(404, _NO_PAGE, TEXT)
 
 
-def _health(request: requesting.Request, kind: str, check: str) -> answers.Answer:
+def _health(request: request_info.Request, kind: str, check: str) -> responses.Response:
     if request.path.endswith("/") or (check and check not in _CHECKS[kind]):
-        return answers.Answer(404, _NO_PAGE, TEXT)
+        return responses.Response(404, _NO_PAGE, TEXT)
     if check or "verbose" not in request.query:
-        return answers.Answer(200, b"ok", TEXT)
+        return responses.Response(200, b"ok", TEXT)
     lines = [f"[+]{name} ok" for name in _CHECKS[kind]]
-    return answers.Answer(200, "\n".join([*lines, f"{kind} check passed\n"]).encode(), TEXT)
+    return responses.Response(200, "\n".join([*lines, f"{kind} check passed\n"]).encode(), TEXT)
 
 
-def _openapi(rest: str) -> answers.Answer:
+def _openapi(rest: str) -> responses.Response:
     body = openapi.index() if not rest else openapi.document(rest)
     if body is None:
-        return answers.Answer(404, b"", "")
-    return answers.Answer(200, body, negotiating.JSON if rest else TEXT)
+        return responses.Response(404, b"", "")
+    return responses.Response(200, body, negotiation.JSON if rest else TEXT)
 
 
-def _openapi_2(accept: str) -> answers.Answer:
+def _openapi_2(accept: str) -> responses.Response:
     """In protobuf for who understands nothing else, as kubectl did before 1.29."""
     if accept and not any(kind in accept for kind in ("json", "*/*")):
         body = openapi.document_2(as_protobuf=True)
-        return answers.Answer(200, body, openapi_protobuf.MEDIA_TYPE)
-    return answers.Answer(200, openapi.document_2())
+        return responses.Response(200, body, openapi_protobuf.MEDIA_TYPE)
+    return responses.Response(200, openapi.document_2())
 
 
-def _discovery(request: requesting.Request, parts: list[str]) -> answers.Answer:
+def _discovery(request: request_info.Request, parts: list[str]) -> responses.Response:
     is_root = len(parts) == 1 and parts[0] != "version"
     if len(parts) == 3 and parts[0] == "api" and parts[2] in ("watch", "proxy"):
         why = f"unable to determine kind and namespace from url, {request.path}"
         text = f'Internal Server Error: "{request.path}": failed to create RequestInfo: {why}\n'
-        return answers.Answer(500, text.encode(), TEXT)
+        return responses.Response(500, text.encode(), TEXT)
     if parts[0] == "apis" and len(parts) > 1 and parts[1] not in resources.groups():
-        return answers.Answer(404, _NO_PAGE, TEXT)
-    form = negotiating.form(request.headers.get("accept", ""), is_discovery=is_root)
-    document = discovery.answer(parts, is_aggregated=form.view == negotiating.DISCOVERY)
+        return responses.Response(404, _NO_PAGE, TEXT)
+    form = negotiation.form(request.headers.get("accept", ""), is_discovery=is_root)
+    document = discovery.answer(parts, is_aggregated=form.view == negotiation.DISCOVERY)
     if document is None:
-        raise statuses.unknown_path()
+        raise status_errors.unknown_path()
     if request.method != "GET" and not is_root:
-        raise statuses.method_not_allowed()
+        raise status_errors.method_not_allowed()
     if form.view:
         aggregated = f"{form.media};g=apidiscovery.k8s.io;v={form.version};as={form.view}"
-        return answers.Answer(200, storing.encode(document), aggregated)
-    if form.media == negotiating.YAML:
-        return answers.Answer(200, rendering.to_yaml(document), form.media)
-    return answers.of(document)
+        return responses.Response(200, json_codec.encode(document), aggregated)
+    if form.media == negotiation.YAML:
+        return responses.Response(200, response_encoding.to_yaml(document), form.media)
+    return responses.of_document(document)

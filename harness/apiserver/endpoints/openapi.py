@@ -9,9 +9,11 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.apiserver import discovery, openapi_protobuf, resources, schemas, storing
+from harness.apiserver.codec import json_codec
+from harness.apiserver.endpoints import discovery, openapi_protobuf
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
 _V3_PREFIX, _V2_PREFIX = "#/components/schemas/", "#/definitions/"
 _PARAMETERS: list[Document] = [
     {
@@ -47,7 +49,7 @@ def index() -> bytes:
     paths = {
         root: {"serverRelativeURL": f"/openapi/v3/{root}?hash={_hash(root)}"} for root in roots
     }
-    return storing.encode({"paths": paths})
+    return json_codec.encode({"paths": paths})
 
 
 @functools.lru_cache(64)
@@ -56,7 +58,7 @@ def document(root: str) -> bytes | None:
     for group, version in resources.group_versions():
         if _root(group, version) == root:
             found = discovery.served(group, version)
-            return storing.encode(
+            return json_codec.encode(
                 {
                     "openapi": "3.0.0",
                     "info": _info(),
@@ -79,7 +81,7 @@ def document_2(*, as_protobuf: bool = False) -> bytes:
     }
     definitions = _schemas(_names(resources.ALL), _V2_PREFIX)
     made = {"swagger": "2.0", "info": _info(), "paths": paths, "definitions": definitions}
-    return openapi_protobuf.encode(made) if as_protobuf else storing.encode(made)
+    return openapi_protobuf.encode(made) if as_protobuf else json_codec.encode(made)
 
 
 def _root(group: str, version: str) -> str:
@@ -88,7 +90,7 @@ def _root(group: str, version: str) -> str:
 
 @functools.cache
 def _hash(root: str) -> str:
-    return hashlib.sha256(schemas.fingerprint() + root.encode()).hexdigest().upper()
+    return hashlib.sha256(api_types.fingerprint() + root.encode()).hexdigest().upper()
 
 
 def _info() -> Document:
@@ -106,19 +108,19 @@ def _names(found: Iterable[resources.ResourceType]) -> list[str]:
         name = waiting.pop()
         if name not in known:
             known[name] = None
-            waiting += _references(schemas.raw()[name])
+            waiting += _references(api_types.raw()[name])
     return sorted(known)
 
 
-def _kinds(item: resources.ResourceType) -> Iterator[schemas.Type]:
+def _kinds(item: resources.ResourceType) -> Iterator[api_types.Type]:
     """What the requests of a resource carry, and what lists of it are."""
-    yield schemas.of(item)
+    yield api_types.of(item)
     if "list" in item.verbs:
-        yield schemas.of_kind(item.group, item.version, f"{item.kind}List")
+        yield api_types.of_kind(item.group, item.version, f"{item.kind}List")
     for name in item.subresources:
         carried = resources.carried_by(item, name)
         if not carried.kind.endswith("Options"):
-            yield schemas.of(carried)
+            yield api_types.of(carried)
 
 
 def _references(node: Any) -> Iterator[str]:
@@ -137,8 +139,8 @@ def _schemas(names: list[str], prefix: str) -> Document:
 
 
 def _schema(name: str, prefix: str) -> Document:
-    texts = schemas.descriptions().get(name, {})
-    node: Document = _published(schemas.raw()[name], prefix)
+    texts = api_types.descriptions().get(name, {})
+    node: Document = _published(api_types.raw()[name], prefix)
     for field, child in node.get("properties", {}).items():
         if field in texts:
             child["description"] = texts[field]

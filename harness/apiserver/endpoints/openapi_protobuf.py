@@ -7,7 +7,7 @@ and a value of any type is its YAML. What is encoded are the keywords that this 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from harness.apiserver import storing, wire
+from harness.apiserver.codec import json_codec, protobuf_wire
 
 MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 Node = Mapping[str, Any]
@@ -19,30 +19,32 @@ def encode(document: Node) -> bytes:
     """openapi.v2.Document."""
     info = _texts(document["info"], {"title": 1, "version": 2})
     return (
-        wire.text(1, document["swagger"])
-        + wire.data(2, info)
-        + wire.data(8, _named(2, document["paths"], _path_item))
-        + wire.data(9, _named(1, document["definitions"], _schema))
+        protobuf_wire.text(1, document["swagger"])
+        + protobuf_wire.data(2, info)
+        + protobuf_wire.data(8, _named(2, document["paths"], _path_item))
+        + protobuf_wire.data(9, _named(1, document["definitions"], _schema))
     )
 
 
 def _named(number: int, found: Node, encoded: Callable[[Any], bytes]) -> bytes:
     """Named values: a message each, of a name and a value."""
     return b"".join(
-        wire.data(number, wire.text(1, name) + wire.data(2, encoded(value)))
+        protobuf_wire.data(
+            number, protobuf_wire.text(1, name) + protobuf_wire.data(2, encoded(value))
+        )
         for name, value in found.items()
     )
 
 
 def _texts(node: Node, numbers: Mapping[str, int]) -> bytes:
     return b"".join(
-        wire.text(number, node[name]) for name, number in numbers.items() if name in node
+        protobuf_wire.text(number, node[name]) for name, number in numbers.items() if name in node
     )
 
 
 def _any(value: Any) -> bytes:
     """JSON is YAML."""
-    return wire.data(2, storing.encode(value))
+    return protobuf_wire.data(2, json_codec.encode(value))
 
 
 def _extensions(number: int, node: Node) -> bytes:
@@ -53,29 +55,31 @@ def _extensions(number: int, node: Node) -> bytes:
 
 
 def _path_item(node: Node) -> bytes:
-    return b"".join(wire.data(_METHODS[method], _operation(node[method])) for method in node)
+    return b"".join(
+        protobuf_wire.data(_METHODS[method], _operation(node[method])) for method in node
+    )
 
 
 def _operation(node: Node) -> bytes:
     parameters = (_parameter(parameter) for parameter in node.get("parameters", ()))
     return (
-        wire.text(5, node["operationId"])
-        + b"".join(wire.data(8, parameter) for parameter in parameters)
-        + wire.data(9, _named(1, node["responses"], _response))
+        protobuf_wire.text(5, node["operationId"])
+        + b"".join(protobuf_wire.data(8, parameter) for parameter in parameters)
+        + protobuf_wire.data(9, _named(1, node["responses"], _response))
         + _extensions(13, node)
     )
 
 
 def _response(node: Node) -> bytes:
     """ResponseValue: the first of its kinds is a Response."""
-    return wire.data(1, _texts(node, {"description": 1}))
+    return protobuf_wire.data(1, _texts(node, {"description": 1}))
 
 
 def _parameter(node: Node) -> bytes:
     """ParametersItem: a parameter (1) that is no body (2) but in the query (3)."""
     inner = _texts(node, {"in": 2, "description": 3, "name": 4, "type": 6})
-    inner += wire.integer(20, node.get("uniqueItems", False))
-    return wire.data(1, wire.data(2, wire.data(3, inner)))
+    inner += protobuf_wire.integer(20, node.get("uniqueItems", False))
+    return protobuf_wire.data(1, protobuf_wire.data(2, protobuf_wire.data(3, inner)))
 
 
 # ------------------------------------------------------------------ schemas
@@ -86,12 +90,12 @@ def _schema(node: Node) -> bytes:
 
 
 def _schema_parts(node: Node) -> Iterator[bytes]:
-    yield from (wire.text(19, name) for name in node.get("required", ()))
+    yield from (protobuf_wire.text(19, name) for name in node.get("required", ()))
     if "additionalProperties" in node:
-        yield wire.data(21, wire.data(1, _schema(node["additionalProperties"])))
+        yield protobuf_wire.data(21, protobuf_wire.data(1, _schema(node["additionalProperties"])))
     if "type" in node:
-        yield wire.data(22, wire.text(1, node["type"]))
+        yield protobuf_wire.data(22, protobuf_wire.text(1, node["type"]))
     if "items" in node:
-        yield wire.data(23, wire.data(1, _schema(node["items"])))
+        yield protobuf_wire.data(23, protobuf_wire.data(1, _schema(node["items"])))
     if "properties" in node:
-        yield wire.data(25, _named(1, node["properties"], _schema))
+        yield protobuf_wire.data(25, _named(1, node["properties"], _schema))

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from harness.apiserver import field_selectors, memoizing, resources, selectors, statuses, watching
+from harness.apiserver.codec import text_memoization
+from harness.apiserver.errors import status_errors
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import field_selectors, label_selectors, watch_cache
 
 _FALSE = ("0", "false")
 _CACHE_SIZE = 4096
@@ -57,20 +60,20 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """Whether nothing is to be stored."""
         return self.query.get("dryRun") == "All"
 
-    def selection(self, target: Target) -> watching.Selection:
+    def selection(self, target: Target) -> watch_cache.Selection:
         """What a list or watch of the target is about."""
         label, field = self.query.get("labelSelector", ""), self.query.get("fieldSelector", "")
         if target.name:
             field = ",".join(part for part in (field, f"metadata.name={target.name}") if part)
-        return watching.Selection(
+        return watch_cache.Selection(
             resource=target.resource,
             namespace=target.namespace,
-            label=selectors.label_selector(label) if label.strip() else None,
+            label=label_selectors.label_selector(label) if label.strip() else None,
             field=field_selectors.field_selector(target.resource, field) if field else None,
         )
 
 
-def to(url: str, *, method: str, content_type: str, body: bytes | None = None) -> Request:
+def of_target(url: str, *, method: str, content_type: str, body: bytes | None = None) -> Request:
     """A request to a path with its query, from somebody who says no more of himself."""
     path, _, query = url.partition("?")
     return Request(
@@ -89,10 +92,10 @@ def parse_integer(text: str) -> int:
         why = "value out of range"
         if len(text) <= _INT64_DIGITS_MAX and -_INT64_END <= (value := int(text)) < _INT64_END:
             return value
-    raise statuses.bad_request(f'strconv.ParseInt: parsing "{text}": {why}')
+    raise status_errors.bad_request(f'strconv.ParseInt: parsing "{text}": {why}')
 
 
-@memoizing.small_text(_CACHE_SIZE)
+@text_memoization.small_text(_CACHE_SIZE)
 def parse_query(text: str) -> Mapping[str, str]:
     """The query; of a repeated key the first value counts, as in Go."""
     if not text:
@@ -119,7 +122,7 @@ def watched(request: Request) -> Target | None:
     return target if not target.name and request.flag("watch") else None
 
 
-@memoizing.small_texts(_CACHE_SIZE)
+@text_memoization.small_texts(_CACHE_SIZE)
 def _parse_target(path: str, served: int) -> Target:  # noqa: ARG001 - versions may be enabled later
     """The target, while so many resources are served; LookupError, which is not remembered, when there is none."""
     if path.startswith("//"):

@@ -2,31 +2,26 @@
 
 from typing import Any
 
-from harness.apiserver import (
-    bodies,
-    decoding,
-    deleting,
-    diagnosing,
-    gojson,
-    memoizing,
-    requesting,
-    schemas,
-    statuses,
-    storing,
-)
+from harness.apiserver.codec import go_json_errors, json_codec, text_memoization
+from harness.apiserver.endpoints import request_info
+from harness.apiserver.errors import field_errors, status_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.registry import object_deletion
+from harness.apiserver.scheme import api_types
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.serializer import decoding, request_objects, strict_decoding
 
-Document = dict[str, Any]
 MANAGER_BYTES_MAX = 128
 _VERBS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
 
 
-def validation(request: requesting.Request) -> bodies.Validation:
+def validation(request: request_info.Request) -> request_objects.Validation:
     """How the fields of the body are to be checked; 422 when an option is none of those that exist."""
     check(request, _VERBS[request.method])
-    return bodies.Validation(request.query.get("fieldValidation", ""))
+    return request_objects.Validation(request.query.get("fieldValidation", ""))
 
 
-def check(request: requesting.Request, kind: str) -> None:
+def check(request: request_info.Request, kind: str) -> None:
     """422 when an option of a write is none of those that exist."""
     if not request.query:
         return
@@ -35,60 +30,64 @@ def check(request: requesting.Request, kind: str) -> None:
     if dry_run not in (None, "", "All"):
         causes.append(_unknown_dry_run([dry_run]))
     directive = request.query.get("fieldValidation", "")
-    if directive not in bodies.DIRECTIVES:
-        causes.append(statuses.unsupported("fieldValidation", directive, bodies.DIRECTIVES))
+    if directive not in request_objects.DIRECTIVES:
+        causes.append(
+            field_errors.unsupported_option(
+                "fieldValidation", directive, request_objects.DIRECTIVES
+            )
+        )
     if causes:
-        raise statuses.invalid_options(kind, causes)
+        raise status_errors.invalid_options(kind, causes)
 
 
-def require_manager(request: requesting.Request) -> None:
+def require_manager(request: request_info.Request) -> None:
     """422 when somebody applies something without saying who it is."""
     if not request.query.get("fieldManager"):
-        cause = statuses.required("fieldManager", "is required for apply patch")
-        raise statuses.invalid_options("PatchOptions", [cause])
+        cause = field_errors.required("fieldManager", "is required for apply patch")
+        raise status_errors.invalid_options("PatchOptions", [cause])
 
 
-def manager(request: requesting.Request) -> str:
+def manager(request: request_info.Request) -> str:
     """Who writes: what the query says, else the first part of the User-Agent."""
     return request.query.get("fieldManager") or _first_part(request.headers.get("user-agent", ""))
 
 
-@memoizing.small_text(1024)
+@text_memoization.small_text(1024)
 def _first_part(user_agent: str) -> str:
     name = "".join(filter(str.isprintable, user_agent.partition("/")[0]))
     return name.encode()[:MANAGER_BYTES_MAX].decode(errors="ignore")
 
 
-def _patch_causes(request: requesting.Request) -> list[statuses.Cause]:
+def _patch_causes(request: request_info.Request) -> list[Cause]:
     is_apply = request.headers.get("content-type", "").startswith("application/apply-patch")
     if request.method == "PATCH" and "force" in request.query and not is_apply:
-        return [statuses.forbidden("force", "may not be specified for non-apply patch")]
+        return [field_errors.forbidden("force", "may not be specified for non-apply patch")]
     return []
 
 
-def _manager_causes(name: str) -> list[statuses.Cause]:
+def _manager_causes(name: str) -> list[Cause]:
     causes = []
     if len(name.encode()) > MANAGER_BYTES_MAX:
         message = f"Too long: may not be more than {MANAGER_BYTES_MAX} bytes"
-        causes.append(statuses.Cause("FieldValueTooLong", message, "fieldManager"))
+        causes.append(Cause("FieldValueTooLong", message, "fieldManager"))
     for position, character in enumerate(name):
         if not character.isprintable():
             why = f"invalid character U+{ord(character):04X} (at position {position})"
-            quoted = storing.encode(name).decode()
-            causes.append(statuses.invalid_value("fieldManager", quoted, why))
+            quoted = json_codec.encode(name).decode()
+            causes.append(field_errors.invalid_value("fieldManager", quoted, why))
     return causes
 
 
-def _unknown_dry_run(given: list[Any]) -> statuses.Cause:
-    text = storing.encode(given).decode()
+def _unknown_dry_run(given: list[Any]) -> Cause:
+    text = json_codec.encode(given).decode()
     message = f'Unsupported value: {text}: supported values: "All"'
-    return statuses.Cause("FieldValueNotSupported", message, "dryRun")
+    return Cause("FieldValueNotSupported", message, "dryRun")
 
 
 # ------------------------------------------------------------------ deletions
 
 
-def deletion(request: requesting.Request) -> deleting.Options:
+def deletion(request: request_info.Request) -> object_deletion.DeleteOptions:
     """How something is to be deleted: what the body says; the query counts only when there is no body."""
     if request.body.strip():
         return deletion_options(_decode(request.body))
@@ -98,21 +97,21 @@ def deletion(request: requesting.Request) -> deleting.Options:
     if "orphanDependents" in request.query:
         query["orphanDependents"] = request.flag("orphanDependents")
     if grace_s := request.query.get("gracePeriodSeconds"):
-        query["gracePeriodSeconds"] = requesting.parse_integer(grace_s)
+        query["gracePeriodSeconds"] = request_info.parse_integer(grace_s)
     if dry_run := request.query.get("dryRun"):
         query["dryRun"] = [dry_run]
     return deletion_options(query)
 
 
-def deletion_options(given: Document) -> deleting.Options:
+def deletion_options(given: Document) -> object_deletion.DeleteOptions:
     """Decoded DeleteOptions; 422 when they contradict each other or ask for what does not exist."""
     causes = _deletion_causes(given)
     if causes:
-        raise statuses.invalid_options("DeleteOptions", causes)
+        raise status_errors.invalid_options("DeleteOptions", causes)
     policy = given.get("propagationPolicy") or ""
     if (orphans := given.get("orphanDependents")) is not None:
         policy = "Orphan" if orphans else "Background"
-    return deleting.Options(
+    return object_deletion.DeleteOptions(
         grace_period_s=_grace_period_s(given.get("gracePeriodSeconds")),
         preconditions=given.get("preconditions") or {},
         propagation=policy,
@@ -125,15 +124,15 @@ def _grace_period_s(given: int | None) -> int | None:
     return 1 if given is not None and given < 0 else given
 
 
-def _deletion_causes(given: Document) -> list[statuses.Cause]:
+def _deletion_causes(given: Document) -> list[Cause]:
     causes = []
     policy = given.get("propagationPolicy")
     if policy is not None and given.get("orphanDependents") is not None:
         why = "orphanDependents and deletionPropagation cannot be both set"
-        causes.append(statuses.invalid_value("propagationPolicy", f'"{policy}"', why))
-    elif policy is not None and policy not in deleting.POLICIES:
-        known = (*deleting.POLICIES, "nil")
-        causes.append(statuses.unsupported("propagationPolicy", str(policy), known))
+        causes.append(field_errors.invalid_value("propagationPolicy", f'"{policy}"', why))
+    elif policy is not None and policy not in object_deletion.POLICIES:
+        known = (*object_deletion.POLICIES, "nil")
+        causes.append(field_errors.unsupported_option("propagationPolicy", str(policy), known))
     dry_run = given.get("dryRun") or []
     if set(dry_run) - {"All"}:
         causes.append(_unknown_dry_run(dry_run))
@@ -142,16 +141,18 @@ def _deletion_causes(given: Document) -> list[statuses.Cause]:
 
 def _decode(body: bytes) -> Document:
     try:
-        given = storing.decode(body)
+        given = json_codec.decode(body)
     except (ValueError, RecursionError) as error:
-        why = gojson.error(body) or str(error)
-        raise statuses.bad_request(f"couldn't get version/kind; json parse error: {why}") from error
-    kind = schemas.of_kind("", "v1", "DeleteOptions")
+        why = go_json_errors.error(body) or str(error)
+        raise status_errors.bad_request(
+            f"couldn't get version/kind; json parse error: {why}"
+        ) from error
+    kind = api_types.of_kind("", "v1", "DeleteOptions")
     if not isinstance(given, dict):
-        what = diagnosing.JSON_NAMES.get(type(given), "null")
-        raise statuses.bad_request(f"expected DeleteOptions, got {what}")
+        what = strict_decoding.JSON_NAMES.get(type(given), "null")
+        raise status_errors.bad_request(f"expected DeleteOptions, got {what}")
     try:
         made: Document = decoding.read(kind, given, decoding.Tally())
     except decoding.MismatchError:
-        raise statuses.bad_request(diagnosing.mismatch(kind, given)) from None
+        raise status_errors.bad_request(strict_decoding.mismatch(kind, given)) from None
     return made

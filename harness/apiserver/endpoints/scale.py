@@ -3,19 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver import (
-    bodies,
-    media,
-    options,
-    patches,
-    printing,
-    requesting,
-    resources,
-    statuses,
-)
-from harness.apiserver import store as stores
+from harness.apiserver.endpoints import content_types, request_info, request_options
+from harness.apiserver.errors import field_errors, status_errors
+from harness.apiserver.patch import patches
+from harness.apiserver.printers import cells
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.serializer import request_objects
 
-Document = dict[str, Any]
 Change = Callable[[Document], Document]
 _SCALES = resources.carried_by(resources.DEPLOYMENTS, "scale")
 _META = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -24,10 +20,10 @@ _META = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 def scale_of(workload: Document) -> Document:
     """The scale of a deployment, replica set, stateful set or replication controller."""
     meta = workload["metadata"]
-    replicas = printing.value(workload, "spec.replicas") or 0
-    status: Document = {"replicas": printing.value(workload, "status.replicas") or 0}
-    if printing.value(workload, "spec.selector"):
-        status["selector"] = printing.selector(workload)
+    replicas = cells.value(workload, "spec.replicas") or 0
+    status: Document = {"replicas": cells.value(workload, "status.replicas") or 0}
+    if cells.value(workload, "spec.selector"):
+        status["selector"] = cells.selector(workload)
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
@@ -37,7 +33,9 @@ def scale_of(workload: Document) -> Document:
     }
 
 
-def answer(store: stores.Store, request: requesting.Request, target: requesting.Target) -> Document:
+def answer(
+    store: stores.Store, request: request_info.Request, target: request_info.Target
+) -> Document:
     """The scale of the target, after the change that is asked for."""
     place = (target.resource, target.namespace, target.name)
     if request.method == "GET":
@@ -46,18 +44,20 @@ def answer(store: stores.Store, request: requesting.Request, target: requesting.
     return scale_of(store.patch(*place, _rescaling(change), dry_run=request.dry_run).document())
 
 
-def _replacing(request: requesting.Request) -> Change:
-    scale = bodies.read(media.json_body(request), _SCALES, options.validation(request))
+def _replacing(request: request_info.Request) -> Change:
+    scale = request_objects.read(
+        content_types.json_body(request), _SCALES, request_options.validation(request)
+    )
     return lambda _: scale
 
 
-def _patching(request: requesting.Request) -> Change:
-    apply = _PATCHES.get(media.content_type(request))
+def _patching(request: request_info.Request) -> Change:
+    apply = _PATCHES.get(content_types.content_type(request))
     if apply is None:
-        raise statuses.unsupported_patch_type()
-    validation = options.validation(request)
-    patch, problems = bodies.decode_patch(request.body, validation, is_text=True)
-    return lambda scale: bodies.patched(apply(scale, patch), _SCALES, validation, problems)
+        raise status_errors.unsupported_patch_type()
+    validation = request_options.validation(request)
+    patch, problems = request_objects.decode_patch(request.body, validation, is_text=True)
+    return lambda scale: request_objects.patched(apply(scale, patch), _SCALES, validation, problems)
 
 
 _PATCHES: dict[str, Callable[[Document, Any], Document]] = {
@@ -72,18 +72,18 @@ def _rescaling(change: Change) -> Change:
 
     def rescale(workload: Document) -> Document:
         scale = change(scale_of(workload))
-        replicas = printing.value(scale, "spec.replicas") or 0
+        replicas = cells.value(scale, "spec.replicas") or 0
         if replicas < 0:
             raise _negative(workload["metadata"]["name"], replicas)
         workload.setdefault("spec", {})["replicas"] = replicas
-        if version := printing.value(scale, "metadata.resourceVersion"):
+        if version := cells.value(scale, "metadata.resourceVersion"):
             workload["metadata"]["resourceVersion"] = version
         return workload
 
     return rescale
 
 
-def _negative(name: str, replicas: int) -> statuses.StatusError:
+def _negative(name: str, replicas: int) -> status_errors.StatusError:
     why = "must be greater than or equal to 0"
-    cause = statuses.invalid_value("spec.replicas", str(replicas), why)
-    return statuses.invalid(_SCALES, name, [cause])
+    cause = field_errors.invalid_value("spec.replicas", str(replicas), why)
+    return status_errors.invalid(_SCALES, name, [cause])

@@ -1,10 +1,10 @@
 """Errors as Kubernetes says them: a Status object with code, reason, message, details and causes."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from harness.apiserver import resources
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import resources
 
 
 class StatusError(Exception):
@@ -37,46 +37,6 @@ class StatusError(Exception):
         if self.details is not None:
             status["details"] = self.details
         return {**status, "code": self.code}
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Cause:
-    """One field that is wrong."""
-
-    reason: str
-    """FieldValueInvalid, FieldValueRequired, FieldValueForbidden, …"""
-    message: str
-    field: str
-
-    def text(self) -> str:
-        """`spec.x: Required value`."""
-        return f"{self.field}: {self.message}"
-
-    def to_detail(self) -> dict[str, str]:
-        """As the details of a Status have it."""
-        return {"reason": self.reason, "message": self.message, "field": self.field}
-
-
-def invalid_value(field: str, value: str, why: str) -> Cause:
-    """A value that may not be; `value` is the text of it as the server would print it."""
-    return Cause("FieldValueInvalid", f"Invalid value: {value}: {why}", field)
-
-
-def required(field: str, why: str = "") -> Cause:
-    """A value that is missing."""
-    return Cause("FieldValueRequired", f"Required value{': ' + why if why else ''}", field)
-
-
-def forbidden(field: str, why: str) -> Cause:
-    """A value that may not be given here."""
-    return Cause("FieldValueForbidden", f"Forbidden: {why}", field)
-
-
-def unsupported(field: str, value: str, known: Sequence[str]) -> Cause:
-    """A value outside an enumeration."""
-    names = ", ".join(f'"{name}"' for name in known)
-    message = f'Unsupported value: "{value}": supported values: {names}'
-    return Cause("FieldValueNotSupported", message, field)
 
 
 def about(resource: resources.ResourceType, name: str, *, kind: str = "") -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The API of the faults, for whoever has the token and a server that was started with it.
 
 GET    /flake-hunt/v1/faults                 all of them, with how often they were applied and how much they hold
-POST   /flake-hunt/v1/faults                 begin one (see `faulting.Spec`); 201 with its name
+POST   /flake-hunt/v1/faults                 begin one (see `injection.FaultSpec`); 201 with its name
 GET    /flake-hunt/v1/faults/NAME            one
 DELETE /flake-hunt/v1/faults/NAME            end it; what it holds goes on
 POST   /flake-hunt/v1/faults/NAME/release    what it holds goes on; it stays
@@ -20,45 +20,49 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver import answers, faulting, requesting, statuses
+from harness.apiserver.endpoints import request_info, responses
+from harness.apiserver.errors import status_errors
+from harness.apiserver.faults import injection
 
 PREFIX = "/flake-hunt/v1/"
 
 
 def answer(
-    registry: faulting.Faults | None, request: requesting.Request, *, boot_id: str
-) -> answers.Answer:
+    registry: injection.Faults | None, request: request_info.Request, *, boot_id: str
+) -> responses.Response:
     """The answer to a request below the prefix; StatusError when it fails."""
     if registry is None:
-        raise statuses.unknown_path()
+        raise status_errors.unknown_path()
     parts = request.path.removeprefix(PREFIX).strip("/").split("/")
     try:
         match request.method, parts:
             case "GET", ["applied"]:
-                return answers.of(_applied(registry, request, boot_id))
+                return responses.of_document(_applied(registry, request, boot_id))
             case "GET", ["faults"]:
-                return answers.of({"items": [_describe(fault) for fault in registry.all()]})
+                return responses.of_document(
+                    {"items": [_describe(fault) for fault in registry.all()]}
+                )
             case "POST", ["faults"]:
-                return answers.of(_describe(registry.add(_spec(request))), 201)
+                return responses.of_document(_describe(registry.add(_spec(request))), 201)
             case "GET", ["faults", name]:
-                return answers.of(_describe(registry.get(name)))
+                return responses.of_document(_describe(registry.get(name)))
             case "DELETE", ["faults", name]:
-                return answers.of(_describe(registry.remove(name)))
+                return responses.of_document(_describe(registry.remove(name)))
             case "POST", ["faults", name, "release"]:
-                return answers.of({"released": registry.release(registry.get(name))})
+                return responses.of_document({"released": registry.release(registry.get(name))})
     except KeyError as error:
         message = f"there is no fault named {parts[1]}"
-        raise statuses.StatusError(404, "NotFound", message) from error
+        raise status_errors.StatusError(404, "NotFound", message) from error
     except (ValueError, msgspec.DecodeError) as error:
-        raise statuses.bad_request(f"not a fault: {error}") from error
-    raise statuses.unknown_path()
+        raise status_errors.bad_request(f"not a fault: {error}") from error
+    raise status_errors.unknown_path()
 
 
-def _spec(request: requesting.Request) -> faulting.Spec:
-    return msgspec.json.decode(request.body, type=faulting.Spec)
+def _spec(request: request_info.Request) -> injection.FaultSpec:
+    return msgspec.json.decode(request.body, type=injection.FaultSpec)
 
 
-def _describe(fault: faulting.Fault) -> dict[str, Any]:
+def _describe(fault: injection.Fault) -> dict[str, Any]:
     return {
         "name": fault.name,
         "spec": fault.spec,
@@ -69,7 +73,7 @@ def _describe(fault: faulting.Fault) -> dict[str, Any]:
 
 
 def _applied(
-    registry: faulting.Faults, request: requesting.Request, boot_id: str
+    registry: injection.Faults, request: request_info.Request, boot_id: str
 ) -> dict[str, Any]:
     after = request.integer("after") or 0
     return {

@@ -37,7 +37,7 @@ class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="c
     pass
 
 
-class Hold(_Action, frozen=True, tag="hold"):
+class Block(_Action, frozen=True, tag="hold"):
     """Wait until the fault is released or removed."""
 
 
@@ -47,7 +47,7 @@ class Delay(_Action, frozen=True, tag="delay"):
     seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)]
 
 
-class Answer(_Action, frozen=True, tag="answer"):
+class Reject(_Action, frozen=True, tag="answer"):
     """Answer with this Status instead; at `response` what was committed stays committed."""
 
     code: Annotated[int, msgspec.Meta(ge=400, le=599)]
@@ -68,15 +68,15 @@ class Gone(_Action, frozen=True, tag="gone"):
     """End the watch with 410 instead of the event."""
 
 
-Action = Hold | Delay | Answer | Lose | Drop | Gone
+Action = Block | Delay | Reject | Lose | Drop | Gone
 _ACTIONS: dict[Point, tuple[type[Any], ...]] = {
-    "request": (Hold, Delay, Answer, Lose),
-    "response": (Hold, Delay, Answer, Lose),
-    "event": (Hold, Delay, Drop, Gone),
+    "request": (Block, Delay, Reject, Lose),
+    "response": (Block, Delay, Reject, Lose),
+    "event": (Block, Delay, Drop, Gone),
 }
 
 
-class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class FaultSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """A fault as it is asked for."""
 
     point: Point
@@ -110,7 +110,7 @@ class Facts(msgspec.Struct, frozen=True, rename="camel"):
     """Of the commit that it shows; before a commit the newest one."""
 
 
-class Moment(msgspec.Struct, frozen=True, rename="camel"):
+class FaultTime(msgspec.Struct, frozen=True, rename="camel"):
     """A time: one to read, one to compare."""
 
     at: str
@@ -125,15 +125,15 @@ class Applied(msgspec.Struct, rename="camel"):
     point: Point
     action: Action
     facts: Facts
-    begun: Moment
-    ended: Moment | None = None
+    begun: FaultTime
+    ended: FaultTime | None = None
     """None while it holds or delays."""
 
 
 class Fault:
     """A fault that was asked for."""
 
-    def __init__(self, name: str, spec: Spec) -> None:
+    def __init__(self, name: str, spec: FaultSpec) -> None:
         self.name, self.spec = name, spec
         self.applied_count = 0
         self.held: list[tuple[Applied, Resume]] = []
@@ -166,14 +166,14 @@ class Faults:
     """The faults of one server."""
 
     def __init__(
-        self, *, now: Callable[[], Moment], call_later: Callable[[float, Resume], object]
+        self, *, now: Callable[[], FaultTime], call_later: Callable[[float, Resume], object]
     ) -> None:
         self._now, self._call_later = now, call_later
         self._faults: dict[str, Fault] = {}
         self._numbers, self._sequences = itertools.count(1), itertools.count(1)
         self.applied: collections.deque[Applied] = collections.deque(maxlen=APPLIED_MAX)
 
-    def add(self, spec: Spec) -> Fault:
+    def add(self, spec: FaultSpec) -> Fault:
         """Begin; ValueError when the name is taken."""
         name = spec.name or f"fault-{next(self._numbers)}"
         if name in self._faults:
@@ -230,7 +230,7 @@ class Faults:
     def _apply(self, fault: Fault, facts: Facts) -> Applied:
         fault.applied_count += 1
         begun = self._now()
-        lasts = isinstance(fault.spec.action, Hold | Delay)
+        lasts = isinstance(fault.spec.action, Block | Delay)
         applied = Applied(
             next(self._sequences),
             fault.name,

@@ -1,7 +1,7 @@
 """Field managers: who wrote which fields of an object, kept in metadata.managedFields.
 
 An entry belongs to one manager doing one kind of operation (Update or Apply) through one version and subresource. Whoever writes a field has
-it from then on; whoever else had it loses it, but for appliers of the same value, who share it. The fields of an entry are `fieldsets`.
+it from then on; whoever else had it loses it, but for appliers of the same value, who share it. The fields of an entry are `field_sets`.
 """
 
 import dataclasses
@@ -11,9 +11,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from harness.apiserver import fieldsets, resources, schemas, storing, typed
+from harness.apiserver.codec import json_codec
+from harness.apiserver.managedfields import field_sets, typed_values
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
 Entry = dict[str, Any]
 Identity = tuple[str, ...]
 CLIENTS_ENTRIES_MAX = 200
@@ -27,7 +29,7 @@ _OWN_METADATA = frozenset(
         "resourceVersion",
     }
 )  # fmt: skip
-SERVERS_OWN = fieldsets.of_paths(
+SERVERS_OWN = field_sets.of_paths(
     "apiVersion", "kind", "metadata", *(f"metadata.{name}" for name in _OWN_METADATA)
 )
 """Fields that are nobody's."""
@@ -35,7 +37,7 @@ _sorting_encoder = msgspec.json.Encoder(order="sorted")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Writer:
+class FieldWriter:
     """Who writes, how and when."""
 
     resource: resources.ResourceType
@@ -53,32 +55,34 @@ class Writer:
             "apiVersion": self.resource.api_version,
             "time": self.now,
             "fieldsType": "FieldsV1",
-            "fieldsV1": fieldsets.LEAF,
+            "fieldsV1": field_sets.LEAF,
         }
         return made | ({"subresource": self.subresource} if self.subresource else {})
 
 
-def of_created(document: Document, writer: Writer) -> list[Entry]:
+def of_created(document: Document, writer: FieldWriter) -> list[Entry]:
     """The entries of a new object: those that came with it, and what its writer wrote."""
     if "managedFields" in document["metadata"]:
         return after_update(nothing(writer.resource), document, writer)
     try:
         written = _written_by_creation(document, writer.resource)
-    except typed.KeyMissingError:
+    except typed_values.KeyMissingError:
         return []
     return [{**writer.entry, "fieldsV1": written}] if written else []
 
 
-def _written_by_creation(document: Document, resource: resources.ResourceType) -> fieldsets.Tree:
+def _written_by_creation(document: Document, resource: resources.ResourceType) -> field_sets.Tree:
     """As `_compare` with nothing; most parts of new objects were seen before, and are known by their bytes."""
-    kind, before = schemas.of(resource), nothing(resource)
+    kind, before = api_types.of(resource), nothing(resource)
     ignored = reset_fields(resource, "")
     made = {}
     for name in sorted(document):
         field = kind.fields.get(name)
         if field is None or f"f:{name}" in ignored or name in _TYPE_META:
             continue
-        written = _written_part(field.type, before.get(name, typed.ABSENT), document[name], name)
+        written = _written_part(
+            field.type, before.get(name, typed_values.ABSENT), document[name], name
+        )
         if written is not None:
             made[f"f:{name}"] = written
     return made
@@ -87,18 +91,20 @@ def _written_by_creation(document: Document, resource: resources.ResourceType) -
 _TYPE_META = frozenset({"apiVersion", "kind"})
 _PART_BYTES_MAX = 4_096
 _PARTS_MAX = 4_096
-_parts: dict[tuple[schemas.Type, bytes], fieldsets.Tree | None] = {}
+_parts: dict[tuple[api_types.Type, bytes], field_sets.Tree | None] = {}
 
 
-def _written_part(kind: schemas.Type, before: Any, value: Any, name: str) -> fieldsets.Tree | None:
+def _written_part(
+    kind: api_types.Type, before: Any, value: Any, name: str
+) -> field_sets.Tree | None:
     """What a new object writes in one of its fields; every new object has another name, but few have another spec."""
     if name == "metadata":
         value = {key: item for key, item in value.items() if key not in _OWN_METADATA}
-    key = (kind, storing.encode(value))
+    key = (kind, json_codec.encode(value))
     found = _parts.get(key, _parts)
     if found is not _parts:
         return found  # type: ignore[return-value]  # the dict itself stands for "not there"
-    change = typed.compare_part(kind, before, value)
+    change = typed_values.compare_part(kind, before, value)
     if change is not None:
         change = in_order(change)
     if len(key[1]) <= _PART_BYTES_MAX:
@@ -108,7 +114,7 @@ def _written_part(kind: schemas.Type, before: Any, value: Any, name: str) -> fie
     return change
 
 
-def after_update(old: Document, new: Document, writer: Writer) -> list[Entry]:
+def after_update(old: Document, new: Document, writer: FieldWriter) -> list[Entry]:
     """The entries after an object was replaced; what the new document says about them counts when it can be understood."""
     before = old["metadata"].get("managedFields")
     after = None if writer.subresource else new["metadata"].get("managedFields")
@@ -117,16 +123,16 @@ def after_update(old: Document, new: Document, writer: Writer) -> list[Entry]:
         return []  # nobody is remembered: nor is this writer, until somebody applies something
     try:
         change = _compare(old, new, writer)
-    except typed.KeyMissingError:
+    except typed_values.KeyMissingError:
         return entries or []
-    if change is typed.NOTHING and entries is before:
+    if change is typed_values.NOTHING and entries is before:
         return entries or []
-    written = fieldsets.difference(change.written, SERVERS_OWN)
+    written = field_sets.difference(change.written, SERVERS_OWN)
     return ordered(_capped(_gained(lost(entries or [], change), written, writer)))
 
 
-def _compare(old: Document, new: Document, writer: Writer) -> typed.Comparison:
-    change = typed.compare(schemas.of(writer.resource), unmanaged(old), unmanaged(new))
+def _compare(old: Document, new: Document, writer: FieldWriter) -> typed_values.Comparison:
+    change = typed_values.compare(api_types.of(writer.resource), unmanaged(old), unmanaged(new))
     return change.excluding(reset_fields(writer.resource, writer.subresource))
 
 
@@ -152,7 +158,7 @@ def unmanaged(document: Document) -> Document:
 @functools.cache
 def nothing(resource: resources.ResourceType) -> Document:
     """The object that a new one is compared with: what Go has before anything is set."""
-    zero: Document = schemas.of(resource).zero()
+    zero: Document = api_types.of(resource).zero()
     return zero
 
 
@@ -184,25 +190,25 @@ def _chosen(before: list[Entry] | None, after: list[Entry]) -> list[Entry]:
     return [{"fieldsV1": {}, **entry} for entry in after]
 
 
-def lost(entries: Iterable[Entry], change: typed.Comparison) -> list[Entry]:
+def lost(entries: Iterable[Entry], change: typed_values.Comparison) -> list[Entry]:
     """The entries without what was written or removed; those that are left with nothing vanish."""
     kept = []
     for entry in entries:
         fields = entry["fieldsV1"]
-        left = fieldsets.difference(fieldsets.difference(fields, change.written), change.removed)
+        left = field_sets.difference(field_sets.difference(fields, change.written), change.removed)
         if left:
             kept.append(entry if left is fields else {**entry, "fieldsV1": left})
     return kept
 
 
-def _gained(entries: list[Entry], written: fieldsets.Tree, writer: Writer) -> list[Entry]:
+def _gained(entries: list[Entry], written: field_sets.Tree, writer: FieldWriter) -> list[Entry]:
     """The entries with what the writer wrote."""
     if not written:
         return entries
     mine = writer.entry
     for index, entry in enumerate(entries):
         if identity(entry) == identity(mine):
-            written = fieldsets.union(entry["fieldsV1"], written)
+            written = field_sets.union(entry["fieldsV1"], written)
             return [
                 *entries[:index],
                 {**mine, "fieldsV1": in_order(written)},
@@ -211,9 +217,9 @@ def _gained(entries: list[Entry], written: fieldsets.Tree, writer: Writer) -> li
     return [*entries, {**mine, "fieldsV1": in_order(written)}]
 
 
-def in_order(fields: fieldsets.Tree) -> Any:
+def in_order(fields: field_sets.Tree) -> Any:
     """A set of fields with its paths in their order."""
-    return storing.decode(_sorting_encoder.encode(fields))
+    return json_codec.decode(_sorting_encoder.encode(fields))
 
 
 def ordered(entries: list[Entry]) -> list[Entry]:
@@ -258,7 +264,7 @@ def _bucketed(updates: list[Entry]) -> list[Entry]:
         if older is None:
             first[version] = entry
             continue
-        fields = in_order(fieldsets.union(older["fieldsV1"], entry["fieldsV1"]))
+        fields = in_order(field_sets.union(older["fieldsV1"], entry["fieldsV1"]))
         bucket = {**_without_subresource(entry), "manager": _ANCIENT, "fieldsV1": fields}
         kept = [bucket if item is older else item for item in kept if item is not entry]
         first[version] = bucket
@@ -273,11 +279,11 @@ def _without_subresource(entry: Entry) -> Entry:
 
 
 @functools.cache
-def reset_fields(resource: resources.ResourceType, subresource: str) -> fieldsets.Tree:
+def reset_fields(resource: resources.ResourceType, subresource: str) -> field_sets.Tree:
     """The fields that an endpoint does not write whatever it is sent."""
     if subresource == "status":
-        return fieldsets.of_paths("spec", *_RESET_BY_STATUS.get(resource.plural, ()))
-    return fieldsets.of_paths("status") if resource.has_status else {}
+        return field_sets.of_paths("spec", *_RESET_BY_STATUS.get(resource.plural, ()))
+    return field_sets.of_paths("status") if resource.has_status else {}
 
 
 _RESET_BY_STATUS = {

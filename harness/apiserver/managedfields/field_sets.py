@@ -8,7 +8,7 @@ changed, so that they may share their parts.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from harness.apiserver import storing
+from harness.apiserver.codec import json_codec
 
 Tree = Mapping[str, Any]
 Path = tuple[str, ...]
@@ -69,7 +69,7 @@ def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
 
 
 def of_paths(*dotted: str) -> Tree:
-    """The set of some paths of field names: `metadata.labels`."""
+    """The set of some paths of field names: `object_meta.labels`."""
     made: Tree = {}
     for text in dotted:
         branch: Tree = LEAF
@@ -89,13 +89,13 @@ def _step_text(part: str) -> str:
     if kind == "f":
         return f".{name}"
     if kind == "k":
-        keys = storing.decode(name.encode()).items()
+        keys = json_codec.decode(name.encode()).items()
         return f"[{','.join(f'{key}={_quoted(value)}' for key, value in keys)}]"
     return f"[={name}]" if kind == "v" else f"[{name}]"
 
 
 def _quoted(value: Any) -> str:
-    return storing.encode(value).decode()
+    return json_codec.encode(value).decode()
 
 
 def _filtered(one: Tree, other: Tree, subtract: Callable[[Tree, Tree], Tree | None]) -> Tree:

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver import fieldsets, gotext, schemas, typed
+from harness.apiserver.codec import go_fmt
+from harness.apiserver.managedfields import field_sets, typed_values
+from harness.apiserver.scheme import api_types
 
 _TEXTS = ("string", "bytes", "quantity", "time", "micro_time")
 
 
-def problems(kind: schemas.Type, value: Any, at: str = "") -> Iterator[str]:
+def problems(kind: api_types.Type, value: Any, at: str = "") -> Iterator[str]:
     """What is wrong with a value: `.data: expected map, got &{1}`."""
     if value is None or kind.kind == "any":
         return
@@ -25,20 +27,20 @@ def summary(found: list[str]) -> str:
     return found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {item}" for item in found)])
 
 
-def _map_problems(kind: schemas.Type, value: Any, at: str) -> Iterator[str]:
+def _map_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
     if not isinstance(value, dict):
-        yield f"{at}: expected map, got &{{{gotext.plain(value)}}}"
+        yield f"{at}: expected map, got &{{{go_fmt.plain(value)}}}"
         return
     for name, child in value.items():
         if kind.kind == "object" and name not in kind.fields:
             yield f"{at}.{name}: field not declared in schema"
         else:
-            yield from problems(typed.field_type(kind, name), child, f"{at}.{name}")
+            yield from problems(typed_values.field_type(kind, name), child, f"{at}.{name}")
 
 
-def _list_problems(kind: schemas.Type, value: Any, at: str) -> Iterator[str]:
+def _list_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
     if not isinstance(value, list):
-        yield f"{at}: expected list, got &{{{gotext.plain(value)}}}"
+        yield f"{at}: expected list, got &{{{go_fmt.plain(value)}}}"
         return
     seen: set[str] = set()
     for index, item in enumerate(value):
@@ -49,32 +51,32 @@ def _list_problems(kind: schemas.Type, value: Any, at: str) -> Iterator[str]:
         if step in seen:
             yield f"{at}: duplicate entries for key {step}"
         seen.add(step)
-        yield from problems(typed.item_type(kind), item, at + step)
+        yield from problems(typed_values.item_type(kind), item, at + step)
 
 
-def _step(kind: schemas.Type, item: Any, index: int) -> tuple[str, str]:
+def _step(kind: api_types.Type, item: Any, index: int) -> tuple[str, str]:
     """How an item is named in a path, or why it cannot be."""
     if kind.merges == "atomic":
         return f"[{index}]", ""
     if kind.merges == "map" and not isinstance(item, dict):
         return "", "associative list with keys may not have non-map elements"
     try:
-        [(part, _)] = typed.items(kind, [item])
-    except typed.KeyMissingError as error:
+        [(part, _)] = typed_values.items(kind, [item])
+    except typed_values.KeyMissingError as error:
         return "", str(error)
-    return fieldsets.field_text((part,)), ""
+    return field_sets.field_text((part,)), ""
 
 
-def _scalar_problem(kind: schemas.Type, value: Any) -> str:
+def _scalar_problem(kind: api_types.Type, value: Any) -> str:
     if kind.kind in _TEXTS and not isinstance(value, str) and kind.kind != "quantity":
-        return f"expected string, got &value.valueUnstructured{{Value:{gotext.syntax(value)}}}"
+        return f"expected string, got &value.valueUnstructured{{Value:{go_fmt.syntax(value)}}}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind.kind in ("integer", "number") and not is_number:
         return f"expected numeric (int or float), got {_go_type(value)}"
     if kind.kind == "boolean" and not isinstance(value, bool):
         return "expected boolean, got *value.valueUnstructured"
     if isinstance(value, dict | list):
-        return f"expected any scalar, got &{{{gotext.plain(value)}}}"
+        return f"expected any scalar, got &{{{go_fmt.plain(value)}}}"
     return ""
 
 

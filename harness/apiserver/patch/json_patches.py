@@ -8,7 +8,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness.apiserver import diagnosing, statuses, storing
+from harness.apiserver.codec import json_codec
+from harness.apiserver.errors import status_errors
+from harness.apiserver.serializer import strict_decoding
 
 OPERATIONS_MAX = 10_000
 COPIED_BYTES_MAX = 3 * 1024 * 1024
@@ -33,14 +35,16 @@ def require_operations(patch: Any) -> None:
         why = (
             f"The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {len(patch)}"
         )
-        raise statuses.StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
+        raise status_errors.StatusError(
+            413, "RequestEntityTooLarge", f"Request entity too large: {why}"
+        )
 
 
-def undecodable(value: Any, wanted: str) -> statuses.StatusError:
+def undecodable(value: Any, wanted: str) -> status_errors.StatusError:
     """Return 400 for a patch that has the wrong JSON type."""
-    what = diagnosing.JSON_NAMES.get(type(value), "null")
+    what = strict_decoding.JSON_NAMES.get(type(value), "null")
     why = f"json: cannot unmarshal {what} into Go value of type {wanted}"
-    return statuses.bad_request(f"error decoding patch: {why}")
+    return status_errors.bad_request(f"error decoding patch: {why}")
 
 
 def apply(document: Any, patch: Sequence[dict[str, Any]]) -> Any:
@@ -79,14 +83,14 @@ class _Application:
         self._add(_pointer(operation, "path"), _value(operation))
 
     def _do_copy(self, operation: dict[str, Any]) -> None:
-        data = storing.encode(self._get(_pointer(operation, "from")))
+        data = json_codec.encode(self._get(_pointer(operation, "from")))
         self._copied_bytes += len(data)
         if self._copied_bytes > COPIED_BYTES_MAX:
             raise InapplicableError(
                 "Unable to complete the copy, the accumulated size increase of copy is "
                 f"{self._copied_bytes}, exceeding the limit {COPIED_BYTES_MAX}"
             )
-        self._add(_pointer(operation, "path"), storing.decode(data))
+        self._add(_pointer(operation, "path"), json_codec.decode(data))
 
     def _do_move(self, operation: dict[str, Any]) -> None:
         source, target = _pointer(operation, "from"), _pointer(operation, "path")
@@ -159,7 +163,7 @@ class _Application:
 
 def _copy(value: Any) -> Any:
     """Return a deep copy, several times as fast as `copy.deepcopy` makes one."""
-    return storing.decode(storing.encode(value))
+    return json_codec.decode(json_codec.encode(value))
 
 
 def _value(operation: dict[str, Any]) -> Any:

@@ -5,9 +5,10 @@ All pure: plain decoded JSON in, a new document out; the input is never changed.
 
 from typing import Any
 
-from harness.apiserver import json_patches, resources, schemas, statuses, strategic
-
-Document = dict[str, Any]
+from harness.apiserver.errors import status_errors
+from harness.apiserver.patch import json_patches, strategic_merge
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.scheme.json_document import Document
 
 
 def json_patch(document: Document, patch: Any) -> Document:
@@ -24,7 +25,7 @@ def json_patch(document: Document, patch: Any) -> Document:
 def merge_patch(document: Document, patch: Any) -> Document:
     """RFC 7386."""
     if patch is None:
-        raise statuses.bad_request("Invalid JSON Patch")
+        raise status_errors.bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict):
         raise json_patches.undecodable(patch, "map[string]interface {}")
     return _object(_merge(document, patch))
@@ -32,18 +33,18 @@ def merge_patch(document: Document, patch: Any) -> Document:
 
 def strategic_patch(resource: resources.ResourceType, document: Document, patch: Any) -> Document:
     """Kubernetes' strategic merge patch, with its directives."""
-    return strategic.patch(schemas.of(resource), document, _object(patch))
+    return strategic_merge.patch(api_types.of(resource), document, _object(patch))
 
 
-def _unprocessable() -> statuses.StatusError:
+def _unprocessable() -> status_errors.StatusError:
     """The operations are understood, but cannot be done; why is in the server's log only."""
     message = "the server rejected our request due to an error in our request"
-    return statuses.StatusError(422, "Invalid", message, {})
+    return status_errors.StatusError(422, "Invalid", message, {})
 
 
 def _object(value: Any) -> Document:
     if not isinstance(value, dict):
-        raise statuses.bad_request(f"expected a JSON object, got {type(value).__name__}")
+        raise status_errors.bad_request(f"expected a JSON object, got {type(value).__name__}")
     return value
 
 

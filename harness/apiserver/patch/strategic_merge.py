@@ -13,21 +13,23 @@ import collections
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver import gotext, schemas, statuses, storing
+from harness.apiserver.codec import go_fmt, json_codec
+from harness.apiserver.errors import status_errors
+from harness.apiserver.scheme import api_types
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
 Identity = Callable[[Any], Any]
 _DELETE_FROM = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
 _GONE = object()
 
 
-def patch(kind: schemas.Type, document: Document, change: Document) -> Document:
+def patch(kind: api_types.Type, document: Document, change: Document) -> Document:
     """The patched document; the input is not changed."""
     return _object(kind, document, change)
 
 
-def _object(kind: schemas.Type, old: Any, change: Document) -> Document:
+def _object(kind: api_types.Type, old: Any, change: Document) -> Document:
     match change.get("$patch"):
         case None:
             pass
@@ -36,7 +38,7 @@ def _object(kind: schemas.Type, old: Any, change: Document) -> Document:
         case "delete":
             return {}
         case other:
-            raise _broken(f"unknown patch type: {other} in map: {gotext.plain(change)}")
+            raise _broken(f"unknown patch type: {other} in map: {go_fmt.plain(change)}")
     made = dict(old) if isinstance(old, dict) else {}
     _retain(made, change)
     for name in _named(change):
@@ -62,7 +64,7 @@ def _named(change: Document) -> list[str]:
     return [name for name in dict.fromkeys(names) if not name.startswith("$")]
 
 
-def _field(kind: schemas.Type, made: Document, name: str, change: Document) -> None:
+def _field(kind: api_types.Type, made: Document, name: str, change: Document) -> None:
     field = kind.fields.get(name)
     value, old = change.get(name), made.get(name)
     if name in change and value is None:
@@ -76,21 +78,21 @@ def _field(kind: schemas.Type, made: Document, name: str, change: Document) -> N
         made[name] = value
 
 
-def _merges(field: schemas.Field) -> bool:
+def _merges(field: api_types.Field) -> bool:
     return field.type.kind == "list" and "merge" in field.patch_strategies
 
 
-def _below(kind: schemas.Type) -> schemas.Type:
+def _below(kind: api_types.Type) -> api_types.Type:
     return kind.item or _ANY
 
 
-_ANY = schemas.Type(kind="any")
+_ANY = api_types.Type(kind="any")
 
 
 # ------------------------------------------------------------------ lists
 
 
-def _list(field: schemas.Field, old: Any, name: str, change: Document) -> list[Any]:
+def _list(field: api_types.Field, old: Any, name: str, change: Document) -> list[Any]:
     if old is None and _ORDER + name not in change:
         return _new(field, change.get(name) or [])
     before = old if isinstance(old, list) else []
@@ -106,7 +108,7 @@ def _list(field: schemas.Field, old: Any, name: str, change: Document) -> list[A
     return _ordered(merged, before, kept if order is None else order, identity)
 
 
-def _new(field: schemas.Field, wanted: list[Any]) -> list[Any]:
+def _new(field: api_types.Field, wanted: list[Any]) -> list[Any]:
     """A list that was not there is taken as it is: nobody asks for the keys of its items."""
     return [
         _object(_below(field.type), {}, item) if isinstance(item, dict) else item
@@ -124,24 +126,24 @@ def _without(items: list[Any], gone: Any) -> list[Any]:
 
 def _hashable(value: Any) -> Any:
     """Return something that can be looked up, and is equal for equal values."""
-    return storing.encode(value) if isinstance(value, dict | list) else value
+    return json_codec.encode(value) if isinstance(value, dict | list) else value
 
 
-def _identity(field: schemas.Field) -> Identity:
+def _identity(field: api_types.Field) -> Identity:
     key = field.patch_key
     if not key:
         return _hashable
 
     def of(item: Any) -> Any:
         if not isinstance(item, dict) or key not in item:
-            raise _broken(f"map: {gotext.plain(item)} does not contain declared merge key: {key}")
+            raise _broken(f"map: {go_fmt.plain(item)} does not contain declared merge key: {key}")
         return _hashable(item[key])
 
     return of
 
 
 def _merged(
-    field: schemas.Field, before: list[Any], wanted: list[Any], identity: Identity
+    field: api_types.Field, before: list[Any], wanted: list[Any], identity: Identity
 ) -> list[Any]:
     """The items before with those of the patch merged into them, new ones at the end."""
     made = list(before)
@@ -173,7 +175,7 @@ def _require_order(identity: Identity, items: list[Any], order: list[Any]) -> No
     rest = iter(places)
     if not all(item in rest for item in found):
         raise _broken(
-            f"The order in patch list:\n{gotext.plain(items)}\n doesn't match $setElementOrder list:\n{gotext.plain(order)}\n"
+            f"The order in patch list:\n{go_fmt.plain(items)}\n doesn't match $setElementOrder list:\n{go_fmt.plain(order)}\n"
         )
 
 
@@ -201,5 +203,5 @@ def _places(items: list[Any], identity: Identity) -> dict[Any, int]:
 # ------------------------------------------------------------------ messages
 
 
-def _broken(message: str) -> statuses.StatusError:
-    return statuses.StatusError(500, "", message)
+def _broken(message: str) -> status_errors.StatusError:
+    return status_errors.StatusError(500, "", message)

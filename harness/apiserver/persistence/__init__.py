@@ -15,5 +15,5 @@ loses nothing that anybody was told. The policies differ in what the loss of *po
 
 In every case what is left is a beginning of the history without holes, or an error that names file and offset.
 
-Not in here: who may answer when (see `serving`), and what a commit means (see `store`).
+Not in here: who may answer when (see `servers`), and what a commit means (see `store`).
 """

@@ -17,7 +17,7 @@ class DamagedRecordError(Exception):
     """A line that is neither whole nor torn."""
 
 
-class Encoder:
+class LineEncoder:
     """Makes the lines of one file, beginning after those with this checksum."""
 
     def __init__(self, checksum: int = 0) -> None:
@@ -29,7 +29,7 @@ class Encoder:
         return b"%08x %x %b\n" % (self._checksum, len(payload), payload)
 
 
-class Reader:
+class LineReader:
     """Reads the lines of one file."""
 
     def __init__(self, file: BinaryIO) -> None:

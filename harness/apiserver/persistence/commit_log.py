@@ -4,8 +4,8 @@ import enum
 import os
 import pathlib
 
-from harness.apiserver import watching
-from harness.apiserver.persistence import changes, directories, records
+from harness.apiserver.persistence import checksummed_lines, data_directories, record_payloads
+from harness.apiserver.storage import watch_cache
 
 
 class Sync(enum.StrEnum):
@@ -20,7 +20,12 @@ class Log:
     """The newest log of a data directory."""
 
     def __init__(
-        self, path: pathlib.Path, *, sync: Sync, encoder: records.Encoder, version: int
+        self,
+        path: pathlib.Path,
+        *,
+        sync: Sync,
+        encoder: checksummed_lines.LineEncoder,
+        version: int,
     ) -> None:
         self._path = path
         self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -32,10 +37,10 @@ class Log:
         """That of the newest commit."""
         self.size_bytes = os.fstat(self._descriptor).st_size
 
-    def append(self, commit: watching.Commit) -> None:
+    def append(self, commit: watch_cache.Commit) -> None:
         """Gather a commit."""
         self.version = commit.object.resource_version
-        payload = changes.write(commit.resource, commit.type, commit.object)
+        payload = record_payloads.write(commit.resource, commit.type, commit.object)
         self._lines.append(self._encoder.line(payload))
 
     def settle(self) -> None:
@@ -64,7 +69,7 @@ class Log:
 
     def begin(self) -> None:
         """Write the first record of a new log."""
-        self._lines.append(self._encoder.line(changes.begin(self.version)))
+        self._lines.append(self._encoder.line(record_payloads.begin(self.version)))
         self.settle()
 
     def close(self) -> None:
@@ -75,18 +80,18 @@ class Log:
         os.close(self._descriptor)
 
 
-def create(directory: directories.DataDirectory, version: int, *, sync: Sync) -> Log:
+def create(directory: data_directories.DataDirectory, version: int, *, sync: Sync) -> Log:
     """A new log after a version, which counts once it is published."""
-    path = directory.log(version).with_suffix(directories.UNFINISHED)
-    log = Log(path, sync=sync, encoder=records.Encoder(), version=version)
+    path = directory.log(version).with_suffix(data_directories.UNFINISHED)
+    log = Log(path, sync=sync, encoder=checksummed_lines.LineEncoder(), version=version)
     log.begin()
     return log
 
 
-def publish(directory: directories.DataDirectory, version: int) -> None:
+def publish(directory: data_directories.DataDirectory, version: int) -> None:
     """Have a log that was created count; after a loss of power only when the directory was synchronised since."""
     path = directory.log(version)
-    path.with_suffix(directories.UNFINISHED).rename(path)
+    path.with_suffix(data_directories.UNFINISHED).rename(path)
 
 
 def write_all(descriptor: int, data: bytes, *, path: pathlib.Path) -> None:

@@ -2,11 +2,12 @@
 
 import msgspec
 
-from harness.apiserver import resources, storing, watching
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import stored_objects, watch_cache
 
 FORMAT = 1
 BEGIN, END = b"B", b"E"
-_LETTERS: dict[watching.EventType, bytes] = {"ADDED": b"A", "MODIFIED": b"M", "DELETED": b"D"}
+_LETTERS: dict[watch_cache.EventType, bytes] = {"ADDED": b"A", "MODIFIED": b"M", "DELETED": b"D"}
 _TYPES = {letter: kind for kind, letter in _LETTERS.items()}
 _NAMES = {resources.table_of(item): item.qualified.encode() for item in reversed(resources.STORED)}
 _RESOURCES = {name: item for item, name in _NAMES.items()}
@@ -34,18 +35,18 @@ def end(count: int) -> bytes:
 
 
 def write(
-    resource: resources.ResourceType, kind: watching.EventType, stored: storing.Stored
+    resource: resources.ResourceType, kind: watch_cache.EventType, stored: stored_objects.Stored
 ) -> bytes:
     """The payload of a change."""
     return b"%b %b %b" % (_LETTERS[kind], _NAMES[resource], stored.data)
 
 
-def read(payload: bytes) -> watching.Change:
+def read(payload: bytes) -> watch_cache.Change:
     """The change that a payload is."""
     letter, _, rest = payload.partition(b" ")
     name, _, data = rest.partition(b" ")
     try:
-        return watching.Change(_RESOURCES[name], _TYPES[letter], storing.revive(data))
+        return watch_cache.Change(_RESOURCES[name], _TYPES[letter], stored_objects.revive(data))
     except KeyError as error:
         raise UnreadablePayloadError(
             f"this version does not know the kind of record {letter!r} or the resource {name!r}"

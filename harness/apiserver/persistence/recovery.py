@@ -7,17 +7,18 @@ import pathlib
 from collections.abc import Iterator
 
 from harness import errors
-from harness.apiserver import resources, storing, watching
-from harness.apiserver.persistence import changes, directories, records
+from harness.apiserver.persistence import checksummed_lines, data_directories, record_payloads
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import stored_objects, watch_cache
 
 _REMEDY = "restore the file from a copy, or start with an empty directory (nothing was changed)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class RecoveredState:
     """A past, and where its log goes on."""
 
-    past: watching.Past
+    past: watch_cache.Past
     log_version: int
     """Where the newest log begins."""
     version: int
@@ -28,7 +29,7 @@ class Loaded:
     """Of the torn record that was cut off its end."""
 
 
-def load(directory: directories.DataDirectory) -> Loaded | None:
+def load(directory: data_directories.DataDirectory) -> RecoveredState | None:
     """Everything that was acknowledged, None for a new directory; DataDirectoryError, which says where, for a damaged one."""
     directory.remove_unfinished()
     logs, snapshots = directory.logs(), directory.snapshots()
@@ -40,7 +41,7 @@ def load(directory: directories.DataDirectory) -> Loaded | None:
         return None
     first = _first_generation(directory, logs)
     objects = list(_objects(directory, first)) if first else []
-    past: list[watching.Change] = []
+    past: list[watch_cache.Change] = []
     version = first
     for log in [version for version in logs if version >= first]:
         newest = log == logs[-1]
@@ -49,8 +50,8 @@ def load(directory: directories.DataDirectory) -> Loaded | None:
         past += found
         version = past[-1].object.resource_version if past else version
     cut_bytes = _cut(directory.log(logs[-1]), reader.end)
-    return Loaded(
-        past=watching.Past(version=first, objects=objects, changes=past),
+    return RecoveredState(
+        past=watch_cache.Past(version=first, objects=objects, changes=past),
         log_version=logs[-1],
         version=version,
         checksum=reader.checksum,
@@ -58,7 +59,7 @@ def load(directory: directories.DataDirectory) -> Loaded | None:
     )
 
 
-def _first_generation(directory: directories.DataDirectory, logs: list[int]) -> int:
+def _first_generation(directory: data_directories.DataDirectory, logs: list[int]) -> int:
     """The oldest version that everything after it is there for; 0 needs no snapshot."""
     if logs[0] == 0:
         return 0
@@ -79,42 +80,45 @@ def _require_continuity(path: pathlib.Path, begins: int, version: int) -> None:
 
 
 def _objects(
-    directory: directories.DataDirectory, version: int
-) -> Iterator[tuple[resources.ResourceType, storing.Stored]]:
+    directory: data_directories.DataDirectory, version: int
+) -> Iterator[tuple[resources.ResourceType, stored_objects.Stored]]:
     """The objects of a snapshot, which is whole or of no use."""
     with _reading(directory.snapshot(version)) as reader:
         for count, payload in enumerate(_after_begin(reader, version)):
-            if payload == changes.end(count):
+            if payload == record_payloads.end(count):
                 return
-            change = changes.read(payload)
+            change = record_payloads.read(payload)
             yield change.resource, change.object
-        raise records.DamagedRecordError("it has no end")
+        raise checksummed_lines.DamagedRecordError("it has no end")
 
 
 def _changes(
     path: pathlib.Path, begins: int, *, may_be_torn: bool
-) -> tuple[list[watching.Change], records.Reader]:
+) -> tuple[list[watch_cache.Change], checksummed_lines.LineReader]:
     """The commits of a log, and the reader that stands at their end."""
     with _reading(path) as reader:
-        found = [changes.read(payload) for payload in _after_begin(reader, begins)]
+        found = [record_payloads.read(payload) for payload in _after_begin(reader, begins)]
         if reader.torn and not may_be_torn:
-            raise records.DamagedRecordError("it was cut off, and there is a newer log")
+            raise checksummed_lines.DamagedRecordError("it was cut off, and there is a newer log")
     return found, reader
 
 
-def _after_begin(reader: records.Reader, version: int) -> Iterator[bytes]:
+def _after_begin(reader: checksummed_lines.LineReader, version: int) -> Iterator[bytes]:
     payloads = iter(reader)
-    changes.read_begin(next(payloads, b""), version)
+    record_payloads.read_begin(next(payloads, b""), version)
     return payloads
 
 
 @contextlib.contextmanager
-def _reading(path: pathlib.Path) -> Iterator[records.Reader]:
+def _reading(path: pathlib.Path) -> Iterator[checksummed_lines.LineReader]:
     with path.open("rb") as file:
-        reader = records.Reader(file)
+        reader = checksummed_lines.LineReader(file)
         try:
             yield reader
-        except (records.DamagedRecordError, changes.UnreadablePayloadError) as error:
+        except (
+            checksummed_lines.DamagedRecordError,
+            record_payloads.UnreadablePayloadError,
+        ) as error:
             raise errors.DataDirectoryError(
                 f"{path} is damaged at byte {reader.begin}: {error}; {_REMEDY}"
             ) from error

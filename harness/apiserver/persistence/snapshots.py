@@ -10,10 +10,16 @@ import pathlib
 from collections.abc import Iterator, Sequence
 from io import FileIO
 
-from harness.apiserver import resources, storing
-from harness.apiserver.persistence import changes, directories, records, writing
+from harness.apiserver.persistence import (
+    checksummed_lines,
+    commit_log,
+    data_directories,
+    record_payloads,
+)
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import stored_objects
 
-Tables = Sequence[tuple[resources.ResourceType, Sequence[storing.Stored]]]
+Tables = Sequence[tuple[resources.ResourceType, Sequence[stored_objects.Stored]]]
 STEP_OBJECTS = 50
 """Encoded at a time: well below a millisecond."""
 _WRITE_BYTES = 1024 * 1024
@@ -21,11 +27,11 @@ _WRITE_BYTES = 1024 * 1024
 
 
 async def write_snapshot(
-    directory: directories.DataDirectory, version: int, tables: Tables
+    directory: data_directories.DataDirectory, version: int, tables: Tables
 ) -> None:
     """Write every object as it was at a version; OSError when it cannot be written."""
     path = directory.snapshot(version)
-    unfinished = path.with_suffix(directories.UNFINISHED)
+    unfinished = path.with_suffix(data_directories.UNFINISHED)
     gathered: list[bytes] = []
     gathered_bytes = 0
     with open(unfinished, "wb", buffering=0, opener=_open_private) as file:
@@ -50,15 +56,17 @@ def _open_private(path: str, flags: int) -> int:
 
 def _lines(version: int, tables: Tables) -> Iterator[list[bytes]]:
     """The lines of a snapshot, some at a time."""
-    encoder, count = records.Encoder(), 0
-    yield [encoder.line(changes.begin(version))]
+    encoder, count = checksummed_lines.LineEncoder(), 0
+    yield [encoder.line(record_payloads.begin(version))]
     for resource, objects in tables:
         for index in range(0, len(objects), STEP_OBJECTS):
             step = objects[index : index + STEP_OBJECTS]
             count += len(step)
-            yield [encoder.line(changes.write(resource, "ADDED", stored)) for stored in step]
-    yield [encoder.line(changes.end(count))]
+            yield [
+                encoder.line(record_payloads.write(resource, "ADDED", stored)) for stored in step
+            ]
+    yield [encoder.line(record_payloads.end(count))]
 
 
 def _write(file: FileIO, lines: list[bytes]) -> None:
-    writing.write_all(file.fileno(), b"".join(lines), path=pathlib.Path(str(file.name)))
+    commit_log.write_all(file.fileno(), b"".join(lines), path=pathlib.Path(str(file.name)))

@@ -5,9 +5,15 @@ import dataclasses
 from collections.abc import Callable, Coroutine
 
 from harness import errors
-from harness.apiserver import store as stores
-from harness.apiserver import watching
-from harness.apiserver.persistence import compacting, directories, reading, records, writing
+from harness.apiserver.persistence import (
+    checksummed_lines,
+    commit_log,
+    data_directories,
+    recovery,
+    snapshots,
+)
+from harness.apiserver.registry import store as stores
+from harness.apiserver.storage import watch_cache
 
 SYNC_INTERVAL_S = 1.0
 LOG_BYTES_MAX = 64 * 1024 * 1024
@@ -15,10 +21,10 @@ LOG_BYTES_MAX = 64 * 1024 * 1024
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class JournalOptions:
     """How a journal is kept."""
 
-    sync: writing.Sync = writing.Sync.INTERVAL
+    sync: commit_log.Sync = commit_log.Sync.INTERVAL
     log_bytes_max: int = LOG_BYTES_MAX
 
 
@@ -26,7 +32,10 @@ class Journal:
     """The commits of one store, on disk."""
 
     def __init__(
-        self, directory: directories.DataDirectory, log: writing.Log, options: Options
+        self,
+        directory: data_directories.DataDirectory,
+        log: commit_log.Log,
+        options: JournalOptions,
     ) -> None:
         self._directory, self._log, self._options = directory, log, options
         self._tasks: set[asyncio.Task[None]] = set()
@@ -37,14 +46,14 @@ class Journal:
         self._store: stores.Store | None = None
         self._on_failure: Callable[[OSError], None] | None = None
 
-    def append(self, commit: watching.Commit) -> None:
+    def append(self, commit: watch_cache.Commit) -> None:
         """Gather a commit; it may be told of after `settle`."""
         self._log.append(commit)
 
     def start(self, store: stores.Store, *, on_failure: Callable[[OSError], None]) -> None:
         """Begin what goes on beside the work, on the running loop; a failure of it is reported once."""
         self._store, self._on_failure = store, on_failure
-        if self._options.sync is writing.Sync.INTERVAL:
+        if self._options.sync is commit_log.Sync.INTERVAL:
             self._run(self._sync_always())
 
     def settle(self) -> None:
@@ -84,20 +93,20 @@ class Journal:
                 self._has_new_name = False
                 await asyncio.to_thread(self._directory.sync)
 
-    def _begin_log(self) -> writing.Log:
+    def _begin_log(self) -> commit_log.Log:
         """Go on in a new log; the old one is handed out."""
         old, version = self._log, self._log.version
-        self._log = writing.create(self._directory, version, sync=self._options.sync)
-        writing.publish(self._directory, version)
-        if self._options.sync is writing.Sync.ALWAYS:
+        self._log = commit_log.create(self._directory, version, sync=self._options.sync)
+        commit_log.publish(self._directory, version)
+        if self._options.sync is commit_log.Sync.ALWAYS:
             self._directory.sync()
         self._has_new_name = True
         return old
 
-    async def _compact(self, old: writing.Log, tables: compacting.Tables) -> None:
+    async def _compact(self, old: commit_log.Log, tables: snapshots.Tables) -> None:
         version = old.version
         await asyncio.to_thread(old.close)
-        await compacting.write_snapshot(self._directory, version, tables)
+        await snapshots.write_snapshot(self._directory, version, tables)
         self._snapshot_bytes = self._directory.snapshot(version).stat().st_size
         kept = self._directory.snapshots()[-2:]
         if len(kept) == 2:
@@ -115,21 +124,21 @@ class Opened:
     """Of a torn record at the end of the log, which nobody was told of."""
 
 
-MakeStore = Callable[[watching.Past | None, stores.Listener], stores.Store]
+MakeStore = Callable[[watch_cache.Past | None, stores.Listener], stores.Store]
 
 
 def open_journal(
-    directory: directories.DataDirectory, make_store: MakeStore, options: Options
+    directory: data_directories.DataDirectory, make_store: MakeStore, options: JournalOptions
 ) -> Opened:
     """Read a directory, or begin it; DataDirectoryError when it cannot be."""
-    loaded = reading.load(directory)
+    loaded = recovery.load(directory)
     if loaded is None:
         return _begin(directory, make_store, options)
     path = directory.log(loaded.log_version)
-    log = writing.Log(
+    log = commit_log.Log(
         path,
         sync=options.sync,
-        encoder=records.Encoder(loaded.checksum),
+        encoder=checksummed_lines.LineEncoder(loaded.checksum),
         version=loaded.version,
     )
     if not log.size_bytes:
@@ -138,13 +147,15 @@ def open_journal(
     return Opened(make_store(loaded.past, journal.append), journal, loaded.cut_bytes)
 
 
-def _begin(directory: directories.DataDirectory, make_store: MakeStore, options: Options) -> Opened:
+def _begin(
+    directory: data_directories.DataDirectory, make_store: MakeStore, options: JournalOptions
+) -> Opened:
     """A new directory: its log counts once the store's first objects are in it."""
     try:
-        journal = Journal(directory, writing.create(directory, 0, sync=options.sync), options)
+        journal = Journal(directory, commit_log.create(directory, 0, sync=options.sync), options)
         store = make_store(None, journal.append)
         journal.settle()
-        writing.publish(directory, 0)
+        commit_log.publish(directory, 0)
         directory.sync()
     except OSError as error:
         raise unwritable(error) from error

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver import durations
+from harness.apiserver.printers import durations
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
 NONE = "<none>"
 _ACCESS_MODES = {
     "ReadWriteOnce": "RWO",

@@ -1,23 +1,23 @@
 """The columns of the kinds of the core group that are no workloads."""
 
-from harness.apiserver import columns, printing
+from harness.apiserver.printers import cells, columns
 
 COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ("", "Node"): (
         columns.NAME,
-        columns.Column("Status", columns.by(printing.node_status), "The status of the node"),
-        columns.Column("Roles", columns.by(printing.node_roles), "The roles of the node"),
+        columns.Column("Status", columns.by(cells.node_status), "The status of the node"),
+        columns.Column("Roles", columns.by(cells.node_roles), "The roles of the node"),
         columns.AGE,
         columns.field("Version", "status.nodeInfo.kubeletVersion", "core.v1.NodeSystemInfo"),
         columns.Column(
             "Internal-IP",
-            columns.by(printing.node_address("InternalIP")),
+            columns.by(cells.node_address("InternalIP")),
             "core.v1.NodeStatus addresses",
             1,
         ),
         columns.Column(
             "External-IP",
-            columns.by(printing.node_address("ExternalIP")),
+            columns.by(cells.node_address("ExternalIP")),
             "core.v1.NodeStatus addresses",
             1,
         ),
@@ -47,36 +47,36 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ("", "Event"): (
         columns.Column(
             "Last Seen",
-            printing.event_last_seen,
+            cells.event_last_seen,
             "The time at which the most recent occurrence of this event was recorded.",
         ),
         columns.field("Type", "type", "core.v1.Event"),
         columns.field("Reason", "reason", "core.v1.Event"),
-        columns.Column("Object", columns.by(printing.event_object), "core.v1.Event involvedObject"),
+        columns.Column("Object", columns.by(cells.event_object), "core.v1.Event involvedObject"),
         columns.field(
             "Subobject", "involvedObject.fieldPath", "core.v1.ObjectReference", priority=1
         ),
-        columns.Column("Source", columns.by(printing.event_source), "core.v1.Event source", 1),
+        columns.Column("Source", columns.by(cells.event_source), "core.v1.Event source", 1),
         columns.field("Message", "message", "core.v1.Event"),
-        columns.Column("First Seen", printing.event_first_seen, "core.v1.Event firstTimestamp", 1),
-        columns.Column("Count", columns.by(printing.event_count), "core.v1.Event count", 1),
+        columns.Column("First Seen", cells.event_first_seen, "core.v1.Event firstTimestamp", 1),
+        columns.Column("Count", columns.by(cells.event_count), "core.v1.Event count", 1),
         columns.NAME._replace(priority=1),
     ),
     ("", "ConfigMap"): (
         columns.NAME,
-        columns.Column("Data", columns.by(printing.data_count), "core.v1.ConfigMap data"),
+        columns.Column("Data", columns.by(cells.data_count), "core.v1.ConfigMap data"),
         columns.AGE,
     ),
     ("", "Secret"): (
         columns.NAME,
         columns.field("Type", "type", "core.v1.Secret"),
-        columns.Column("Data", columns.by(printing.data_count), "core.v1.Secret data"),
+        columns.Column("Data", columns.by(cells.data_count), "core.v1.Secret data"),
         columns.AGE,
     ),
     ("", "ServiceAccount"): (
         columns.NAME,
         columns.Column(
-            "Secrets", columns.by(printing.count("secrets")), "core.v1.ServiceAccount secrets"
+            "Secrets", columns.by(cells.count("secrets")), "core.v1.ServiceAccount secrets"
         ),
         columns.AGE,
     ),
@@ -85,9 +85,9 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
         columns.field("Type", "spec.type", "core.v1.ServiceSpec", "ClusterIP"),
         columns.field("Cluster-IP", "spec.clusterIP", "core.v1.ServiceSpec", columns.NONE),
         columns.Column(
-            "External-IP", columns.by(printing.external_ips), "core.v1.ServiceSpec externalIPs"
+            "External-IP", columns.by(cells.external_ips), "core.v1.ServiceSpec externalIPs"
         ),
-        columns.Column("Port(s)", columns.by(printing.service_ports), "core.v1.ServiceSpec ports"),
+        columns.Column("Port(s)", columns.by(cells.service_ports), "core.v1.ServiceSpec ports"),
         columns.AGE,
         columns.SELECTOR,
     ),
@@ -98,17 +98,15 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
         ),
         columns.Column(
             "Access Modes",
-            columns.by(printing.access_modes("spec.accessModes")),
+            columns.by(cells.access_modes("spec.accessModes")),
             "core.v1.PersistentVolumeSpec accessModes",
         ),
         columns.field(
             "Reclaim Policy", "spec.persistentVolumeReclaimPolicy", "core.v1.PersistentVolumeSpec"
         ),
+        columns.Column("Status", columns.by(cells.phase), "core.v1.PersistentVolumeStatus phase"),
         columns.Column(
-            "Status", columns.by(printing.phase), "core.v1.PersistentVolumeStatus phase"
-        ),
-        columns.Column(
-            "Claim", columns.by(printing.volume_claim), "core.v1.PersistentVolumeSpec claimRef"
+            "Claim", columns.by(cells.volume_claim), "core.v1.PersistentVolumeSpec claimRef"
         ),
         columns.Column(
             "StorageClass", columns.at("spec.storageClassName"), "StorageClass of the pv"
@@ -119,7 +117,7 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ("", "PersistentVolumeClaim"): (
         columns.NAME,
         columns.Column(
-            "Status", columns.by(printing.phase), "core.v1.PersistentVolumeClaimStatus phase"
+            "Status", columns.by(cells.phase), "core.v1.PersistentVolumeClaimStatus phase"
         ),
         columns.field("Volume", "spec.volumeName", "core.v1.PersistentVolumeClaimSpec"),
         columns.Column(
@@ -129,7 +127,7 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
         ),
         columns.Column(
             "Access Modes",
-            columns.by(printing.access_modes("status.accessModes")),
+            columns.by(cells.access_modes("status.accessModes")),
             "core.v1.PersistentVolumeClaimStatus accessModes",
         ),
         columns.Column(

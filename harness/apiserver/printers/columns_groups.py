@@ -1,6 +1,6 @@
 """The columns of the kinds of other API groups: leases, priorities, storage, roles, devices."""
 
-from harness.apiserver import columns, printing
+from harness.apiserver.printers import cells, columns
 
 COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ("coordination.k8s.io", "Lease"): (
@@ -47,19 +47,19 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ),
     ("rbac.authorization.k8s.io", "RoleBinding"): (
         columns.NAME,
-        columns.Column("Role", columns.by(printing.role), "rbac.v1.RoleBinding roleRef"),
+        columns.Column("Role", columns.by(cells.role), "rbac.v1.RoleBinding roleRef"),
         columns.AGE,
     ),
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): (
         columns.NAME,
-        columns.Column("Role", columns.by(printing.role), "rbac.v1.ClusterRoleBinding roleRef"),
+        columns.Column("Role", columns.by(cells.role), "rbac.v1.ClusterRoleBinding roleRef"),
         columns.AGE,
     ),
     ("resource.k8s.io", "ResourceClaim"): (
         columns.NAME,
         columns.Column(
             "State",
-            columns.by(printing.claim_state),
+            columns.by(cells.claim_state),
             "A summary of the current state (allocated, pending, reserved, etc.).",
         ),
         columns.AGE,

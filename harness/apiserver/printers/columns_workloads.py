@@ -1,23 +1,23 @@
 """The columns of pods, and of what makes, scales and protects them."""
 
-from harness.apiserver import columns, pod_printing, printing
+from harness.apiserver.printers import cells, columns, pod_cells
 
 COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ("", "Pod"): (
         columns.NAME,
         columns.Column(
             "Ready",
-            columns.by(pod_printing.ready),
+            columns.by(pod_cells.ready),
             "The aggregate readiness state of this pod for accepting traffic.",
         ),
         columns.Column(
             "Status",
-            columns.by(pod_printing.status),
+            columns.by(pod_cells.status),
             "The aggregate status of the containers in this pod.",
         ),
         columns.Column(
             "Restarts",
-            pod_printing.restarts,
+            pod_cells.restarts,
             "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
         ),
         columns.AGE,
@@ -32,7 +32,7 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
         ),
         columns.Column(
             "Readiness Gates",
-            columns.by(pod_printing.readiness_gates),
+            columns.by(pod_cells.readiness_gates),
             "core.v1.PodSpec readinessGates",
             1,
         ),
@@ -58,7 +58,7 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ("apps", "Deployment"): (
         columns.NAME,
         columns.Column(
-            "Ready", columns.by(printing.ready_of_desired), "Number of the pod with ready state"
+            "Ready", columns.by(cells.ready_of_desired), "Number of the pod with ready state"
         ),
         columns.field("Up-to-date", "status.updatedReplicas", "apps.v1.DeploymentStatus", 0),
         columns.field("Available", "status.availableReplicas", "apps.v1.DeploymentStatus", 0),
@@ -69,7 +69,7 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ("apps", "StatefulSet"): (
         columns.NAME,
         columns.Column(
-            "Ready", columns.by(printing.ready_of_desired), "Number of the pod with ready state"
+            "Ready", columns.by(cells.ready_of_desired), "Number of the pod with ready state"
         ),
         columns.AGE,
         *columns.WIDE_CONTAINERS,
@@ -82,7 +82,7 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
         columns.field("Up-to-date", "status.updatedNumberScheduled", "apps.v1.DaemonSetStatus", 0),
         columns.field("Available", "status.numberAvailable", "apps.v1.DaemonSetStatus", 0),
         columns.Column(
-            "Node Selector", columns.by(printing.node_selector), "core.v1.PodSpec nodeSelector"
+            "Node Selector", columns.by(cells.node_selector), "core.v1.PodSpec nodeSelector"
         ),
         columns.AGE,
         *columns.WIDE_CONTAINERS,
@@ -90,11 +90,11 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
     ),
     ("batch", "Job"): (
         columns.NAME,
-        columns.Column("Status", columns.by(printing.job_status), "Status of the job."),
+        columns.Column("Status", columns.by(cells.job_status), "Status of the job."),
         columns.Column(
-            "Completions", columns.by(printing.job_completions), "batch.v1.JobStatus succeeded"
+            "Completions", columns.by(cells.job_completions), "batch.v1.JobStatus succeeded"
         ),
-        columns.Column("Duration", printing.job_duration, "Time required to complete the job."),
+        columns.Column("Duration", cells.job_duration, "Time required to complete the job."),
         columns.AGE,
         *columns.WIDE_CONTAINERS,
         columns.SELECTOR,
@@ -103,12 +103,12 @@ COLUMNS: dict[tuple[str, str], tuple[columns.Column, ...]] = {
         columns.NAME,
         columns.field("Schedule", "spec.schedule", "batch.v1.CronJobSpec"),
         columns.field("Timezone", "spec.timeZone", "batch.v1.CronJobSpec", columns.NONE),
-        columns.Column("Suspend", columns.by(printing.suspended), "batch.v1.CronJobSpec suspend"),
+        columns.Column("Suspend", columns.by(cells.suspended), "batch.v1.CronJobSpec suspend"),
         columns.Column(
-            "Active", columns.by(printing.count("status.active")), "batch.v1.CronJobStatus active"
+            "Active", columns.by(cells.count("status.active")), "batch.v1.CronJobStatus active"
         ),
         columns.Column(
-            "Last Schedule", printing.last_schedule, "batch.v1.CronJobStatus lastScheduleTime"
+            "Last Schedule", cells.last_schedule, "batch.v1.CronJobStatus lastScheduleTime"
         ),
         columns.AGE,
     ),

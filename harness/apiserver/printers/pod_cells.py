@@ -5,11 +5,10 @@ has ended. Init containers that are restarted always (sidecars) count among the 
 """
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver import durations, printing
+from harness.apiserver.printers import cells, durations
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
 _ENDED = ("Succeeded", "Failed")
 
 
@@ -22,7 +21,7 @@ def ready(pod: Document) -> str:
     count = sum(bool(item.get("ready")) for item in started)
     if not _is_initializing(pod):
         count += sum(_is_running(item) for item in _statuses(pod, "containerStatuses"))
-    return f"{count}/{len(printing.value(pod, 'spec.containers') or ()) + len(sidecars)}"
+    return f"{count}/{len(cells.value(pod, 'spec.containers') or ()) + len(sidecars)}"
 
 
 def status(pod: Document) -> str:
@@ -49,28 +48,28 @@ def restarts(pod: Document, now: str) -> str:
         found = [item for item in found if item.get("name") in sidecars]
         found += _statuses(pod, "containerStatuses")
     count = sum(item.get("restartCount") or 0 for item in found)
-    ends = [printing.value(item, "lastState.terminated.finishedAt") for item in found]
+    ends = [cells.value(item, "lastState.terminated.finishedAt") for item in found]
     last = max(filter(None, ends), default="")
     return f"{count} ({durations.between(last, now)} ago)" if count and last else str(count)
 
 
 def readiness_gates(pod: Document) -> str:
     """`1/2`: how many of its gates are open."""
-    gates = {gate.get("conditionType") for gate in printing.value(pod, "spec.readinessGates") or ()}
+    gates = {gate.get("conditionType") for gate in cells.value(pod, "spec.readinessGates") or ()}
     if not gates:
-        return printing.NONE
-    return f"{len(gates & printing.conditions_met(pod))}/{len(gates)}"
+        return cells.NONE
+    return f"{len(gates & cells.conditions_met(pod))}/{len(gates)}"
 
 
 # ------------------------------------------------------------------ containers
 
 
 def _statuses(pod: Document, key: str) -> list[Document]:
-    return printing.value(pod, f"status.{key}") or []
+    return cells.value(pod, f"status.{key}") or []
 
 
 def _is_running(item: Document) -> bool:
-    return bool(item.get("ready")) and printing.value(item, "state.running") is not None
+    return bool(item.get("ready")) and cells.value(item, "state.running") is not None
 
 
 def _container_reason(pod: Document) -> str:
@@ -78,16 +77,16 @@ def _container_reason(pod: Document) -> str:
     found = _statuses(pod, "containerStatuses")
     reason = next(filter(None, map(_reason, found)), "")
     if reason == "Completed" and any(map(_is_running, found)):
-        return "Running" if "Ready" in printing.conditions_met(pod) else "NotReady"
+        return "Running" if "Ready" in cells.conditions_met(pod) else "NotReady"
     return reason
 
 
 def _reason(item: Document) -> str:
-    return printing.value(item, "state.waiting.reason") or _end_reason(item)
+    return cells.value(item, "state.waiting.reason") or _end_reason(item)
 
 
 def _end_reason(item: Document) -> str:
-    ended = printing.value(item, "state.terminated")
+    ended = cells.value(item, "state.terminated")
     if ended is None:
         return ""
     if ended.get("reason"):
@@ -100,7 +99,7 @@ def _end_reason(item: Document) -> str:
 def _is_gated(pod: Document) -> bool:
     return any(
         condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated"
-        for condition in printing.value(pod, "status.conditions") or ()
+        for condition in cells.value(pod, "status.conditions") or ()
     )
 
 
@@ -108,13 +107,13 @@ def _is_gated(pod: Document) -> bool:
 
 
 def _sidecars(pod: Document) -> set[str]:
-    found = printing.value(pod, "spec.initContainers") or ()
+    found = cells.value(pod, "spec.initContainers") or ()
     return {item.get("name", "") for item in found if item.get("restartPolicy") == "Always"}
 
 
 def _is_done(pod: Document, item: Document) -> bool:
     """Whether the next init container may begin."""
-    ended = printing.value(item, "state.terminated")
+    ended = cells.value(item, "state.terminated")
     if ended is not None and not ended.get("exitCode"):
         return True
     return bool(item.get("started")) and item.get("name") in _sidecars(pod)
@@ -132,12 +131,12 @@ def _init_reason(pod: Document) -> str:
     """What the first init container that is not done does, "" when all are."""
     for index, item in enumerate(_reached(pod)):
         if not _is_done(pod, item):
-            waits = printing.value(item, "state.waiting.reason")
+            waits = cells.value(item, "state.waiting.reason")
             why = _end_reason(item) or (waits if waits != "PodInitializing" else "")
-            count = len(printing.value(pod, "spec.initContainers") or ())
+            count = len(cells.value(pod, "spec.initContainers") or ())
             return f"Init:{why or f'{index}/{count}'}"
     return ""
 
 
 def _is_initializing(pod: Document) -> bool:
-    return bool(_init_reason(pod)) and "Initialized" not in printing.conditions_met(pod)
+    return bool(_init_reason(pod)) and "Initialized" not in cells.conditions_met(pod)

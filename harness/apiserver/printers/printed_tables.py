@@ -1,20 +1,13 @@
 """Objects as the rows that `kubectl get` prints."""
 
 import functools
-from typing import Any
 
-from harness.apiserver import (
-    columns,
-    core_columns,
-    group_columns,
-    resources,
-    schemas,
-    statuses,
-    workload_columns,
-)
+from harness.apiserver.errors import status_errors
+from harness.apiserver.printers import columns, columns_core, columns_groups, columns_workloads
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
-COLUMNS = core_columns.COLUMNS | workload_columns.COLUMNS | group_columns.COLUMNS
+COLUMNS = columns_core.COLUMNS | columns_workloads.COLUMNS | columns_groups.COLUMNS
 """Those of each kind, by group and kind."""
 _INCLUDES = ("", "None", "Metadata", "Object")
 
@@ -22,7 +15,7 @@ _INCLUDES = ("", "None", "Metadata", "Object")
 def include(text: str) -> str:
     """How much of each object its row carries; 400 for what is none of the three."""
     if text not in _INCLUDES:
-        raise statuses.bad_request(f'unrecognized includeObject value: "{text}"')
+        raise status_errors.bad_request(f'unrecognized includeObject value: "{text}"')
     return text or "Metadata"
 
 
@@ -96,6 +89,6 @@ def _definitions(resource: resources.ResourceType) -> list[Document]:
 def _description(described: str) -> str:
     name, _, field = described.partition(" ")
     for prefix in ("io.k8s.api.", "io.k8s.apimachinery.pkg.apis."):
-        if texts := schemas.descriptions().get(f"{prefix}{name}"):
+        if texts := api_types.descriptions().get(f"{prefix}{name}"):
             return texts.get(field, "")
     return described

@@ -7,13 +7,16 @@ has in fields that nobody set follows the types of its new version.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
-from harness.apiserver import autoscalers, decoding, resources, schemas, storing, strategies
+from harness.apiserver.codec import json_codec
+from harness.apiserver.registry import conversion_autoscaling, resource_strategies
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.serializer import decoding
+from harness.apiserver.storage import stored_objects
 
-Document = dict[str, Any]
 Converter = Callable[[Document], None]
 _EXACT = (
     "deviceClassName",
@@ -46,16 +49,16 @@ def inward(
     if stored is served:
         return document
     document = _converted(document, _INWARD.get(served), stored)
-    strategies.default(stored, document, now=now)
+    resource_strategies.default(stored, document, now=now)
     return document
 
 
-def outward(served: resources.ResourceType, stored: storing.Stored) -> storing.Stored:
+def outward(served: resources.ResourceType, stored: stored_objects.Stored) -> stored_objects.Stored:
     """A stored object as clients of the resource see it."""
     if resources.table_of(served) is served:
         return stored
     document = _converted(stored.document(), _OUTWARD.get(served), served)
-    return msgspec.structs.replace(stored, data=storing.encode(document))
+    return msgspec.structs.replace(stored, data=json_codec.encode(document))
 
 
 def _converted(
@@ -64,7 +67,7 @@ def _converted(
     if converter is not None:
         converter(document)
     document["apiVersion"], document["kind"] = target.api_version, target.kind
-    made: Document = decoding.read(schemas.of(target), document, decoding.Tally())
+    made: Document = decoding.read(api_types.of(target), document, decoding.Tally())
     return made
 
 
@@ -118,14 +121,14 @@ def _rename(names: dict[str, str]) -> Converter:
 
 _INWARD: dict[resources.ResourceType, Converter] = {
     resources.NEW_EVENTS: _rename(_EVENT_FIELDS),
-    resources.OLD_AUTOSCALERS: autoscalers.to_metrics,
+    resources.OLD_AUTOSCALERS: conversion_autoscaling.to_metrics,
     resources.optional("v1beta1", "resourceclaims"): _nest_claim,
     resources.optional("v1beta1", "resourceclaimtemplates"): _nest_claim,
     resources.optional("v1beta1", "resourceslices"): _flatten_slice,
 }
 _OUTWARD: dict[resources.ResourceType, Converter] = {
     resources.NEW_EVENTS: _rename(_CORE_EVENT_FIELDS),
-    resources.OLD_AUTOSCALERS: autoscalers.to_percentages,
+    resources.OLD_AUTOSCALERS: conversion_autoscaling.to_percentages,
     resources.optional("v1beta1", "resourceclaims"): _flatten_claim,
     resources.optional("v1beta1", "resourceclaimtemplates"): _flatten_claim,
     resources.optional("v1beta1", "resourceslices"): _nest_slice,

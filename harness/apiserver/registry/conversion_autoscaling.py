@@ -3,13 +3,11 @@
 What v1 has no fields for is kept in annotations while a v1 client has the object, so that it loses nothing by writing it back.
 """
 
-from typing import Any
-
 import msgspec
 
-from harness.apiserver import storing
+from harness.apiserver.codec import json_codec
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
 _PREFIX = "autoscaling.alpha.kubernetes.io/"
 _KEPT = (
     ("spec", "metrics", f"{_PREFIX}metrics"),
@@ -46,7 +44,7 @@ def to_percentages(document: Document) -> None:
     for part, field, annotation in _KEPT:
         if value := (document.get(part) or {}).pop(field, None):
             annotations = document["metadata"].setdefault("annotations", {})
-            annotations[annotation] = storing.encode(value).decode()
+            annotations[annotation] = json_codec.encode(value).decode()
 
 
 def _cpu(**figures: Document) -> Document:

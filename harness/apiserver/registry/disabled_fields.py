@@ -2,12 +2,10 @@
 that a claim no longer has.
 """
 
-from typing import Any
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.dra import claim_status
 
-from harness.apiserver import resources
-from harness.apiserver.rules import allocations
-
-Document = dict[str, Any]
 _LIST_ATTRIBUTES = ("bools", "ints", "strings", "versions")
 """Of the gate DRAListTypeAttributes."""
 _NODE_RESOURCES = "nodeAllocatableResourceMappings"
@@ -81,7 +79,7 @@ def drop_stale_reports(claim: Document, old: Document) -> None:
         return
     kept, had = _allocated(claim), _allocated(old)
     if gone := had - kept:
-        status["devices"] = [item for item in reports if allocations.device_key(item) not in gone]
+        status["devices"] = [item for item in reports if claim_status.device_key(item) not in gone]
         if not status["devices"]:
             del status["devices"]
 
@@ -93,7 +91,7 @@ def _devices(document: Document) -> list[Document]:
 def _allocated(claim: Document) -> set[tuple[str, ...]]:
     allocation = (claim.get("status") or {}).get("allocation") or {}
     results = (allocation.get("devices") or {}).get("results") or ()
-    return {allocations.device_key(result) for result in results}
+    return {claim_status.device_key(result) for result in results}
 
 
 def _has_list_attribute(device: Document) -> bool:

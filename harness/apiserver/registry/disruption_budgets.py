@@ -4,11 +4,12 @@ How many disruptions a budget allows is told in its status by whoever looks afte
 """
 
 from collections.abc import Iterable
-from typing import Any
 
-from harness.apiserver import resources, selectors, statuses
+from harness.apiserver.errors import status_errors
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.storage import label_selectors
 
-Document = dict[str, Any]
 BUDGETS = next(item for item in resources.ALL if item.kind == "PodDisruptionBudget")
 _BEYOND_BUDGETS = ("Succeeded", "Failed", "Pending")
 _DISRUPTED_MAX = 2000
@@ -33,7 +34,7 @@ def of(pod: Document, budgets: Iterable[Document]) -> Document | None:
     labels = pod["metadata"].get("labels") or {}
     found = [budget for budget in budgets if _selects(budget, labels)]
     if len(found) > 1:
-        raise statuses.StatusError(500, "", _AMBIGUOUS)
+        raise status_errors.StatusError(500, "", _AMBIGUOUS)
     if not found or (not _is_ready(status) and _spares_unready(found[0])):
         return None
     return found[0]
@@ -58,8 +59,8 @@ def _selects(budget: Document, labels: dict[str, str]) -> bool:
     if not terms:  # selects nothing, rather than everything
         return False
     try:
-        return selectors.label_selector(",".join(terms))(labels)
-    except statuses.StatusError:
+        return label_selectors.label_selector(",".join(terms))(labels)
+    except status_errors.StatusError:
         return False
 
 
@@ -84,10 +85,10 @@ def _require(budget: Document, status: Document) -> None:
         why = f"The disruption budget {name} is still being processed by the server."
         raise _refused(why, retry_after_s=_UNPROCESSED_RETRY_S)
     if (allowed := status.get("disruptionsAllowed") or 0) < 0:
-        raise statuses.denied(BUDGETS, name, "pdb disruptions allowed is negative")
+        raise status_errors.denied(BUDGETS, name, "pdb disruptions allowed is negative")
     if len(status.get("disruptedPods") or ()) > _DISRUPTED_MAX:
         why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
-        raise statuses.denied(BUDGETS, name, why)
+        raise status_errors.denied(BUDGETS, name, why)
     if not allowed:
         raise _refused(_why_none(name, status))
 
@@ -107,11 +108,11 @@ def _why_none(name: str, status: Document) -> str:
     return f"{none} ({said.get('reason')}): {why}" if why else none
 
 
-def _refused(why: str, *, retry_after_s: int = 0) -> statuses.StatusError:
+def _refused(why: str, *, retry_after_s: int = 0) -> status_errors.StatusError:
     details: Document = {"causes": [{"reason": _CAUSE, "message": why}]}
     if retry_after_s:
         details["retryAfterSeconds"] = retry_after_s
-    return statuses.StatusError(429, "TooManyRequests", _REFUSED, details)
+    return status_errors.StatusError(429, "TooManyRequests", _REFUSED, details)
 
 
 def _say_exhausted(status: Document, now: str) -> None:

@@ -6,19 +6,12 @@ What Kubernetes leaves to its garbage collector and namespace controller is done
 import collections
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
-from harness.apiserver import (
-    objects,
-    pod_conditions,
-    preconditions,
-    resources,
-    storing,
-    strategies,
-    timestamps,
-)
+from harness.apiserver.registry import pod_conditions, preconditions, resource_strategies
+from harness.apiserver.scheme import resources, timestamps
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.storage import object_tables, stored_objects
 
-Document = dict[str, Any]
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _COLLECTORS = (ORPHAN, FOREGROUND)
 POLICIES = {"Foreground": FOREGROUND, "Background": "", "Orphan": ORPHAN}
@@ -34,7 +27,7 @@ _EVICTED = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class DeleteOptions:
     """How a deletion is to be done."""
 
     grace_period_s: int | None = None
@@ -46,20 +39,20 @@ class Options:
     dry_run: bool = False
 
 
-AS_USUAL = Options()
+AS_USUAL = DeleteOptions()
 
 
 class Deleter:
     """Deletes objects of a store."""
 
-    def __init__(self, kept: objects.Objects, *, now: Callable[[], str]) -> None:
+    def __init__(self, kept: object_tables.Objects, *, now: Callable[[], str]) -> None:
         self._objects = kept
         self._now = now
-        self._aged: collections.deque[objects.Place] = collections.deque()
+        self._aged: collections.deque[object_tables.Place] = collections.deque()
 
     def delete(
-        self, resource: resources.ResourceType, old: storing.Stored, options: Options
-    ) -> tuple[storing.Stored, bool]:
+        self, resource: resources.ResourceType, old: stored_objects.Stored, options: DeleteOptions
+    ) -> tuple[stored_objects.Stored, bool]:
         """Begin or finish the deletion of an object; (its last state, whether it is gone)."""
         preconditions.require_for_deletion(resource, old, options.preconditions)
         if resource is resources.NAMESPACES:
@@ -79,14 +72,14 @@ class Deleter:
             old = self._objects.remove(resource, old)
         return old, gone
 
-    def evict(self, old: storing.Stored, options: Options) -> None:
+    def evict(self, old: stored_objects.Stored, options: DeleteOptions) -> None:
         """Have a pod say why it goes, and delete it."""
         preconditions.require_for_deletion(resources.PODS, old, options.preconditions)
         if not options.dry_run:
             old = self._say_evicted(old)
         self.delete(resources.PODS, old, dataclasses.replace(options, preconditions={}))
 
-    def _say_evicted(self, old: storing.Stored) -> storing.Stored:
+    def _say_evicted(self, old: stored_objects.Stored) -> stored_objects.Stored:
         document, before = old.document(), old.document()
         pod_conditions.update(document, _EVICTED, now=self._now())
         return old if document == before else self._objects.put(resources.PODS, old, document)
@@ -94,22 +87,22 @@ class Deleter:
     def _put(
         self,
         resource: resources.ResourceType,
-        old: storing.Stored,
+        old: stored_objects.Stored,
         document: Document,
-        options: Options,
-    ) -> storing.Stored:
+        options: DeleteOptions,
+    ) -> stored_objects.Stored:
         if options.dry_run:
-            return storing.store(document, old.resource_version)
+            return stored_objects.store(document, old.resource_version)
         if options.propagation:
             self._objects.garbage.append((resource, (old.namespace, old.name)))
         return self._objects.put(resource, old, document)
 
-    def _begin_gracefully(self, pod: Document, options: Options) -> bool:
+    def _begin_gracefully(self, pod: Document, options: DeleteOptions) -> bool:
         """Mark a pod for its end, in place; False when an earlier, not longer, deletion is under way."""
         meta = pod["metadata"]
         if "deletionTimestamp" in meta:
             return _shorten(meta, options.grace_period_s)
-        grace_s = strategies.grace_seconds(pod, options.grace_period_s)
+        grace_s = resource_strategies.grace_seconds(pod, options.grace_period_s)
         _count_generation(meta)
         meta["deletionTimestamp"] = timestamps.later(self._now(), grace_s)
         meta["deletionGracePeriodSeconds"] = grace_s
@@ -121,14 +114,16 @@ class Deleter:
             meta["deletionTimestamp"] = self._now()
         meta["deletionGracePeriodSeconds"] = 0
 
-    def _delete_namespace(self, old: storing.Stored, options: Options) -> storing.Stored:
+    def _delete_namespace(
+        self, old: stored_objects.Stored, options: DeleteOptions
+    ) -> stored_objects.Stored:
         if old.deleting:
             return old
         document = old.document()
         document["metadata"]["deletionTimestamp"] = self._now()
         document["status"] = {**(document.get("status") or {}), "phase": "Terminating"}
         if options.dry_run:
-            return storing.store(document, old.resource_version)
+            return stored_objects.store(document, old.resource_version)
         self._objects.garbage.append((resources.NAMESPACES, ("", old.name)))
         return self._objects.put(resources.NAMESPACES, old, document)
 
@@ -151,7 +146,7 @@ class Deleter:
                 return True
         return False
 
-    def _look_after(self, resource: resources.ResourceType, key: objects.Key) -> bool:
+    def _look_after(self, resource: resources.ResourceType, key: object_tables.Key) -> bool:
         stored = self._objects.find(resource, *key)
         if stored is None:
             return False
@@ -168,7 +163,7 @@ class Deleter:
         self.delete(resource, stored, AS_USUAL)
         return True
 
-    def _finish_step(self, resource: resources.ResourceType, stored: storing.Stored) -> bool:
+    def _finish_step(self, resource: resources.ResourceType, stored: stored_objects.Stored) -> bool:
         """Do what a deletion with a policy waits for."""
         document = stored.document()
         finalizers = document["metadata"].get("finalizers") or []
@@ -181,37 +176,37 @@ class Deleter:
         elif blocking := [place for place in dependents if self._blocks(place, stored.uid)]:
             return self._delete_blocking(blocking)
         left = [item for item in finalizers if item not in _COLLECTORS]
-        strategies.set_or_drop(document["metadata"], "finalizers", left)
+        resource_strategies.set_or_drop(document["metadata"], "finalizers", left)
         if left or document["metadata"].get("deletionGracePeriodSeconds"):
             self._objects.put(resource, stored, document)
         else:
             self._objects.remove(resource, stored)
         return True
 
-    def _delete_blocking(self, places: list[objects.Place]) -> bool:
+    def _delete_blocking(self, places: list[object_tables.Place]) -> bool:
         """Delete those that are not being deleted yet; whoever is gone last brings their owner back."""
         found = [(resource, self._objects.find(resource, *key)) for resource, key in places]
         begun = [(kind, stored) for kind, stored in found if stored and not stored.deleting]
         for resource, stored in begun:
-            self.delete(resource, stored, Options(propagation="Foreground"))
+            self.delete(resource, stored, DeleteOptions(propagation="Foreground"))
         return bool(begun)
 
-    def _blocks(self, place: objects.Place, uid: str) -> bool:
+    def _blocks(self, place: object_tables.Place, uid: str) -> bool:
         stored = self._objects.find(place[0], *place[1])
         owners = stored.document()["metadata"]["ownerReferences"] if stored else ()
         return any(owner.get("blockOwnerDeletion") for owner in owners if owner["uid"] == uid)
 
-    def _disown(self, place: objects.Place, uid: str) -> None:
+    def _disown(self, place: object_tables.Place, uid: str) -> None:
         stored = self._objects.find(place[0], *place[1])
         if stored is None:
             return
         document = stored.document()
         meta = document["metadata"]
         left = [owner for owner in meta["ownerReferences"] if owner["uid"] != uid]
-        strategies.set_or_drop(meta, "ownerReferences", left)
+        resource_strategies.set_or_drop(meta, "ownerReferences", left)
         self._objects.put(place[0], stored, document)
 
-    def _end_namespace(self, namespace: storing.Stored) -> bool:
+    def _end_namespace(self, namespace: stored_objects.Stored) -> bool:
         """End a namespace that is empty; otherwise everything in it is garbage, and the last of it brings the namespace back."""
         contents = self._objects.contents(namespace.name)
         if not contents:
@@ -219,13 +214,15 @@ class Deleter:
         self._objects.garbage.extend(contents)
         return False
 
-    def _delete_content(self, resource: resources.ResourceType, stored: storing.Stored) -> bool:
+    def _delete_content(
+        self, resource: resources.ResourceType, stored: stored_objects.Stored
+    ) -> bool:
         if stored.deleting and resource is not resources.PODS:
             return False
-        last, _ = self.delete(resource, stored, Options(grace_period_s=0))
+        last, _ = self.delete(resource, stored, DeleteOptions(grace_period_s=0))
         return last is not stored
 
-    def _finish_namespace(self, namespace: storing.Stored) -> bool:
+    def _finish_namespace(self, namespace: stored_objects.Stored) -> bool:
         document = namespace.document()
         if not document["metadata"].get("finalizers"):
             self._objects.remove(resources.NAMESPACES, namespace)
@@ -257,13 +254,15 @@ def _shorten(meta: Document, wanted_s: int | None) -> bool:
     return True
 
 
-def _set_collector(resource: resources.ResourceType, meta: Document, options: Options) -> None:
+def _set_collector(
+    resource: resources.ResourceType, meta: Document, options: DeleteOptions
+) -> None:
     """Have the finalizers say what is to become of the dependents, in place."""
     if not options.propagation or resource in _WITHOUT_DEPENDENTS:
         return
     wanted = POLICIES[options.propagation]
     finalizers = [item for item in meta.get("finalizers") or () if item not in _COLLECTORS]
-    strategies.set_or_drop(meta, "finalizers", finalizers + ([wanted] if wanted else []))
+    resource_strategies.set_or_drop(meta, "finalizers", finalizers + ([wanted] if wanted else []))
 
 
 def _count_generation(meta: Document) -> None:

@@ -4,31 +4,33 @@ The server checks metadata by itself and once more with its kind, so a mistake i
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
-from harness.apiserver import resources, statuses, storing
-from harness.apiserver.rules import (
-    allocations,
-    claims,
-    classes,
-    configmaps,
+from harness.apiserver.errors import status_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.storage import stored_objects
+from harness.apiserver.validation.core import (
+    config_maps,
     events,
     leases,
-    metadata,
     namespaces,
-    nodes,
-    pod_parts,
-    pod_statuses,
-    pods,
-    priorities,
-    slices,
-    taints,
+    node_rules,
+    priority_classes,
 )
+from harness.apiserver.validation.dra import (
+    claim_status,
+    device_classes,
+    device_taints,
+    resource_claims,
+    resource_slices,
+)
+from harness.apiserver.validation.field import object_meta
+from harness.apiserver.validation.pod import pod_changes, pod_spec, pod_status
 
-Document = dict[str, Any]
 CAUSES_MAX = 1000
 """An answer names no more."""
-Causes = Iterable[statuses.Cause]
+Causes = Iterable[Cause]
 _Labels = Callable[[], dict[str, str]]
 _Changes = dict[resources.ResourceType, Callable[[Document, Document], Causes]]
 
@@ -40,7 +42,7 @@ def check_create(
     resource = resources.table_of(served)
     found = [
         *_admin_request(resource, document, namespace_labels),
-        *metadata.new(resource, document["metadata"]),
+        *object_meta.new(resource, document["metadata"]),
     ]
     if rule := _NEW.get(served) or _NEW.get(resource):
         found += rule(document)
@@ -57,29 +59,27 @@ def check_update(
 ) -> None:
     """StatusError 422 when a changed object breaks rules."""
     meta, before = document["metadata"], old["metadata"]
-    changed = list(metadata.changed(meta, before))
-    found = [*metadata.finalizers_of(meta), *changed]
+    changed = list(object_meta.changed(meta, before))
+    found = [*object_meta.finalizers_of(meta), *changed]
     if subresource == "status" and resource is resources.CLAIMS:
         found += _admin_result(document, old, namespace_labels)
-    found += [*changed, *metadata.known_finalizers(resource, meta)]
+    found += [*changed, *object_meta.known_finalizers(resource, meta)]
     if rule := _CHANGED_PARTS.get(subresource, _CHANGED).get(resource):
         found += rule(document, old)
     _raise(resource, document, found)
 
 
-def warnings(resource: resources.ResourceType, stored: storing.Stored) -> tuple[str, ...]:
+def warnings(resource: resources.ResourceType, stored: stored_objects.Stored) -> tuple[str, ...]:
     """What its writer should know of an object that was stored."""
     rule = _WARNINGS.get(resources.table_of(resource))
     return tuple(rule(stored.document())) if rule else ()
 
 
-def _raise(
-    resource: resources.ResourceType, document: Document, found: list[statuses.Cause]
-) -> None:
+def _raise(resource: resources.ResourceType, document: Document, found: list[Cause]) -> None:
     if found:
         del found[CAUSES_MAX:]
         name = document["metadata"].get("name") or document["metadata"].get("generateName", "")
-        raise statuses.invalid(resource, name, found)
+        raise status_errors.invalid(resource, name, found)
 
 
 def _admin_request(
@@ -87,14 +87,14 @@ def _admin_request(
 ) -> Causes:
     if resource not in (resources.CLAIMS, resources.CLAIM_TEMPLATES):
         return
-    found = list(claims.admin_request(document))
-    if found and not claims.is_admin_namespace(namespace_labels()):
+    found = list(resource_claims.admin_request(document))
+    if found and not resource_claims.is_admin_namespace(namespace_labels()):
         yield from found
 
 
 def _admin_result(document: Document, old: Document, namespace_labels: _Labels) -> Causes:
-    found = list(claims.admin_result(document, old))
-    if found and not claims.is_admin_namespace(namespace_labels()):
+    found = list(resource_claims.admin_result(document, old))
+    if found and not resource_claims.is_admin_namespace(namespace_labels()):
         yield from found
 
 
@@ -104,45 +104,45 @@ def _unchanged(rule: Callable[[Document], Causes]) -> Callable[[Document, Docume
 
 
 _NEW: dict[resources.ResourceType, Callable[[Document], Causes]] = {
-    resources.PODS: pods.pod,
-    resources.NODES: nodes.node,
+    resources.PODS: pod_spec.pod,
+    resources.NODES: node_rules.node,
     resources.NAMESPACES: namespaces.namespace,
-    resources.PRIORITY_CLASSES: priorities.priority_class,
+    resources.PRIORITY_CLASSES: priority_classes.priority_class,
     resources.EVENTS: events.event,
     resources.NEW_EVENTS: events.new_event,
-    resources.CONFIGMAPS: configmaps.config_map,
-    resources.SECRETS: configmaps.secret,
+    resources.CONFIGMAPS: config_maps.config_map,
+    resources.SECRETS: config_maps.secret,
     resources.LEASES: leases.lease,
-    resources.CLAIMS: claims.claim,
-    resources.CLAIM_TEMPLATES: claims.template,
-    resources.SLICES: slices.device_slice,
-    resources.DEVICE_CLASSES: classes.device_class,
-    resources.TAINT_RULES: taints.rule,
+    resources.CLAIMS: resource_claims.claim,
+    resources.CLAIM_TEMPLATES: resource_claims.template,
+    resources.SLICES: resource_slices.device_slice,
+    resources.DEVICE_CLASSES: device_classes.device_class,
+    resources.TAINT_RULES: device_taints.rule,
 }
 _CHANGED: _Changes = {
-    resources.PODS: pods.pod_change,
-    resources.NODES: nodes.node_change,
-    resources.PRIORITY_CLASSES: priorities.priority_class_change,
-    resources.CONFIGMAPS: configmaps.config_map_change,
-    resources.SECRETS: configmaps.secret_change,
+    resources.PODS: pod_spec.pod_change,
+    resources.NODES: node_rules.node_change,
+    resources.PRIORITY_CLASSES: priority_classes.priority_class_change,
+    resources.CONFIGMAPS: config_maps.config_map_change,
+    resources.SECRETS: config_maps.secret_change,
     resources.LEASES: _unchanged(leases.lease),
-    resources.CLAIMS: claims.claim_change,
-    resources.CLAIM_TEMPLATES: claims.template_change,
-    resources.SLICES: slices.device_slice,
-    resources.DEVICE_CLASSES: classes.device_class,
-    resources.TAINT_RULES: taints.rule,
+    resources.CLAIMS: resource_claims.claim_change,
+    resources.CLAIM_TEMPLATES: resource_claims.template_change,
+    resources.SLICES: resource_slices.device_slice,
+    resources.DEVICE_CLASSES: device_classes.device_class,
+    resources.TAINT_RULES: device_taints.rule,
 }
 _CHANGED_STATUS: _Changes = {
-    resources.PODS: pod_statuses.changed,
-    resources.CLAIMS: allocations.status,
-    resources.TAINT_RULES: taints.rule_status,
+    resources.PODS: pod_status.changed,
+    resources.CLAIMS: claim_status.status,
+    resources.TAINT_RULES: device_taints.rule_status,
 }
 _CHANGED_PARTS: dict[str, _Changes] = {
     "finalize": {resources.NAMESPACES: _unchanged(namespaces.namespace)},
     "status": _CHANGED_STATUS,
-    "ephemeralcontainers": {resources.PODS: pod_parts.ephemeral_containers},
-    "resize": {resources.PODS: pod_parts.resize},
+    "ephemeralcontainers": {resources.PODS: pod_changes.ephemeral_containers},
+    "resize": {resources.PODS: pod_changes.resize},
 }
 _WARNINGS: dict[resources.ResourceType, Callable[[Document], Iterable[str]]] = {
-    resources.SLICES: slices.warnings,
+    resources.SLICES: resource_slices.warnings,
 }

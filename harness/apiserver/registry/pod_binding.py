@@ -1,24 +1,24 @@
 """Pods are assigned to nodes by a binding, once."""
 
-from typing import Any
+from harness.apiserver.errors import field_errors, status_errors
+from harness.apiserver.registry import pod_conditions
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
 
-from harness.apiserver import pod_conditions, resources, statuses
-
-Document = dict[str, Any]
 _SCHEDULED = {"type": "PodScheduled", "status": "True"}
 
 
 def target(wanted: Document) -> str:
     """The name of the node in a binding; errors when it does not say what it binds to what."""
     if not (wanted.get("metadata") or {}).get("name"):
-        raise statuses.bad_request("name in URL does not match name in Binding object")
+        raise status_errors.bad_request("name in URL does not match name in Binding object")
     found = wanted.get("target") or {}
     if (kind := found.get("kind") or "Node") != "Node":
-        cause = statuses.unsupported("target.kind", kind, ("Node", "<empty>"))
-        raise statuses.StatusError(500, "", cause.text())
+        cause = field_errors.unsupported_option("target.kind", kind, ("Node", "<empty>"))
+        raise status_errors.StatusError(500, "", cause.text())
     node: str = found.get("name") or ""
     if not node:
-        raise statuses.StatusError(500, "", "target.name: Required value")
+        raise status_errors.StatusError(500, "", "target.name: Required value")
     return node
 
 
@@ -27,7 +27,9 @@ def bind(pod: Document, node: str, wanted: Document, *, now: str) -> Document:
     meta = pod["metadata"]
     if why := _unbindable(pod):
         name = meta["name"]
-        raise statuses.conflict(resources.PODS, name, f"pod {name} {why}", subresource="binding")
+        raise status_errors.conflict(
+            resources.PODS, name, f"pod {name} {why}", subresource="binding"
+        )
     pod["spec"]["nodeName"] = node
     for key in ("labels", "annotations"):
         if added := (wanted.get("metadata") or {}).get(key):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-Document = dict[str, Any]
+from harness.apiserver.scheme.json_document import Document
 
 
 def update(pod: Document, condition: Document, *, now: str) -> None:

@@ -1,9 +1,9 @@
 """Subresources of pods that write a part of the spec only: everything else is taken over from the old pod."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-Document = dict[str, Any]
+from harness.apiserver.scheme.json_document import Document
+
 _RESIZED = ("resources", "resizePolicy")
 
 

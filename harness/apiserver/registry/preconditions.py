@@ -3,10 +3,11 @@
 import dataclasses
 from typing import Any
 
-from harness.apiserver import resources, statuses, storing, strategies
-from harness.apiserver.rules import causes
-
-Document = dict[str, Any]
+from harness.apiserver.errors import field_errors, status_errors
+from harness.apiserver.registry import resource_strategies
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.storage import stored_objects
 
 
 def set_namespace(resource: resources.ResourceType, namespace: str, meta: Document) -> None:
@@ -15,7 +16,7 @@ def set_namespace(resource: resources.ResourceType, namespace: str, meta: Docume
         meta.pop("namespace", None)
         return
     if (meta.get("namespace") or namespace) != namespace:
-        raise statuses.bad_request(
+        raise status_errors.bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
     meta["namespace"] = namespace
@@ -26,7 +27,7 @@ def require_new(resource: resources.ResourceType, namespace: str, document: Docu
     meta: Document = document.setdefault("metadata", {})
     document["apiVersion"], document["kind"] = resource.api_version, resource.kind
     set_namespace(resource, namespace, meta)
-    strategies.wipe(meta)
+    resource_strategies.wipe(meta)
 
 
 def names_version(meta: Document) -> bool:
@@ -36,20 +37,20 @@ def names_version(meta: Document) -> bool:
 
 
 def require_patchable(
-    resource: resources.ResourceType, old: storing.Stored, document: Document
+    resource: resources.ResourceType, old: stored_objects.Stored, document: Document
 ) -> None:
     """400 when a patch leaves no name, 422 when it is meant for another object of this name, 409 when it is for another version of it."""
     require_name(document, old.name)
     meta = require_same(resource, old, document)
     if meta.get("uid") not in (None, "", old.uid):
-        found = [causes.immutable("metadata.uid", meta["uid"])] * 2
-        raise statuses.invalid(resource, old.name, found)
+        found = [field_errors.immutable("metadata.uid", meta["uid"])] * 2
+        raise status_errors.invalid(resource, old.name, found)
     if meta.get("resourceVersion") not in (None, "", str(old.resource_version)):
-        raise statuses.stale(resource, old.name)
+        raise status_errors.stale(resource, old.name)
 
 
 def require_same(
-    resource: resources.ResourceType, old: storing.Stored, document: Document
+    resource: resources.ResourceType, old: stored_objects.Stored, document: Document
 ) -> Document:
     """The metadata of a document that is to replace an object; 400 when it has another name or namespace."""
     meta: Document = document.setdefault("metadata", {})
@@ -60,27 +61,33 @@ def require_same(
     return meta
 
 
-def require_uid(resource: resources.ResourceType, old: storing.Stored, meta: Document) -> None:
+def require_uid(
+    resource: resources.ResourceType, old: stored_objects.Stored, meta: Document
+) -> None:
     """409 when the writer means another object of this name."""
     if meta.get("uid") not in (None, "", old.uid):
         raise _mismatch(resource, (old.namespace, old.name), "UID", meta["uid"], old.uid)
 
 
 def require_version(
-    resource: resources.ResourceType, old: storing.Stored, meta: Document, *, subresource: str
+    resource: resources.ResourceType,
+    old: stored_objects.Stored,
+    meta: Document,
+    *,
+    subresource: str,
 ) -> None:
     """409 when the document is not based on the current version; some kinds must say on which it is."""
     version = meta.get("resourceVersion") or ""
     if not version and resource.requires_version_on_update and not subresource:
         at = "metadata.resourceVersion"
-        cause = statuses.invalid_value(at, "0", "must be specified for an update")
+        cause = field_errors.invalid_value(at, "0", "must be specified for an update")
         named = dataclasses.replace(resource, kind=resource.plural)  # as this check does
-        raise statuses.invalid(named, old.name, [cause])
+        raise status_errors.invalid(named, old.name, [cause])
     if version not in ("", "0", str(old.resource_version)):
-        raise statuses.stale(resource, old.name)
+        raise status_errors.stale(resource, old.name)
 
 
-def require(resource: resources.ResourceType, old: storing.Stored, meta: Document) -> None:
+def require(resource: resources.ResourceType, old: stored_objects.Stored, meta: Document) -> None:
     """409 when the writer means another object of this name, or another version of it."""
     require_uid(resource, old, meta)
     version = meta.get("resourceVersion")
@@ -91,7 +98,7 @@ def require(resource: resources.ResourceType, old: storing.Stored, meta: Documen
 
 
 def require_for_deletion(
-    resource: resources.ResourceType, old: storing.Stored, wanted: Document
+    resource: resources.ResourceType, old: stored_objects.Stored, wanted: Document
 ) -> None:
     """409 when the one who deletes means another object of this name, or another version of it."""
     uid, version = wanted.get("uid"), wanted.get("resourceVersion")
@@ -108,7 +115,7 @@ def require_for_deletion(
     else:
         return
     named = dataclasses.replace(resource, plural=resource.kind)  # as this check does
-    raise statuses.conflict(named, old.name, why)
+    raise status_errors.conflict(named, old.name, why)
 
 
 def require_none(
@@ -126,19 +133,19 @@ def require_name(document: Document, name: str) -> None:
     """400 for a document that does not say of which object it is; `name` is the one that was meant."""
     if not (document.get("metadata") or {}).get("name"):
         why = "was undeterminable: name must be provided"
-        raise statuses.bad_request(f"the name of the object ({name} based on URL) {why}")
+        raise status_errors.bad_request(f"the name of the object ({name} based on URL) {why}")
 
 
 def _require_same_name(meta: Document, name: str) -> None:
     if meta.get("name", name) != name:
-        raise statuses.bad_request(
+        raise status_errors.bad_request(
             f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
         )
 
 
 def _mismatch(
     resource: resources.ResourceType, key: tuple[str, str], what: str, wanted: Any, found: Any
-) -> statuses.StatusError:
+) -> status_errors.StatusError:
     folder = "minions" if resource is resources.NODES else resource.plural
     path = "/".join(part for part in ("/registry", folder, *key) if part)
     why = (
@@ -146,4 +153,4 @@ def _mismatch(
         f"AdditionalErrorMsg: Precondition failed: {what} in precondition: {wanted}, "
         f"{what} in object meta: {found}"
     )
-    return statuses.conflict(resource, key[1], why)
+    return status_errors.conflict(resource, key[1], why)

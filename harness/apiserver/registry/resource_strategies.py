@@ -3,17 +3,10 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from harness.apiserver import (
-    defaulting,
-    dropping,
-    pod_conditions,
-    pod_parts,
-    qos,
-    resources,
-    schemas,
-)
+from harness.apiserver.registry import disabled_fields, pod_conditions, pod_parts
+from harness.apiserver.scheme import api_types, defaulting, qos, resources
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
 _SERVER_SET = (
     "uid",
     "creationTimestamp",
@@ -52,7 +45,7 @@ def prepare_create(resource: resources.ResourceType, document: Document, *, now:
     if resource is resources.NAMESPACES:
         _finalize(document)
         meta.setdefault("labels", {})["kubernetes.io/metadata.name"] = meta.get("name", "")
-    dropping.drop_disabled(resource, document)
+    disabled_fields.drop_disabled(resource, document)
     if resource.tracks_generation:
         meta["generation"] = 1
     _begin_status(resource, document, now)
@@ -82,7 +75,7 @@ def _begin_status(resource: resources.ResourceType, document: Document, now: str
 
 
 def _empty_status(resource: resources.ResourceType) -> Document | None:
-    field = schemas.of(resource).fields.get("status")
+    field = api_types.of(resource).fields.get("status")
     if field is None or not field.always:
         return None
     status: Document = field.zero()
@@ -104,7 +97,7 @@ def prepare_update(
     if subresource == "status":
         _keep_all_but_status(resource, document, old)
         if resource is resources.CLAIMS:
-            dropping.drop_stale_reports(document, old)
+            disabled_fields.drop_stale_reports(document, old)
         elif resource is resources.PODS:
             _keep_class(document, old)
     elif subresource in pod_parts.SPECS:
@@ -116,7 +109,7 @@ def prepare_update(
         _take(document, old, "status")
         if resource is resources.NAMESPACES and subresource != "finalize":
             _take(document, old, "spec")
-    dropping.drop_disabled(resource, document, old)
+    disabled_fields.drop_disabled(resource, document, old)
     if resource.tracks_generation and document.get("spec") != old.get("spec"):
         meta["generation"] = before.get("generation", 1) + 1
 
@@ -134,9 +127,9 @@ def default(
     resource: resources.ResourceType, document: Document, *, now: Callable[[], str]
 ) -> None:
     """The kind's default values, in place."""
-    defaulting.fill(schemas.of(resource), document)
+    defaulting.fill(api_types.of(resource), document)
     if resource is resources.SLICES:
-        dropping.drop_empty_devices(document)
+        disabled_fields.drop_empty_devices(document)
         for device in (document.get("spec") or {}).get("devices") or ():
             _date_taints(device.get("taints") or (), now)
     elif resource is resources.TAINT_RULES:

@@ -9,35 +9,30 @@ its answer, is up to whoever drives the store.
 import random
 import uuid
 from collections.abc import Callable, Iterable
-from typing import Any
 
-from harness.apiserver import (
-    applying,
-    binding,
-    budgets,
-    converting,
-    deleting,
-    managers,
-    naming,
-    objects,
-    plugins,
+from harness.apiserver.admission import admission_plugins
+from harness.apiserver.errors import status_errors
+from harness.apiserver.managedfields import field_managers, server_side_apply
+from harness.apiserver.registry import (
+    conversion,
+    disruption_budgets,
+    object_deletion,
+    object_validation,
+    pod_binding,
     preconditions,
-    reading,
-    resources,
-    statuses,
-    storing,
-    strategies,
-    validating,
-    watching,
+    resource_strategies,
+    store_reader,
 )
+from harness.apiserver.scheme import object_names, resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.storage import object_tables, stored_objects, watch_cache
 
-Document = dict[str, Any]
-Listener = objects.Listener
+Listener = object_tables.Listener
 WATCH_HISTORY_DEFAULT = 100_000
 _INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
-class Store(reading.Reader):
+class Store(store_reader.StoreReader):
     """All objects of one API server."""
 
     def __init__(
@@ -46,7 +41,7 @@ class Store(reading.Reader):
         now: Callable[[], str],
         stream: random.Random,
         watch_history: int = WATCH_HISTORY_DEFAULT,
-        past: watching.Past | None = None,
+        past: watch_cache.Past | None = None,
         listeners: Iterable[Listener] = (),
         track_managers: bool = True,
     ) -> None:
@@ -57,10 +52,10 @@ class Store(reading.Reader):
         self._now = now
         self._stream = stream
         self._track_managers = track_managers
-        kept = objects.Objects(watch_history=watch_history, past=past, listeners=listeners)
+        kept = object_tables.Objects(watch_history=watch_history, past=past, listeners=listeners)
         super().__init__(kept)
-        self._plugins = plugins.Plugins(self._objects)
-        self._deleter = deleting.Deleter(self._objects, now=now)
+        self._plugins = admission_plugins.Plugins(self._objects)
+        self._deleter = object_deletion.Deleter(self._objects, now=now)
         if past is None:
             for name in _INITIAL_NAMESPACES:
                 self.create(resources.NAMESPACES, "", {"metadata": {"name": name}})
@@ -76,14 +71,14 @@ class Store(reading.Reader):
         *,
         manager: str = "",
         dry_run: bool = False,
-    ) -> storing.Stored:
+    ) -> stored_objects.Stored:
         """Store a new object and return it."""
         now = self._now()
         preconditions.require_new(resource, namespace, document)
-        strategies.default(resource, document, now=self._now)
+        resource_strategies.default(resource, document, now=self._now)
         if self._track_managers:
-            writer = managers.Writer(resource=resource, manager=manager, now=now)
-            _set_managed_fields(document, managers.of_created(document, writer))
+            writer = field_managers.FieldWriter(resource=resource, manager=manager, now=now)
+            _set_managed_fields(document, field_managers.of_created(document, writer))
         return self._add(resource, namespace, document, now=now, dry_run=dry_run)
 
     def update(
@@ -96,13 +91,13 @@ class Store(reading.Reader):
         subresource: str = "",
         manager: str = "",
         dry_run: bool = False,
-    ) -> storing.Stored:
+    ) -> stored_objects.Stored:
         """Replace an object (or its status); 409 when the document is not based on the current version."""
         old = self._find(resources.table_of(resource), namespace, name)
         meta = preconditions.require_same(resource, old, document)
         preconditions.require_uid(resource, old, meta)
         preconditions.require_version(resource, old, meta, subresource=subresource)
-        live = converting.outward(resource, old).document()
+        live = conversion.outward(resource, old).document()
         self._manage(resource, live, document, manager=manager, subresource=subresource)
         return self._replace(
             resource, old, live, document, subresource=subresource, dry_run=dry_run
@@ -118,10 +113,10 @@ class Store(reading.Reader):
         subresource: str = "",
         manager: str = "",
         dry_run: bool = False,
-    ) -> storing.Stored:
+    ) -> stored_objects.Stored:
         """Change the current version of an object; a patch without a version cannot conflict."""
         old = self._find(resources.table_of(resource), namespace, name)
-        outward = converting.outward(resource, old)
+        outward = conversion.outward(resource, old)
         live = outward.document()
         document = change(outward.document())
         preconditions.require_patchable(resource, old, document)
@@ -135,13 +130,13 @@ class Store(reading.Reader):
         resource: resources.ResourceType,
         namespace: str,
         name: str,
-        configuration: applying.Configuration,
+        configuration: server_side_apply.Configuration,
         *,
         subresource: str = "",
         dry_run: bool = False,
-    ) -> tuple[storing.Stored, bool]:
+    ) -> tuple[stored_objects.Stored, bool]:
         """Apply a configuration (server-side apply); (the object, whether it is a new one)."""
-        writer = managers.Writer(
+        writer = field_managers.FieldWriter(
             resource=resource,
             manager=configuration.manager,
             subresource=subresource,
@@ -151,36 +146,38 @@ class Store(reading.Reader):
         old = self._objects.find(resource, namespace, name)
         if old is None:
             if subresource:
-                raise statuses.not_found(resource, name)
-            document = applying.apply_to_nothing(configuration, writer, name)
+                raise status_errors.not_found(resource, name)
+            document = server_side_apply.apply_to_nothing(configuration, writer, name)
             preconditions.require_new(resource, namespace, document)
-            strategies.default(resource, document, now=self._now)
+            resource_strategies.default(resource, document, now=self._now)
             new = self._add(resource, namespace, document, now=writer.now, dry_run=dry_run)
             return new, True
-        live = converting.outward(resource, old).document()
-        document = applying.apply(configuration, live, writer)
+        live = conversion.outward(resource, old).document()
+        document = server_side_apply.apply(configuration, live, writer)
         preconditions.require_patchable(resource, old, document)
-        strategies.default(resource, document, now=self._now)
+        resource_strategies.default(resource, document, now=self._now)
         new = self._replace(resource, old, live, document, subresource=subresource, dry_run=dry_run)
         return new, False
 
     def bind(self, namespace: str, name: str, wanted: Document, *, dry_run: bool = False) -> None:
         """Assign a pod to a node, once."""
-        node = binding.target(wanted)
+        node = pod_binding.target(wanted)
         old = self._find(resources.PODS, namespace, name)
         preconditions.require(resources.PODS, old, wanted.get("metadata") or {})
-        pod = binding.bind(old.document(), node, wanted, now=self._now())
+        pod = pod_binding.bind(old.document(), node, wanted, now=self._now())
         if not dry_run:
             self._objects.put(resources.PODS, old, pod)
 
-    def evict(self, namespace: str, name: str, options: deleting.Options) -> None:
+    def evict(self, namespace: str, name: str, options: object_deletion.DeleteOptions) -> None:
         """Delete a pod and say why, if its budget for disruptions allows it."""
         old = self._find(resources.PODS, namespace, name)
-        found = self.select(watching.Selection(resource=budgets.BUDGETS, namespace=namespace))
-        if budget := budgets.of(old.document(), [stored.document() for stored in found]):
-            budgets.spend(budget, name, now=self._now())
+        found = self.select(
+            watch_cache.Selection(resource=disruption_budgets.BUDGETS, namespace=namespace)
+        )
+        if budget := disruption_budgets.of(old.document(), [stored.document() for stored in found]):
+            disruption_budgets.spend(budget, name, now=self._now())
             self.update(
-                budgets.BUDGETS,
+                disruption_budgets.BUDGETS,
                 namespace,
                 budget["metadata"]["name"],
                 budget,
@@ -195,13 +192,13 @@ class Store(reading.Reader):
         resource: resources.ResourceType,
         namespace: str,
         name: str,
-        options: deleting.Options = deleting.AS_USUAL,
-    ) -> tuple[storing.Stored, bool]:
+        options: object_deletion.DeleteOptions = object_deletion.AS_USUAL,
+    ) -> tuple[stored_objects.Stored, bool]:
         """Begin or finish the deletion of an object; (its last state, whether it is gone)."""
         old = self._find(resources.table_of(resource), namespace, name)
         self._plugins.require_mortal(resource, name)
         last, gone = self._deleter.delete(resources.table_of(resource), old, options)
-        return converting.outward(resource, last), gone
+        return conversion.outward(resource, last), gone
 
     def age_garbage(self) -> bool:
         """Objects that nobody wants any more have been left alone for long enough; False when there are none."""
@@ -229,14 +226,14 @@ class Store(reading.Reader):
         subresource: str,
     ) -> None:
         """Defaults, and who has which fields now, in place."""
-        strategies.default(resource, document, now=self._now)
+        resource_strategies.default(resource, document, now=self._now)
         if not self._track_managers:
             _set_managed_fields(document, live["metadata"].get("managedFields"))
             return
-        writer = managers.Writer(
+        writer = field_managers.FieldWriter(
             resource=resource, manager=manager, subresource=subresource, now=self._now()
         )
-        _set_managed_fields(document, managers.after_update(live, document, writer))
+        _set_managed_fields(document, field_managers.after_update(live, document, writer))
 
     def _add(
         self,
@@ -246,47 +243,47 @@ class Store(reading.Reader):
         *,
         now: str,
         dry_run: bool,
-    ) -> storing.Stored:
+    ) -> stored_objects.Stored:
         resource = resources.table_of(served)
-        document = converting.inward(served, document, now=self._now)
+        document = conversion.inward(served, document, now=self._now)
         meta = document["metadata"]
         names_version = preconditions.names_version(meta)
-        naming.complete(
+        object_names.complete(
             meta, self._stream, is_taken=lambda name: self.has(resource, namespace, name)
         )
         self._plugins.require_namespace(resource, namespace, meta.get("name", ""))
-        strategies.prepare_create(resource, document, now=now)
+        resource_strategies.prepare_create(resource, document, now=now)
         self._plugins.admit(resource, document, None)
-        validating.check_create(
+        object_validation.check_create(
             served, document, namespace_labels=lambda: self._plugins.namespace_labels(namespace)
         )
         if names_version and not dry_run:  # the storage's own check, which a dry run does not reach
-            raise statuses.version_at_creation()
+            raise status_errors.version_at_creation()
         taken = self._objects.find(resource, namespace, meta["name"])
         if taken is not None:
-            raise statuses.already_exists(resource, meta["name"], deleting=taken.deleting)
+            raise status_errors.already_exists(resource, meta["name"], deleting=taken.deleting)
         meta["uid"] = str(uuid.UUID(int=self._stream.getrandbits(128), version=4))
         meta["creationTimestamp"] = now
         if dry_run:
-            return converting.outward(served, storing.unstored(document))
-        return converting.outward(served, self._objects.put(resource, None, document))
+            return conversion.outward(served, stored_objects.unstored(document))
+        return conversion.outward(served, self._objects.put(resource, None, document))
 
     def _replace(
         self,
         served: resources.ResourceType,
-        old: storing.Stored,
+        old: stored_objects.Stored,
         live: Document,
         document: Document,
         *,
         subresource: str,
         dry_run: bool,
-    ) -> storing.Stored:
+    ) -> stored_objects.Stored:
         resource = resources.table_of(served)
         before = live if resource is served else old.document()
-        document = converting.inward(served, document, now=self._now)
-        strategies.prepare_update(resource, document, before, subresource=subresource)
+        document = conversion.inward(served, document, now=self._now)
+        resource_strategies.prepare_update(resource, document, before, subresource=subresource)
         self._plugins.admit(resource, document, before)
-        validating.check_update(
+        object_validation.check_update(
             resource,
             document,
             before,
@@ -294,25 +291,25 @@ class Store(reading.Reader):
             namespace_labels=lambda: self._plugins.namespace_labels(old.namespace),
         )
         document["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
-        if document == before or managers.same_but_for_times(document, before):
-            return converting.outward(served, old)  # no change: no commit, no event
-        return converting.outward(served, self._put(resource, old, document, dry_run=dry_run))
+        if document == before or field_managers.same_but_for_times(document, before):
+            return conversion.outward(served, old)  # no change: no commit, no event
+        return conversion.outward(served, self._put(resource, old, document, dry_run=dry_run))
 
     def _put(
         self,
         resource: resources.ResourceType,
-        old: storing.Stored,
+        old: stored_objects.Stored,
         document: Document,
         *,
         dry_run: bool,
-    ) -> storing.Stored:
+    ) -> stored_objects.Stored:
         if dry_run:
-            return storing.store(document, old.resource_version)
-        if old.deleting and deleting.is_done(resource, document):
+            return stored_objects.store(document, old.resource_version)
+        if old.deleting and object_deletion.is_done(resource, document):
             self._objects.remove(resource, old)
-            return storing.store(document, old.resource_version)
+            return stored_objects.store(document, old.resource_version)
         return self._objects.put(resource, old, document)
 
 
 def _set_managed_fields(document: Document, entries: list[Document] | None) -> None:
-    strategies.set_or_drop(document["metadata"], "managedFields", entries)
+    resource_strategies.set_or_drop(document["metadata"], "managedFields", entries)

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from harness.apiserver import resources
+from harness.apiserver.scheme import resources
 
 Kind = Literal[
     "object", "list", "map", "any",

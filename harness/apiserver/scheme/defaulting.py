@@ -10,21 +10,21 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver import defaults, schemas
+from harness.apiserver.scheme import api_types, defaults
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
 Filler = Callable[[Any], None]
 _PREFIX = re.compile(r"io\.k8s\.(api|apiextensions-apiserver\.pkg\.apis)\.")
 
 
-def fill(kind: schemas.Type, document: Document) -> None:
+def fill(kind: api_types.Type, document: Document) -> None:
     """Set the defaults of an object, in place."""
     if (filler := _filler(kind)) is not None:
         filler(document)
 
 
 @functools.cache
-def _filler(kind: schemas.Type) -> Filler | None:
+def _filler(kind: api_types.Type) -> Filler | None:
     """The function that sets the defaults of a value, None for types without any."""
     if not _has_defaults(kind, ()):
         return None
@@ -33,7 +33,7 @@ def _filler(kind: schemas.Type) -> Filler | None:
     return _object_filler(kind)
 
 
-def _has_defaults(kind: schemas.Type, above: tuple[schemas.Type, ...]) -> bool:
+def _has_defaults(kind: api_types.Type, above: tuple[api_types.Type, ...]) -> bool:
     if kind in above:
         return False
     name = _PREFIX.sub("", kind.name)
@@ -43,7 +43,7 @@ def _has_defaults(kind: schemas.Type, above: tuple[schemas.Type, ...]) -> bool:
     return any(_has_defaults(child, (*above, kind)) for child in below)
 
 
-def _each(kind: schemas.Type, fill_item: Filler | None) -> Filler:
+def _each(kind: api_types.Type, fill_item: Filler | None) -> Filler:
     def fill_each(value: Any) -> None:
         for item in value.values() if kind.kind == "map" else value:
             fill_item(item)  # type: ignore[misc]  # it has some, or the list had none
@@ -51,7 +51,7 @@ def _each(kind: schemas.Type, fill_item: Filler | None) -> Filler:
     return fill_each
 
 
-def _object_filler(kind: schemas.Type) -> Filler:
+def _object_filler(kind: api_types.Type) -> Filler:
     name = _PREFIX.sub("", kind.name)
     constants = defaults.CONSTANTS.get(name, {})
     rule = defaults.RULES.get(name)

@@ -8,9 +8,9 @@ import base64
 import functools
 import re
 from collections.abc import Callable
-from typing import Any
 
-Document = dict[str, Any]
+from harness.apiserver.scheme.json_document import Document
+
 Rule = Callable[[Document], None]
 MODE = 0o644
 _HOST = r"[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?"

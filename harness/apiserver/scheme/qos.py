@@ -1,10 +1,8 @@
 """The quality of service class of a pod, from what its containers request of cpu and memory."""
 
-from typing import Any
+from harness.apiserver.scheme import quantities
+from harness.apiserver.scheme.json_document import Document
 
-from harness.apiserver import quantities
-
-Document = dict[str, Any]
 _COMPUTE = ("cpu", "memory")
 
 

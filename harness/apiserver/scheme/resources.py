@@ -6,7 +6,7 @@ import functools
 import hashlib
 from collections.abc import Iterator
 
-from harness.apiserver import catalogue
+from harness.apiserver.scheme import catalogue
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 

@@ -3,7 +3,7 @@
 What a Go server stores and answers is not what it was sent, but that text read into structs and written again: unknown fields are
 gone, `null` means not set, fields with `omitempty` vanish when they are empty, others appear although nobody set them, times, quantities and
 bytes have one spelling. Each type is compiled into a function once; objects that are as they should be pass in one quick walk without paths.
-When something is wrong, `diagnosing` walks again and says what and where.
+When something is wrong, `strict_decoding` walks again and says what and where.
 """
 
 import binascii
@@ -13,9 +13,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver import memoizing, quantities, schemas, timestamps
+from harness.apiserver.codec import text_memoization
+from harness.apiserver.scheme import api_types, quantities, timestamps
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/=\r\n]")
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
@@ -38,13 +39,13 @@ class Tally:
 Reader = Callable[[Any, Tally], Any]
 
 
-def read(kind: schemas.Type, value: Any, tally: Tally) -> Any:
+def read(kind: api_types.Type, value: Any, tally: Tally) -> Any:
     """The value as Go would write it again; MismatchError when it does not fit. The value itself is not changed."""
     return reader(kind)(value, tally)
 
 
 @functools.cache
-def reader(kind: schemas.Type) -> Reader:
+def reader(kind: api_types.Type) -> Reader:
     """The function that reads values of a type."""
     return _MAKERS[kind.kind](kind)
 
@@ -59,7 +60,7 @@ Plan = tuple[type | None, Reader, bool]
 class _Layout:
     """The fields of a type, compiled."""
 
-    def __init__(self, kind: schemas.Type) -> None:
+    def __init__(self, kind: api_types.Type) -> None:
         self.plans: dict[str, Plan] = {}
         self.constants: Document = {}
         """Fields that are there always and hold no struct, with their zeros."""
@@ -72,7 +73,7 @@ class _Layout:
             if field.always:
                 self._add_zero(name, field)
 
-    def _add_zero(self, name: str, field: schemas.Field) -> None:
+    def _add_zero(self, name: str, field: api_types.Field) -> None:
         zero = field.zero()
         if isinstance(zero, dict):
             self.structs.append((name, field.zero if zero else dict))
@@ -80,7 +81,7 @@ class _Layout:
             self.constants[name] = zero
 
 
-def _object_reader(kind: schemas.Type) -> Reader:
+def _object_reader(kind: api_types.Type) -> Reader:
     layout: _Layout | None = None
 
     def read_object(value: Any, tally: Tally) -> Any:
@@ -108,7 +109,7 @@ def _object_reader(kind: schemas.Type) -> Reader:
     return read_object
 
 
-def _list_reader(kind: schemas.Type) -> Reader:
+def _list_reader(kind: api_types.Type) -> Reader:
     item = _item(kind)
     plain, zero, read_item = _PLAIN.get(item.kind), item.zero, reader(item)
 
@@ -123,7 +124,7 @@ def _list_reader(kind: schemas.Type) -> Reader:
     return read_list
 
 
-def _map_reader(kind: schemas.Type) -> Reader:
+def _map_reader(kind: api_types.Type) -> Reader:
     item = _item(kind)
     plain, zero, read_item = _PLAIN.get(item.kind), item.zero, reader(item)
 
@@ -143,7 +144,7 @@ def _map_reader(kind: schemas.Type) -> Reader:
     return read_map
 
 
-def _item(kind: schemas.Type) -> schemas.Type:
+def _item(kind: api_types.Type) -> api_types.Type:
     if kind.item is None:
         raise TypeError(f"expected a {kind.kind} with items")
     return kind.item
@@ -179,7 +180,7 @@ def _scalar_reader(wanted: type) -> Reader:
     return read_scalar
 
 
-def _integer_reader(kind: schemas.Type) -> Reader:
+def _integer_reader(kind: api_types.Type) -> Reader:
     allowed = _INT32 if kind.format == "int32" else _INT64
 
     def read_integer(value: Any, _: Tally) -> Any:
@@ -220,7 +221,7 @@ def _read_bytes(value: Any, _: Tally) -> Any:
         raise MismatchError(f"illegal base64 data at input byte {_first_wrong(value)}") from error
 
 
-@memoizing.small_text(1024)
+@text_memoization.small_text(1024)
 def _canonical_base64(text: str) -> str:
     decoded = binascii.a2b_base64(text.replace("\n", "").replace("\r", ""), strict_mode=True)
     return binascii.b2a_base64(decoded, newline=False).decode()
@@ -244,10 +245,10 @@ def _time_reader(canonical: Callable[[str], str]) -> Reader:
     return read_time
 
 
-_PLAIN: dict[schemas.Kind, type] = {"string": str, "boolean": bool}
+_PLAIN: dict[api_types.Kind, type] = {"string": str, "boolean": bool}
 """Kinds whose values need no look when they have this type."""
 
-_MAKERS: dict[schemas.Kind, Callable[[schemas.Type], Reader]] = {
+_MAKERS: dict[api_types.Kind, Callable[[api_types.Type], Reader]] = {
     "object": _object_reader,
     "list": _list_reader,
     "map": _map_reader,

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver import statuses, storing
+from harness.apiserver.codec import json_codec
+from harness.apiserver.errors import status_errors
 
 VALUES_MAX = 20_000
 """As many commas and opening brackets; a slice with 128 devices of 32 attributes each has about 9,000."""
@@ -22,7 +23,7 @@ _SEPARATORS = (b",", b"[", b"{")
 def decode(body: bytes) -> Any:
     """Return the JSON in a body. Raises 413 if it has too many values; msgspec.DecodeError, UnicodeDecodeError and RecursionError."""
     require_few_values(body)
-    return storing.decode(body)
+    return json_codec.decode(body)
 
 
 def require_few_values(body: bytes) -> None:
@@ -34,7 +35,9 @@ def require_few_values(body: bytes) -> None:
         with contextlib.suppress(msgspec.DecodeError):
             _skipping_decoder.decode(body)
         why = f"a body may have at most {limit} values"
-        raise statuses.StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
+        raise status_errors.StatusError(
+            413, "RequestEntityTooLarge", f"Request entity too large: {why}"
+        )
 
 
 def _has_more(body: bytes, limit: int) -> bool:

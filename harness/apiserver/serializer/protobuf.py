@@ -1,15 +1,17 @@
 """Kubernetes' protobuf encoding of objects: the envelope around a message, which tells its kind, and lists, status and events in it.
 
-The messages themselves are read by `protobuf_reading` and written by `protobuf_writing`, from the numbers of `protobuf_tables`.
+The messages themselves are read by `protobuf_decoder` and written by `protobuf_encoder`, from the numbers of `protobuf_field_numbers`.
 """
 
 import functools
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from harness.apiserver import decoding, protobuf_reading, protobuf_writing, schemas, storing, wire
+from harness.apiserver.codec import json_codec, protobuf_wire
+from harness.apiserver.scheme import api_types
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.serializer import decoding, protobuf_decoder, protobuf_encoder
 
-Document = dict[str, Any]
 MAGIC = b"k8s\x00"
 _ENVELOPE = "Unknown"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -29,12 +31,14 @@ class Envelope(NamedTuple):
 def open_envelope(data: bytes) -> Envelope:
     """What an envelope says, and the message in it; wire.MalformedError for what is none."""
     if not data:
-        raise wire.MalformedError("empty data")
+        raise protobuf_wire.MalformedError("empty data")
     if not data.startswith(MAGIC):
         why = f"expected prefix [{' '.join(str(byte) for byte in MAGIC)}]"
-        raise wire.MalformedError(f"provided data does not appear to be a protobuf message, {why}")
+        raise protobuf_wire.MalformedError(
+            f"provided data does not appear to be a protobuf message, {why}"
+        )
     if len(data) == len(MAGIC):
-        raise wire.MalformedError("empty body")
+        raise protobuf_wire.MalformedError("empty body")
     named, message = _two_parts(data[len(MAGIC) :], _ENVELOPE)
     api_version, kind = _two_parts(named, "TypeMeta")
     return Envelope(_text(api_version), _text(kind), message)
@@ -43,10 +47,10 @@ def open_envelope(data: bytes) -> Envelope:
 def _two_parts(message: bytes, name: str) -> tuple[bytes, bytes]:
     """The fields 1 and 2 of a message, which are bytes."""
     found = {1: b"", 2: b""}
-    for number, raw in wire.read(message, name):
+    for number, raw in protobuf_wire.read(message, name):
         if number in found:
             if type(raw) is not bytes:
-                raise wire.MalformedError(f"proto: wrong wireType = 0 for field {name}")
+                raise protobuf_wire.MalformedError(f"proto: wrong wireType = 0 for field {name}")
             found[number] = raw
     return found[1], found[2]
 
@@ -55,9 +59,9 @@ def _text(raw: bytes) -> str:
     return raw.decode(errors="replace")
 
 
-def read(kind: schemas.Type, message: bytes) -> Document:
+def read(kind: api_types.Type, message: bytes) -> Document:
     """The object in a message of a kind; wire.MalformedError for what is none."""
-    return protobuf_reading.read(kind, message)
+    return protobuf_decoder.read(kind, message)
 
 
 def document(data: bytes) -> Document:
@@ -65,13 +69,15 @@ def document(data: bytes) -> Document:
     api_version, kind, message = open_envelope(data)
     named = {"kind": kind, "apiVersion": api_version}
     if kind == "PartialObjectMetadata":
-        _, meta = next(wire.read(message, kind), (1, b""))
-        return named | {"metadata": read(schemas.definition(_OBJECT_META), meta)}
+        _, meta = next(protobuf_wire.read(message, kind), (1, b""))
+        return named | {"metadata": read(api_types.definition(_OBJECT_META), meta)}
     group, _, version = api_version.rpartition("/")
     try:
-        found = schemas.of_kind(group, version, kind)
+        found = api_types.of_kind(group, version, kind)
     except KeyError as error:
-        raise wire.MalformedError(f"no message is known of {kind} in {api_version}") from error
+        raise protobuf_wire.MalformedError(
+            f"no message is known of {kind} in {api_version}"
+        ) from error
     made: Document = decoding.read(found, read(found, message), decoding.Tally())
     return made | named
 
@@ -86,13 +92,17 @@ def encode(document: Document) -> bytes:
 
 def enveloped(api_version: str, kind: str, message: bytes) -> bytes:
     """An envelope around the message of an object."""
-    named = wire.text(1, api_version) + wire.text(2, kind)
+    named = protobuf_wire.text(1, api_version) + protobuf_wire.text(2, kind)
     return (
-        MAGIC + wire.data(1, named) + wire.data(2, message) + wire.data(3, b"") + wire.data(4, b"")
+        MAGIC
+        + protobuf_wire.data(1, named)
+        + protobuf_wire.data(2, message)
+        + protobuf_wire.data(3, b"")
+        + protobuf_wire.data(4, b"")
     )
 
 
-def stored_message(kind: schemas.Type, data: bytes) -> bytes:
+def stored_message(kind: api_types.Type, data: bytes) -> bytes:
     """The message of an object of which this is the JSON; of small ones the last are remembered, since most are sent more than once."""
     if len(data) > _REMEMBERED_BYTES_MAX:
         return _stored_message(kind, data)
@@ -101,18 +111,22 @@ def stored_message(kind: schemas.Type, data: bytes) -> bytes:
 
 def list_message(meta: Document, items: Iterable[bytes]) -> bytes:
     """The message of a list with these messages in it."""
-    listed = protobuf_writing.write(schemas.definition(_LIST_META), meta)
-    return b"".join([wire.data(1, listed), *(wire.data(2, item) for item in items)])
+    listed = protobuf_encoder.write(api_types.definition(_LIST_META), meta)
+    return b"".join(
+        [protobuf_wire.data(1, listed), *(protobuf_wire.data(2, item) for item in items)]
+    )
 
 
 def event_frame(type_name: str, envelope: bytes) -> bytes:
     """One event of a watch: the length of a message without an envelope, and the message, in which the object has one."""
-    event = wire.text(1, type_name) + wire.data(2, wire.data(1, envelope))
+    event = protobuf_wire.text(1, type_name) + protobuf_wire.data(
+        2, protobuf_wire.data(1, envelope)
+    )
     return len(event).to_bytes(4, "big") + event
 
 
-def _stored_message(kind: schemas.Type, data: bytes) -> bytes:
-    return protobuf_writing.write(kind, storing.decode(data))
+def _stored_message(kind: api_types.Type, data: bytes) -> bytes:
+    return protobuf_encoder.write(kind, json_codec.decode(data))
 
 
 _remembered_message = functools.lru_cache(_REMEMBERED_MAX)(_stored_message)
@@ -121,13 +135,13 @@ _remembered_message = functools.lru_cache(_REMEMBERED_MAX)(_stored_message)
 def _message(document: Document) -> bytes:
     kind: str = document["kind"]
     if kind == "PartialObjectMetadata":
-        return wire.data(
-            1, protobuf_writing.write(schemas.definition(_OBJECT_META), document["metadata"])
+        return protobuf_wire.data(
+            1, protobuf_encoder.write(api_types.definition(_OBJECT_META), document["metadata"])
         )
     if kind == "PartialObjectMetadataList":
         return _partial_list(document)
     group, _, version = document["apiVersion"].rpartition("/")
-    return protobuf_writing.write(schemas.of_kind(group, version, kind), document)
+    return protobuf_encoder.write(api_types.of_kind(group, version, kind), document)
 
 
 def _partial_list(document: Document) -> bytes:
@@ -135,5 +149,5 @@ def _partial_list(document: Document) -> bytes:
     items = [_message(item) for item in document["items"]]
     if document["apiVersion"].endswith("/v1"):
         return list_message(document["metadata"], items)
-    meta = protobuf_writing.write(schemas.definition(_LIST_META), document["metadata"])
-    return b"".join([*(wire.data(1, item) for item in items), wire.data(2, meta)])
+    meta = protobuf_encoder.write(api_types.definition(_LIST_META), document["metadata"])
+    return b"".join([*(protobuf_wire.data(1, item) for item in items), protobuf_wire.data(2, meta)])

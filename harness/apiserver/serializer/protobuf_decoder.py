@@ -12,9 +12,11 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver import protobuf_tables, schemas, storing, wire
+from harness.apiserver.codec import json_codec, protobuf_wire
+from harness.apiserver.scheme import api_types
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.serializer import protobuf_field_numbers
 
-Document = dict[str, Any]
 Put = Callable[[Document, Any], None]
 Plan = dict[int, Put]
 Convert = Callable[[Any], Any]
@@ -26,30 +28,30 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _GO_NAMES = {"metadata": "ObjectMeta"}
 
 
-def read(kind: schemas.Type, message: bytes) -> Document:
+def read(kind: api_types.Type, message: bytes) -> Document:
     """The document in a message of a type; wire.MalformedError when there is none."""
     document: Document = {}
     try:
         _fill(document, _plan(kind), message, kind.name)
     except RecursionError as error:
-        raise wire.MalformedError("exceeded max depth") from error
+        raise protobuf_wire.MalformedError("exceeded max depth") from error
     return document
 
 
 def _fill(document: Document, plan: Plan, message: bytes, name: str) -> None:
-    for number, raw in wire.read(message, name.rpartition(".")[2]):
+    for number, raw in protobuf_wire.read(message, name.rpartition(".")[2]):
         if (put := plan.get(number)) is not None:
             put(document, raw)
 
 
 @functools.cache
-def _plan(kind: schemas.Type) -> Plan:
-    return _branch(kind, protobuf_tables.paths(kind.name))
+def _plan(kind: api_types.Type) -> Plan:
+    return _branch(kind, protobuf_field_numbers.paths(kind.name))
 
 
-def _branch(kind: schemas.Type, paths: protobuf_tables.Paths) -> Plan:
+def _branch(kind: api_types.Type, paths: protobuf_field_numbers.Paths) -> Plan:
     """What to do with each number: fields that are deeper are in embedded messages."""
-    own, embedded = protobuf_tables.split(paths)
+    own, embedded = protobuf_field_numbers.split(paths)
     plan = {number: _putter(kind.field(name)) for name, number in own.items()}
     return plan | {number: _embedded_putter(kind, inner) for number, inner in embedded.items()}
 
@@ -57,7 +59,7 @@ def _branch(kind: schemas.Type, paths: protobuf_tables.Paths) -> Plan:
 # ------------------------------------------------------------------ fields
 
 
-def _putter(field: schemas.Field) -> Put:
+def _putter(field: api_types.Field) -> Put:
     match field.type.kind:
         case "object":
             return _object_putter(field)
@@ -68,7 +70,7 @@ def _putter(field: schemas.Field) -> Put:
     return _value_putter(field)
 
 
-def _embedded_putter(kind: schemas.Type, paths: protobuf_tables.Paths) -> Put:
+def _embedded_putter(kind: api_types.Type, paths: protobuf_field_numbers.Paths) -> Put:
     plan: Plan = _branch(kind, paths)
 
     def put_embedded(document: Document, raw: Any) -> None:
@@ -77,7 +79,7 @@ def _embedded_putter(kind: schemas.Type, paths: protobuf_tables.Paths) -> Put:
     return put_embedded
 
 
-def _object_putter(field: schemas.Field) -> Put:
+def _object_putter(field: api_types.Field) -> Put:
     name, kind = field.name, field.type
 
     def put_object(document: Document, raw: Any) -> None:
@@ -87,7 +89,7 @@ def _object_putter(field: schemas.Field) -> Put:
     return put_object
 
 
-def _value_putter(field: schemas.Field) -> Put:
+def _value_putter(field: api_types.Field) -> Put:
     name, (expected, convert) = field.name, _reader(field.type)
     keeps_zero = field.pointer or field.type.kind == "any"
 
@@ -101,25 +103,25 @@ def _value_putter(field: schemas.Field) -> Put:
     return put_value
 
 
-def _list_putter(field: schemas.Field) -> Put:
+def _list_putter(field: api_types.Field) -> Put:
     name, (expected, convert) = field.name, _reader(_item(field.type))
 
     def put_item(document: Document, raw: Any) -> None:
         items = document.setdefault(name, [])
         if expected is int and type(raw) is bytes:
-            items.extend(map(convert, wire.packed(raw)))
+            items.extend(map(convert, protobuf_wire.packed(raw)))
         else:
             items.append(convert(_checked(raw, expected, name)))
 
     return put_item
 
 
-def _map_putter(field: schemas.Field) -> Put:
+def _map_putter(field: api_types.Field) -> Put:
     name, (expected, convert) = field.name, _reader(_item(field.type))
 
     def put_entry(document: Document, raw: Any) -> None:
         key, value = b"", expected()
-        for number, part in wire.read(_checked(raw, bytes, name), name):
+        for number, part in protobuf_wire.read(_checked(raw, bytes, name), name):
             if number == 1:
                 key = _checked(part, bytes, name)
             elif number == 2:
@@ -129,7 +131,7 @@ def _map_putter(field: schemas.Field) -> Put:
     return put_entry
 
 
-def _item(kind: schemas.Type) -> schemas.Type:
+def _item(kind: api_types.Type) -> api_types.Type:
     if kind.item is None:
         raise TypeError(f"expected a {kind.kind} with items")
     return kind.item
@@ -138,15 +140,15 @@ def _item(kind: schemas.Type) -> schemas.Type:
 def _checked(raw: Any, expected: type, name: str) -> Any:
     if type(raw) is expected:
         return raw
-    wire_type = raw.wire_type if isinstance(raw, wire.Skipped) else _WIRE_TYPES[type(raw)]
+    wire_type = raw.wire_type if isinstance(raw, protobuf_wire.Skipped) else _WIRE_TYPES[type(raw)]
     go_name = _GO_NAMES.get(name) or name[:1].upper() + name[1:]
-    raise wire.MalformedError(f"proto: wrong wireType = {wire_type} for field {go_name}")
+    raise protobuf_wire.MalformedError(f"proto: wrong wireType = {wire_type} for field {go_name}")
 
 
 # ------------------------------------------------------------------ values
 
 
-def _reader(kind: schemas.Type) -> tuple[type, Convert]:
+def _reader(kind: api_types.Type) -> tuple[type, Convert]:
     """What a value is on the wire, and how it is read."""
     match kind.kind:
         case "object":
@@ -154,23 +156,23 @@ def _reader(kind: schemas.Type) -> tuple[type, Convert]:
         case "list":  # of a map: a message with the items
             return bytes, functools.partial(_read_items, _item(kind))
         case "integer":
-            return int, wire.int32 if kind.format == "int32" else wire.int64
+            return int, protobuf_wire.int32 if kind.format == "int32" else protobuf_wire.int64
         case "any" if (special := _UNIONS.get(kind.name.rpartition(".")[2])) is not None:
             return bytes, special
     return _READERS[kind.kind]
 
 
-def _read_object(kind: schemas.Type, message: bytes) -> Document:
+def _read_object(kind: api_types.Type, message: bytes) -> Document:
     document: Document = {}
     _fill(document, _plan(kind), message, kind.name)
     return document
 
 
-def _read_items(item: schemas.Type, message: bytes) -> list[Any]:
+def _read_items(item: api_types.Type, message: bytes) -> list[Any]:
     expected, convert = _reader(item)
     return [
         convert(_checked(raw, expected, "Items"))
-        for number, raw in wire.read(message, "Items")
+        for number, raw in protobuf_wire.read(message, "Items")
         if number == 1
     ]
 
@@ -182,7 +184,7 @@ def _text(raw: bytes) -> str:
 def _parts(message: bytes, name: str, types: tuple[type, ...]) -> list[Any]:
     """The fields of a small message by their numbers, their zeros where they are absent."""
     found = [expected() for expected in types]
-    for number, raw in wire.read(message, name):
+    for number, raw in protobuf_wire.read(message, name):
         if number <= len(types):
             found[number - 1] = _checked(raw, types[number - 1], name)
     return found
@@ -195,19 +197,19 @@ def _read_quantity(message: bytes) -> str:
 
 def _read_int_or_string(message: bytes) -> int | str:
     kind, number, text = _parts(message, "IntOrString", (int, int, bytes))
-    return _text(text) if kind == INT_OR_STRING_IS_STRING else wire.int32(number)
+    return _text(text) if kind == INT_OR_STRING_IS_STRING else protobuf_wire.int32(number)
 
 
 def _read_time(message: bytes) -> str | None:
     """Whole seconds, like JSON; None for the zero that Go writes where no time is set."""
     seconds, _ = _parts(message, "Timestamp", (int, int))
-    return _moment(wire.int64(seconds), 0, "seconds") if message else None
+    return _moment(protobuf_wire.int64(seconds), 0, "seconds") if message else None
 
 
 def _read_micro_time(message: bytes) -> str | None:
     seconds, nanoseconds = _parts(message, "Timestamp", (int, int))
-    microseconds = wire.int32(nanoseconds) // 1000
-    return _moment(wire.int64(seconds), microseconds, "microseconds") if message else None
+    microseconds = protobuf_wire.int32(nanoseconds) // 1000
+    return _moment(protobuf_wire.int64(seconds), microseconds, "microseconds") if message else None
 
 
 def _moment(seconds: int, microseconds: int, unit: str) -> str | None:
@@ -217,19 +219,19 @@ def _moment(seconds: int, microseconds: int, unit: str) -> str | None:
         moment = _EPOCH + datetime.timedelta(seconds=seconds, microseconds=microseconds)
     except OverflowError as error:
         why = f"Time.MarshalJSON: {seconds} s is outside of the years 1 to 9999"
-        raise wire.MalformedError(why) from error
+        raise protobuf_wire.MalformedError(why) from error
     return moment.replace(tzinfo=None).isoformat(timespec=unit) + "Z"
 
 
 def _read_any(message: bytes) -> Any:
     (raw,) = _parts(message, "RawExtension", (bytes,))
     try:
-        return storing.decode(raw) if raw else None
+        return json_codec.decode(raw) if raw else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise wire.MalformedError(f"json: error calling MarshalJSON: {error}") from error
+        raise protobuf_wire.MalformedError(f"json: error calling MarshalJSON: {error}") from error
 
 
-_READERS: dict[schemas.Kind, tuple[type, Convert]] = {
+_READERS: dict[api_types.Kind, tuple[type, Convert]] = {
     "string": (bytes, _text),
     "boolean": (int, bool),
     "number": (float, float),
@@ -249,9 +251,9 @@ def _read_union(
     message: bytes, schema_number: int, expected: type, convert: Convert
 ) -> tuple[Document | None, list[Any]]:
     """The schema in a union, None when there is none; and what else is in it."""
-    kind = schemas.definition(schemas.JSON_SCHEMA)
+    kind = api_types.definition(api_types.JSON_SCHEMA)
     schema, others = None, []
-    for number, raw in wire.read(message, "JSONSchemaPropsOr"):
+    for number, raw in protobuf_wire.read(message, "JSONSchemaPropsOr"):
         if number == schema_number:
             schema = _read_object(kind, _checked(raw, bytes, "schema"))
         else:
@@ -265,7 +267,7 @@ def _read_schema_or_bool(message: bytes) -> Any:
 
 
 def _read_schema_or_schemas(message: bytes) -> Any:
-    item = functools.partial(_read_object, schemas.definition(schemas.JSON_SCHEMA))
+    item = functools.partial(_read_object, api_types.definition(api_types.JSON_SCHEMA))
     schema, found = _read_union(message, 1, bytes, item)
     return schema if schema is not None else found
 

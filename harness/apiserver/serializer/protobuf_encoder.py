@@ -11,23 +11,25 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver import decoding, protobuf_reading, protobuf_tables, schemas, storing, wire
+from harness.apiserver.codec import json_codec, protobuf_wire
+from harness.apiserver.scheme import api_types
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.serializer import decoding, protobuf_decoder, protobuf_field_numbers
 
-Document = dict[str, Any]
 Parts = list[bytes]
 Put = Callable[[Parts, Any], None]
 Encode = Callable[[Any], bytes]
-_LENGTHS = [wire.varint(length) for length in range(1024)]
+_LENGTHS = [protobuf_wire.varint(length) for length in range(1024)]
 _BYTES, _VARINT, _FIXED_64 = 2, 0, 1
 
 
-def write(kind: schemas.Type, document: Document) -> bytes:
+def write(kind: api_types.Type, document: Document) -> bytes:
     """The message of a document of a type."""
     return _encoder(kind)(document)
 
 
 @functools.cache
-def _encoder(kind: schemas.Type) -> Encode:
+def _encoder(kind: api_types.Type) -> Encode:
     """The function that makes messages of a type."""
     match kind.kind:
         case "object":
@@ -49,20 +51,20 @@ def _gathered(put: Put, value: Any) -> bytes:
 # ------------------------------------------------------------------ structures
 
 
-def _object_encoder(kind: schemas.Type) -> Encode:
+def _object_encoder(kind: api_types.Type) -> Encode:
     compiled: list[Encode] = []
 
     def encode_object(document: Any) -> bytes:
         if not compiled:  # late, because types may contain themselves
-            compiled.append(_message_encoder(kind, protobuf_tables.paths(kind.name)))
+            compiled.append(_message_encoder(kind, protobuf_field_numbers.paths(kind.name)))
         return compiled[0](document)
 
     return encode_object
 
 
-def _message_encoder(kind: schemas.Type, paths: protobuf_tables.Paths) -> Encode:
+def _message_encoder(kind: api_types.Type, paths: protobuf_field_numbers.Paths) -> Encode:
     """What has these paths in documents of a type: all of it, or what belongs to an embedded message."""
-    own, embedded = protobuf_tables.split(paths)
+    own, embedded = protobuf_field_numbers.split(paths)
     puts = {name: _putter(kind.field(name).type, number) for name, number in own.items()}
     messages: dict[str, str] = {}
     for number, inner in embedded.items():
@@ -94,7 +96,7 @@ def _nested(document: Document, messages: dict[str, str]) -> Document:
     return made
 
 
-def _putter(kind: schemas.Type, number: int) -> Put:
+def _putter(kind: api_types.Type, number: int) -> Put:
     match kind.kind:
         case "list" if kind.item is not None:
             return _list_putter(kind.item, number)
@@ -103,13 +105,13 @@ def _putter(kind: schemas.Type, number: int) -> Put:
     return _item_putter(kind, number)
 
 
-def _item_putter(kind: schemas.Type, number: int) -> Put:
+def _item_putter(kind: api_types.Type, number: int) -> Put:
     """How one value is written, be it a field or an item of a list."""
     match kind.kind:
         case "boolean" | "integer":
             return _integer_putter(number)
         case "number":
-            return lambda parts, value: parts.append(wire.real(number, _real(value)))
+            return lambda parts, value: parts.append(protobuf_wire.real(number, _real(value)))
     return _data_putter(number, _encoder(kind))
 
 
@@ -121,29 +123,31 @@ def _real(value: float) -> float:
 
 
 def _integer_putter(number: int) -> Put:
-    tag = wire.varint(number << 3 | _VARINT)
+    tag = protobuf_wire.varint(number << 3 | _VARINT)
 
     def put_integer(parts: Parts, value: int) -> None:
         parts.append(tag)
-        parts.append(_LENGTHS[value] if 0 <= value < 1024 else wire.varint(value % (1 << 64)))
+        parts.append(
+            _LENGTHS[value] if 0 <= value < 1024 else protobuf_wire.varint(value % (1 << 64))
+        )
 
     return put_integer
 
 
 def _data_putter(number: int, encode: Encode) -> Put:
-    tag = wire.varint(number << 3 | _BYTES)
+    tag = protobuf_wire.varint(number << 3 | _BYTES)
 
     def put_data(parts: Parts, value: Any) -> None:
         data = encode(value)
         length = len(data)
         parts.append(tag)
-        parts.append(_LENGTHS[length] if length < 1024 else wire.varint(length))
+        parts.append(_LENGTHS[length] if length < 1024 else protobuf_wire.varint(length))
         parts.append(data)
 
     return put_data
 
 
-def _list_putter(item: schemas.Type, number: int) -> Put:
+def _list_putter(item: api_types.Type, number: int) -> Put:
     put = _item_putter(item, number)
 
     def put_items(parts: Parts, values: list[Any]) -> None:
@@ -153,7 +157,7 @@ def _list_putter(item: schemas.Type, number: int) -> Put:
     return put_items
 
 
-def _map_putter(item: schemas.Type, number: int) -> Put:
+def _map_putter(item: api_types.Type, number: int) -> Put:
     put_key, put_value = _data_putter(1, str.encode), _item_putter(item, 2)
 
     def encode_entry(entry: tuple[str, Any]) -> bytes:
@@ -179,25 +183,29 @@ def _encode_time(text: str | None) -> bytes:
     if text is None:  # among the values of a map
         return b""
     moment = datetime.datetime.fromisoformat(text)
-    seconds = wire.integer(1, int(moment.replace(microsecond=0).timestamp()))
-    return seconds + wire.integer(2, moment.microsecond * 1000)
+    seconds = protobuf_wire.integer(1, int(moment.replace(microsecond=0).timestamp()))
+    return seconds + protobuf_wire.integer(2, moment.microsecond * 1000)
 
 
 def _encode_int_or_string(value: int | str) -> bytes:
     if isinstance(value, str):
-        kind = protobuf_reading.INT_OR_STRING_IS_STRING
-        return wire.integer(1, kind) + wire.integer(2, 0) + wire.text(3, value)
-    return wire.integer(1, 0) + wire.integer(2, value) + wire.text(3, "")
+        kind = protobuf_decoder.INT_OR_STRING_IS_STRING
+        return (
+            protobuf_wire.integer(1, kind)
+            + protobuf_wire.integer(2, 0)
+            + protobuf_wire.text(3, value)
+        )
+    return protobuf_wire.integer(1, 0) + protobuf_wire.integer(2, value) + protobuf_wire.text(3, "")
 
 
 def _encode_any(value: Any) -> bytes:
-    return wire.data(1, storing.encode(value))
+    return protobuf_wire.data(1, json_codec.encode(value))
 
 
-_ENCODERS: dict[schemas.Kind, Encode] = {
+_ENCODERS: dict[api_types.Kind, Encode] = {
     "string": str.encode,
     "bytes": base64.b64decode,
-    "quantity": lambda value: wire.text(1, str(value)),
+    "quantity": lambda value: protobuf_wire.text(1, str(value)),
     "time": _encode_time,
     "micro_time": _encode_time,
     "int_or_string": _encode_int_or_string,
@@ -210,7 +218,7 @@ _ENCODERS: dict[schemas.Kind, Encode] = {
 
 def _encode_schema(value: Any) -> bytes:
     """What is in a union was never checked: what is no schema is an empty one."""
-    kind = schemas.definition(schemas.JSON_SCHEMA)
+    kind = api_types.definition(api_types.JSON_SCHEMA)
     try:
         return write(kind, decoding.read(kind, value, decoding.Tally()))
     except decoding.MismatchError:
@@ -219,20 +227,20 @@ def _encode_schema(value: Any) -> bytes:
 
 def _encode_schema_or_bool(value: Any) -> bytes:
     if isinstance(value, bool):
-        return wire.integer(1, value)
-    return wire.integer(1, 1) + wire.data(2, _encode_schema(value))
+        return protobuf_wire.integer(1, value)
+    return protobuf_wire.integer(1, 1) + protobuf_wire.data(2, _encode_schema(value))
 
 
 def _encode_schema_or_schemas(value: Any) -> bytes:
     if isinstance(value, list):
-        return b"".join(wire.data(2, _encode_schema(item)) for item in value)
-    return wire.data(1, _encode_schema(value))
+        return b"".join(protobuf_wire.data(2, _encode_schema(item)) for item in value)
+    return protobuf_wire.data(1, _encode_schema(value))
 
 
 def _encode_schema_or_texts(value: Any) -> bytes:
     if isinstance(value, list):
-        return b"".join(wire.text(2, str(item)) for item in value)
-    return wire.data(1, _encode_schema(value))
+        return b"".join(protobuf_wire.text(2, str(item)) for item in value)
+    return protobuf_wire.data(1, _encode_schema(value))
 
 
 _UNIONS: dict[str, Encode] = {

@@ -1,7 +1,7 @@
 """The numbers of fields in Kubernetes' protobuf encoding, by the full name of the definition and the field's name in JSON.
 
 A field has one number, or several where Go embeds a struct whose fields JSON has among those of the struct around it: they are the
-numbers of the embedded messages, the field's own last. Which type a field has is in `schemas`. The data is made by
+numbers of the embedded messages, the field's own last. Which type a field has is in `api_types`. The data is made by
 tools/protobuf_numbers.py from the generated.proto files of Kubernetes: Copyright The Kubernetes Authors, Apache License 2.0.
 """
 

@@ -11,17 +11,12 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver import (
-    decoding,
-    diagnosing,
-    gojson,
-    json_bodies,
-    resources,
-    schemas,
-    statuses,
-)
+from harness.apiserver.codec import go_json_errors
+from harness.apiserver.errors import field_errors, status_errors
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.serializer import decoding, json_bodies, strict_decoding
 
-Document = dict[str, Any]
 DIRECTIVES = ("", "Ignore", "Strict", "Warn")
 SUMMARY_CHARACTERS_MAX = 30
 _OPERATION = ("op", "path", "from", "value")
@@ -81,23 +76,23 @@ def patched(
 
     JSON and merge patches change the object's text, its kind included; what they leave must still be an object of the resource.
     """
-    kind = _patched_type(document, resource) if is_text else schemas.of(resource)
+    kind = _patched_type(document, resource) if is_text else api_types.of(resource)
     tally = decoding.Tally()
     try:
         made: Document = decoding.read(kind, document, tally)
     except decoding.MismatchError:
-        raise _bad_patch(document, diagnosing.mismatch(kind, document)) from None
-    if kind is not schemas.of(resource):
+        raise _bad_patch(document, strict_decoding.mismatch(kind, document)) from None
+    if kind is not api_types.of(resource):
         _, version, name = _kind_of(document, resource)
         raise _bad_patch(document, _unconvertible(version, name, resource))
     if tally.unknown and validation.wanted:
-        problems = problems + diagnosing.problems(kind, document)
+        problems = problems + strict_decoding.problems(kind, document)
     if refusal := validation.refusal(problems):
         raise _bad_patch(document, refusal)
     return made
 
 
-def _patched_type(document: Document, resource: resources.ResourceType) -> schemas.Type:
+def _patched_type(document: Document, resource: resources.ResourceType) -> api_types.Type:
     try:
         group, version, kind = _kind_of(document, resource)
     except ValueError as error:
@@ -117,9 +112,9 @@ def decode_patch(
         patch = _parse(body)
         return (patch, []) if not validation.wanted else _careful_patch(patch, body)
     except RecursionError as error:
-        raise statuses.bad_request(f"{start}{gojson.TOO_DEEP}") from error
+        raise status_errors.bad_request(f"{start}{go_json_errors.TOO_DEEP}") from error
     except ValueError as error:
-        raise statuses.bad_request(f"{start}{error}") from error
+        raise status_errors.bad_request(f"{start}{error}") from error
 
 
 def _careful_patch(patch: Any, body: bytes) -> tuple[Any, list[str]]:
@@ -127,12 +122,12 @@ def _careful_patch(patch: Any, body: bytes) -> tuple[Any, list[str]]:
         return patch, [f"json patch {problem}" for problem in _operation_problems(body)]
     if _mentions(body, decoding.count_keys(patch)):
         return patch, []
-    careful = diagnosing.parse(body)
-    return careful, diagnosing.duplicates(careful)
+    careful = strict_decoding.parse(body)
+    return careful, strict_decoding.duplicates(careful)
 
 
 def _operation_problems(body: bytes) -> list[str]:
-    operations = diagnosing.parse(body)
+    operations = strict_decoding.parse(body)
     unknown = [
         f'unknown field "[{index}].{name}"'
         for index, operation in enumerate(operations)
@@ -140,7 +135,7 @@ def _operation_problems(body: bytes) -> list[str]:
         for name in operation
         if name not in _OPERATION
     ]
-    return diagnosing.duplicates(operations) + unknown
+    return strict_decoding.duplicates(operations) + unknown
 
 
 # ------------------------------------------------------------------ parsing
@@ -151,9 +146,9 @@ def _parse(body: bytes) -> Any:
     try:
         return json_bodies.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if message := gojson.error(body):
+        if message := go_json_errors.error(body):
             raise ValueError(message) from error
-        return diagnosing.parse(body)  # halves of surrogate pairs, which Go replaces
+        return strict_decoding.parse(body)  # halves of surrogate pairs, which Go replaces
 
 
 def _parse_object(body: bytes, resource: resources.ResourceType) -> Document:
@@ -164,7 +159,9 @@ def _parse_object(body: bytes, resource: resources.ResourceType) -> Document:
     if raw is None:
         return {}
     if not isinstance(raw, dict):
-        what = f"json: cannot unmarshal {diagnosing.JSON_NAMES[type(raw)]} into Go value of type"
+        what = (
+            f"json: cannot unmarshal {strict_decoding.JSON_NAMES[type(raw)]} into Go value of type"
+        )
         raise _without_kind(resource, f"json parse error: {what} {_TYPE_META}", body)
     return raw
 
@@ -174,7 +171,7 @@ def _kind_of(raw: Document, resource: resources.ResourceType) -> tuple[str, str,
     for key in ("kind", "apiVersion"):
         value = raw.get(key)
         if value is not None and not isinstance(value, str):
-            what = diagnosing.JSON_NAMES[type(value)]
+            what = strict_decoding.JSON_NAMES[type(value)]
             why = f"json: cannot unmarshal {what} into Go struct field .{key} of type string"
             raise ValueError(f"json parse error: {why}")
     api_version = raw.get("apiVersion") or resource.api_version
@@ -185,27 +182,27 @@ def _kind_of(raw: Document, resource: resources.ResourceType) -> tuple[str, str,
 
 
 @functools.lru_cache(256)
-def _type_of(group: str, version: str, kind: str) -> schemas.Type | None:
+def _type_of(group: str, version: str, kind: str) -> api_types.Type | None:
     try:
-        return schemas.of_kind(group, version, kind)
+        return api_types.of_kind(group, version, kind)
     except KeyError:
         return None
 
 
 def _decode(
-    kind: schemas.Type, raw: Document, body: bytes, *, wanted: bool
+    kind: api_types.Type, raw: Document, body: bytes, *, wanted: bool
 ) -> tuple[Document | str, list[str]]:
     """The document and its problems if these are wanted; the message instead of a document that does not fit its type."""
     tally = decoding.Tally()
     try:
         document: Document = decoding.read(kind, raw, tally)
     except decoding.MismatchError:
-        return diagnosing.mismatch(kind, raw), []
+        return strict_decoding.mismatch(kind, raw), []
     clean = not tally.unknown and _mentions(body, tally.keys)
     if clean or not wanted:
         return document, []
-    careful = diagnosing.parse(body)
-    problems = diagnosing.problems(kind, careful)
+    careful = strict_decoding.parse(body)
+    problems = strict_decoding.problems(kind, careful)
     return decoding.read(kind, careful, tally), problems
 
 
@@ -228,7 +225,7 @@ def _require_kind(group: str, version: str, kind: str, resource: resources.Resou
         why = _unconvertible(version, kind, resource)
         raise unfit(kind, version, resource.kind, why)
     if (group, version) != (resource.group, resource.version):
-        raise statuses.bad_request(
+        raise status_errors.bad_request(
             f"the API version in the data ({_joined(group, version)}) does not match the expected "
             f"API version ({resource.api_version})"
         )
@@ -254,21 +251,23 @@ def _joined(group: str, version: str) -> str:
     return f"{group}/{version}" if group else version
 
 
-def unfit(kind: str, version: str, expected: str, why: str) -> statuses.StatusError:
+def unfit(kind: str, version: str, expected: str, why: str) -> status_errors.StatusError:
     """400: what was read is no object of the expected kind."""
-    return statuses.bad_request(
+    return status_errors.bad_request(
         f'{kind} in version "{version}" cannot be handled as a {expected}: {why}'
     )
 
 
-def unrecognized(expected: str, why: str, body: bytes) -> statuses.StatusError:
+def unrecognized(expected: str, why: str, body: bytes) -> status_errors.StatusError:
     """400: of what was sent not even the kind could be read."""
-    return statuses.bad_request(
+    return status_errors.bad_request(
         f"the object provided is unrecognized (must be of type {expected}): {why} ({_summary(body)})"
     )
 
 
-def _without_kind(resource: resources.ResourceType, why: str, body: bytes) -> statuses.StatusError:
+def _without_kind(
+    resource: resources.ResourceType, why: str, body: bytes
+) -> status_errors.StatusError:
     return unrecognized(resource.kind, f"couldn't get version/kind; {why}", body)
 
 
@@ -280,7 +279,7 @@ def _summary(body: bytes) -> str:
     return text if len(body) <= SUMMARY_CHARACTERS_MAX else f"{text} ..."
 
 
-def _bad_patch(shown: Any, why: str) -> statuses.StatusError:
+def _bad_patch(shown: Any, why: str) -> status_errors.StatusError:
     text = json.dumps(json.dumps(shown, separators=(",", ":"), sort_keys=True))
-    cause = statuses.invalid_value("patch", text, why)
-    return statuses.unprocessable(' ""', [cause])
+    cause = field_errors.invalid_value("patch", text, why)
+    return status_errors.unprocessable(' ""', [cause])

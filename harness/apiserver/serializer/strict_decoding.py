@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver import decoding, schemas
+from harness.apiserver.scheme import api_types
+from harness.apiserver.serializer import decoding
 
 PROBLEMS_MAX = 100
 JSON_NAMES = {
@@ -16,7 +17,7 @@ JSON_NAMES = {
     dict: "object",
     list: "array",
 }
-_GO_NAMES: dict[schemas.Kind, str] = {
+_GO_NAMES: dict[api_types.Kind, str] = {
     "string": "string",
     "boolean": "bool",
     "number": "float64",
@@ -43,7 +44,7 @@ def parse(text: bytes) -> Any:
     return json.loads(whole, object_pairs_hook=_object)
 
 
-def problems(kind: schemas.Type, document: Any) -> list[str]:
+def problems(kind: api_types.Type, document: Any) -> list[str]:
     """What strict decoding objects to: unknown and duplicate fields, in order, at most PROBLEMS_MAX."""
     found = []
     for problem in _walk(kind, document, ""):
@@ -58,17 +59,17 @@ def duplicates(document: Any) -> list[str]:
     return list(_walk(_ANY, document, ""))
 
 
-def mismatch(kind: schemas.Type, document: Any) -> str:
+def mismatch(kind: api_types.Type, document: Any) -> str:
     """Go's message for the first value that does not fit its type, "" when all do."""
     return next(_mismatches(kind, document, "", ""), "")
 
 
 # ------------------------------------------------------------------ strict
 
-_ANY = schemas.Type(kind="any")
+_ANY = api_types.Type(kind="any")
 
 
-def _walk(kind: schemas.Type, value: Any, at: str) -> Iterator[str]:
+def _walk(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from _walk(kind.item or _ANY, item, f"{at}[{index}]")
@@ -76,7 +77,7 @@ def _walk(kind: schemas.Type, value: Any, at: str) -> Iterator[str]:
         yield from _walk_fields(kind, value, f"{at}." if at else "")
 
 
-def _walk_fields(kind: schemas.Type, value: dict[str, Any], prefix: str) -> Iterator[str]:
+def _walk_fields(kind: api_types.Type, value: dict[str, Any], prefix: str) -> Iterator[str]:
     for name in getattr(value, "repeated", ()):
         yield f'duplicate field "{prefix}{name}"'
     for name, child in value.items():
@@ -92,7 +93,7 @@ def _walk_fields(kind: schemas.Type, value: dict[str, Any], prefix: str) -> Iter
 # ------------------------------------------------------------------ types
 
 
-def _mismatches(kind: schemas.Type, value: Any, owner: str, path: str) -> Iterator[str]:
+def _mismatches(kind: api_types.Type, value: Any, owner: str, path: str) -> Iterator[str]:
     if value is None:
         return
     if kind.kind == "object" and isinstance(value, dict):
@@ -107,7 +108,7 @@ def _mismatches(kind: schemas.Type, value: Any, owner: str, path: str) -> Iterat
         yield from _misfit(kind, value, f"{owner}.{path}")
 
 
-def _misfit(kind: schemas.Type, value: Any, field: str) -> Iterator[str]:
+def _misfit(kind: api_types.Type, value: Any, field: str) -> Iterator[str]:
     try:
         decoding.read(kind, value, decoding.Tally())
     except decoding.MismatchError as error:
@@ -118,7 +119,7 @@ def _misfit(kind: schemas.Type, value: Any, field: str) -> Iterator[str]:
         yield str(error) or f"json: cannot unmarshal {what} into {where} of type {_go_name(kind)}"
 
 
-def _go_name(kind: schemas.Type) -> str:
+def _go_name(kind: api_types.Type) -> str:
     if kind.kind == "integer":
         return kind.format or "int64"
     if kind.kind == "object":

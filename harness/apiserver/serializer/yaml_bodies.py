@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from harness.apiserver import statuses, storing
+from harness.apiserver.codec import json_codec
+from harness.apiserver.errors import status_errors
 
 BODY_BYTES_MAX = 1024 * 1024
 VALUES_MAX = 10_000
@@ -48,11 +49,11 @@ for _first, _resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items():
 def read(body: bytes) -> Any:
     """Return the JSON of a YAML document. Raises 400 if there is none, 413 if there is too much of it."""
     if len(body) > BODY_BYTES_MAX:
-        raise statuses.too_large(BODY_BYTES_MAX)
+        raise status_errors.too_large(BODY_BYTES_MAX)
     with _plain_errors():
         _require_bounds(body)
         document = _with_text_keys(yaml.load(body, Loader=_Loader))  # noqa: S506 - a safe loader
-        storing.encode(document)  # halves of surrogate pairs end here
+        json_codec.encode(document)  # halves of surrogate pairs end here
     return document
 
 
@@ -70,9 +71,9 @@ def _plain_errors() -> Iterator[None]:
         raise _unreadable(" ".join(str(error).split())) from error
 
 
-def _unreadable(why: str) -> statuses.StatusError:
+def _unreadable(why: str) -> status_errors.StatusError:
     what = f"error converting YAML to JSON: {why[:MESSAGE_CHARACTERS_MAX]}"
-    return statuses.bad_request(what)
+    return status_errors.bad_request(what)
 
 
 def _place(error: yaml.MarkedYAMLError) -> str:
@@ -94,7 +95,7 @@ def _with_text_keys(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key if isinstance(key, str) else storing.encode(key).decode(): _with_text_keys(item)
+        key if isinstance(key, str) else json_codec.encode(key).decode(): _with_text_keys(item)
         for key, item in value.items()
     }
 
@@ -134,7 +135,7 @@ class _Count:
         if self._written > VALUES_MAX:
             why = f"a YAML body may have at most {VALUES_MAX} keys and values; send it as JSON"
             message = f"Request entity too large: {why}"
-            raise statuses.StatusError(413, "RequestEntityTooLarge", message)
+            raise status_errors.StatusError(413, "RequestEntityTooLarge", message)
         self._grow(1)
         if anchor:
             self._anchored[anchor] = 1

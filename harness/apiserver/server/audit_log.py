@@ -15,21 +15,18 @@ from typing import Any
 import msgspec
 
 from harness import errors
-from harness.apiserver import (
-    answers,
-    attributes,
-    authenticating,
-    decoding,
-    media,
-    negotiating,
-    protobuf,
-    requesting,
-    statuses,
-    storing,
-    wire,
-    yaml_bodies,
+from harness.apiserver.codec import json_codec, protobuf_wire
+from harness.apiserver.endpoints import (
+    authentication,
+    content_types,
+    negotiation,
+    request_attributes,
+    request_info,
+    responses,
 )
-from harness.apiserver.persistence import writing
+from harness.apiserver.errors import status_errors
+from harness.apiserver.persistence import commit_log
+from harness.apiserver.serializer import decoding, protobuf, yaml_bodies
 
 _HEADER = "audit-id"
 _token = re.compile(r"([?&](?:access_)?token=)[^&#]+", re.IGNORECASE)
@@ -55,14 +52,14 @@ class AuditLog:
 
     def append(self, event: dict[str, Any]) -> None:
         """Gather an event."""
-        self._lines.append(storing.encode(event) + b"\n")
+        self._lines.append(json_codec.encode(event) + b"\n")
 
     def settle(self) -> None:
         """Write what was gathered; OSError when it cannot be written."""
         if self._lines:
             data = b"".join(self._lines)
             self._lines.clear()
-            writing.write_all(self._descriptor, data, path=self._path)
+            commit_log.write_all(self._descriptor, data, path=self._path)
 
     def close(self) -> None:
         """Settle and end."""
@@ -70,11 +67,11 @@ class AuditLog:
         os.close(self._descriptor)
 
 
-class Entry:
+class AuditEntry:
     """What is known of one request, from its first line in the log to its last."""
 
     def __init__(
-        self, log: AuditLog, request: requesting.Request, *, uri: str, source: str
+        self, log: AuditLog, request: request_info.Request, *, uri: str, source: str
     ) -> None:
         self._log, self._request = log, request
         self.audit_id = request.headers.get(_HEADER, "")[:_ID_LENGTH_MAX] or str(uuid.uuid4())
@@ -85,7 +82,7 @@ class Entry:
             "level": "RequestResponse",
             "auditID": self.audit_id,
         }
-        self._asked = attributes.of(request)
+        self._asked = request_attributes.of(request)
         self._decision = "forbid"
         self._subject: dict[str, Any] = {
             "requestURI": _token.sub(r"\1REDACTED", uri),
@@ -95,7 +92,7 @@ class Entry:
             "userAgent": request.headers.get("user-agent", ""),
         }
 
-    def allow(self, user: authenticating.User) -> None:
+    def allow(self, user: authentication.User) -> None:
         """Who it was is known now, and that it may."""
         self._decision = "allow"
         self._subject["user"] = {"username": user.name, "groups": user.groups}
@@ -107,7 +104,7 @@ class Entry:
             self._reference(None) | {"responseStatus": {"metadata": {}, "code": status}},
         )
 
-    def completed(self, status: int, answer: answers.Answer | None = None) -> None:
+    def completed(self, status: int, answer: responses.Response | None = None) -> None:
         """The answer, or the end of a watch, is about to leave."""
         rest: dict[str, Any] = {"responseStatus": {"metadata": {}, "code": status}}
         sent = _decoded(self._request)
@@ -152,36 +149,36 @@ class Entry:
         )
 
 
-def _decoded(request: requesting.Request) -> Any:
+def _decoded(request: request_info.Request) -> Any:
     """The body, which may be JSON, YAML or protobuf; None when there is none or it is none of them."""
     if not request.body:
         return None
-    if media.content_type(request) == negotiating.PROTOBUF:
+    if content_types.content_type(request) == negotiation.PROTOBUF:
         return _from_protobuf(request.body)
     try:
-        return storing.decode(request.body)
+        return json_codec.decode(request.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     if "yaml" not in request.headers.get("content-type", ""):
         return None
     try:
         return yaml_bodies.read(request.body)
-    except statuses.StatusError:
+    except status_errors.StatusError:
         return None
 
 
-def _in_json(answer: answers.Answer) -> bytes:
+def _in_json(answer: responses.Response) -> bytes:
     """The object in an answer, b"" when there is none or it is a text."""
-    if answer.content_type == negotiating.JSON:
+    if answer.content_type == negotiation.JSON:
         return answer.body
-    if answer.content_type != negotiating.PROTOBUF:
+    if answer.content_type != negotiation.PROTOBUF:
         return b""
     found = _from_protobuf(answer.body)
-    return b"" if found is None else storing.encode(found)
+    return b"" if found is None else json_codec.encode(found)
 
 
 def _from_protobuf(body: bytes) -> Any:
     try:
         return protobuf.document(body)
-    except (wire.MalformedError, decoding.MismatchError):
+    except (protobuf_wire.MalformedError, decoding.MismatchError):
         return None

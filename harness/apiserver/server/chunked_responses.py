@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from harness.apiserver import framing, streaming
+from harness.apiserver.server import http_framing, watch_streams
 
 _STEP_BYTES = 32 * 1024
 _PIECE_BYTES_MIN = 256
@@ -13,7 +13,11 @@ class Sending:
     """One chunked answer."""
 
     def __init__(
-        self, stream: streaming.Stream, pieces: Iterator[bytes], *, on_end: Callable[[], None]
+        self,
+        stream: watch_streams.ResponseStream,
+        pieces: Iterator[bytes],
+        *,
+        on_end: Callable[[], None],
     ) -> None:
         """`on_end` is called when all is sent; never when the client is gone before."""
         self._stream, self._pieces, self._on_end = stream, pieces, on_end
@@ -27,10 +31,10 @@ class Sending:
             raise
         if step:
             if data := b"".join(step):
-                self._stream.write_chunk(framing.chunk(data))
+                self._stream.write_chunk(http_framing.chunk(data))
             self._stream.when_writable(self.go_on)
         else:
-            self._stream.write_chunk(framing.LAST_CHUNK)
+            self._stream.write_chunk(http_framing.LAST_CHUNK)
             self._on_end()
 
 

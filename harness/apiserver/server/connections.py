@@ -4,15 +4,15 @@ import asyncio
 import collections
 from collections.abc import Callable
 
-from harness.apiserver import (
-    answers,
-    exchanges,
-    framing,
-    outgoing,
-    parsing,
-    serving,
-    statuses,
-    streaming,
+from harness.apiserver.endpoints import responses
+from harness.apiserver.errors import status_errors
+from harness.apiserver.server import (
+    http_framing,
+    http_parsing,
+    request_lifecycle,
+    send_queue,
+    servers,
+    watch_streams,
 )
 
 _OUT_BYTES_MAX = 1024 * 1024
@@ -24,25 +24,25 @@ _LINGER_S = 1.0
 class Connection(asyncio.Protocol):
     """One connection, kept alive; requests on it are answered in order, one at a time."""
 
-    def __init__(self, server: serving.Server) -> None:
+    def __init__(self, server: servers.Server) -> None:
         self._server = server
-        self._parser = parsing.RequestParser(self._on_request, self._on_continue)
+        self._parser = http_parsing.RequestParser(self._on_request, self._on_continue)
         self._transport: asyncio.Transport | None = None
-        self._waiting: collections.deque[parsing.Incoming] = collections.deque()
+        self._waiting: collections.deque[http_parsing.Incoming] = collections.deque()
         self._is_blocked = False
         """Whether an exchange is under way that goes on later, so that the next one waits."""
-        self._outgoing = outgoing.Outgoing()
+        self._outgoing = send_queue.SendQueue()
         self._on_room: Callable[[], None] | None = None
         """Called when it has caught up."""
         self._is_ending = False
         """Whether nothing more is read."""
         self._owes_continue = False
         """Whether the client waits for leave to send its body."""
-        self._refusal: statuses.StatusError | None = None
+        self._refusal: status_errors.StatusError | None = None
         """What is answered when everything before it is answered: the last answer."""
         self._is_refused = False
         """Whether the client may still be sending what nobody wants."""
-        self._watch: streaming.Watch | None = None
+        self._watch: watch_streams.Watch | None = None
         self._is_kept_alive = True
         """Whether the client may send another request after the watch."""
         self.source = ""
@@ -113,7 +113,7 @@ class Connection(asyncio.Protocol):
 
     # -------------------------------------------------------------- requests
 
-    def _on_request(self, incoming: parsing.Incoming) -> None:
+    def _on_request(self, incoming: http_parsing.Incoming) -> None:
         self._owes_continue = False
         self._waiting.append(incoming)
 
@@ -123,7 +123,7 @@ class Connection(asyncio.Protocol):
     def _go_on(self) -> None:
         """Begin what waits, as long as nothing is in its way; read on only when nothing waits."""
         while self._waiting and not self._must_wait():
-            exchanges.Exchange(self._server, self, self._waiting.popleft()).begin()
+            request_lifecycle.RequestLifecycle(self._server, self, self._waiting.popleft()).begin()
         if (self._refusal or self._owes_continue) and not (self._waiting or self._must_wait()):
             self._write_in_turn()
         if self._transport is not None and not self._transport.is_closing():
@@ -136,11 +136,11 @@ class Connection(asyncio.Protocol):
         """Write what is no answer to a whole request: every request before it is answered."""
         if self._refusal is None:
             self._owes_continue = False
-            self.write(framing.CONTINUE)
+            self.write(http_framing.CONTINUE)
             return
         self._is_refused = True
         refusal, self._refusal = self._refusal, None
-        self.write(exchanges.encode(answers.failure(refusal), b"Connection: close\r\n"))
+        self.write(request_lifecycle.encode(responses.failure(refusal), b"Connection: close\r\n"))
         self.end()
 
     def _must_wait(self) -> bool:
@@ -164,7 +164,7 @@ class Connection(asyncio.Protocol):
         else:
             self._go_on()
 
-    def follow(self, watch: streaming.Watch, *, keep_alive: bool) -> None:
+    def follow(self, watch: watch_streams.Watch, *, keep_alive: bool) -> None:
         """Give the connection to a watch until that ends; then close it unless the client keeps it alive."""
         self._watch, self._is_kept_alive = watch, keep_alive
 
@@ -200,7 +200,7 @@ class Connection(asyncio.Protocol):
 
     def write_head(self, status: int, content_type: str) -> None:
         """Begin a chunked answer."""
-        self.write(framing.chunked_head(status, content_type))
+        self.write(http_framing.chunked_head(status, content_type))
 
     def write_chunk(self, chunk: bytes) -> None:
         """Go on with a chunked answer: at once when the turn is settled."""
@@ -222,7 +222,7 @@ class Connection(asyncio.Protocol):
 
     def end_stream(self) -> None:
         """End the response of a watch. As in Kubernetes the connection serves the next request."""
-        self.write(framing.LAST_CHUNK)
+        self.write(http_framing.LAST_CHUNK)
         self._watch = None
         if self._is_ending or not self._is_kept_alive:
             self.end()
@@ -235,7 +235,9 @@ class Connection(asyncio.Protocol):
         since_s = self._reading_since_s
         if since_s is not None and now_s - since_s > limits.request_timeout_s:
             self._reading_since_s = None
-            self._refuse(statuses.StatusError(408, "Timeout", "the request did not come in time"))
+            self._refuse(
+                status_errors.StatusError(408, "Timeout", "the request did not come in time")
+            )
         elif self._outgoing.is_full and self._watch is None and self._has_stalled(now_s):
             self.abort()
 
@@ -258,7 +260,7 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _refuse(self, error: statuses.StatusError) -> None:
+    def _refuse(self, error: status_errors.StatusError) -> None:
         """Read no more requests; answer once more, unless a watch or a last answer ends the connection first."""
         self._is_ending, self._refusal = True, error
         self._go_on()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 Show = Callable[[], None]
 
 
-class Turn:
+class GroupCommit:
     """The turn that is under way."""
 
     def __init__(self, settle: Callable[[], bool], events_first: Callable[[], bool]) -> None:

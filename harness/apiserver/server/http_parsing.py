@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import httptools
 
-from harness.apiserver import memoizing, requesting, statuses
+from harness.apiserver.codec import text_memoization
+from harness.apiserver.endpoints import request_info
+from harness.apiserver.errors import status_errors
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
 HEADER_BYTES_MAX = 64 * 1024
@@ -23,7 +25,7 @@ _host = re.compile(r"[0-9A-Za-z!$%&'()*+,\-.:;=\[\]_~]*")
 class Incoming:
     """One request as it was read; its token is kept apart, so that it gets into no log."""
 
-    request: requesting.Request
+    request: request_info.Request
     uri: str
     """As it was sent, with its query."""
     authorization: bytes
@@ -44,15 +46,15 @@ class RequestParser:
         """Whether a request has begun and is not whole yet."""
         self._reset()
 
-    def feed(self, data: bytes) -> statuses.StatusError | None:
+    def feed(self, data: bytes) -> status_errors.StatusError | None:
         """Read; hand on the requests that are whole before this returns. Return what is wrong."""
         try:
             while data:
                 data = self._parse(data)
         except httptools.HttpParserError as error:
-            if isinstance(error.__context__, statuses.StatusError):
+            if isinstance(error.__context__, status_errors.StatusError):
                 return error.__context__
-            return statuses.bad_request("the request is not HTTP/1.1")
+            return status_errors.bad_request("the request is not HTTP/1.1")
         return None
 
     def _parse(self, data: bytes) -> bytes:
@@ -113,7 +115,7 @@ class RequestParser:
         key = _key(name)
         if key in self._headers or (key == "authorization" and self._authorization is not None):
             if key in _SINGLE:
-                raise statuses.bad_request(f"expected one {key} header, got more")
+                raise status_errors.bad_request(f"expected one {key} header, got more")
         elif key == "authorization":
             self._authorization = value
         else:
@@ -129,7 +131,7 @@ class RequestParser:
         version, headers = self._parser.get_http_version(), self._headers
         self._is_newest = _judge(version, headers.get("host"), headers.get("transfer-encoding"))
         if int(headers.get("content-length") or 0) > BODY_BYTES_MAX:
-            raise statuses.too_large(BODY_BYTES_MAX)
+            raise status_errors.too_large(BODY_BYTES_MAX)
         if self._is_newest and headers.get("expect", "").lower() == "100-continue":
             self._on_continue()
 
@@ -137,7 +139,7 @@ class RequestParser:
         """A part of the body."""
         self._body_bytes += len(data)
         if self._body_bytes > BODY_BYTES_MAX:
-            raise statuses.too_large(BODY_BYTES_MAX)
+            raise status_errors.too_large(BODY_BYTES_MAX)
         self._body.append(data)
 
     def on_message_complete(self) -> None:
@@ -145,10 +147,10 @@ class RequestParser:
         if self._is_upgrade:
             return
         url = httptools.parse_url(self._url)
-        request = requesting.Request(
+        request = request_info.Request(
             method=self._parser.get_method().decode(),
             path=(url.path or b"/").decode("latin-1"),
-            query=requesting.parse_query((url.query or b"").decode("latin-1")),
+            query=request_info.parse_query((url.query or b"").decode("latin-1")),
             headers=self._headers,
             body=self._body[0] if len(self._body) == 1 else b"".join(self._body),
         )
@@ -166,10 +168,10 @@ class RequestParser:
     def _count_header(self, count: int) -> None:
         self._header_bytes += count
         if self._header_bytes > HEADER_BYTES_MAX:
-            raise statuses.StatusError(431, "", "the request's headers are too large")
+            raise status_errors.StatusError(431, "", "the request's headers are too large")
 
 
-@memoizing.small_text(1024)
+@text_memoization.small_text(1024)
 def _key(name: bytes) -> str:
     """A header's name in lower case; clients use few."""
     return name.decode("latin-1").lower()
@@ -179,19 +181,21 @@ def _require_ignored(upgrade: str) -> None:
     """400 for an upgrade whose client would not be content with HTTP/1.1."""
     wanted = {token.strip().lower() for token in upgrade.split(",")}
     if not wanted <= _IGNORED_UPGRADES:
-        raise statuses.bad_request("upgrades are not served")
+        raise status_errors.bad_request("upgrades are not served")
 
 
 @functools.lru_cache(maxsize=1024)
 def _judge(version: str, host: str | None, encoding: str | None) -> bool:
     """Return whether this is HTTP/1.1; 400, 501 and 505 for what a server refuses. Clients differ in little of it."""
     if version not in ("1.0", "1.1"):
-        raise statuses.StatusError(505, "", f"expected HTTP/1.1 or HTTP/1.0, got HTTP/{version}")
+        raise status_errors.StatusError(
+            505, "", f"expected HTTP/1.1 or HTTP/1.0, got HTTP/{version}"
+        )
     is_newest = version == "1.1"
     if host is None and is_newest:  # RFC 9112, 3.2
-        raise statuses.bad_request("missing required Host header")
+        raise status_errors.bad_request("missing required Host header")
     if host is not None and not _host.fullmatch(host):
-        raise statuses.bad_request("malformed Host header")
+        raise status_errors.bad_request("malformed Host header")
     if encoding is not None:
         _require_chunked(encoding, is_known=is_newest)
     return is_newest
@@ -200,6 +204,6 @@ def _judge(version: str, host: str | None, encoding: str | None) -> bool:
 def _require_chunked(encoding: str, *, is_known: bool) -> None:
     """501 for a transfer encoding but `chunked`; 400 for any with HTTP/1.0, which knows none (RFC 9112, 6.1)."""
     if not is_known:
-        raise statuses.bad_request("expected no Transfer-Encoding header with HTTP/1.0")
+        raise status_errors.bad_request("expected no Transfer-Encoding header with HTTP/1.0")
     if encoding.strip().lower() != "chunked":
-        raise statuses.StatusError(501, "", f'unsupported transfer encoding: "{encoding}"')
+        raise status_errors.StatusError(501, "", f'unsupported transfer encoding: "{encoding}"')

@@ -6,11 +6,11 @@ import secrets
 import msgspec
 
 from harness import errors, private_files, writing
-from harness.apiserver import certificates
-from harness.apiserver.persistence import directories
+from harness.apiserver.persistence import data_directories
+from harness.apiserver.server import serving_certificates
 
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ServerIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What must not change; keys and certificates are PEM."""
 
     host: str
@@ -24,15 +24,15 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The ports of last time; 0 before the first."""
 
     @property
-    def certificates(self) -> certificates.Identity:
+    def certificates(self) -> serving_certificates.ServingCertificate:
         """The certificates in the form that listeners want."""
-        return certificates.Identity(self.authority, self.certificate, self.key)
+        return serving_certificates.ServingCertificate(self.authority, self.certificate, self.key)
 
 
-def make(host: str) -> Identity:
+def make(host: str) -> ServerIdentity:
     """A new identity for this address."""
-    made = certificates.make(host)
-    return Identity(
+    made = serving_certificates.make(host)
+    return ServerIdentity(
         host=host,
         token=secrets.token_urlsafe(32),
         read_only_token=secrets.token_urlsafe(32),
@@ -42,7 +42,7 @@ def make(host: str) -> Identity:
     )
 
 
-def move(identity: Identity, host: str) -> Identity:
+def move(identity: ServerIdentity, host: str) -> ServerIdentity:
     """The same tokens at another address, where the certificates have to be others."""
     moved = make(host)
     return msgspec.structs.replace(
@@ -50,11 +50,11 @@ def move(identity: Identity, host: str) -> Identity:
     )
 
 
-def load(directory: pathlib.Path) -> Identity | None:
+def load(directory: pathlib.Path) -> ServerIdentity | None:
     """The identity that was kept, None when there is none; DataDirectoryError when it cannot be read."""
-    path = directory / directories.IDENTITY
+    path = directory / data_directories.IDENTITY
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Identity)
+        return msgspec.json.decode(path.read_bytes(), type=ServerIdentity)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -64,8 +64,8 @@ def load(directory: pathlib.Path) -> Identity | None:
         ) from error
 
 
-def save(directory: pathlib.Path, identity: Identity) -> None:
+def save(directory: pathlib.Path, identity: ServerIdentity) -> None:
     """Keep an identity: whole or not at all, with mode 0600."""
-    path = directory / directories.IDENTITY
+    path = directory / data_directories.IDENTITY
     with writing.explained(path):
         private_files.write(path, msgspec.json.encode(identity), is_durable=True)

@@ -11,7 +11,7 @@ import resource
 from collections.abc import Callable
 
 from harness import errors
-from harness.apiserver import certificates, connections, serving
+from harness.apiserver.server import connections, servers, serving_certificates
 
 BACKLOG = 1024
 TLS_HANDSHAKE_TIMEOUT_S = 10.0
@@ -48,11 +48,11 @@ def allow_connections(wanted: int, *, note: Callable[[str], None]) -> int:
 
 
 async def listen(
-    server: serving.Server,
+    server: servers.Server,
     host: str,
     port: int,
     *,
-    identity: certificates.Identity | None = None,
+    identity: serving_certificates.ServingCertificate | None = None,
 ) -> asyncio.Server:
     """Listen; UsageError when that cannot be."""
     loop = asyncio.get_running_loop()
@@ -73,13 +73,13 @@ async def listen(
 
 
 async def listen_again(
-    server: serving.Server,
+    server: servers.Server,
     host: str,
     port: int,
     *,
     last_port: int,
     note: Callable[[str], None],
-    identity: certificates.Identity | None = None,
+    identity: serving_certificates.ServingCertificate | None = None,
 ) -> asyncio.Server:
     """Listen; when any port will do, on that of last time if it is free, since kubeconfigs name it."""
     if port or not last_port:

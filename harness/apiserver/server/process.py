@@ -13,19 +13,20 @@ from collections.abc import Callable
 import msgspec
 
 from harness import clocks, errors, processes, writing
-from harness.apiserver import (
-    auditing,
-    faulting,
-    kubeconfigs,
-    limiting,
-    listening,
-    outputs,
-    resources,
-    serving,
-    watching,
+from harness.apiserver.faults import injection
+from harness.apiserver.persistence import data_directories, store_journals
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.server import (
+    admin_kubeconfigs,
+    audit_log,
+    identities,
+    listeners,
+    output_files,
+    server_limits,
+    servers,
 )
-from harness.apiserver import store as stores
-from harness.apiserver.persistence import directories, identities, journals
+from harness.apiserver.storage import watch_cache
 
 STOP_TIMEOUT_S = 3.0
 _GC_THRESHOLDS = (2_000, 10, 10)
@@ -33,7 +34,7 @@ _GC_THRESHOLDS = (2_000, 10, 10)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ServerOptions:
     """How the server runs; port 0 takes a free one."""
 
     kubeconfig: pathlib.Path
@@ -42,7 +43,7 @@ class Options:
     """Written for the harness's own processes: plain HTTP, mode 0600."""
     read_only_kubeconfig: pathlib.Path | None = None
     """Written for those who may look but not touch: TLS, mode 0600."""
-    host: str = listening.LOOPBACK
+    host: str = listeners.LOOPBACK
     is_open: bool = False
     """Whether others than this machine may reach it; by TLS only."""
     port: int = 0
@@ -52,32 +53,34 @@ class Options:
     """Commits of each resource that a watch can resume from."""
     data_dir: pathlib.Path | None = None
     """Where commits are kept; None keeps them in memory only."""
-    journal: journals.Options = dataclasses.field(default_factory=journals.Options)
+    journal: store_journals.JournalOptions = dataclasses.field(
+        default_factory=store_journals.JournalOptions
+    )
     audit_log: pathlib.Path | None = None
     runtime_config: tuple[str, ...] = ()
     """Optional API versions to serve, as kube-apiserver's option names them: `resource.k8s.io/v1beta1=true`."""
     serves_faults: bool = False
     """Whether the fault API is served."""
-    limits: limiting.Limits = dataclasses.field(default_factory=limiting.Limits)
+    limits: server_limits.Limits = dataclasses.field(default_factory=server_limits.Limits)
 
 
-def serve(options: Options, *, note: Callable[[str], None]) -> int:
+def serve(options: ServerOptions, *, note: Callable[[str], None]) -> int:
     """Serve until SIGTERM or SIGINT; 0 then. HarnessError when it cannot, or cannot go on; `note` is told what is worth a line."""
-    listening.check_host(options.host, is_open=options.is_open)
+    listeners.check_host(options.host, is_open=options.is_open)
     _require_outputs(options)
     _enable(options.runtime_config)
-    connections = listening.allow_connections(options.limits.connections_max, note=note)
+    connections = listeners.allow_connections(options.limits.connections_max, note=note)
     limits = dataclasses.replace(options.limits, connections_max=connections)
     asyncio.run(_Process(dataclasses.replace(options, limits=limits), note).run())
     return 0
 
 
-def _require_outputs(options: Options) -> None:
-    outputs.require("--kubeconfig", options.kubeconfig)
-    outputs.require("--plain-kubeconfig", options.plain_kubeconfig)
-    outputs.require("--read-only-kubeconfig", options.read_only_kubeconfig)
-    outputs.require("--audit-log", options.audit_log)
-    outputs.require("--ready-file", options.ready_file)
+def _require_outputs(options: ServerOptions) -> None:
+    output_files.require("--kubeconfig", options.kubeconfig)
+    output_files.require("--plain-kubeconfig", options.plain_kubeconfig)
+    output_files.require("--read-only-kubeconfig", options.read_only_kubeconfig)
+    output_files.require("--audit-log", options.audit_log)
+    output_files.require("--ready-file", options.ready_file)
 
 
 def _enable(runtime_config: tuple[str, ...]) -> None:
@@ -95,12 +98,12 @@ def _enable(runtime_config: tuple[str, ...]) -> None:
 class _Process:
     """One server process from start to end."""
 
-    def __init__(self, options: Options, note: Callable[[str], None]) -> None:
+    def __init__(self, options: ServerOptions, note: Callable[[str], None]) -> None:
         self._options, self._note = options, note
         self._stopped = asyncio.Event()
         self._failure: OSError | None = None
-        self._journal: journals.Journal | None = None
-        self._audit: auditing.AuditLog | None = None
+        self._journal: store_journals.Journal | None = None
+        self._audit: audit_log.AuditLog | None = None
 
     async def run(self) -> None:
         """Open what is kept, listen, serve until told to stop, and close everything in order."""
@@ -109,7 +112,7 @@ class _Process:
             loop.add_signal_handler(number, self._stopped.set)
         identity, store = self._identity(), self._open_store()
         if self._options.audit_log is not None:
-            self._audit = auditing.AuditLog(self._options.audit_log, now=clocks.wall_text_us)
+            self._audit = audit_log.AuditLog(self._options.audit_log, now=clocks.wall_text_us)
         server = self._make_server(store, identity)
         listeners = await self._listen(server, identity)
         _tame_garbage_collection()
@@ -125,11 +128,11 @@ class _Process:
 
     # -------------------------------------------------------------- storage
 
-    def _identity(self) -> identities.Identity:
+    def _identity(self) -> identities.ServerIdentity:
         """That of last time, or a new one."""
         options, known = self._options, None
         if options.data_dir is not None:
-            self._directory = directories.claim(options.data_dir)
+            self._directory = data_directories.claim(options.data_dir)
             known = identities.load(options.data_dir)
         if known is None:
             return identities.make(options.host)
@@ -138,7 +141,9 @@ class _Process:
     def _open_store(self) -> stores.Store:
         if self._options.data_dir is None:
             return self._make_store(None)
-        opened = journals.open_journal(self._directory, self._make_store, self._options.journal)
+        opened = store_journals.open_journal(
+            self._directory, self._make_store, self._options.journal
+        )
         self._journal = opened.journal
         if opened.cut_bytes:
             self._note(
@@ -147,7 +152,9 @@ class _Process:
             )
         return opened.store
 
-    def _make_store(self, past: watching.Past | None, *listeners: stores.Listener) -> stores.Store:
+    def _make_store(
+        self, past: watch_cache.Past | None, *listeners: stores.Listener
+    ) -> stores.Store:
         return stores.Store(
             now=clocks.wall_text,
             stream=random.Random(secrets.randbits(64)),
@@ -158,7 +165,7 @@ class _Process:
 
     async def _close(self) -> None:
         if self._failure is not None:
-            raise journals.unwritable(self._failure)
+            raise store_journals.unwritable(self._failure)
         if self._audit is not None:
             self._audit.close()
         if self._journal is not None:
@@ -166,15 +173,17 @@ class _Process:
 
     # -------------------------------------------------------------- serving
 
-    def _make_server(self, store: stores.Store, identity: identities.Identity) -> serving.Server:
+    def _make_server(
+        self, store: stores.Store, identity: identities.ServerIdentity
+    ) -> servers.Server:
         options = self._options
-        server = serving.Server(
+        server = servers.Server(
             store,
             token=identity.token,
             read_only_token=identity.read_only_token if options.read_only_kubeconfig else "",
             now=clocks.wall_text,
             coin=random.Random(secrets.randbits(64)),
-            parts=serving.Parts(
+            parts=servers.ServerParts(
                 journal=self._journal,
                 audit=self._audit,
                 faults=_make_faults() if options.serves_faults else None,
@@ -191,11 +200,11 @@ class _Process:
         self._stopped.set()
 
     async def _listen(
-        self, server: serving.Server, identity: identities.Identity
+        self, server: servers.Server, identity: identities.ServerIdentity
     ) -> tuple[asyncio.Server, asyncio.Server]:
         options = self._options
-        listen = functools.partial(listening.listen_again, server, note=self._note)
-        plain_host = listening.LOOPBACK if options.is_open else options.host
+        listen = functools.partial(listeners.listen_again, server, note=self._note)
+        plain_host = listeners.LOOPBACK if options.is_open else options.host
         plain = await listen(plain_host, options.port, last_port=identity.port)
         tls = await listen(
             options.host,
@@ -204,29 +213,31 @@ class _Process:
             identity=identity.certificates,
         )
         if options.data_dir is not None:
-            ports = {"port": listening.port_of(plain), "tls_port": listening.port_of(tls)}
+            ports = {"port": listeners.port_of(plain), "tls_port": listeners.port_of(tls)}
             identities.save(options.data_dir, msgspec.structs.replace(identity, **ports))
         self._write_kubeconfigs(
-            identity, plain=listening.address_of(plain), tls=listening.address_of(tls)
+            identity, plain=listeners.address_of(plain), tls=listeners.address_of(tls)
         )
         return plain, tls
 
-    def _write_kubeconfigs(self, identity: identities.Identity, *, plain: str, tls: str) -> None:
+    def _write_kubeconfigs(
+        self, identity: identities.ServerIdentity, *, plain: str, tls: str
+    ) -> None:
         options = self._options
-        secure = kubeconfigs.secure_cluster(tls, identity.authority)
-        kubeconfigs.write(options.kubeconfig, secure, identity.token)
+        secure = admin_kubeconfigs.secure_cluster(tls, identity.authority)
+        admin_kubeconfigs.write(options.kubeconfig, secure, identity.token)
         if options.plain_kubeconfig is not None:
-            cluster = kubeconfigs.plain_cluster(plain)
-            kubeconfigs.write(options.plain_kubeconfig, cluster, identity.token)
+            cluster = admin_kubeconfigs.plain_cluster(plain)
+            admin_kubeconfigs.write(options.plain_kubeconfig, cluster, identity.token)
         if options.read_only_kubeconfig is not None:
-            kubeconfigs.write(options.read_only_kubeconfig, secure, identity.read_only_token)
+            admin_kubeconfigs.write(options.read_only_kubeconfig, secure, identity.read_only_token)
 
 
-def _make_faults() -> faulting.Faults:
-    def now() -> faulting.Moment:
-        return faulting.Moment(clocks.wall_text_us(), clocks.monotonic_ns())
+def _make_faults() -> injection.Faults:
+    def now() -> injection.FaultTime:
+        return injection.FaultTime(clocks.wall_text_us(), clocks.monotonic_ns())
 
-    return faulting.Faults(now=now, call_later=asyncio.get_running_loop().call_later)
+    return injection.Faults(now=now, call_later=asyncio.get_running_loop().call_later)
 
 
 def _tame_garbage_collection() -> None:

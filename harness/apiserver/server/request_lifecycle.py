@@ -7,30 +7,24 @@ from typing import Protocol
 import msgspec
 
 from harness import clocks
-from harness.apiserver import (
-    answers,
-    attributes,
-    auditing,
-    authenticating,
-    decoding,
-    fault_admin,
-    faulting,
-    framing,
-    gojson,
-    parsing,
-    protobuf,
-    requesting,
-    sending,
-    serving,
-    statuses,
-    streaming,
-    wire,
+from harness.apiserver.codec import go_json_errors, protobuf_wire
+from harness.apiserver.endpoints import authentication, request_attributes, request_info, responses
+from harness.apiserver.errors import status_errors
+from harness.apiserver.faults import admin_api, injection
+from harness.apiserver.serializer import decoding, protobuf
+from harness.apiserver.server import (
+    audit_log,
+    chunked_responses,
+    http_framing,
+    http_parsing,
+    servers,
+    watch_streams,
 )
 
 Step = Callable[[], None]
 
 
-class Connection(streaming.Stream, Protocol):
+class ClientConnection(watch_streams.ResponseStream, Protocol):
     """The connection that a request came on."""
 
     source: str
@@ -42,7 +36,7 @@ class Connection(streaming.Stream, Protocol):
     def end(self) -> None:
         """Close when everything is sent."""
 
-    def follow(self, watch: streaming.Watch, *, keep_alive: bool) -> None:
+    def follow(self, watch: watch_streams.Watch, *, keep_alive: bool) -> None:
         """Give the connection to a watch until that ends; then close it unless the client keeps it alive."""
 
     def block(self) -> None:
@@ -52,22 +46,22 @@ class Connection(streaming.Stream, Protocol):
         """It need not any more."""
 
 
-class Exchange:
+class RequestLifecycle:
     """One request and its answer."""
 
     def __init__(
-        self, server: serving.Server, connection: Connection, incoming: parsing.Incoming
+        self, server: servers.Server, connection: ClientConnection, incoming: http_parsing.Incoming
     ) -> None:
         self._server, self._connection = server, connection
         self._incoming, self._request = incoming, incoming.request
-        self._entry: auditing.Entry | None = None
+        self._entry: audit_log.AuditEntry | None = None
         self._has_head = False
         """Whether the head of the answer is sent, so that there can be no other."""
 
     def begin(self) -> None:
         """Answer, now or later; whatever goes wrong is an answer too."""
         if self._server.audit is not None:
-            self._entry = auditing.Entry(
+            self._entry = audit_log.AuditEntry(
                 self._server.audit,
                 self._request,
                 uri=self._incoming.uri,
@@ -78,49 +72,49 @@ class Exchange:
     def _try(self, step: Step) -> None:
         try:
             step()
-        except statuses.StatusError as error:
+        except status_errors.StatusError as error:
             self._fail(error)
         except RecursionError:  # where Python's recursion ends differs by its version
-            self._fail(statuses.bad_request(gojson.TOO_DEEP))
+            self._fail(status_errors.bad_request(go_json_errors.TOO_DEEP))
         except Exception as error:  # noqa: BLE001 - the outermost edge: answer 500, serve on
             self._fail(_internal(error))
 
-    def _fail(self, error: statuses.StatusError) -> None:
+    def _fail(self, error: status_errors.StatusError) -> None:
         """Answer with the error; where an answer has begun, end the connection in the middle of it."""
         if self._has_head:
             self._connection.abort()
         else:
             self._respond(self._failure(error))
 
-    def _failure(self, error: statuses.StatusError) -> answers.Answer:
-        return answers.failure(error, self._request.headers.get("accept", ""))
+    def _failure(self, error: status_errors.StatusError) -> responses.Response:
+        return responses.failure(error, self._request.headers.get("accept", ""))
 
     def _receive(self) -> None:
         user = self._server.authenticator.user(self._incoming.authorization)
         if not user.may_write:
-            authenticating.require_permission(user, attributes.of(self._request))
+            authentication.require_permission(user, request_attributes.of(self._request))
         if self._entry is not None:
             self._entry.allow(user)
-        if self._request.path.startswith(fault_admin.PREFIX):
+        if self._request.path.startswith(admin_api.PREFIX):
             self._administer(user)
         else:
             self._meet("request", functools.partial(self._serve, user))
 
-    def _administer(self, user: authenticating.User) -> None:
+    def _administer(self, user: authentication.User) -> None:
         if not user.may_write:
-            raise statuses.unknown_path()
+            raise status_errors.unknown_path()
         registry = self._server.faults
-        self._finish(fault_admin.answer(registry, self._request, boot_id=clocks.boot_id()))
+        self._finish(admin_api.answer(registry, self._request, boot_id=clocks.boot_id()))
 
-    def _serve(self, user: authenticating.User) -> None:
-        target = requesting.watched(self._request)
+    def _serve(self, user: authentication.User) -> None:
+        target = request_info.watched(self._request)
         if target is None:
             self._respond(self._server.handler.answer(self._request, user))
             return
         if not self._incoming.takes_chunks:
-            raise statuses.StatusError(505, "", "expected HTTP/1.1 for a watch, got HTTP/1.0")
+            raise status_errors.StatusError(505, "", "expected HTTP/1.1 for a watch, got HTTP/1.0")
         self._server.require_room_for_watch()
-        watch = streaming.Watch(self._server, self._connection, self._request, target)
+        watch = watch_streams.Watch(self._server, self._connection, self._request, target)
         self._connection.follow(watch, keep_alive=self._incoming.keep_alive)
         if self._entry is not None:
             self._entry.started(200)
@@ -128,14 +122,14 @@ class Exchange:
         self._has_head = True
         watch.start()
 
-    def _note_end(self, entry: auditing.Entry) -> None:
+    def _note_end(self, entry: audit_log.AuditEntry) -> None:
         entry.completed(200)
         self._server.turn.end_soon()
 
-    def _respond(self, answer: answers.Answer) -> None:
+    def _respond(self, answer: responses.Response) -> None:
         self._meet("response", functools.partial(self._finish, answer), answer)
 
-    def _finish(self, answer: answers.Answer) -> None:
+    def _finish(self, answer: responses.Response) -> None:
         more = b""
         is_head = self._request.method == "HEAD"
         is_whole = self._entry is not None or is_head or not self._incoming.takes_chunks
@@ -149,11 +143,11 @@ class Exchange:
         self._connection.write(encode(answer, more, is_head=is_head))
         self._end()
 
-    def _send(self, answer: answers.Answer, pieces: Iterator[bytes]) -> None:
+    def _send(self, answer: responses.Response, pieces: Iterator[bytes]) -> None:
         self._connection.block()
         self._has_head = True
         self._connection.write_head(answer.status, answer.content_type)
-        sending.Sending(self._connection, pieces, on_end=self._sent).go_on()
+        chunked_responses.Sending(self._connection, pieces, on_end=self._sent).go_on()
 
     def _sent(self) -> None:
         self._end()
@@ -166,7 +160,7 @@ class Exchange:
     # -------------------------------------------------------------- faults
 
     def _meet(
-        self, point: faulting.Point, go_on: Step, answer: answers.Answer | None = None
+        self, point: injection.Point, go_on: Step, answer: responses.Response | None = None
     ) -> None:
         """Go on, or what a fault makes of it."""
         registry = self._server.faults
@@ -175,11 +169,11 @@ class Exchange:
             return
         applied = registry.strike(point, self._facts(answer))
         match applied.action if applied else None:
-            case faulting.Answer() as action:
+            case injection.Reject() as action:
                 self._finish(_injected(action))
-            case faulting.Lose():
+            case injection.Lose():
                 self._connection.end()
-            case faulting.Hold() | faulting.Delay() if applied is not None:
+            case injection.Block() | injection.Delay() if applied is not None:
                 self._connection.block()
                 registry.wait(applied, functools.partial(self._resume, go_on))
             case _:
@@ -189,12 +183,12 @@ class Exchange:
         self._try(go_on)
         self._connection.unblock()
 
-    def _facts(self, answer: answers.Answer | None) -> faulting.Facts:
-        target = requesting.parse_target(self._request.path)
+    def _facts(self, answer: responses.Response | None) -> injection.Facts:
+        target = request_info.parse_target(self._request.path)
         name = target.name if target else ""
         shown = _read_meta(answer.body if answer is not None else self._request.body)
         version = shown.resource_version if answer is not None else ""
-        return faulting.Facts(
+        return injection.Facts(
             method=self._request.method,
             path=self._request.path,
             user_agent=self._request.headers.get("user-agent", ""),
@@ -220,28 +214,33 @@ def _read_meta(body: bytes) -> _Meta:
         if body.startswith(protobuf.MAGIC):
             return msgspec.convert(protobuf.document(body), _Object).metadata
         return _object_decoder.decode(body).metadata
-    except (msgspec.MsgspecError, wire.MalformedError, decoding.MismatchError, UnicodeDecodeError):
+    except (
+        msgspec.MsgspecError,
+        protobuf_wire.MalformedError,
+        decoding.MismatchError,
+        UnicodeDecodeError,
+    ):
         return _Meta()
 
 
-def encode(answer: answers.Answer, more: bytes = b"", *, is_head: bool = False) -> bytes:
+def encode(answer: responses.Response, more: bytes = b"", *, is_head: bool = False) -> bytes:
     """A whole answer; `more` are whole header lines."""
     if answer.retry_after_s:
         more += b"Retry-After: %d\r\n" % answer.retry_after_s
-    for warning in framing.shortened(answer.warnings):
-        more += framing.warning(warning)
-    start = framing.head(answer.status, answer.content_type, len(answer.body), more)
+    for warning in http_framing.shortened(answer.warnings):
+        more += http_framing.warning(warning)
+    start = http_framing.head(answer.status, answer.content_type, len(answer.body), more)
     return start if is_head else start + answer.body
 
 
-def _injected(action: faulting.Answer) -> answers.Answer:
+def _injected(action: injection.Reject) -> responses.Response:
     details = (
         {"retryAfterSeconds": action.retry_after_seconds} if action.retry_after_seconds else None
     )
-    error = statuses.StatusError(action.code, action.reason, action.message, details)
-    return answers.failure(error)
+    error = status_errors.StatusError(action.code, action.reason, action.message, details)
+    return responses.failure(error)
 
 
-def _internal(error: Exception) -> statuses.StatusError:
+def _internal(error: Exception) -> status_errors.StatusError:
     message = f"Internal error occurred: {type(error).__name__}: {error}"
-    return statuses.StatusError(500, "InternalError", message)
+    return status_errors.StatusError(500, "InternalError", message)

@@ -10,7 +10,7 @@ import collections
 _STEP_BYTES = 64 * 1024
 
 
-class Outgoing:
+class SendQueue:
     """The bytes that wait for one transport."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """All limits that are not about one request's size (those are in `parsing`)."""
+    """All limits that are not about one request's size (those are in `http_parsing`)."""
 
     connections_max: int = 4096
     """One more is answered with 503 and closed."""

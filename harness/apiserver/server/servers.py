@@ -1,7 +1,7 @@
 """What the connections of one API server share: its store, who may ask, who follows which resource, and what is owed.
 
-One thread, one event loop. A request is read (`parsing`), answered in one step (`exchanges`, `handling`) and shown when its turn of
-the loop is settled (`turns`); watches gather lines (`streaming`).
+One thread, one event loop. A request is read (`http_parsing`), answered in one step (`request_lifecycle`, `handlers`) and shown when its turn of
+the loop is settled (`group_commit`); watches gather lines (`watch_streams`).
 """
 
 import asyncio
@@ -10,19 +10,13 @@ import random
 from collections.abc import Callable
 from typing import Protocol
 
-from harness.apiserver import (
-    auditing,
-    authenticating,
-    faulting,
-    framing,
-    handling,
-    limiting,
-    resources,
-    statuses,
-    turns,
-    watching,
-)
-from harness.apiserver import store as stores
+from harness.apiserver.endpoints import authentication, handlers
+from harness.apiserver.errors import status_errors
+from harness.apiserver.faults import injection
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.server import audit_log, group_commit, http_framing, server_limits
+from harness.apiserver.storage import watch_cache
 
 EVENTS_FIRST_PROBABILITY = 0.5
 GARBAGE_DELAY_S = 0.25
@@ -35,11 +29,11 @@ class Follower(Protocol):
 
     resource_key: resources.ResourceType
 
-    def offer(self, commit: watching.Commit) -> None:
+    def offer(self, commit: watch_cache.Commit) -> None:
         """A commit has happened."""
 
 
-class Journal(Protocol):
+class CommitJournal(Protocol):
     """Where commits are written before anybody is told of them."""
 
     def settle(self) -> None:
@@ -47,14 +41,14 @@ class Journal(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class ServerParts:
     """What a server may have besides its store."""
 
-    journal: Journal | None = None
-    audit: auditing.AuditLog | None = None
-    faults: faulting.Faults | None = None
+    journal: CommitJournal | None = None
+    audit: audit_log.AuditLog | None = None
+    faults: injection.Faults | None = None
     """None: the fault API is not served."""
-    limits: limiting.Limits = dataclasses.field(default_factory=limiting.Limits)
+    limits: server_limits.Limits = dataclasses.field(default_factory=server_limits.Limits)
     on_failure: Callable[[OSError], None] | None = None
     """Told once when the journal or the audit log cannot be written; nothing more is answered then."""
 
@@ -70,22 +64,22 @@ class Server:
         now: Callable[[], str],
         coin: random.Random,
         read_only_token: str = "",
-        parts: Parts = Parts(),
+        parts: ServerParts = ServerParts(),
     ) -> None:
         self.store = store
         self.now = now
-        self.handler = handling.Handler(store, now=now, in_pieces=True)
-        self.authenticator = authenticating.Authenticator(token, read_only_token)
-        self.turn = turns.Turn(self._settle, self.events_first)
+        self.handler = handlers.Handler(store, now=now, in_pieces=True)
+        self.authenticator = authentication.Authenticator(token, read_only_token)
+        self.turn = group_commit.GroupCommit(self._settle, self.events_first)
         self.limits, self.audit, self.faults = parts.limits, parts.audit, parts.faults
-        self.framer = framing.EventFramer()
-        self.unread = limiting.Unread(parts.limits)
+        self.framer = http_framing.EventFramer()
+        self.unread = server_limits.Unread(parts.limits)
         self._parts = parts
         self._coin = coin
         self._loop = asyncio.get_running_loop()
         self._watches: dict[resources.ResourceType, set[Follower]] = {}
         self._watch_count = 0
-        self._connections: set[limiting.Client] = set()
+        self._connections: set[server_limits.Client] = set()
         self._is_collecting = False
         self._has_failed = False
         self._gone = asyncio.Event()
@@ -103,15 +97,15 @@ class Server:
 
     # -------------------------------------------------------------- connections
 
-    def admit(self, client: limiting.Client) -> statuses.StatusError | None:
+    def admit(self, client: server_limits.Client) -> status_errors.StatusError | None:
         """Take a new connection in; the reason why not when there are too many."""
         self._connections.add(client)
         if len(self._connections) > self.limits.connections_max:
             why = f"the server serves at most {self.limits.connections_max} connections"
-            return statuses.too_busy(503, "ServiceUnavailable", why, self.limits.retry_after_s)
+            return status_errors.too_busy(503, "ServiceUnavailable", why, self.limits.retry_after_s)
         return None
 
-    def leave(self, client: limiting.Client) -> None:
+    def leave(self, client: server_limits.Client) -> None:
         """A connection has ended."""
         self._connections.discard(client)
         self.unread.note(client, 0, watches=False)
@@ -159,7 +153,7 @@ class Server:
         """429 when there are too many watches."""
         if self._watch_count >= self.limits.watches_max:
             why = "Too many requests, please try again later."
-            raise statuses.too_busy(429, "TooManyRequests", why, self.limits.retry_after_s)
+            raise status_errors.too_busy(429, "TooManyRequests", why, self.limits.retry_after_s)
 
     # -------------------------------------------------------------- commits
 
@@ -177,7 +171,7 @@ class Server:
         if self._is_collecting:
             self._loop.call_later(GARBAGE_DELAY_S, self._collect_step)
 
-    def _on_commit(self, commit: watching.Commit) -> None:
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
         self.turn.end_soon()
         for watch in tuple(self._watches.get(commit.resource, ())):  # a fault may end one
             watch.offer(commit)

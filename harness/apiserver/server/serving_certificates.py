@@ -5,13 +5,13 @@ import ipaddress
 import socket
 import ssl
 
-from harness import authorities, private_files
+from harness import private_files, tls_authorities
 
 _DAYS = 365
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Identity:
+class ServingCertificate:
     """A server's certificate with its key, and the authority that vouches for it, all PEM."""
 
     authority: bytes
@@ -26,11 +26,11 @@ class Identity:
         return context
 
 
-def make(host: str) -> Identity:
+def make(host: str) -> ServingCertificate:
     """A fresh authority and a certificate of it for this address."""
-    authority = authorities.Authority("flake-hunt-ca", days=_DAYS)
+    authority = tls_authorities.Authority("flake-hunt-ca", days=_DAYS)
     server = authority.server("flake-hunt-apiserver", _names(host))
-    return Identity(authority.certificate, server.certificate, server.key)
+    return ServingCertificate(authority.certificate, server.certificate, server.key)
 
 
 def _names(host: str) -> list[str]:

@@ -10,20 +10,14 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from harness.apiserver import (
-    converting,
-    faulting,
-    listing,
-    protobuf,
-    rendering,
-    requesting,
-    resources,
-    schemas,
-    serving,
-    statuses,
-    storing,
-    watching,
-)
+from harness.apiserver.endpoints import list_pages, request_info, response_encoding
+from harness.apiserver.errors import status_errors
+from harness.apiserver.faults import injection
+from harness.apiserver.registry import conversion
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.serializer import protobuf
+from harness.apiserver.server import servers
+from harness.apiserver.storage import stored_objects, watch_cache
 
 BOOKMARK_INTERVAL_S = 10.0
 LAST_BOOKMARK_BEFORE_END_S = 2.0
@@ -31,7 +25,7 @@ _PAST_STEP_BYTES = 64 * 1024
 _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
 
-class Stream(Protocol):
+class ResponseStream(Protocol):
     """An answer that goes on, on some connection."""
 
     def write_head(self, status: int, content_type: str) -> None:
@@ -55,20 +49,20 @@ class Watch:
 
     def __init__(
         self,
-        server: serving.Server,
-        connection: Stream,
-        request: requesting.Request,
-        target: requesting.Target,
+        server: servers.Server,
+        connection: ResponseStream,
+        request: request_info.Request,
+        target: request_info.Target,
     ) -> None:
         """400, 406, 422 and 500 for a watch that cannot be."""
         self._server, self._connection = server, connection
         self._request, self._selection = request, request.selection(target)
-        self._rendering = rendering.Rendering(
+        self._rendering = response_encoding.Rendering(
             request, target.resource, server.now, is_list=True, is_watch=True
         )
         self._frame = protobuf.event_frame if self._rendering.is_protobuf else server.framer.line
-        self._timeout_s = listing.watch_timeout_s(request)
-        self._version = listing.watch_version(request)
+        self._timeout_s = list_pages.watch_timeout_s(request)
+        self._version = list_pages.watch_version(request)
         self.resource_key = resources.table_of(target.resource)
         self._converts = self.resource_key is not target.resource
         self._lines: list[bytes] = []
@@ -87,7 +81,7 @@ class Watch:
         self._connection.write_head(200, self._rendering.content_type)
         try:
             past = self._past()
-        except statuses.StatusError as error:
+        except status_errors.StatusError as error:
             self._fail(error)
             return
         self._server.add_watch(self)
@@ -95,7 +89,7 @@ class Watch:
         self._held, self._is_catching_up = [], True
         self._send_past(past)
 
-    def offer(self, commit: watching.Commit) -> None:
+    def offer(self, commit: watch_cache.Commit) -> None:
         """A commit has happened."""
         if self._version and commit.object.resource_version <= self._version:
             return  # it waits for a version that is not there yet
@@ -103,7 +97,7 @@ class Watch:
         if seen is None:
             return
         if self._converts:
-            seen = (seen[0], converting.outward(self._selection.resource, seen[1]))
+            seen = (seen[0], conversion.outward(self._selection.resource, seen[1]))
         if self._server.faults is not None and self._held is None:
             self._meet_fault(self._server.faults, seen)
         else:
@@ -127,7 +121,7 @@ class Watch:
         if on_end is not None:
             on_end()
 
-    def _fail(self, error: statuses.StatusError) -> None:
+    def _fail(self, error: status_errors.StatusError) -> None:
         """The last event is an error."""
         line = self._frame("ERROR", self._rendering.event_of(error.to_status()))
         self._put_line(line)
@@ -136,26 +130,28 @@ class Watch:
     # -------------------------------------------------------------- faults
 
     def _meet_fault(
-        self, registry: faulting.Faults, seen: tuple[watching.EventType, storing.Stored]
+        self, registry: injection.Faults, seen: tuple[watch_cache.EventType, stored_objects.Stored]
     ) -> None:
         """Put the event, or what a fault makes of it."""
         applied = registry.strike("event", self._facts(seen)) if registry.wants("event") else None
         match applied.action if applied else None:
-            case faulting.Drop():
+            case injection.Drop():
                 self._connection.abort()
-            case faulting.Gone():
+            case injection.Gone():
                 stored = seen[1]
-                self._fail(statuses.expired(stored.resource_version - 1, stored.resource_version))
-            case faulting.Hold() | faulting.Delay() if applied is not None:
+                self._fail(
+                    status_errors.expired(stored.resource_version - 1, stored.resource_version)
+                )
+            case injection.Block() | injection.Delay() if applied is not None:
                 self._held = []
                 self._put_seen(seen)
                 registry.wait(applied, self._release)
             case _:
                 self._put_seen(seen)
 
-    def _facts(self, seen: tuple[watching.EventType, storing.Stored]) -> faulting.Facts:
+    def _facts(self, seen: tuple[watch_cache.EventType, stored_objects.Stored]) -> injection.Facts:
         kind, stored = seen
-        return faulting.Facts(
+        return injection.Facts(
             method=self._request.method,
             path=self._request.path,
             user_agent=self._request.headers.get("user-agent", ""),
@@ -185,7 +181,7 @@ class Watch:
         if not self._version:
             return iter(())
         seen = self._selection.sees_all(store.commits_after(resource, self._version))
-        return (self._line((kind, converting.outward(resource, stored))) for kind, stored in seen)
+        return (self._line((kind, conversion.outward(resource, stored))) for kind, stored in seen)
 
     def _send_past(self, past: Iterator[bytes]) -> None:
         """Send some of it; go on when the client has read that. What happens meanwhile waits."""
@@ -221,18 +217,18 @@ class Watch:
 
     def _bookmark_line(self, *, annotations: dict[str, str] | None = None) -> bytes:
         resource = self._selection.resource
-        document: dict[str, Any] = schemas.of(resource).zero()
+        document: dict[str, Any] = api_types.of(resource).zero()
         document["metadata"] = {"resourceVersion": str(self._server.store.resource_version)}
         if annotations:
             document["metadata"]["annotations"] = annotations
         named = {"kind": resource.kind, "apiVersion": resource.api_version} | document
         return self._frame("BOOKMARK", self._rendering.bookmark(named))
 
-    def _line(self, seen: tuple[watching.EventType, storing.Stored]) -> bytes:
+    def _line(self, seen: tuple[watch_cache.EventType, stored_objects.Stored]) -> bytes:
         kind, stored = seen
         return self._frame(kind, self._rendering.event(stored))
 
-    def _put_seen(self, seen: tuple[watching.EventType, storing.Stored]) -> None:
+    def _put_seen(self, seen: tuple[watch_cache.EventType, stored_objects.Stored]) -> None:
         self._put_line(self._line(seen))
 
     def _put_line(self, line: bytes) -> None:

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harness.apiserver import resources, selectors, statuses, storing
+from harness.apiserver.errors import status_errors
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import label_selectors, stored_objects
 
-FieldSelector = Callable[[storing.Stored], bool]
+FieldSelector = Callable[[stored_objects.Stored], bool]
 _TERM = re.compile(r"(?P<key>(?:[^=!]|!(?!=))*?)(?P<how>!=|==|=)(?P<value>.*)", re.DOTALL)
 _ESCAPED = re.compile(r"\\([\\,=])")
 _UNSUPPORTED = "field label not supported: {key}"
@@ -81,7 +83,7 @@ _FIELDS: dict[tuple[str, str], _Fields] = {
 def field_selector(resource: resources.ResourceType, text: str) -> FieldSelector:
     """A predicate over objects; 400 for an unknown field or what cannot be parsed."""
     parts = [part for part in re.split(r"(?<!\\),", text) if part]
-    selectors.require_few(len(parts))
+    label_selectors.require_few(len(parts))
     terms = [_term(resource, text, part) for part in parts]
     if len(terms) == 1:
         return terms[0]
@@ -91,7 +93,7 @@ def field_selector(resource: resources.ResourceType, text: str) -> FieldSelector
 def _term(resource: resources.ResourceType, text: str, part: str) -> FieldSelector:
     match = _TERM.fullmatch(part)
     if match is None:
-        raise statuses.bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+        raise status_errors.bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
     key, equal = match["key"], match["how"] != "!="
     value = _ESCAPED.sub(r"\1", match["value"])
     if key == "metadata.name":
@@ -101,7 +103,7 @@ def _term(resource: resources.ResourceType, text: str, part: str) -> FieldSelect
     position = _positions(resource).get(key)
     if position is None:
         fields = _fields(resource)
-        raise statuses.bad_request(
+        raise status_errors.bad_request(
             fields.unknown.format(key=key, api_version=resource.api_version, kind=resource.kind)
         )
     return lambda stored: (_values(resource, stored.data)[position] == value) is equal

@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from harness.apiserver import statuses
-from harness.apiserver.rules import formats
+from harness.apiserver.errors import status_errors
+from harness.apiserver.validation.field import formats
 
 Labels = Mapping[str, str]
 LabelSelector = Callable[[Labels], bool]
@@ -28,7 +28,7 @@ def label_selector(text: str) -> LabelSelector:
     try:
         terms = list(itertools.islice(_Parser(text).requirements(), TERMS_MAX + 1))
     except ValueError as error:
-        raise statuses.bad_request(str(error)) from error
+        raise status_errors.bad_request(str(error)) from error
     require_few(len(terms))
     if len(terms) == 1:
         return terms[0]
@@ -38,7 +38,7 @@ def label_selector(text: str) -> LabelSelector:
 def require_few(terms: int) -> None:
     """Raise 400 if a selector has too many terms: each is asked of each object."""
     if terms > TERMS_MAX:
-        raise statuses.bad_request(f"a selector may have at most {TERMS_MAX} requirements")
+        raise status_errors.bad_request(f"a selector may have at most {TERMS_MAX} requirements")
 
 
 class _Parser:

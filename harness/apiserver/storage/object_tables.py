@@ -6,29 +6,29 @@ Kubernetes is known here.
 
 import collections
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
-from harness.apiserver import resources, storing, watching
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.storage import stored_objects, watch_cache
 
-Document = dict[str, Any]
 Key = tuple[str, str]
 """Namespace and name."""
 Place = tuple[resources.ResourceType, Key]
-Listener = Callable[[watching.Commit], None]
+Listener = Callable[[watch_cache.Commit], None]
 
 
 class Objects:
     """All objects, as they are now and as they were a while ago."""
 
     def __init__(
-        self, *, watch_history: int, past: watching.Past | None, listeners: Iterable[Listener]
+        self, *, watch_history: int, past: watch_cache.Past | None, listeners: Iterable[Listener]
     ) -> None:
-        self._tables: dict[resources.ResourceType, dict[Key, storing.Stored]] = {
+        self._tables: dict[resources.ResourceType, dict[Key, stored_objects.Stored]] = {
             item: {} for item in resources.STORED
         }
         self._orders: dict[resources.ResourceType, list[Key]] = {}
         """The keys of tables that were listed since the last one came or went, in order."""
-        self._history = watching.History(watch_history, floor=past.version if past else 0)
+        self._history = watch_cache.CommitHistory(watch_history, floor=past.version if past else 0)
         self._listeners = list(listeners)
         self._dependents: dict[str, set[Place]] = {}
         self._uids: set[str] = set()
@@ -42,15 +42,15 @@ class Objects:
         if past is not None:
             self._restore(past)
 
-    def _restore(self, past: watching.Past) -> None:
+    def _restore(self, past: watch_cache.Past) -> None:
         """Take over a past, without telling anybody; what it left undone is garbage to collect."""
         self.resource_version = past.version
         for resource, stored in past.objects:
             self._keep(
-                watching.Commit(resource=resource, type="ADDED", object=stored, previous=None)
+                watch_cache.Commit(resource=resource, type="ADDED", object=stored, previous=None)
             )
         for change in past.changes:
-            commit = watching.Commit(
+            commit = watch_cache.Commit(
                 resource=change.resource,
                 type=change.type,
                 object=change.object,
@@ -65,16 +65,16 @@ class Objects:
 
     def find(
         self, resource: resources.ResourceType, namespace: str, name: str
-    ) -> storing.Stored | None:
+    ) -> stored_objects.Stored | None:
         """The object, None when there is none."""
         return self._tables[resources.table_of(resource)].get((namespace, name))
 
-    def all_of(self, resource: resources.ResourceType) -> list[storing.Stored]:
+    def all_of(self, resource: resources.ResourceType) -> list[stored_objects.Stored]:
         """Every object of a resource, in the order of their keys in etcd."""
         table = self._tables[resources.table_of(resource)]
         return [table[key] for key in self._order(resource)]
 
-    def all_at(self, resource: resources.ResourceType, version: int) -> list[storing.Stored]:
+    def all_at(self, resource: resources.ResourceType, version: int) -> list[stored_objects.Stored]:
         """Every object of a resource as it was at a version, in the same order; 410 when that is too long ago."""
         commits = self.commits_after(resource, version)
         if not commits:
@@ -95,7 +95,7 @@ class Objects:
             self._orders[resource] = sorted(self._tables[resource], key=_etcd_key)
         return self._orders[resource]
 
-    def tables(self) -> Mapping[resources.ResourceType, Mapping[Key, storing.Stored]]:
+    def tables(self) -> Mapping[resources.ResourceType, Mapping[Key, stored_objects.Stored]]:
         """Every object by resource, namespace and name; only for looking."""
         return self._tables
 
@@ -119,13 +119,13 @@ class Objects:
         found = self._tables[resources.NAMESPACES].get(("", namespace))
         return found is not None and found.deleting
 
-    def has_owner(self, stored: storing.Stored) -> bool:
+    def has_owner(self, stored: stored_objects.Stored) -> bool:
         """Whether any owner of an object exists."""
         return any(uid in self._uids for uid in stored.owners)
 
     def commits_after(
         self, resource: resources.ResourceType, version: int
-    ) -> list[watching.Commit]:
+    ) -> list[watch_cache.Commit]:
         """The commits of a resource after a version; 410 when they are no longer all there."""
         return self._history.after(resources.table_of(resource), version)
 
@@ -140,35 +140,40 @@ class Objects:
     # -------------------------------------------------------------- writing
 
     def put(
-        self, resource: resources.ResourceType, old: storing.Stored | None, document: Document
-    ) -> storing.Stored:
+        self,
+        resource: resources.ResourceType,
+        old: stored_objects.Stored | None,
+        document: Document,
+    ) -> stored_objects.Stored:
         """Store a new object, or the next version of an old one."""
-        stored = storing.store(document, self.resource_version + 1)
+        stored = stored_objects.store(document, self.resource_version + 1)
         self._commit(resource, "ADDED" if old is None else "MODIFIED", stored, old)
         return stored
 
-    def remove(self, resource: resources.ResourceType, old: storing.Stored) -> storing.Stored:
+    def remove(
+        self, resource: resources.ResourceType, old: stored_objects.Stored
+    ) -> stored_objects.Stored:
         """Take an object out; its last state, with the version of the deletion."""
-        last = storing.store(old.document(), self.resource_version + 1)
+        last = stored_objects.store(old.document(), self.resource_version + 1)
         self._commit(resource, "DELETED", last, old)
         return last
 
     def _commit(
         self,
         resource: resources.ResourceType,
-        kind: watching.EventType,
-        stored: storing.Stored,
-        old: storing.Stored | None,
+        kind: watch_cache.EventType,
+        stored: stored_objects.Stored,
+        old: stored_objects.Stored | None,
     ) -> None:
         resource = resources.table_of(resource)
         self.resource_version = stored.resource_version
-        commit = watching.Commit(resource=resource, type=kind, object=stored, previous=old)
+        commit = watch_cache.Commit(resource=resource, type=kind, object=stored, previous=old)
         self._keep(commit)
         self._history.append(commit)
         for listener in self._listeners:
             listener(commit)
 
-    def _keep(self, commit: watching.Commit) -> None:
+    def _keep(self, commit: watch_cache.Commit) -> None:
         """Have the tables say what the commit says."""
         resource, stored, old = commit.resource, commit.object, commit.previous
         if commit.type != "MODIFIED":
@@ -194,7 +199,7 @@ class Objects:
             self.garbage.append(place)
         self.garbage.extend(self._ending[uid] for uid in before if uid in self._ending)
 
-    def _forget(self, gone: storing.Stored) -> None:
+    def _forget(self, gone: stored_objects.Stored) -> None:
         """Those who depended on the object have to be looked after, and a namespace whose last one it was and that waited for it."""
         self._uids.discard(gone.uid)
         self._ending.pop(gone.uid, None)

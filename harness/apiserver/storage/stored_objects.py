@@ -4,13 +4,10 @@ Plain dicts are never kept: a hundred thousand of them make the garbage collecto
 result looks like a scheduler that stalled.
 """
 
-from typing import Any
-
 import msgspec
 
-Document = dict[str, Any]
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder()
+from harness.apiserver.codec import json_codec
+from harness.apiserver.scheme.json_document import Document
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -28,18 +25,8 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def document(self) -> Document:
         """A fresh, decoded copy."""
-        document: Document = _decoder.decode(self.data)
+        document: Document = json_codec.decode(self.data)
         return document
-
-
-def encode(document: object) -> bytes:
-    """Exact-size JSON bytes."""
-    return _encoder.encode(document)
-
-
-def decode(data: bytes) -> Any:
-    """Decoded JSON; msgspec.DecodeError or UnicodeDecodeError for what is not JSON."""
-    return _decoder.decode(data)
 
 
 class _Owner(msgspec.Struct):
@@ -90,7 +77,7 @@ def store(document: Document, resource_version: int) -> Stored:
         labels=tuple((meta.get("labels") or {}).items()),
         owners=tuple(owner["uid"] for owner in meta.get("ownerReferences") or []),
         deleting="deletionTimestamp" in meta,
-        data=encode({"kind": None, "apiVersion": None, "metadata": None, **document}),
+        data=json_codec.encode({"kind": None, "apiVersion": None, "metadata": None, **document}),
     )
 
 
@@ -98,7 +85,7 @@ def unstored(document: Document) -> Stored:
     """A document as an object that was never stored: it has no version."""
     stored = store(document, 0)
     del document["metadata"]["resourceVersion"]
-    return msgspec.structs.replace(stored, data=encode(document))
+    return msgspec.structs.replace(stored, data=json_codec.encode(document))
 
 
 def item(stored: Stored) -> bytes:

@@ -7,7 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from harness.apiserver import field_selectors, resources, selectors, statuses, storing
+from harness.apiserver.errors import status_errors
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import field_selectors, label_selectors, stored_objects
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
@@ -17,9 +19,9 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     resource: resources.ResourceType
     type: EventType
-    object: storing.Stored
+    object: stored_objects.Stored
     """The new state; for DELETED the last one, with the version of the deletion."""
-    previous: storing.Stored | None
+    previous: stored_objects.Stored | None
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
@@ -27,7 +29,7 @@ class Change(msgspec.Struct, frozen=True, gc=False):
 
     resource: resources.ResourceType
     type: EventType
-    object: storing.Stored
+    object: stored_objects.Stored
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +37,11 @@ class Past:
     """What a store was, from which it goes on: its objects at one version, and the commits since."""
 
     version: int
-    objects: Iterable[tuple[resources.ResourceType, storing.Stored]]
+    objects: Iterable[tuple[resources.ResourceType, stored_objects.Stored]]
     changes: Iterable[Change]
 
 
-class History:
+class CommitHistory:
     """The newest commits of each resource, at most `limit` of each."""
 
     def __init__(self, limit: int, *, floor: int = 0) -> None:
@@ -67,7 +69,7 @@ class History:
         """The commits after a version, oldest first; 410 when some of them are forgotten."""
         dropped = self._dropped.get(resource, self._floor)
         if version < dropped:
-            raise statuses.expired(version, dropped)
+            raise status_errors.expired(version, dropped)
         found: list[Commit] = []
         for commit in reversed(self._commits.get(resource, ())):
             if commit.object.resource_version <= version:
@@ -83,10 +85,10 @@ class Selection:
 
     resource: resources.ResourceType
     namespace: str = ""
-    label: selectors.LabelSelector | None = None
+    label: label_selectors.LabelSelector | None = None
     field: field_selectors.FieldSelector | None = None
 
-    def has(self, stored: storing.Stored) -> bool:
+    def has(self, stored: stored_objects.Stored) -> bool:
         """Whether the object is selected."""
         if self.namespace and stored.namespace != self.namespace:
             return False
@@ -94,7 +96,7 @@ class Selection:
             return False
         return self.field is None or self.field(stored)
 
-    def among(self, objects: list[storing.Stored]) -> list[storing.Stored]:
+    def among(self, objects: list[stored_objects.Stored]) -> list[stored_objects.Stored]:
         """Those of many objects that are selected, in the same order."""
         if self.label is not None or self.field is not None:
             return [stored for stored in objects if self.has(stored)]
@@ -102,7 +104,7 @@ class Selection:
             return objects
         return [stored for stored in objects if stored.namespace == self.namespace]
 
-    def sees(self, commit: Commit) -> tuple[EventType, storing.Stored] | None:
+    def sees(self, commit: Commit) -> tuple[EventType, stored_objects.Stored] | None:
         """The commit as a watch of this selection sees it: what enters is ADDED, what leaves is DELETED."""
         if self.namespace and commit.object.namespace != self.namespace:
             return None
@@ -119,15 +121,15 @@ class Selection:
                 return "DELETED", _left(commit)
         return None
 
-    def sees_all(self, commits: list[Commit]) -> Iterator[tuple[EventType, storing.Stored]]:
+    def sees_all(self, commits: list[Commit]) -> Iterator[tuple[EventType, stored_objects.Stored]]:
         """What the watch sees of several commits."""
         for commit in commits:
             if (seen := self.sees(commit)) is not None:
                 yield seen
 
 
-def _left(commit: Commit) -> storing.Stored:
+def _left(commit: Commit) -> stored_objects.Stored:
     """What left a selection, as it was in it, with the version at which it left."""
     if commit.previous is None or commit.type == "DELETED":
         return commit.object
-    return storing.store(commit.previous.document(), commit.object.resource_version)
+    return stored_objects.store(commit.previous.document(), commit.object.resource_version)

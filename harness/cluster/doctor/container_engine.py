@@ -4,22 +4,24 @@ import shutil
 from collections.abc import Iterator
 
 from harness import errors
-from harness.cluster import docker_engines, doctoring, kind, kind_configs, registry
+from harness.cluster import cluster_records
+from harness.cluster.doctor import diagnosis
+from harness.cluster.kind import docker_engine, kind_cluster, kind_config
 from harness.scenario import profiles
 
 NETWORKS_MAX = 30
 """The engine's default address pools: 15 subnets of 172.16.0.0/12 and 16 of 192.168.0.0/16."""
 _MIB, _GIB = 1 << 20, 1 << 30
-_Finding, _State = doctoring.Finding, doctoring.State
+_Finding, _State = diagnosis.Finding, diagnosis.State
 
 
-def examine() -> list[doctoring.Finding]:
+def examine() -> list[diagnosis.Finding]:
     """Everything about the engine; only that it is missing when it does not answer."""
     profile = profiles.load("kind")
     if not isinstance(profile, profiles.KindProfile):
         raise errors.HarnessError("expected clusters/kind.toml to be a profile of kind")
     try:
-        with docker_engines.connected(timeout_s=5) as engine:
+        with docker_engine.connected(timeout_s=5) as engine:
             return list(_examine(engine, profile))
     except errors.ClusterError as error:
         return [
@@ -34,10 +36,10 @@ def examine() -> list[doctoring.Finding]:
 
 
 def _examine(
-    engine: docker_engines.Engine, profile: profiles.KindProfile
-) -> Iterator[doctoring.Finding]:
+    engine: docker_engine.Engine, profile: profiles.KindProfile
+) -> Iterator[diagnosis.Finding]:
     found = engine.describe()
-    yield doctoring.attempted("kind", "container engine", lambda: _usable(found))
+    yield diagnosis.attempted("kind", "container engine", lambda: _usable(found))
     yield _memory(found, profile)
     yield from _disk(found, profile)
     yield _cgroups(found, profile)
@@ -46,15 +48,15 @@ def _examine(
     yield _left(engine)
 
 
-def _usable(engine: docker_engines.Description) -> str:
-    kind.require_usable(engine)
+def _usable(engine: docker_engine.Description) -> str:
+    kind_cluster.require_usable(engine)
     api = ".".join(map(str, engine.api_version))
     return f"Docker {engine.version}, API {api}, {engine.cpus} CPUs, {engine.platform}"
 
 
-def _memory(engine: docker_engines.Description, profile: profiles.KindProfile) -> doctoring.Finding:
+def _memory(engine: docker_engine.Description, profile: profiles.KindProfile) -> diagnosis.Finding:
     mib = engine.memory_bytes // _MIB
-    return doctoring.judged(
+    return diagnosis.judged(
         "kind",
         "engine's memory",
         good=mib >= profile.memory_mib_min,
@@ -66,13 +68,13 @@ def _memory(engine: docker_engines.Description, profile: profiles.KindProfile) -
 
 
 def _disk(
-    engine: docker_engines.Description, profile: profiles.KindProfile
-) -> Iterator[doctoring.Finding]:
+    engine: docker_engine.Description, profile: profiles.KindProfile
+) -> Iterator[diagnosis.Finding]:
     try:
         free = shutil.disk_usage(engine.root_folder).free / _GIB
     except OSError:
         return  # the engine's disk is in a virtual machine, or only root may look
-    yield doctoring.judged(
+    yield diagnosis.judged(
         "kind",
         "engine's disk",
         good=free >= profile.disk_gib_min,
@@ -82,10 +84,8 @@ def _disk(
     )
 
 
-def _cgroups(
-    engine: docker_engines.Description, profile: profiles.KindProfile
-) -> doctoring.Finding:
-    return doctoring.judged(
+def _cgroups(engine: docker_engine.Description, profile: profiles.KindProfile) -> diagnosis.Finding:
+    return diagnosis.judged(
         "kind",
         "cgroups",
         good=engine.cgroup_version == "2",
@@ -95,11 +95,11 @@ def _cgroups(
     )
 
 
-def _cgroup_remedy(engine: docker_engines.Description, profile: profiles.KindProfile) -> str:
+def _cgroup_remedy(engine: docker_engine.Description, profile: profiles.KindProfile) -> str:
     boot = "boot with systemd.unified_cgroup_hierarchy=1"
     if engine.rootless:
         return f"a rootless engine needs version 2: {boot}"
-    if kind_configs.refuses_cgroup_v1(profile):
+    if kind_config.refuses_cgroup_v1(profile):
         return (
             f"the kubelet of Kubernetes {profile.kubernetes} starts on version 1 only with failCgroupV1: false. Flake Hunt sets it; "
             f"for version 2, {boot}"
@@ -107,17 +107,17 @@ def _cgroup_remedy(engine: docker_engines.Description, profile: profiles.KindPro
     return f"Kubernetes supports version 1 no longer than necessary; for version 2, {boot}"
 
 
-def _network(engine: docker_engines.Engine) -> doctoring.Finding:
+def _network(engine: docker_engine.Engine) -> diagnosis.Finding:
     names = engine.networks()
-    count = names.count(docker_engines.NETWORK)
-    seen = {0: "none yet, the first cluster makes it", 1: docker_engines.NETWORK}
+    count = names.count(docker_engine.NETWORK)
+    seen = {0: "none yet, the first cluster makes it", 1: docker_engine.NETWORK}
     remedy = (
-        f"there are {count} networks called {docker_engines.NETWORK}, and containers join either: docker network ls, "
+        f"there are {count} networks called {docker_engine.NETWORK}, and containers join either: docker network ls, "
         "docker network rm ID"
         if count > 1
         else f"{len(names)} networks are there, and an engine has subnets for about 30: docker network prune"
     )
-    return doctoring.judged(
+    return diagnosis.judged(
         "kind",
         "network",
         good=count == 1 or (count == 0 and len(names) < NETWORKS_MAX),
@@ -127,9 +127,9 @@ def _network(engine: docker_engines.Engine) -> doctoring.Finding:
     )
 
 
-def _image(engine: docker_engines.Engine, profile: profiles.KindProfile) -> doctoring.Finding:
+def _image(engine: docker_engine.Engine, profile: profiles.KindProfile) -> diagnosis.Finding:
     name = profile.image.partition("@")[0]
-    return doctoring.judged(
+    return diagnosis.judged(
         "kind",
         "node image",
         good=engine.has_image(profile.image),
@@ -140,11 +140,15 @@ def _image(engine: docker_engines.Engine, profile: profiles.KindProfile) -> doct
     )
 
 
-def _left(engine: docker_engines.Engine) -> doctoring.Finding:
+def _left(engine: docker_engine.Engine) -> diagnosis.Finding:
     """Containers with our prefix that belong to no cluster of the registry."""
-    held = {kind.cluster_name(entry.name) for entry in registry.known() if entry.provider == "kind"}
+    held = {
+        kind_cluster.cluster_name(entry.name)
+        for entry in cluster_records.known()
+        if entry.provider == "kind"
+    }
     left = sorted({node.cluster for node in engine.nodes()} - held)
-    return doctoring.judged(
+    return diagnosis.judged(
         "kind",
         "left by earlier runs",
         good=not left,

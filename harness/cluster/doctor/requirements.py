@@ -1,7 +1,5 @@
 """What a provider needs on this machine, whether it is there, and the command that mends it. Looks, and makes nothing but its own state folder."""
 
-import dataclasses
-import enum
 import functools
 import os
 import pathlib
@@ -9,12 +7,15 @@ import resource
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import psutil
 
 from harness import errors, suggestions
-from harness.cluster import binaries, kind_commands, kind_failures, providers, state_folders
+from harness.cluster import providers, state_folder
+from harness.cluster.doctor import diagnosis
+from harness.cluster.kind import kind_command, kind_failures
+from harness.cluster.local import binaries
 from harness.scenario import profiles
 
 PROVIDERS = ("embedded", "local", "kind", "kubeconfig")
@@ -27,36 +28,15 @@ _INOTIFY = pathlib.Path("/proc/sys/fs/inotify")
 _MIB, _GIB = 1 << 20, 1 << 30
 
 
-class State(enum.StrEnum):
-    """Of a finding."""
-
-    OK = "ok"
-    WARNING = "warning"
-    """It may work; more than one cluster, or a later run, may not."""
-    MISSING = "missing"
-    """The provider cannot work."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at."""
-
-    provider: str
-    part: str
-    state: State
-    seen: str
-    remedy: str = ""
-
-
-def examine(provider: str, *, contact: bool = True, folder: str = "") -> list[Finding]:
+def examine(provider: str, *, contact: bool = True, folder: str = "") -> list[diagnosis.Finding]:
     """Return everything that this provider needs. `contact`: also ask a cluster that exists; `folder`: of the binaries for `local`."""
     match provider:
         case "embedded":
             return list(_embedded())
         case "kind":
-            from harness.cluster import engine_doctoring  # it brings the docker SDK, 0.3 s
+            from harness.cluster.doctor import container_engine  # it brings the docker SDK, 0.3 s
 
-            return [*_kind_commands(), *engine_doctoring.examine(), *_inotify()]
+            return [*_kind_commands(), *container_engine.examine(), *_inotify()]
         case "kubeconfig" if not contact:
             return [_kubeconfig_file()]
         case "local":
@@ -70,54 +50,28 @@ def examine(provider: str, *, contact: bool = True, folder: str = "") -> list[Fi
             )
 
 
-def judged(
-    provider: str,
-    part: str,
-    *,
-    good: bool,
-    seen: str,
-    remedy: str,
-    otherwise: State = State.MISSING,
-) -> Finding:
-    """A finding of something that is good or not."""
-    state = State.OK if good else otherwise
-    return Finding(
-        provider=provider, part=part, state=state, seen=seen, remedy="" if good else remedy
-    )
-
-
-def attempted(
-    provider: str, part: str, look: Callable[[], str], *, otherwise: State = State.MISSING
-) -> Finding:
-    """A finding of something that says what is wrong, and what to do, when it is looked at."""
-    try:
-        return Finding(provider=provider, part=part, state=State.OK, seen=look())
-    except errors.HarnessError as error:
-        return Finding(provider=provider, part=part, state=otherwise, seen="no", remedy=str(error))
-
-
-def _embedded() -> Iterator[Finding]:
+def _embedded() -> Iterator[diagnosis.Finding]:
     version = ".".join(map(str, sys.version_info[:3]))
-    yield judged(
+    yield diagnosis.judged(
         "embedded",
         "Python",
         good=sys.version_info >= (3, 11),
         seen=version,
         remedy="install Python 3.11 or newer, then: rm -rf .venv && make setup PYTHON=python3.11",
     )
-    yield attempted("embedded", "loopback", _loopback)
+    yield diagnosis.attempted("embedded", "loopback", _loopback)
     yield _open_files()
     memory = psutil.virtual_memory().available // _MIB
-    yield judged(
+    yield diagnosis.judged(
         "embedded",
         "memory",
         good=memory >= MEMORY_MIB_MIN,
         seen=f"{memory} MiB available",
         remedy=f"a run of two processes wants {MEMORY_MIB_MIN} MiB: end something, or hunt with --jobs 1",
-        otherwise=State.WARNING,
+        otherwise=diagnosis.State.WARNING,
     )
     yield _disk("embedded", pathlib.Path.cwd(), DISK_GIB_MIN)
-    yield attempted("embedded", "state folder", lambda: str(state_folders.folder()))
+    yield diagnosis.attempted("embedded", "state folder", lambda: str(state_folder.folder()))
 
 
 def _loopback() -> str:
@@ -130,32 +84,32 @@ def _loopback() -> str:
         ) from error
 
 
-def _open_files() -> Finding:
+def _open_files() -> diagnosis.Finding:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     enough = hard == resource.RLIM_INFINITY or hard >= OPEN_FILES_MIN
-    return judged(
+    return diagnosis.judged(
         "embedded",
         "open files",
         good=enough,
         seen="unlimited" if hard == resource.RLIM_INFINITY else f"at most {hard}",
         remedy=f"ulimit -Hn {OPEN_FILES_MIN * 4} (as root, in /etc/security/limits.conf for good)",
-        otherwise=State.WARNING,
+        otherwise=diagnosis.State.WARNING,
     )
 
 
-def _disk(provider: str, folder: pathlib.Path, gib_min: int) -> Finding:
+def _disk(provider: str, folder: pathlib.Path, gib_min: int) -> diagnosis.Finding:
     free = shutil.disk_usage(folder).free / _GIB
-    return judged(
+    return diagnosis.judged(
         provider,
         "disk",
         good=free >= gib_min,
         seen=f"{free:.1f} GiB free for {folder}",
         remedy=f"a hunt writes up to {gib_min} GiB: make room, or name another folder with --reports",
-        otherwise=State.WARNING,
+        otherwise=diagnosis.State.WARNING,
     )
 
 
-def _local(folder: str) -> Iterator[Finding]:
+def _local(folder: str) -> Iterator[diagnosis.Finding]:
     """The binaries of a control plane, and those that only some runs need."""
 
     def look(name: str) -> str:
@@ -166,25 +120,25 @@ def _local(folder: str) -> Iterator[Finding]:
 
     for name in binaries.OLDEST:
         needed = name in binaries.NEEDED
-        otherwise = State.MISSING if needed else State.WARNING
+        otherwise = diagnosis.State.MISSING if needed else diagnosis.State.WARNING
         part = name if needed else f"{name} (optional)"
-        yield attempted("local", part, functools.partial(look, name), otherwise=otherwise)
+        yield diagnosis.attempted("local", part, functools.partial(look, name), otherwise=otherwise)
 
 
-def _checked(provider: str) -> Finding:
+def _checked(provider: str) -> diagnosis.Finding:
     """The provider's own look at what it needs."""
 
     def look() -> str:
         providers.of(profiles.load(provider)).check()
         return "everything that it needs"
 
-    return attempted(provider, provider, look)
+    return diagnosis.attempted(provider, provider, look)
 
 
-def _kubeconfig_file() -> Finding:
+def _kubeconfig_file() -> diagnosis.Finding:
     named = os.environ.get("KUBECONFIG") or str(pathlib.Path("~/.kube/config").expanduser())
     there = [path for path in named.split(os.pathsep) if path and pathlib.Path(path).is_file()]
-    return judged(
+    return diagnosis.judged(
         "kubeconfig",
         "kubeconfig",
         good=bool(there),
@@ -193,30 +147,30 @@ def _kubeconfig_file() -> Finding:
     )
 
 
-def _kind_commands() -> Iterator[Finding]:
+def _kind_commands() -> Iterator[diagnosis.Finding]:
     profile = profiles.load("kind")
     wanted = profile.kind_min if isinstance(profile, profiles.KindProfile) else "0.33.0"
 
     def kind() -> str:
-        found = kind_commands.find_kind(at_least=wanted)
+        found = kind_command.find_kind(at_least=wanted)
         return f"v{'.'.join(map(str, found.version))} ({found.path})"
 
-    yield attempted("kind", "kind command", kind)
-    yield attempted("kind", "docker command", kind_commands.find_docker)
+    yield diagnosis.attempted("kind", "kind command", kind)
+    yield diagnosis.attempted("kind", "docker command", kind_command.find_docker)
 
 
-def _inotify() -> Iterator[Finding]:
+def _inotify() -> Iterator[diagnosis.Finding]:
     """Limits of the kernel, which are not namespaced; on another machine than the engine's they mean nothing."""
     for name, wanted in INOTIFY_MIN.items():
         try:
             value = int((_INOTIFY / name).read_text())
         except (OSError, ValueError):
             continue  # not Linux: the engine's virtual machine has its own
-        yield judged(
+        yield diagnosis.judged(
             "kind",
             f"inotify {name}",
             good=value >= wanted,
             seen=str(value),
             remedy=f"enough for two or three clusters; for more: {kind_failures.SYSCTL}",
-            otherwise=State.WARNING,
+            otherwise=diagnosis.State.WARNING,
         )

@@ -18,7 +18,7 @@ import docker.utils
 import requests.exceptions
 
 from harness import clocks, errors
-from harness.cluster import archives
+from harness.cluster.kind import tar_archives
 
 CLUSTER_LABEL = "io.x-k8s.kind.cluster"
 NETWORK = "kind"
@@ -174,13 +174,13 @@ class Engine:
                 packed = b"".join(chunks)
             except docker.errors.NotFound:
                 return None
-        return archives.only_file(packed)
+        return tar_archives.only_file(packed)
 
     def save_folder(self, container: str, path: str, to: pathlib.Path) -> list[pathlib.Path]:
         """Write the files of a container's folder below this one, as ours: on the node they are root's."""
         with _told(f"reading {path} of {container}"), contextlib.suppress(docker.errors.NotFound):
             chunks, _ = self._client.api.get_archive(container, path)
-            return archives.unpack(chunks, to)
+            return tar_archives.unpack(chunks, to)
         return []
 
 

@@ -7,18 +7,17 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness import clocks, errors
-from harness.cluster import (
-    contracts,
-    docker_engines,
-    kind_commands,
-    kind_configs,
+from harness.cluster import control_plane_settings, interfaces, state_folder
+from harness.cluster.kind import (
+    docker_engine,
+    kind_command,
+    kind_config,
     kind_failures,
-    kind_verifying,
-    state_folders,
+    verification,
 )
 from harness.scenario import profiles
 
-NAME_PREFIX = docker_engines.NAME_PREFIX
+NAME_PREFIX = docker_engine.NAME_PREFIX
 NODE_SUFFIX = "-control-plane"
 KUBECONFIG = "kubeconfig"
 EXPORTED = "kind-logs"
@@ -35,7 +34,7 @@ class KindCluster:
 
     name: str
     directory: pathlib.Path
-    command: kind_commands.Kind
+    command: kind_command.Kind
     versions: Mapping[str, str]
     audited: bool
 
@@ -59,9 +58,9 @@ class KindCluster:
         """Its processes are the engine's."""
         return ()
 
-    def obituary(self) -> str | None:
+    def exit_report(self) -> str | None:
         """That its node does not run; an engine that does not answer cannot tell."""
-        with contextlib.suppress(errors.ClusterError), docker_engines.connected() as engine:
+        with contextlib.suppress(errors.ClusterError), docker_engine.connected() as engine:
             if not any(node.running for node in engine.nodes(self.name)):
                 return f"the container {self.node} does not run"
         return None
@@ -70,19 +69,19 @@ class KindCluster:
         """The audit log; and, when the run is failing or the node has died, everything that the node has to say."""
         if self.audited:
             save_audit_log(self.name, into)
-        if sys.exception() is not None or self.obituary() is not None:
+        if sys.exception() is not None or self.exit_report() is not None:
             self.export_logs(into)
 
     def export_logs(self, into: pathlib.Path) -> None:
         """Journals and pods' logs; that there is nothing to export is no second failure."""
         with contextlib.suppress(errors.HarnessError):
-            kind_commands.export_logs(
+            kind_command.export_logs(
                 self.command, self.name, into / EXPORTED, log=_log(self.directory)
             )
 
     def down(self) -> None:
         """Remove the container, its volumes and the kubeconfig."""
-        with docker_engines.connected() as engine:
+        with docker_engine.connected() as engine:
             remove(engine, self.name)
         forget_kubeconfig(self.kubeconfig)
 
@@ -94,9 +93,9 @@ class Provider:
         self._profile = profile
 
     @property
-    def capabilities(self) -> contracts.Capabilities:
+    def capabilities(self) -> interfaces.Capabilities:
         """All of Kubernetes, in one container of ours."""
-        return contracts.Capabilities(
+        return interfaces.Capabilities(
             scheduler=True,
             claim_controller=self._profile.claim_controller,
             service_accounts=True,
@@ -104,29 +103,29 @@ class Provider:
 
     def check(self) -> None:
         """The commands, the engine, and the image's archive when there is to be one."""
-        kind_commands.find(at_least=self._profile.kind_min)
-        with docker_engines.connected() as engine:
+        kind_command.find(at_least=self._profile.kind_min)
+        with docker_engine.connected() as engine:
             require_usable(engine.describe())
         archive = self._profile.image_archive
         if archive and not pathlib.Path(archive).is_file():
             raise errors.UsageError(f"expected an image archive, but {archive} is no file")
 
-    def require_free(self, request: contracts.Request) -> None:
+    def require_free(self, request: interfaces.ClusterRequest) -> None:
         """The engine is shared with others, and kind with their clusters."""
-        with docker_engines.connected() as engine:
+        with docker_engine.connected() as engine:
             require_free(engine, cluster_name(request.name))
 
-    def up(self, request: contracts.Request) -> KindCluster:
+    def up(self, request: interfaces.ClusterRequest) -> KindCluster:
         """Start the cluster and see that it is what was asked for; a failure leaves its logs and nothing else."""
-        command = kind_commands.find(at_least=self._profile.kind_min)
-        with docker_engines.connected() as engine:
+        command = kind_command.find(at_least=self._profile.kind_min)
+        with docker_engine.connected() as engine:
             description = engine.describe()
             cluster = self._cluster(request, command, description)
             require_free(engine, cluster.name)
             choices = self._write_inputs(cluster, cgroup_version=description.cgroup_version)
             with _undone_on_failure(engine, cluster):
                 _create(engine, cluster, self._profile.wait_s)
-                kind_verifying.verify(
+                verification.verify(
                     engine,
                     node=cluster.node,
                     kubeconfig=cluster.kubeconfig,
@@ -135,31 +134,31 @@ class Provider:
                 )
         return cluster
 
-    def is_there(self, request: contracts.Request) -> bool:
+    def is_there(self, request: interfaces.ClusterRequest) -> bool:
         """Whether its node runs."""
-        with docker_engines.connected() as engine:
+        with docker_engine.connected() as engine:
             nodes = engine.nodes(cluster_name(request.name))
         return any(node.running for node in nodes)
 
-    def reap(self, request: contracts.Request) -> None:
+    def reap(self, request: interfaces.ClusterRequest) -> None:
         """Containers, volumes and the kubeconfig; also what an engine still makes for a command that has died."""
-        with docker_engines.connected() as engine:
+        with docker_engine.connected() as engine:
             remove(engine, cluster_name(request.name), settle_s=SETTLE_S)
         forget_kubeconfig(request.directory / KUBECONFIG)
 
-    def collect_logs(self, request: contracts.Request, into: pathlib.Path) -> None:
+    def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
         """The audit log, and everything that the node has to say."""
         name = cluster_name(request.name)
         if self._profile.audit_log:
             save_audit_log(name, into)
-        command = kind_commands.find(at_least=self._profile.kind_min)
-        kind_commands.export_logs(command, name, into / EXPORTED, log=_log(request.directory))
+        command = kind_command.find(at_least=self._profile.kind_min)
+        kind_command.export_logs(command, name, into / EXPORTED, log=_log(request.directory))
 
     def _cluster(
         self,
-        request: contracts.Request,
-        command: kind_commands.Kind,
-        engine: docker_engines.Description,
+        request: interfaces.ClusterRequest,
+        command: kind_command.Kind,
+        engine: docker_engine.Description,
     ) -> KindCluster:
         return KindCluster(
             name=cluster_name(request.name),
@@ -179,18 +178,18 @@ class Provider:
         archive = self._profile.image_archive
         if not archive:
             return self._profile.image
-        with docker_engines.connected(timeout_s=docker_engines.LOAD_TIMEOUT_S) as engine:
+        with docker_engine.connected(timeout_s=docker_engine.LOAD_TIMEOUT_S) as engine:
             return engine.load(pathlib.Path(archive))
 
-    def _write_inputs(self, cluster: KindCluster, *, cgroup_version: str) -> kind_configs.Choices:
+    def _write_inputs(self, cluster: KindCluster, *, cgroup_version: str) -> kind_config.Choices:
         policy = (cluster.directory / "audit-policy.yaml").resolve()
-        choices = kind_configs.Choices(
+        choices = kind_config.Choices(
             image=self._image(),
             audit_policy=policy if self._profile.audit_log else None,
             cgroup_version=cgroup_version,
         )
-        policy.write_text(kind_configs.audit_policy())
-        _config(cluster.directory).write_text(kind_configs.text(self._profile, choices))
+        policy.write_text(control_plane_settings.audit_policy())
+        _config(cluster.directory).write_text(kind_config.text(self._profile, choices))
         return choices
 
 
@@ -206,20 +205,20 @@ def cluster_name(name: str) -> str:
 
 def save_audit_log(name: str, into: pathlib.Path) -> None:
     """Write the audit log of a cluster to `audit/`; in the node it is root's."""
-    with docker_engines.connected() as engine:
-        engine.save_folder(name + NODE_SUFFIX, kind_configs.AUDIT_FOLDER, into / "audit")
+    with docker_engine.connected() as engine:
+        engine.save_folder(name + NODE_SUFFIX, kind_config.AUDIT_FOLDER, into / "audit")
 
 
-def require_usable(engine: docker_engines.Description) -> None:
+def require_usable(engine: docker_engine.Description) -> None:
     """ClusterError for an engine that kind cannot work with."""
-    if engine.api_version < docker_engines.API_VERSION_MIN:
+    if engine.api_version < docker_engine.API_VERSION_MIN:
         raise errors.ClusterError(
-            f"expected a container engine with API {_dotted(docker_engines.API_VERSION_MIN)} or newer "
+            f"expected a container engine with API {_dotted(docker_engine.API_VERSION_MIN)} or newer "
             f"(Docker 20.10), got {_dotted(engine.api_version)} (Docker {engine.version}): update it"
         )
 
 
-def require_free(engine: docker_engines.Engine, name: str) -> None:
+def require_free(engine: docker_engine.Engine, name: str) -> None:
     """UsageError when there are containers of this name."""
     taken = [container.name for container in engine.nodes(name)]
     if taken:
@@ -229,7 +228,7 @@ def require_free(engine: docker_engines.Engine, name: str) -> None:
         )
 
 
-def remove(engine: docker_engines.Engine, name: str, *, settle_s: float = 0.0) -> bool:
+def remove(engine: docker_engine.Engine, name: str, *, settle_s: float = 0.0) -> bool:
     """Remove a cluster's containers and their volumes; whether anything was there.
 
     `settle_s`: how long to look again, because an engine still makes what an interrupted command had asked for.
@@ -248,7 +247,7 @@ def forget_kubeconfig(path: pathlib.Path) -> None:
     path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
 
 
-def _remove_now(engine: docker_engines.Engine, name: str) -> bool:
+def _remove_now(engine: docker_engine.Engine, name: str) -> bool:
     containers = engine.nodes(name)
     for container in containers:
         volumes = engine.volumes_of(container)
@@ -258,13 +257,13 @@ def _remove_now(engine: docker_engines.Engine, name: str) -> bool:
     return bool(containers)
 
 
-def _create(engine: docker_engines.Engine, cluster: KindCluster, wait_s: int) -> None:
+def _create(engine: docker_engine.Engine, cluster: KindCluster, wait_s: int) -> None:
     """Two first clusters at once would each make the network they all share; so the first one is alone."""
     with contextlib.ExitStack() as alone:
-        alone.enter_context(kind_commands.locked(state_folders.folder() / "kind.lock"))
+        alone.enter_context(kind_command.locked(state_folder.folder() / "kind.lock"))
         if engine.network_exists():
             alone.close()
-        kind_commands.create(
+        kind_command.create(
             cluster.command,
             cluster.name,
             config=_config(cluster.directory),
@@ -275,7 +274,7 @@ def _create(engine: docker_engines.Engine, cluster: KindCluster, wait_s: int) ->
 
 
 @contextlib.contextmanager
-def _undone_on_failure(engine: docker_engines.Engine, cluster: KindCluster) -> Iterator[None]:
+def _undone_on_failure(engine: docker_engine.Engine, cluster: KindCluster) -> Iterator[None]:
     try:
         yield
     except BaseException as error:

@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Iterator
 
 from harness import clocks, errors, processes
-from harness.cluster import kind_failures
+from harness.cluster.kind import kind_failures
 
 COMMAND = "kind"
 EXPORT_TIMEOUT_S = 180.0

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from harness.cluster import control_planes
+from harness.cluster import control_plane_settings
 from harness.scenario import profiles
 
 Document = dict[str, Any]
@@ -29,10 +29,6 @@ KUBELET_CONFIG_FILE = "/var/lib/kubelet/config.yaml"
 """Where kubeadm writes the kubelet's configuration in the node."""
 REFUSES_CGROUP_V1_SINCE = (1, 35)
 """`failCgroupV1` came with Kubernetes 1.31; since 1.35 it is true by default, and the kubelet does not start on such a host."""
-_RECORDED = (
-    ("resource.k8s.io", ["resourceclaims", "resourceclaims/status"]),
-    ("", ["pods", "pods/binding", "pods/status", "nodes"]),
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +93,7 @@ def controller_manager_flags(profile: profiles.KindProfile) -> dict[str, str]:
     """What kube-controller-manager is to be started with, besides what kubeadm gives it."""
     flags = {"node-monitor-grace-period": profile.node_monitor_grace}
     if profile.claim_controller:
-        return flags | control_planes.CONTROLLER_REQUESTS
+        return flags | control_plane_settings.CONTROLLER_REQUESTS
     return flags | {"controllers": WITHOUT_CLAIM_CONTROLLER}
 
 
@@ -112,19 +108,6 @@ def refuses_cgroup_v1(profile: profiles.KindProfile) -> bool:
     """Return whether the kubelet of this version does not start on a host with cgroup v1 unless it is told to."""
     major, minor, _ = profile.kubernetes.removeprefix("v").split(".")
     return (int(major), int(minor)) >= REFUSES_CGROUP_V1_SINCE
-
-
-def audit_policy() -> str:
-    """Whole objects of what a verdict rests on, nothing of the rest, and no event twice."""
-    whole = [{"group": group, "resources": names} for group, names in _RECORDED]
-    policy = {
-        "apiVersion": "audit.k8s.io/v1",
-        "kind": "Policy",
-        "omitStages": ["RequestReceived"],
-        "omitManagedFields": True,
-        "rules": [{"level": "RequestResponse", "resources": whole}, {"level": "None"}],
-    }
-    return str(yaml.safe_dump(policy, sort_keys=False))
 
 
 def _cluster_configuration(profile: profiles.KindProfile, choices: Choices) -> Document:

@@ -12,7 +12,7 @@ import yaml
 
 from harness import clocks, errors
 from harness.client import transports
-from harness.cluster import docker_engines, kind_configs
+from harness.cluster.kind import docker_engine, kind_config
 from harness.scenario import profiles
 
 MANIFESTS = "/etc/kubernetes/manifests"
@@ -20,23 +20,23 @@ READY_TIMEOUT_S = 60.0
 
 
 def verify(
-    engine: docker_engines.Engine,
+    engine: docker_engine.Engine,
     *,
     node: str,
     kubeconfig: pathlib.Path,
     profile: profiles.KindProfile,
-    choices: kind_configs.Choices,
+    choices: kind_config.Choices,
 ) -> None:
     """ClusterError that names everything that is not as asked for."""
     wrong = [
-        *_flags(engine, node, "kube-apiserver", kind_configs.server_flags(profile, choices)),
+        *_flags(engine, node, "kube-apiserver", kind_config.server_flags(profile, choices)),
         *_flags(
             engine,
             node,
             "kube-controller-manager",
-            kind_configs.controller_manager_flags(profile),
+            kind_config.controller_manager_flags(profile),
         ),
-        *_kubelet(engine, node, kind_configs.kubelet_settings(profile, choices)),
+        *_kubelet(engine, node, kind_config.kubelet_settings(profile, choices)),
         *_server(kubeconfig, profile),
     ]
     if choices.audit_policy is not None and not wrong:
@@ -49,7 +49,7 @@ def verify(
 
 
 def _flags(
-    engine: docker_engines.Engine, node: str, component: str, expected: Mapping[str, str]
+    engine: docker_engine.Engine, node: str, component: str, expected: Mapping[str, str]
 ) -> list[str]:
     manifest = engine.read(node, f"{MANIFESTS}/{component}.yaml")
     if manifest is None:
@@ -71,13 +71,13 @@ def flags_of(manifest: bytes) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _kubelet(engine: docker_engines.Engine, node: str, expected: Mapping[str, Any]) -> list[str]:
+def _kubelet(engine: docker_engine.Engine, node: str, expected: Mapping[str, Any]) -> list[str]:
     if not expected:
         return []
-    file = engine.read(node, kind_configs.KUBELET_CONFIG_FILE)
+    file = engine.read(node, kind_config.KUBELET_CONFIG_FILE)
     actual: Mapping[str, Any] = yaml.safe_load(file or b"") or {}
     return [
-        f"kubelet: expected {name}: {json.dumps(value)} in {kind_configs.KUBELET_CONFIG_FILE}, got {json.dumps(actual.get(name))}"
+        f"kubelet: expected {name}: {json.dumps(value)} in {kind_config.KUBELET_CONFIG_FILE}, got {json.dumps(actual.get(name))}"
         for name, value in expected.items()
         if actual.get(name) != value
     ]
@@ -114,8 +114,8 @@ def _is_ready(transport: transports.Transport) -> bool:
         return False
 
 
-def _audit_log(engine: docker_engines.Engine, node: str) -> list[str]:
+def _audit_log(engine: docker_engine.Engine, node: str) -> list[str]:
     """The requests of kubeadm alone touch nodes and pods: an empty log is a log that is not written."""
-    if engine.read(node, kind_configs.AUDIT_FILE):
+    if engine.read(node, kind_config.AUDIT_FILE):
         return []
-    return [f"expected an audit log in {node} at {kind_configs.AUDIT_FILE}, there is none"]
+    return [f"expected an audit log in {node} at {kind_config.AUDIT_FILE}, there is none"]

@@ -4,10 +4,10 @@ import pathlib
 import shutil
 
 from harness import writing
-from harness.cluster import providers, registry
+from harness.cluster import cluster_records, providers
 
 
-def collect(entry: registry.Entry, to: pathlib.Path) -> list[pathlib.Path]:
+def collect(entry: cluster_records.ClusterRecord, to: pathlib.Path) -> list[pathlib.Path]:
     """Copy every log into this folder; the files that are there then. StorageError or UnwritableError when it cannot be written."""
     with writing.explained(to):
         to.mkdir(parents=True, exist_ok=True)

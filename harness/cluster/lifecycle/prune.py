@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterable, Iterator
 import psutil
 
 from harness import clocks, errors
-from harness.cluster import providers, registry
+from harness.cluster import cluster_records, providers
 
 STOP_TIMEOUT_S = 10.0
 FOREIGN_AGE_S = 2 * 3600
 """No run takes so long. Containers that this user's registry does not know may be somebody else's."""
 
 
-def is_alive(entry: registry.Entry) -> bool:
+def is_alive(entry: cluster_records.ClusterRecord) -> bool:
     """Whether it is of use to somebody: held, or up with everything that it consists of."""
     if entry.is_held:
         return True
@@ -30,7 +30,7 @@ def is_alive(entry: registry.Entry) -> bool:
     return providers.of(entry.restored()).is_there(entry.request())
 
 
-def remove(entry: registry.Entry) -> None:
+def remove(entry: cluster_records.ClusterRecord) -> None:
     """Stop its processes, remove everything else that it consists of, and forget it."""
     for process in entry.processes:
         _stop(process)
@@ -39,7 +39,7 @@ def remove(entry: registry.Entry) -> None:
     provider.reap(entry.request())
     if entry.stays:
         shutil.rmtree(entry.path, ignore_errors=True)
-    registry.forget(entry)
+    cluster_records.forget(entry)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,12 +59,12 @@ def prune(*, older_than_s: float | None = None) -> Pruned:
     failed: list[str] = []
     with _noting(failed):  # first: a campaign's worker that has lost its controller holds a cluster
         removed += [f"process {pid}" for pid in _kill_strays()]
-    for entry in registry.known():
+    for entry in cluster_records.known():
         with _noting(failed):
             if not is_alive(entry):
                 remove(entry)
                 removed.append(f"cluster {entry.name}")
-    registry.forget_interrupted_writes()
+    cluster_records.forget_interrupted_writes()
     with _noting(failed):
         removed += [f"process {pid}" for pid in _kill_strays()]
     removed += [f"folder {path}" for path in _remove_folders()]
@@ -80,7 +80,7 @@ def _noting(failed: list[str]) -> Iterator[None]:
         failed.append(str(error))
 
 
-def kill_of(owner: registry.ProcessIdentity, *, keep: Collection[int]) -> list[int]:
+def kill_of(owner: cluster_records.ProcessIdentity, *, keep: Collection[int]) -> list[int]:
     """Kill every process with this owner's mark; the pids."""
     found = [
         process
@@ -92,16 +92,16 @@ def kill_of(owner: registry.ProcessIdentity, *, keep: Collection[int]) -> list[i
             process.kill()
     pids = [process.pid for process in found]
     clocks.wait_until(
-        lambda: not any(map(registry.has_not_ended, found)),
+        lambda: not any(map(cluster_records.has_not_ended, found)),
         timeout_s=STOP_TIMEOUT_S,
         why=f"the processes {pids} to end",
     )
     return pids
 
 
-def _kill_unlisted(entry: registry.Entry) -> None:
+def _kill_unlisted(entry: cluster_records.ClusterRecord) -> None:
     """What its owner had started for it and could not write down any more."""
-    others = [other for other in registry.known() if other.name != entry.name]
+    others = [other for other in cluster_records.known() if other.name != entry.name]
     if any(other.is_held and other.owner == entry.owner for other in others):
         return  # nobody can tell whose they are; the owner lives and looks after them
     keep = _processes_of(others)
@@ -111,22 +111,22 @@ def _kill_unlisted(entry: registry.Entry) -> None:
 def _kill_strays() -> list[int]:
     """What the dead have started, and what that has started: processes that are of no cluster that stays."""
     killed: list[int] = []
-    while dead := _dead_owners(keep := _processes_of(registry.known())):
+    while dead := _dead_owners(keep := _processes_of(cluster_records.known())):
         killed += [pid for owner in sorted(dead, key=_pid) for pid in kill_of(owner, keep=keep)]
     return killed
 
 
-def _dead_owners(keep: Collection[int]) -> set[registry.ProcessIdentity]:
+def _dead_owners(keep: Collection[int]) -> set[cluster_records.ProcessIdentity]:
     return {
         owner for process, owner in _marked() if process.pid not in keep and owner.find() is None
     }
 
 
-def _pid(owner: registry.ProcessIdentity) -> int:
+def _pid(owner: cluster_records.ProcessIdentity) -> int:
     return owner.pid
 
 
-def _processes_of(entries: Iterable[registry.Entry]) -> set[int]:
+def _processes_of(entries: Iterable[cluster_records.ClusterRecord]) -> set[int]:
     """The pids of what these clusters consist of, and of what that has started."""
     found = set()
     for identity in (process for entry in entries for process in entry.processes):
@@ -136,18 +136,18 @@ def _processes_of(entries: Iterable[registry.Entry]) -> set[int]:
     return found
 
 
-def _marked() -> Iterator[tuple[psutil.Process, registry.ProcessIdentity]]:
+def _marked() -> Iterator[tuple[psutil.Process, cluster_records.ProcessIdentity]]:
     """Every process of this user that carries a mark of this registry, but not of this process, and its owner."""
     for process in psutil.process_iter():
         if process.pid == os.getpid():
             continue
         with contextlib.suppress(psutil.Error, OSError):
-            owner = registry.owner_of(process.environ().get(registry.MARK, ""))
-            if owner is not None and registry.has_not_ended(process):
+            owner = cluster_records.owner_of(process.environ().get(cluster_records.MARK, ""))
+            if owner is not None and cluster_records.has_not_ended(process):
                 yield process, owner
 
 
-def _stop(process: registry.ProcessIdentity) -> None:
+def _stop(process: cluster_records.ProcessIdentity) -> None:
     found = process.find()
     if found is None:
         return
@@ -166,10 +166,10 @@ def _stop(process: registry.ProcessIdentity) -> None:
 def _remove_folders() -> list[pathlib.Path]:
     """Temporary folders whose maker is dead: `flake-hunt-<pid>-…`."""
     removed = []
-    for path in pathlib.Path(tempfile.gettempdir()).glob(f"{registry.TEMPORARY_PREFIX}*-*"):
-        pid = path.name.removeprefix(registry.TEMPORARY_PREFIX).partition("-")[0]
+    for path in pathlib.Path(tempfile.gettempdir()).glob(f"{cluster_records.TEMPORARY_PREFIX}*-*"):
+        pid = path.name.removeprefix(cluster_records.TEMPORARY_PREFIX).partition("-")[0]
         mine = pid.isdigit() and path.stat().st_uid == os.getuid()
-        if mine and not registry.is_pid_of_any(pid):
+        if mine and not cluster_records.is_pid_of_any(pid):
             shutil.rmtree(path, ignore_errors=True)
             removed.append(path)
     return removed
@@ -178,16 +178,23 @@ def _remove_folders() -> list[pathlib.Path]:
 def _remove_foreign_containers(older_than_s: float | None) -> list[str]:
     """Containers of clusters that are in nobody's registry here; none where there is no engine."""
     age_s = FOREIGN_AGE_S if older_than_s is None else older_than_s
-    from harness.cluster import docker_engines, kind  # 0.3 s, which no run is to pay
+    from harness.cluster.kind import (
+        docker_engine,
+        kind_cluster,  # 0.3 s, which no run is to pay
+    )
 
-    held = {kind.cluster_name(entry.name) for entry in registry.known() if entry.provider == "kind"}
+    held = {
+        kind_cluster.cluster_name(entry.name)
+        for entry in cluster_records.known()
+        if entry.provider == "kind"
+    }
     removed = []
-    with contextlib.suppress(errors.ClusterError), docker_engines.connected(timeout_s=5) as engine:
+    with contextlib.suppress(errors.ClusterError), docker_engine.connected(timeout_s=5) as engine:
         now_s = clocks.wall_ns() / 1e9
         for node in engine.nodes():
             asked_for = older_than_s is not None or node.is_of_a_run
             is_old = now_s - node.created.timestamp() >= age_s
             if asked_for and is_old and node.cluster not in held:
-                kind.remove(engine, node.cluster)
+                kind_cluster.remove(engine, node.cluster)
                 removed.append(f"container {node.name}")
     return removed

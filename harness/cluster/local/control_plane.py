@@ -4,6 +4,7 @@ import dataclasses
 import pathlib
 from collections.abc import Mapping
 
+from harness.cluster import control_plane_settings
 from harness.scenario import profiles
 
 ADDRESS = "127.0.0.1"
@@ -25,8 +26,6 @@ AUDIT_LOG_MIB_MAX = 4096
 """One file for a run: rotation would tear the history into several."""
 REQUESTS_IN_FLIGHT_MAX, MUTATING_REQUESTS_IN_FLIGHT_MAX = 3000, 1000
 """Without priority and fairness, which would queue the load behind itself; as in the kind profiles."""
-CONTROLLER_REQUESTS = {"kube-api-qps": "1000", "kube-api-burst": "2000"}
-"""For a kube-controller-manager whose claim controller works for the load: its default of 20 requests a second is the whole run's limit."""
 NODE_MONITOR_GRACE = "240h"
 """How long a node may be silent and stay Ready."""
 
@@ -123,7 +122,7 @@ def controller_manager(
         "service-account-private-key-file": files.secret("service-accounts.key"),
         "root-ca-file": files.secret("authority.crt"),
         "node-monitor-grace-period": NODE_MONITOR_GRACE,
-        **CONTROLLER_REQUESTS,
+        **control_plane_settings.CONTROLLER_REQUESTS,
         **_gates(profile.feature_gates),
     }
     return _command(binary, flags)

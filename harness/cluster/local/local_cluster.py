@@ -7,9 +7,10 @@ import shutil
 import socket
 from collections.abc import Callable, Mapping, Sequence
 
-from harness import authorities, clocks, errors, processes
+from harness import clocks, errors, processes, tls_authorities
 from harness.client import apis, kubeconfigs, transports
-from harness.cluster import binaries, contracts, control_planes, kind_configs, local_files
+from harness.cluster import control_plane_settings, interfaces
+from harness.cluster.local import binaries, control_plane, local_files
 from harness.scenario import profiles
 
 READY_TIMEOUT_S = 60.0
@@ -29,7 +30,7 @@ class LocalCluster:
     name: str
     kubeconfig: pathlib.Path
     versions: Mapping[str, str]
-    files: control_planes.Files
+    files: control_plane.Files
     running: Sequence[processes.Process]
     """In the order in which they are stopped: etcd last."""
 
@@ -43,9 +44,9 @@ class LocalCluster:
         """All of them."""
         return [process.pid for process in self.running]
 
-    def obituary(self) -> str | None:
+    def exit_report(self) -> str | None:
         """Of those that do not run; the others may have ended for want of them."""
-        return "; ".join(filter(None, (process.obituary() for process in self.running))) or None
+        return "; ".join(filter(None, (process.exit_report() for process in self.running))) or None
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """They lie in the cluster's folder from the beginning."""
@@ -64,19 +65,19 @@ class Provider:
         self._profile = profile
 
     @property
-    def capabilities(self) -> contracts.Capabilities:
+    def capabilities(self) -> interfaces.Capabilities:
         """An API server; the rest as far as kube-controller-manager is asked for."""
         managed = self._profile.controller_manager
-        return contracts.Capabilities(claim_controller=managed, namespace_controller=managed)
+        return interfaces.Capabilities(claim_controller=managed, namespace_controller=managed)
 
     def check(self) -> None:
         """That the binaries are there, run on this machine, and are new enough."""
         self._versions()
 
-    def require_free(self, request: contracts.Request) -> None:
+    def require_free(self, request: interfaces.ClusterRequest) -> None:
         """It has no name outside its folders, which are this user's."""
 
-    def up(self, request: contracts.Request) -> LocalCluster:
+    def up(self, request: interfaces.ClusterRequest) -> LocalCluster:
         """Start everything and wait until it answers."""
         versions = self._versions()
         for attempt in range(1, TRIES + 1):
@@ -92,14 +93,14 @@ class Provider:
                 raise
         raise AssertionError("the last attempt returns or raises")
 
-    def is_there(self, request: contracts.Request) -> bool:
+    def is_there(self, request: interfaces.ClusterRequest) -> bool:
         """Whether its keys are."""
         return local_files.of(self._profile, request).secrets.is_dir()
 
-    def collect_logs(self, request: contracts.Request, into: pathlib.Path) -> None:
+    def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
         """They lie in the cluster's folder from the beginning."""
 
-    def reap(self, request: contracts.Request) -> None:
+    def reap(self, request: interfaces.ClusterRequest) -> None:
         """Keys, etcd's data and the kubeconfig."""
         secrets_folder = local_files.of(self._profile, request).secrets
         local_files.remove(
@@ -128,13 +129,13 @@ class _Starting:
     def __init__(
         self,
         profile: profiles.LocalProfile,
-        request: contracts.Request,
+        request: interfaces.ClusterRequest,
         versions: Mapping[str, str],
     ) -> None:
         self._profile, self._request, self._versions = profile, request, versions
         self._files = local_files.of(profile, request)
         self._kubeconfig = request.directory / KUBECONFIG
-        self._ports = control_planes.Ports(**_free_ports("etcd", "etcd_peer", "apiserver"))
+        self._ports = control_plane.Ports(**_free_ports("etcd", "etcd_peer", "apiserver"))
         self._running: list[processes.Process] = []
 
     def start(self) -> LocalCluster:
@@ -164,16 +165,16 @@ class _Starting:
         for folder in (self._files.secrets, self._files.data):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True, mode=0o700)
-        self._files.audit_policy.write_text(kind_configs.audit_policy())
-        authority = authorities.Authority("flake-hunt-local", days=CERTIFICATE_DAYS)
+        self._files.audit_policy.write_text(control_plane_settings.audit_policy())
+        authority = tls_authorities.Authority("flake-hunt-local", days=CERTIFICATE_DAYS)
         folder = self._files.secrets
         (folder / "authority.crt").write_bytes(authority.certificate)
-        authorities.write(folder, "service-accounts", authorities.signing_keys())
-        server = authority.server("kube-apiserver", control_planes.SERVER_NAMES)
-        authorities.write(folder, "apiserver", server)
+        tls_authorities.write(folder, "service-accounts", tls_authorities.signing_keys())
+        server = authority.server("kube-apiserver", control_plane.SERVER_NAMES)
+        tls_authorities.write(folder, "apiserver", server)
         kubeconfigs.write(self._kubeconfig, self._kubeconfig_document(self._user(authority)))
 
-    def _user(self, authority: authorities.Authority) -> dict[str, str]:
+    def _user(self, authority: tls_authorities.Authority) -> dict[str, str]:
         """Our credentials, as a user of a kubeconfig."""
         if self._profile.auth == "token":
             token = secrets.token_urlsafe(32)
@@ -182,13 +183,13 @@ class _Starting:
             file.write_text(f'{token},{USER},{USER},"{GROUP}"\n')
             return {"token": token}
         pair = authority.client(USER, GROUP)
-        certificate, key = authorities.write(self._files.secrets, "client", pair)
+        certificate, key = tls_authorities.write(self._files.secrets, "client", pair)
         return {"client-certificate": str(certificate), "client-key": str(key)}
 
     def _kubeconfig_document(self, user: Mapping[str, str]) -> dict[str, object]:
         name = self._request.name
         cluster = {
-            "server": f"https://{control_planes.ADDRESS}:{self._ports.apiserver}",
+            "server": f"https://{control_plane.ADDRESS}:{self._ports.apiserver}",
             "certificate-authority": self._files.secret("authority.crt"),
         }
         return {
@@ -205,23 +206,23 @@ class _Starting:
     def _start_etcd(self) -> None:
         binary = self._binary("etcd")
         no_fsync = self._profile.unsafe_no_fsync and binaries.is_at_least(
-            self._versions["etcd"], control_planes.NO_FSYNC_SINCE
+            self._versions["etcd"], control_plane.NO_FSYNC_SINCE
         )
-        argv = control_planes.etcd(binary, self._files, self._ports, no_fsync=no_fsync)
+        argv = control_plane.etcd(binary, self._files, self._ports, no_fsync=no_fsync)
         endpoint = kubeconfigs.Endpoint(
-            host=control_planes.ADDRESS, port=self._ports.etcd, tls=False
+            host=control_plane.ADDRESS, port=self._ports.etcd, tls=False
         )
         self._start("etcd", argv, lambda: _answers(transports.HttpTransport(endpoint), "/health"))
 
     def _start_apiserver(self) -> None:
         binary = self._binary("kube-apiserver")
-        argv = control_planes.apiserver(binary, self._files, self._ports, self._profile)
+        argv = control_plane.apiserver(binary, self._files, self._ports, self._profile)
         self._start("kube-apiserver", argv, self._is_api_ready)
 
     def _start_controller_manager(self) -> None:
         """It works when it has made its first service account: it opens no port to ask."""
         binary = self._binary("kube-controller-manager")
-        argv = control_planes.controller_manager(
+        argv = control_plane.controller_manager(
             binary, self._files, self._kubeconfig, self._profile
         )
         self._start(
@@ -253,7 +254,7 @@ class _Starting:
             clocks.wait_until(came_up, timeout_s=READY_TIMEOUT_S, why=f"{name} to be ready")
         except errors.WaitTimeoutError as error:
             raise errors.ClusterError(
-                f"expected {name} to be ready within {READY_TIMEOUT_S:g} s. The end of {log}:\n{process.last_words()}"
+                f"expected {name} to be ready within {READY_TIMEOUT_S:g} s. The end of {log}:\n{process.log_tail()}"
             ) from error
 
     def _binary(self, name: str) -> pathlib.Path:
@@ -261,7 +262,7 @@ class _Starting:
 
 
 def _ended(name: str, exit_code: int, process: processes.Process) -> errors.ClusterError:
-    words = process.last_words()
+    words = process.log_tail()
     if _TAKEN in words:
         return _PortTakenError(
             f"expected a free port for {name}, but another program took it, {TRIES} times over: try again. "
@@ -285,7 +286,7 @@ def _answers(transport: transports.Transport, path: str) -> bool:
 
 def _free_ports(*names: str) -> dict[str, int]:
     """Different ports that are free now."""
-    probes = [socket.create_server((control_planes.ADDRESS, 0)) for _ in names]
+    probes = [socket.create_server((control_plane.ADDRESS, 0)) for _ in names]
     ports = [probe.getsockname()[1] for probe in probes]
     for probe in probes:
         probe.close()

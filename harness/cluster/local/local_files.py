@@ -4,7 +4,8 @@ import os
 import pathlib
 import shutil
 
-from harness.cluster import contracts, control_planes
+from harness.cluster import interfaces
+from harness.cluster.local import control_plane
 from harness.scenario import profiles
 
 MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - a tmpfs is what is wanted; the folder in it is for nobody else's eyes
@@ -13,17 +14,17 @@ MEMORY_FREE_MIN_BYTES = 512 << 20
 _SECRETS, _DATA = "secrets", "etcd-data"
 
 
-def of(profile: profiles.LocalProfile, request: contracts.Request) -> control_planes.Files:
+def of(profile: profiles.LocalProfile, request: interfaces.ClusterRequest) -> control_plane.Files:
     """Where the files of the cluster that is asked for lie."""
     folder = request.directory.resolve()
     memory, disk = data_folders(request)
     in_memory = profile.storage == "memory" and _has_room(MEMORY)
-    return control_planes.Files(
+    return control_plane.Files(
         logs=folder, secrets=folder / _SECRETS, data=memory if in_memory else disk
     )
 
 
-def data_folders(request: contracts.Request) -> tuple[pathlib.Path, pathlib.Path]:
+def data_folders(request: interfaces.ClusterRequest) -> tuple[pathlib.Path, pathlib.Path]:
     """Where etcd's data may be, in memory and on disk; known from the request alone, as whoever chose may have died."""
     in_memory = MEMORY / f"flake-hunt-{os.getuid()}-{request.name}"
     return in_memory, request.directory.resolve() / _DATA

@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
-from harness.explore import causality, exploring, stories, tokens
+from harness.explore.output import stories
+from harness.explore.search import causality_curve, explored_run, tokens
 from harness.report import drawing, rendering
 
 _LEFT = 190.0
@@ -19,7 +20,9 @@ class Sentence:
     text: str
 
 
-def render(token: tokens.Token, run: exploring.Run, points: Sequence[causality.Point] = ()) -> str:
+def render(
+    token: tokens.Token, run: explored_run.ExploredRun, points: Sequence[causality_curve.Point] = ()
+) -> str:
     """The page."""
     story = stories.tell(run.moments, run.names, run.finding or "nothing was found")
     return (
@@ -35,12 +38,12 @@ def render(token: tokens.Token, run: exploring.Run, points: Sequence[causality.P
             lanes=_lanes(run),
             points=points,
             curve=_curve(points) if points else "",
-            jump=causality.steepest(points) if len(points) > 1 else None,
+            jump=causality_curve.steepest(points) if len(points) > 1 else None,
         )
     )
 
 
-def _lanes(run: exploring.Run) -> str:
+def _lanes(run: explored_run.ExploredRun) -> str:
     """Who did what when: the order is all there is, for time is virtual."""
     told = [moment for moment in run.moments if stories.is_told(moment)]
     tasks = list(dict.fromkeys(moment.task for moment in told))
@@ -57,7 +60,7 @@ def _lanes(run: exploring.Run) -> str:
     return drawing.svg(body, height=16 + len(tasks) * _LANE, title="The run, task by task")
 
 
-def _curve(points: Sequence[causality.Point]) -> str:
+def _curve(points: Sequence[causality_curve.Point]) -> str:
     across = drawing.Scale(0, len(points) - 1, _LEFT, drawing.WIDTH - 12.0)
     up = drawing.Scale(0, 1, _CURVE_HEIGHT, 8)
     line = [(across(point.choice), up(point.failing)) for point in points]

@@ -1,24 +1,24 @@
 """A pytest file that makes a found run again."""
 
-from harness.explore import tokens
+from harness.explore.search import tokens
 
 _TEMPLATE = '''"""{finding}
 
 {story}
 """
 
-{imports}from harness.explore import hunting, tokens
+{imports}from harness.explore.search import search_campaign, tokens
 
 TOKEN = "{token}"
 
 
 def test_no_device_is_given_to_two_claims() -> None:
-    assert hunting.replay(tokens.parse(TOKEN)).finding is None
+    assert search_campaign.replay(tokens.parse(TOKEN)).finding is None
 
 
 def test_without_the_defects_it_is_not() -> None:
     token = dataclasses.replace(tokens.parse(TOKEN), defects=())
-    assert hunting.replay(token).finding is None
+    assert search_campaign.replay(token).finding is None
 '''
 
 

@@ -11,15 +11,17 @@ from collections.abc import Sequence
 import msgspec
 
 from harness import clocks, writing
-from harness.apiserver import watching
-from harness.explore import exploring, tokens
+from harness.apiserver.storage import watch_cache
+from harness.explore.search import explored_run, tokens
 from harness.history import directories, plans, records
 
 RESOURCES = ["resourceclaims", "pods", "resourceslices"]
 _STEP_NS = 1_000_000
 
 
-def save(path: pathlib.Path, token: tokens.Token, run: exploring.Run) -> directories.RunDirectory:
+def save(
+    path: pathlib.Path, token: tokens.Token, run: explored_run.ExploredRun
+) -> directories.RunDirectory:
     """A new run directory of a recorded run; RunDirectoryError when there is one already."""
     directory = directories.create(path)
     run_id = secrets.token_hex(4)
@@ -52,7 +54,9 @@ def _plan(token: tokens.Token, run_id: str) -> plans.Plan:
     )
 
 
-def _write_processes(directory: directories.RunDirectory, run_id: str, run: exploring.Run) -> None:
+def _write_processes(
+    directory: directories.RunDirectory, run_id: str, run: explored_run.ExploredRun
+) -> None:
     writer = records.Writer(directory.processes, process="explore", run_id=run_id)
     writer.write(records.Phase(name="explored", ts_ns=0, detail=run.finding or "nothing found"))
     writer.write(records.Phase(name="ended", ts_ns=len(run.moments) * _STEP_NS))
@@ -60,7 +64,7 @@ def _write_processes(directory: directories.RunDirectory, run_id: str, run: expl
 
 
 def _write_observations(
-    directory: directories.RunDirectory, run_id: str, run: exploring.Run
+    directory: directories.RunDirectory, run_id: str, run: explored_run.ExploredRun
 ) -> None:
     writer = records.Writer(directory.observations, process="recorder", run_id=run_id)
     for resource in RESOURCES:
@@ -74,9 +78,9 @@ def _write_observations(
 
 
 def _write_final_list(
-    writer: records.Writer, resource: str, commits: Sequence[tuple[int, watching.Commit]]
+    writer: records.Writer, resource: str, commits: Sequence[tuple[int, watch_cache.Commit]]
 ) -> None:
-    last: dict[str, watching.Commit] = {}
+    last: dict[str, watch_cache.Commit] = {}
     for _, commit in commits:
         if commit.resource.plural == resource:
             last[commit.object.uid] = commit
@@ -99,7 +103,7 @@ def _listed(resource: str, purpose: str, version: int, count: int) -> records.Li
     return msgspec.convert(document, records.Listed)
 
 
-def _observation(commit: watching.Commit, kind: str, ts_ns: int) -> records.Observation:
+def _observation(commit: watch_cache.Commit, kind: str, ts_ns: int) -> records.Observation:
     return records.Observation(
         resource=commit.resource.plural,
         type=kind,  # type: ignore[arg-type]
@@ -109,7 +113,9 @@ def _observation(commit: watching.Commit, kind: str, ts_ns: int) -> records.Obse
     )
 
 
-def _write_steps(directory: directories.RunDirectory, run_id: str, run: exploring.Run) -> None:
+def _write_steps(
+    directory: directories.RunDirectory, run_id: str, run: explored_run.ExploredRun
+) -> None:
     writer = records.Writer(directory.steps("scheduler"), process="scheduler", run_id=run_id)
     for number, moment in enumerate(run.moments):
         writer.write(

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from harness.explore import exploring
+from harness.explore.search import explored_run
 
 Fields = Mapping[str, object]
 Names = Mapping[str, str]
 """uid -> the name of a claim or pod"""
 
 
-def tell(moments: Sequence[exploring.Moment], names: Names, finding: str) -> list[str]:
+def tell(moments: Sequence[explored_run.StoryStep], names: Names, finding: str) -> list[str]:
     """One sentence for each step that matters, in order, and what they lead to."""
     sentences = []
     for moment in moments:
@@ -19,7 +19,7 @@ def tell(moments: Sequence[exploring.Moment], names: Names, finding: str) -> lis
     return [*sentences, f"therefore {finding}"]
 
 
-def is_told(moment: exploring.Moment) -> bool:
+def is_told(moment: explored_run.StoryStep) -> bool:
     """Whether the story has a sentence for it."""
     return moment.name in _PHRASES and moment.fields.get("handler") not in _UNTOLD_HANDLERS
 

@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import msgspec
 
-if TYPE_CHECKING:
-    from harness.explore import runtimes, tasks
+from harness.explore.runtime import tasks
 
 ENOUGH = -1
 """What a strategy says instead of a choice when the run need not go on."""
@@ -21,6 +20,16 @@ class Enough(Exception):  # noqa: N818 - an outcome of a run
     """The strategy does not want to know how the run goes on."""
 
 
+class Observed(Protocol):
+    """What a strategy may ask of the runtime."""
+
+    def state(self) -> int:
+        """Return a hash of everything on which the rest of the run depends."""
+
+    def is_redundant(self, task: tasks.Task) -> bool:
+        """Return whether letting this task continue shows nothing new."""
+
+
 class Choice(msgspec.Struct):
     """What is to be decided."""
 
@@ -32,7 +41,7 @@ class Choice(msgspec.Struct):
     """The tasks to choose from, in the order of the options; empty when something else is to be decided."""
     timers: int
     """So many of the last options are tasks whose timer would go off early."""
-    runtime: "runtimes.ControlledRuntime"
+    runtime: Observed
     """Whose choice it is."""
 
 

@@ -1,28 +1,41 @@
 """Locks and condition variables of the controlled runtime. Taking one is a choice point, unless it is private, and orders the takers."""
 
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from harness.explore import runtimes, tasks
-
-
-class Shared:
-    """Something that several tasks use."""
-
-    __slots__ = ("past",)
-
-    def __init__(self, past: int) -> None:
-        self.past = past
-        """A hash of all that happened before its last change."""
+from harness.explore.runtime import tasks
 
 
-class ControlledLock(Shared):
+class LockRuntime(Protocol):
+    """What locks need of the runtime."""
+
+    running: tasks.Task | None
+    """The running task; None in the explorer itself."""
+
+    @property
+    def current(self) -> tasks.Task:
+        """The running task; raises RuntimeError in the explorer itself, which must not wait."""
+
+    def point(self, *about_to: tasks.Shared) -> None:
+        """Allow another task to run here."""
+
+    def touch(self, shared: tasks.Shared) -> None:
+        """Record that the running task changes, or may change, something shared."""
+
+    def observe(self, shared: tasks.Shared) -> None:
+        """Record that the running task reads something shared."""
+
+    def block(self, what: str, *, timeout: float | None = None) -> bool:
+        """Suspend the running task until `wake`; return False when its time was up first."""
+
+    def wake(self, task: tasks.Task) -> None:
+        """Let a blocked task run again."""
+
+
+class ControlledLock(tasks.Shared):
     """A mutual exclusion lock."""
 
-    def __init__(
-        self, runtime: "runtimes.ControlledRuntime", name: str, past: int, *, is_private: bool
-    ) -> None:
+    def __init__(self, runtime: LockRuntime, name: str, past: int, *, is_private: bool) -> None:
         super().__init__(past)
         self._runtime, self._name, self._is_private = runtime, name, is_private
         self._holder: tasks.Task | None = None
@@ -79,9 +92,7 @@ class ControlledLock(Shared):
 class ControlledCondition(ControlledLock):
     """A condition variable with its lock."""
 
-    def __init__(
-        self, runtime: "runtimes.ControlledRuntime", name: str, past: int, *, is_private: bool
-    ) -> None:
+    def __init__(self, runtime: LockRuntime, name: str, past: int, *, is_private: bool) -> None:
         super().__init__(runtime, name, past, is_private=is_private)
         self._sleeping: list[tasks.Task] = []
 

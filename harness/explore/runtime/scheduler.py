@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 import greenlet
 
 from harness import concurrency
-from harness.explore import choices, locking, tasks, timers
+from harness.explore.runtime import choices, locks, tasks, timers
 
 MAIN = "main"
 Record = Callable[[str, str, concurrency.StepFields], None]
@@ -52,15 +52,15 @@ class ControlledRuntime:
 
     # -------------------------------------------------------- concurrency.Runtime
 
-    def lock(self, name: str) -> locking.ControlledLock:
+    def lock(self, name: str) -> locks.ControlledLock:
         """A lock whose taking is a choice point."""
         is_private = name.endswith(self._private_locks)
-        return locking.ControlledLock(self, name, self.first_past(), is_private=is_private)
+        return locks.ControlledLock(self, name, self.first_past(), is_private=is_private)
 
-    def condition(self, name: str) -> locking.ControlledCondition:
+    def condition(self, name: str) -> locks.ControlledCondition:
         """A condition variable; waiters are woken in the order in which they came."""
         is_private = name.endswith(self._private_locks)
-        return locking.ControlledCondition(self, name, self.first_past(), is_private=is_private)
+        return locks.ControlledCondition(self, name, self.first_past(), is_private=is_private)
 
     def spawn(self, name: str, target: Callable[[], None]) -> tasks.Task:
         """A new task, which runs when it is chosen."""
@@ -105,13 +105,13 @@ class ControlledRuntime:
         self._shared += 1
         return self._shared
 
-    def touch(self, shared: locking.Shared) -> None:
+    def touch(self, shared: tasks.Shared) -> None:
         """The running task changes, or may change, something shared."""
         task = self.running
         if task is not None:
             task.past = shared.past = hash((task.past, shared.past))
 
-    def observe(self, shared: locking.Shared) -> None:
+    def observe(self, shared: tasks.Shared) -> None:
         """The running task reads something shared."""
         if self.running is not None:
             self.running.past = hash((self.running.past, shared.past))
@@ -136,7 +136,7 @@ class ControlledRuntime:
 
     # --------------------------------------------------------------------- choosing
 
-    def point(self, *about_to: locking.Shared) -> None:
+    def point(self, *about_to: tasks.Shared) -> None:
         """Whoever runs may be replaced here.
 
         `about_to`: all that it uses before its next point, as far as others use it or wait for it; nothing when that is not known.

@@ -2,14 +2,29 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from harness.explore import locking
+
+class Shared:
+    """Something that several tasks use."""
+
+    __slots__ = ("past",)
+
+    def __init__(self, past: int) -> None:
+        self.past = past
+        """A hash of all that happened before its last change."""
 
 
 class Stop(BaseException):
     """Ends a task when its run is over; no mistake of a task, so nothing in it may catch it."""
+
+
+class Held(Protocol):
+    """A lock that a task holds."""
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether another task waits for it."""
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -20,11 +35,11 @@ class Task:
     name: str
     past: int
     """A hash of all that happened before."""
-    about_to: "Sequence[locking.Shared]" = ()
+    about_to: Sequence[Shared] = ()
     """What it was about to use when its turn was taken away."""
     unchanged: Sequence[int] = ()
     """Their pasts at that moment."""
-    held: "list[locking.ControlledLock]" = dataclasses.field(default_factory=list)
+    held: list[Held] = dataclasses.field(default_factory=list)
     """The locks that it has."""
     glet: Any = None
     """Its greenlet, once it has one."""

@@ -3,7 +3,7 @@
 A few timers a run may go off before that, for a real thread can be slower than any timer.
 """
 
-from harness.explore import tasks
+from harness.explore.runtime import tasks
 
 EARLY_MAX = 2
 """So many timers of a run may go off although somebody could run; without a bound, retrying for ever would be a finding."""

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from harness import seeds
-from harness.explore import exploring, hunting, strategies, tokens
+from harness.explore.search import explored_run, random_strategies, search_campaign, tokens
 
 STAY = 0.7
 
@@ -26,14 +26,16 @@ class Point:
 
 def curve(token: tokens.Token, *, futures: int, seed: int) -> Iterator[Point]:
     """A point for each choice of the run, in order; each costs `futures` runs."""
-    spec, whole = token.spec, hunting.replay(token).decisions
+    spec, whole = token.spec, search_campaign.replay(token).decisions
     random = seeds.Seeds(seed)
     for choice in range(len(whole) + 1):
         failing = 0
         for number in range(futures):
             stream = random.stream("future", choice, number)
-            strategy = strategies.Branch(whole[:choice], strategies.RandomWalk(stream, stay=STAY))
-            run = exploring.explore_once(spec, strategy, defects=token.defects)
+            strategy = random_strategies.Branch(
+                whole[:choice], random_strategies.RandomWalk(stream, stay=STAY)
+            )
+            run = explored_run.explore_once(spec, strategy, defects=token.defects)
             failing += run.finding is not None
         yield Point(choice, failing / futures)
 

@@ -6,19 +6,19 @@ context bounding, Musuvathi and Qadeer, PLDI 2007).
 
 Partial-order reduction, in two ways that keep the bound exactly, so that no outcome within it is lost (as sleep sets would):
 - A run is given up in a state in which another run was with as many preemptions left, since whatever follows is the same. States are compared by
-  their pasts (`runtimes`), so orders of steps that do not concern each other are one state (happens-before caching, the same,
+  their pasts (`scheduler`), so orders of steps that do not concern each other are one state (happens-before caching, the same,
   MSR-TR-2007-12). Two different states are taken for one with a probability of about n²/2⁶² for n states.
 - A task whose turn was taken away goes on only after somebody changed what it was about to use: otherwise its turn could as
   well have been taken away later, at no higher cost.
 
-Not covered: more preemptions; replacing a task anywhere but at the choice points of `runtimes`; more early timers than
+Not covered: more preemptions; replacing a task anywhere but at the choice points of `scheduler`; more early timers than
 `timers.EARLY_MAX`; the orders of one notify's waiters (first come, first woken).
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from harness.explore import choices
+from harness.explore.runtime import choices
 
 STATES_MAX = 20_000_000
 """So many states are remembered (about 100 bytes each); beyond, more runs are made than needed, but none is left out."""

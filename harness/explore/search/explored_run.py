@@ -4,12 +4,13 @@ import dataclasses
 from collections.abc import Sequence
 
 from harness import concurrency
-from harness.apiserver import watching
-from harness.explore import choices, runtimes, specs, tasks, worlds
+from harness.apiserver.storage import watch_cache
+from harness.explore.runtime import choices, scheduler, tasks
+from harness.explore.worlds import small_world, world_specs
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Moment:
+class StoryStep:
     """A step of a run, for its story."""
 
     task: str
@@ -18,7 +19,7 @@ class Moment:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class ExploredRun:
     """What a run came to."""
 
     finding: str | None
@@ -32,35 +33,35 @@ class Run:
     """A hash of what happened, the same for runs that differ only in the order of what does not concern each other."""
     was_given_up: bool
     """Whether the strategy had enough before the end."""
-    moments: list[Moment]
+    moments: list[StoryStep]
     """Empty unless asked for."""
     names: dict[str, str]
     """uid -> name, for the moments."""
-    commits: list[tuple[int, watching.Commit]]
+    commits: list[tuple[int, watch_cache.Commit]]
     """Every commit with the number of moments before it; empty unless asked for."""
 
 
 def explore_once(
-    spec: specs.Spec,
+    spec: world_specs.Spec,
     strategy: choices.Strategy,
     *,
     defects: Sequence[str] = (),
     record: bool = False,
-) -> Run:
+) -> ExploredRun:
     """Make a world and run it under the strategy to its end, or to the first finding."""
-    moments: list[Moment] = []
-    commits: list[tuple[int, watching.Commit]] = []
+    moments: list[StoryStep] = []
+    commits: list[tuple[int, watch_cache.Commit]] = []
 
     def on_step(task: str, name: str, fields: concurrency.StepFields) -> None:
-        moments.append(Moment(task, name, dict(fields)))
+        moments.append(StoryStep(task, name, dict(fields)))
 
-    runtime = runtimes.ControlledRuntime(
+    runtime = scheduler.ControlledRuntime(
         strategy, private_locks=spec.private_locks, record=on_step if record else None
     )
     finding: str | None = None
     was_given_up, names = False, {}
     with concurrency.install(runtime):
-        world = worlds.World(spec, runtime, chosen_defects=defects)
+        world = small_world.SmallWorld(spec, runtime, chosen_defects=defects)
         try:
             if record:
                 world.listen(lambda commit: commits.append((len(moments), commit)))
@@ -74,7 +75,7 @@ def explore_once(
         finally:
             state = runtime.state()
             runtime.kill_all()
-    return Run(
+    return ExploredRun(
         finding=finding,
         decisions=runtime.tape.decisions,
         options=runtime.tape.options,
@@ -87,7 +88,7 @@ def explore_once(
     )
 
 
-def _run(world: worlds.World, runtime: runtimes.ControlledRuntime) -> str | None:
+def _run(world: small_world.SmallWorld, runtime: scheduler.ControlledRuntime) -> str | None:
     world.begin()
     try:
         waiting = runtime.run(explore=True)

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from harness.explore import choices
+from harness.explore.runtime import choices
 
 EARLY_TIMER_PROBABILITY = 0.05
 

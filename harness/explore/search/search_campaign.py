@@ -10,26 +10,26 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 from harness import errors, seeds, suggestions
-from harness.explore import (
-    choices,
-    counting,
-    exploring,
-    searching,
-    specs,
-    strategies,
+from harness.explore.runtime import choices
+from harness.explore.search import (
+    distinct_states,
+    exhaustive,
+    explored_run,
+    random_strategies,
     tokens,
     worker_processes,
 )
+from harness.explore.worlds import world_specs
 
 CHUNK = 50
 FINDINGS_KEPT = 100
 
 Make = Callable[[random.Random], choices.Strategy]
 STRATEGIES: dict[str, Make] = {
-    "random": lambda stream: strategies.RandomWalk(
+    "random": lambda stream: random_strategies.RandomWalk(
         stream, stay=stream.choice((0.3, 0.5, 0.7, 0.9))
     ),
-    "pct": lambda stream: strategies.Pct(stream, depth=stream.randint(3, 6), length=80),
+    "pct": lambda stream: random_strategies.Pct(stream, depth=stream.randint(3, 6), length=80),
 }
 EXHAUSTIVE = "exhaustive"
 
@@ -53,9 +53,9 @@ class Hunt:
     """Numbers of the scenario that are other than its name says."""
 
     @property
-    def spec(self) -> specs.Spec:
+    def spec(self) -> world_specs.Spec:
         """The world; ScenarioError when there is no such one."""
-        return specs.sized(self.scenario, dict(self.sizes))
+        return world_specs.sized(self.scenario, dict(self.sizes))
 
     def require_possible(self) -> None:
         """HarnessError when there is no such scenario, size or strategy."""
@@ -78,13 +78,13 @@ class Hunt:
 
 
 @dataclasses.dataclass(slots=True)
-class Progress:
+class SearchProgress:
     """What has been explored so far."""
 
     schedules: int = 0
     given_up: int = 0
     """Of them: came to a state in which another one had been."""
-    distinct: counting.Distinct = dataclasses.field(default_factory=counting.Distinct)
+    distinct: distinct_states.Distinct = dataclasses.field(default_factory=distinct_states.Distinct)
     """Interleavings up to the order of steps that do not concern each other."""
     findings: list[tuple[str, list[int]]] = dataclasses.field(default_factory=list)
     """The violation and the decisions that lead to it."""
@@ -118,9 +118,9 @@ class Outcome:
 Outcomes = Generator[list[Outcome], None, None]
 
 
-def explore(hunt: Hunt) -> Iterator[Progress]:
+def explore(hunt: Hunt) -> Iterator[SearchProgress]:
     """Explore, and yield the same growing progress again and again; close the iterator to stop early."""
-    progress, started = Progress(), time.monotonic()
+    progress, started = SearchProgress(), time.monotonic()
     with contextlib.closing(_outcomes(hunt)) as outcomes:
         for batch in outcomes:
             for outcome in batch:
@@ -132,7 +132,7 @@ def explore(hunt: Hunt) -> Iterator[Progress]:
     yield progress
 
 
-def _is_over(hunt: Hunt, progress: Progress, started: float) -> bool:
+def _is_over(hunt: Hunt, progress: SearchProgress, started: float) -> bool:
     if hunt.until_found and progress.findings:
         return True
     if hunt.schedules is not None and progress.schedules >= hunt.schedules:
@@ -149,7 +149,7 @@ def _outcomes(hunt: Hunt) -> Outcomes:
 def _explore_here(hunt: Hunt) -> Outcomes:
     make = functools.partial(_explore_once, hunt)
     if hunt.strategy == EXHAUSTIVE:
-        outcomes = searching.runs(make, preemptions_max=hunt.preemptions_max)
+        outcomes = exhaustive.runs(make, preemptions_max=hunt.preemptions_max)
     else:
         outcomes = (_sample(hunt, number) for number in itertools.count())
     with _collecting_after_runs():
@@ -177,7 +177,7 @@ def _sample(hunt: Hunt, number: int) -> Outcome:
 
 
 def _explore_once(hunt: Hunt, strategy: choices.Strategy) -> Outcome:
-    run = exploring.explore_once(hunt.spec, strategy, defects=hunt.defects)
+    run = explored_run.explore_once(hunt.spec, strategy, defects=hunt.defects)
     gc.collect(0)  # the whole world of the run
     return Outcome(run.decisions, run.finding, run.state, run.was_given_up)
 
@@ -192,7 +192,7 @@ def _collecting_after_runs() -> Iterator[None]:
         gc.unfreeze()
 
 
-def replay(token: tokens.Token, *, record: bool = False) -> exploring.Run:
+def replay(token: tokens.Token, *, record: bool = False) -> explored_run.ExploredRun:
     """Make a run again."""
-    strategy = strategies.Replay(token.decisions)
-    return exploring.explore_once(token.spec, strategy, defects=token.defects, record=record)
+    strategy = random_strategies.Replay(token.decisions)
+    return explored_run.explore_once(token.spec, strategy, defects=token.defects, record=record)

@@ -6,7 +6,8 @@ random numbers: the same finding always becomes the same small one.
 
 from collections.abc import Sequence
 
-from harness.explore import hunting, shrinking, specs, tokens
+from harness.explore.search import search_campaign, shrink_decisions, tokens
+from harness.explore.worlds import world_specs
 
 STRATEGY = "pct"
 SCHEDULES = 300
@@ -17,7 +18,7 @@ TRIES = 500
 
 def smallest(token: tokens.Token) -> tokens.Token:
     """A token with a finding of the same kind; the same one when nothing can be spared."""
-    kind = _kind(hunting.replay(token).finding)
+    kind = _kind(search_campaign.replay(token).finding)
     token = _in_the_smallest_world(token, kind)
     return _with_fewer_deviations(token, kind)
 
@@ -29,8 +30,8 @@ def _kind(finding: str | None) -> str:
 
 def _in_the_smallest_world(token: tokens.Token, kind: str) -> tokens.Token:
     """Each number is made smaller until the finding is not found any more, one number after the other."""
-    for name in specs.LEAST:
-        while (sizes := specs.one_less(token.scenario, dict(token.sizes), name)) is not None:
+    for name in world_specs.LEAST:
+        while (sizes := world_specs.one_less(token.scenario, dict(token.sizes), name)) is not None:
             found = _search(token, tuple(sizes.items()), kind)
             if found is None:
                 break
@@ -41,7 +42,7 @@ def _in_the_smallest_world(token: tokens.Token, kind: str) -> tokens.Token:
 def _search(
     token: tokens.Token, sizes: tuple[tuple[str, int], ...], kind: str
 ) -> tokens.Token | None:
-    hunt = hunting.Hunt(
+    hunt = search_campaign.Hunt(
         scenario=token.scenario,
         defects=token.defects,
         strategy=STRATEGY,
@@ -50,13 +51,13 @@ def _search(
         time_s=None,
         sizes=sizes,
     )
-    *_, progress = hunting.explore(hunt)
+    *_, progress = search_campaign.explore(hunt)
     alike = [decisions for finding, decisions in progress.findings if _kind(finding) == kind]
     return hunt.token(alike[0]) if alike else None
 
 
 def _with_fewer_deviations(token: tokens.Token, kind: str) -> tokens.Token:
     def fails(decisions: Sequence[int]) -> bool:
-        return _kind(hunting.replay(token.with_decisions(decisions)).finding) == kind
+        return _kind(search_campaign.replay(token.with_decisions(decisions)).finding) == kind
 
-    return token.with_decisions(shrinking.shrink(token.decisions, fails, tries_max=TRIES))
+    return token.with_decisions(shrink_decisions.shrink(token.decisions, fails, tries_max=TRIES))

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Sequence
 
 from harness import errors
-from harness.explore import specs
+from harness.explore.worlds import world_specs
 from harness.subject import defects as known_defects
 
 VERSION = 2
@@ -32,9 +32,9 @@ class Token:
     """Numbers of the scenario that were changed."""
 
     @property
-    def spec(self) -> specs.Spec:
+    def spec(self) -> world_specs.Spec:
         """The world; ScenarioError when there is no such one."""
-        return specs.sized(self.scenario, dict(self.sizes))
+        return world_specs.sized(self.scenario, dict(self.sizes))
 
     @property
     def deviations(self) -> int:
@@ -64,8 +64,8 @@ def parse(text: str) -> Token:
             "replay it with the version that made it"
         )
     scenario, made_from, sizes, chosen, sparse = _unpack(text)
-    if scenario not in specs.SPECS:
-        known = ", ".join(specs.SPECS)
+    if scenario not in world_specs.SPECS:
+        known = ", ".join(world_specs.SPECS)
         raise errors.UsageError(
             f"the token is of scenario {scenario!r}, which there is none of. Known: {known}"
         )
@@ -86,7 +86,7 @@ def parse(text: str) -> Token:
 
 def fingerprint(scenario: str) -> str:
     """Of what the scenario looks like now."""
-    described = repr(dataclasses.replace(specs.SPECS[scenario], title="")).encode()
+    described = repr(dataclasses.replace(world_specs.SPECS[scenario], title="")).encode()
     return hashlib.sha256(described).hexdigest()[: 2 * _FINGERPRINT_BYTES]
 
 

@@ -12,7 +12,7 @@ from multiprocessing import resource_tracker
 from typing import ParamSpec, TypeVar
 
 from harness import errors, processes
-from harness.cluster import registry
+from harness.cluster import cluster_records
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -39,7 +39,7 @@ class Pool:
 def pool(count: int) -> Iterator[Pool]:
     """So many worker processes, for the time of the block. ProcessError when one of them dies."""
     resource_tracker.ensure_running()  # unmarked: it ends after the workers, and removes their semaphores
-    registry.mark_children()  # `cluster prune` finds workers that had no time to ask the kernel
+    cluster_records.mark_children()  # `cluster prune` finds workers that had no time to ask the kernel
     executor = concurrent.futures.ProcessPoolExecutor(
         count,
         mp_context=multiprocessing.get_context("spawn"),

@@ -5,19 +5,16 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from harness import concurrency
-from harness.apiserver import (
-    answers,
-    framing,
-    handling,
-    requesting,
-    resources,
-    statuses,
-    storing,
-    watching,
-)
-from harness.apiserver import store as stores
+from harness.apiserver.codec import json_codec
+from harness.apiserver.endpoints import handlers, request_info, responses
+from harness.apiserver.errors import status_errors
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.server import http_framing
+from harness.apiserver.storage import watch_cache
 from harness.client import apis, transports
-from harness.explore import filling, locking, runtimes
+from harness.explore.runtime import scheduler, tasks
+from harness.explore.worlds import world_fixtures
 
 
 class LocalServer:
@@ -26,7 +23,7 @@ class LocalServer:
     def __init__(
         self,
         store: stores.Store,
-        runtime: runtimes.ControlledRuntime,
+        runtime: scheduler.ControlledRuntime,
         *,
         losses_max: int = 0,
         breaks_max: int = 0,
@@ -38,12 +35,12 @@ class LocalServer:
         A watch that breaks is resumed, or finds its history compacted: then it is told 410, and lists again.
         """
         self._store, self._runtime = store, runtime
-        self._handler = handling.Handler(store, now=lambda: filling.NOW)
+        self._handler = handlers.Handler(store, now=lambda: world_fixtures.NOW)
         self._watches: dict[object, list[LocalWatch]] = collections.defaultdict(list)
         self._losses_left, self._breaks_left = losses_max, breaks_max
         self._conflicts_left = conflicts_max
-        self._objects = locking.Shared(runtime.first_past())
-        self._faults = locking.Shared(runtime.first_past())
+        self._objects = tasks.Shared(runtime.first_past())
+        self._faults = tasks.Shared(runtime.first_past())
         store.listen(self._on_commit)
 
     def send(self, request: transports.Request) -> transports.Response:
@@ -65,12 +62,12 @@ class LocalServer:
 
     def _touch_object(self, request: transports.Request) -> None:
         """Another client writes something of its own into the object, as a kubelet or a user with kubectl may at any time."""
-        target = requesting.parse_target(request.path.partition("?")[0])
+        target = request_info.parse_target(request.path.partition("?")[0])
         if target is None:
             return
         concurrency.step("api.object.touched", path=request.path)
         self._runtime.touch(self._objects)
-        with self._runtime.atomically(), contextlib.suppress(statuses.StatusError):
+        with self._runtime.atomically(), contextlib.suppress(status_errors.StatusError):
             self._store.patch(target.resource, target.namespace, target.name, self._annotated)
 
     def _annotated(self, document: apis.Object) -> apis.Object:
@@ -94,7 +91,7 @@ class LocalServer:
         self._runtime.point(self._objects)
         self._runtime.touch(self._objects)
         asked = _understood(request)
-        target = requesting.watched(asked)
+        target = request_info.watched(asked)
         if target is None:
             raise ValueError(f"expected a watch request, got {request.path}")
         selection = asked.selection(target)
@@ -103,7 +100,7 @@ class LocalServer:
         try:
             for commit in self._store.commits_after(selection.resource, version):
                 watch.offer(commit)
-        except statuses.StatusError as error:
+        except status_errors.StatusError as error:
             watch.end_with(error)
         else:
             self._watches[resources.table_of(selection.resource)].append(watch)
@@ -126,13 +123,13 @@ class LocalServer:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _answer(self, request: transports.Request) -> answers.Answer:
+    def _answer(self, request: transports.Request) -> responses.Response:
         try:
             return self._handler.answer(_understood(request))
-        except statuses.StatusError as error:
-            return answers.failure(error)
+        except status_errors.StatusError as error:
+            return responses.failure(error)
 
-    def _on_commit(self, commit: watching.Commit) -> None:
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
         for watch in self._watches.get(commit.resource, ()):
             watch.offer(commit)
 
@@ -143,24 +140,24 @@ class LocalWatch:
     status = 200
 
     def __init__(
-        self, selection: watching.Selection, breaks: Callable[["LocalWatch"], bool]
+        self, selection: watch_cache.Selection, breaks: Callable[["LocalWatch"], bool]
     ) -> None:
         self.selection, self._breaks = selection, breaks
         self._lines: concurrency.Queue[bytes] = concurrency.Queue(
             f"watch {selection.resource.plural}"
         )
 
-    def offer(self, commit: watching.Commit) -> None:
+    def offer(self, commit: watch_cache.Commit) -> None:
         """A commit has happened; it is delivered when the watcher is chosen."""
         seen = self.selection.sees(commit)
         if seen is not None:
             kind, stored = seen
-            self._lines.put(framing.event_line(kind, stored.data))
+            self._lines.put(http_framing.event_line(kind, stored.data))
 
-    def end_with(self, error: statuses.StatusError) -> None:
+    def end_with(self, error: status_errors.StatusError) -> None:
         """Say why there is nothing to be seen, and end."""
-        status = storing.encode(error.to_status())
-        self._lines.put(framing.event_line("ERROR", status))
+        status = json_codec.encode(error.to_status())
+        self._lines.put(http_framing.event_line("ERROR", status))
         self._lines.close()
         self._breaks = lambda _: False
 
@@ -179,8 +176,8 @@ class LocalWatch:
         self._lines.close()
 
 
-def _understood(request: transports.Request) -> requesting.Request:
-    return requesting.to(
+def _understood(request: transports.Request) -> request_info.Request:
+    return request_info.of_target(
         request.path,
         method=request.method,
         content_type=request.content_type,

@@ -5,8 +5,8 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from harness.apiserver import watching
-from harness.checks import spotting
+from harness.apiserver.storage import watch_cache
+from harness.checks import live_spotter
 
 
 class _Claim(TypedDict, total=False):
@@ -24,7 +24,7 @@ class Oracle:
     def __init__(self, on_found: Callable[[], None]) -> None:
         """`on_found` is called at the first violation, and after it."""
         self._on_found = on_found
-        self._spotter = spotting.Spotter()
+        self._spotter = live_spotter.Spotter()
 
     @property
     def finding(self) -> str | None:
@@ -34,7 +34,7 @@ class Oracle:
         device, first, second = self._spotter.found
         return f"device {device} is allocated to {first} and to {second}"
 
-    def on_commit(self, commit: watching.Commit) -> None:
+    def on_commit(self, commit: watch_cache.Commit) -> None:
         """A commit has happened."""
         if commit.resource.plural != "resourceclaims":
             return

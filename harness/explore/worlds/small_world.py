@@ -4,20 +4,22 @@ import random
 from collections.abc import Callable, Sequence
 
 from harness import concurrency
-from harness.apiserver import resources, watching
-from harness.apiserver import store as stores
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import watch_cache
 from harness.client import apis
-from harness.explore import filling, oracles, runtimes, servers, specs, users
+from harness.explore.runtime import scheduler
+from harness.explore.worlds import api_server, oracle, world_fixtures, world_specs, world_users
 from harness.subject import defects, schedulers
 
 
-class World:
+class SmallWorld:
     """One world, made anew for every run."""
 
     def __init__(
         self,
-        spec: specs.Spec,
-        runtime: runtimes.ControlledRuntime,
+        spec: world_specs.Spec,
+        runtime: scheduler.ControlledRuntime,
         *,
         chosen_defects: Sequence[str],
     ) -> None:
@@ -25,30 +27,30 @@ class World:
         self._late: list[int] = []
         self._written = concurrency.Event("written")
         self._allocated = concurrency.Event("allocated")
-        self._past = filling.filled(spec.claims, spec.devices)
+        self._past = world_fixtures.filled(spec.claims, spec.devices)
         self._store = stores.Store(
-            now=lambda: filling.NOW,
+            now=lambda: world_fixtures.NOW,
             stream=random.Random(2),
             past=self._past,
             track_managers=False,  # nobody looks at them here
         )
-        self.oracle = oracles.Oracle(runtime.finish)
+        self.oracle = oracle.Oracle(runtime.finish)
         self._store.listen(self.oracle.on_commit)
-        server = servers.LocalServer(
+        server = api_server.LocalServer(
             self._store,
             runtime,
             losses_max=spec.losses_max,
             breaks_max=spec.breaks_max,
             conflicts_max=spec.conflicts_max,
         )
-        self._users = users.Users(server, self._store, rounds=spec.rounds)
+        self._users = world_users.Users(server, self._store, rounds=spec.rounds)
         self._api = apis.Api(server)
         self._parts = defects.parts(chosen_defects)
         self.scheduler = self._new_scheduler()
 
     def _new_scheduler(self) -> schedulers.Scheduler:
-        options = schedulers.Options(
-            scheduler_name=filling.SCHEDULER,
+        options = schedulers.SchedulerOptions(
+            scheduler_name=world_fixtures.SCHEDULER,
             binders=self._spec.binders,
             backoff_initial_s=0.1,
             backoff_max_s=0.1,
@@ -77,10 +79,12 @@ class World:
             concurrency.spawn("other-writer", self._reallocate)
         self._store.listen(self._on_commit)
 
-    def listen(self, listener: Callable[[watching.Commit], None]) -> None:
+    def listen(self, listener: Callable[[watch_cache.Commit], None]) -> None:
         """Be told of every commit, also of those that made the world."""
         for resource, stored in self._past.objects:
-            listener(watching.Commit(resource=resource, type="ADDED", object=stored, previous=None))
+            listener(
+                watch_cache.Commit(resource=resource, type="ADDED", object=stored, previous=None)
+            )
         self._store.listen(listener)
 
     def go_on(self) -> bool:
@@ -100,7 +104,7 @@ class World:
     def _reallocate(self) -> None:
         """Take the device of the first claim away and give it the last one, as another scheduler might."""
         self._allocated.wait()
-        claim = self._api.get(apis.CLAIMS, "claim-1", namespace=filling.NAMESPACE)
+        claim = self._api.get(apis.CLAIMS, "claim-1", namespace=world_fixtures.NAMESPACE)
         results = claim["status"]["allocation"]["devices"]["results"]
         freed = self._api.update_status(apis.CLAIMS, {**claim, "status": {}})
         last = [{**results[0], "device": f"device-{self._spec.devices - 1}"}]
@@ -108,9 +112,11 @@ class World:
         self._api.update_status(apis.CLAIMS, {**freed, "status": status})
 
     def _create_pod(self, index: int, *, prefix: str = "") -> None:
-        self._store.create(resources.PODS, filling.NAMESPACE, filling.pod(index, prefix))
+        self._store.create(
+            resources.PODS, world_fixtures.NAMESPACE, world_fixtures.pod(index, prefix)
+        )
 
-    def _on_commit(self, commit: watching.Commit) -> None:
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
         if commit.resource is not resources.CLAIMS or commit.type == "ADDED":
             return
         self._written.set()
@@ -123,7 +129,7 @@ class World:
         """Nothing moves any more: every device must have its pod, and every user be done, unless answers were lost."""
         if self._users.done < self._spec.users:
             return f"stuck: {self._users.done} users are done, expected {self._spec.users}"
-        pods = watching.Selection(resource=resources.PODS, namespace=filling.NAMESPACE)
+        pods = watch_cache.Selection(resource=resources.PODS, namespace=world_fixtures.NAMESPACE)
         bound = sum("nodeName" in pod.document()["spec"] for pod in self._store.select(pods))
         expected = min(self._spec.claims, self._spec.devices)
         if bound >= expected or self._spec.is_known_to_fail:
@@ -134,6 +140,6 @@ class World:
         """uid -> name of every claim and pod."""
         found: dict[str, str] = {}
         for resource in (resources.CLAIMS, resources.PODS):
-            selection = watching.Selection(resource=resource, namespace=filling.NAMESPACE)
+            selection = watch_cache.Selection(resource=resource, namespace=world_fixtures.NAMESPACE)
             found |= {stored.uid: stored.name for stored in self._store.select(selection)}
         return found

@@ -4,8 +4,9 @@ import functools
 import random
 from typing import Any
 
-from harness.apiserver import resources, watching
-from harness.apiserver import store as stores
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import watch_cache
 from harness.client import apis
 
 Object = dict[str, Any]
@@ -17,7 +18,7 @@ DEVICE_CLASS = "gpu"
 
 
 @functools.lru_cache(maxsize=64)
-def filled(claims: int, devices: int) -> watching.Past:
+def filled(claims: int, devices: int) -> watch_cache.Past:
     """A past for stores to go on from; every object of it keeps its uid and version."""
     store = stores.Store(now=lambda: NOW, stream=random.Random(1), track_managers=False)
     store.create(resources.NODES, "", _node())
@@ -27,7 +28,7 @@ def filled(claims: int, devices: int) -> watching.Past:
         store.create(resources.CLAIMS, NAMESPACE, _claim(index))
     objects = [(resource, stored) for resource, table in store.tables() for stored in table]
     objects.sort(key=lambda item: item[1].resource_version)
-    return watching.Past(version=store.resource_version, objects=objects, changes=[])
+    return watch_cache.Past(version=store.resource_version, objects=objects, changes=[])
 
 
 def _node() -> Object:

@@ -3,11 +3,12 @@
 from typing import Any
 
 from harness import concurrency
-from harness.apiserver import resources, watching
-from harness.apiserver import store as stores
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import watch_cache
 from harness.client import apis, transports
-from harness.cluster import kubelets
-from harness.explore import filling
+from harness.cluster.fixtures import kubelets
+from harness.explore.worlds import world_fixtures
 from harness.subject import claim_controllers
 
 Object = dict[str, Any]
@@ -28,12 +29,12 @@ class Users:
 
     def start_others(self) -> None:
         """Start the claim controller and the kubelets."""
-        self._store.create(resources.CLAIM_TEMPLATES, filling.NAMESPACE, _template())
+        self._store.create(resources.CLAIM_TEMPLATES, world_fixtures.NAMESPACE, _template())
         self._store.listen(self._on_commit)
-        chosen = claim_controllers.Options(workers=2)
+        chosen = claim_controllers.ControllerOptions(workers=2)
         claim_controllers.ClaimController(apis.Api(self._transport), chosen).start()
         kubelets.Kubelets(
-            apis.Api(self._transport), namespace=None, now=lambda: filling.NOW
+            apis.Api(self._transport), namespace=None, now=lambda: world_fixtures.NOW
         ).start()
 
     def spawn(self, number: int) -> None:
@@ -45,9 +46,9 @@ class Users:
         for turn in range(self._rounds):
             name = f"pod-{number}-{turn + 1}"
             running, gone = self._event(name, "Running"), self._event(name, "gone")
-            api.create(apis.PODS, _pod(name), namespace=filling.NAMESPACE)
+            api.create(apis.PODS, _pod(name), namespace=world_fixtures.NAMESPACE)
             running.wait()
-            api.delete(apis.PODS, name, namespace=filling.NAMESPACE)
+            api.delete(apis.PODS, name, namespace=world_fixtures.NAMESPACE)
             gone.wait()
         self.done += 1
 
@@ -55,7 +56,7 @@ class Users:
         event = self._waiting[name, goal] = concurrency.Event(f"user.{goal}")
         return event
 
-    def _on_commit(self, commit: watching.Commit) -> None:
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
         if commit.resource is not resources.PODS:
             return
         goal = "gone" if commit.type == "DELETED" else "Running"
@@ -66,7 +67,7 @@ class Users:
 
 
 def _template() -> Object:
-    request = {"name": "device", "exactly": {"deviceClassName": filling.DEVICE_CLASS}}
+    request = {"name": "device", "exactly": {"deviceClassName": world_fixtures.DEVICE_CLASS}}
     return {
         "apiVersion": apis.CLAIM_TEMPLATES.api_version,
         "kind": apis.CLAIM_TEMPLATES.kind,
@@ -81,7 +82,7 @@ def _pod(name: str) -> Object:
         "kind": "Pod",
         "metadata": {"name": name},
         "spec": {
-            "schedulerName": filling.SCHEDULER,
+            "schedulerName": world_fixtures.SCHEDULER,
             "containers": [{"name": "work", "image": "none"}],
             "resourceClaims": [{"name": "device", "resourceClaimTemplateName": TEMPLATE}],
         },

@@ -54,7 +54,7 @@ def describe(name: str) -> str:
     return inspect.getdoc(_known(name).replacement) or ""
 
 
-def parts(chosen: Iterable[str]) -> schedulers.Parts:
+def parts(chosen: Iterable[str]) -> schedulers.SchedulerParts:
     """The scheduler's parts with these defects; UsageError for an unknown name."""
     replaced: dict[str, type[Any]] = {}
     for name in dict.fromkeys(chosen):
@@ -63,7 +63,7 @@ def parts(chosen: Iterable[str]) -> schedulers.Parts:
         replaced[defect.part] = (
             type("Combined", (defect.replacement, other), {}) if other else defect.replacement
         )
-    return dataclasses.replace(schedulers.Parts(), **replaced)
+    return dataclasses.replace(schedulers.SchedulerParts(), **replaced)
 
 
 def _known(name: str) -> Defect:

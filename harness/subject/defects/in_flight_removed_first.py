@@ -1,11 +1,11 @@
 """A mutant of the fix of root cause B: the two moves in the wrong order."""
 
-from harness.subject import plugins
+from harness.subject import dynamic_resources
 
-Object = plugins.Object
+Object = dynamic_resources.Object
 
 
-class RemovedFirstPlugin(plugins.DynamicResources):
+class RemovedFirstPlugin(dynamic_resources.DynamicResources):
     """The claim leaves the in-flight claims before the assume cache knows its allocation.
 
     Between the two the device is in neither, whatever the gather compares. Never shipped: a mutant that shows why the order of the

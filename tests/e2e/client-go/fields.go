@@ -22,7 +22,7 @@ type field struct {
 type named interface{ OpenAPIModelName() string }
 
 // fields prints all types of the API by their names in OpenAPI, with what their tags say of each field;
-// tests/unit/apiserver/go_fields.json.gz is such a list.
+// tests/unit/apiserver/scheme/go_fields.json.gz is such a list.
 func fields() {
 	try(apiextensionsv1.AddToScheme(scheme.Scheme))
 	found := map[string]map[string]field{}

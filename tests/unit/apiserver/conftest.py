@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import connections, serving, statuses
-from harness.apiserver import store as stores
+from harness.apiserver.errors import status_errors
+from harness.apiserver.registry import store as stores
+from harness.apiserver.server import connections, servers
 
 TOKEN = "secret-of-the-tests"
 READ_ONLY_TOKEN = "less-of-a-secret"
@@ -53,7 +54,7 @@ def refuses() -> Callable[..., Any]:
 
     @contextlib.contextmanager
     def expect(code: int, reason: str | None = None, text: str = "") -> Iterator[Any]:
-        with pytest.raises(statuses.StatusError) as caught:
+        with pytest.raises(status_errors.StatusError) as caught:
             yield caught
         error = caught.value
         assert error.code == code, error.message
@@ -67,7 +68,9 @@ class LiveServer:
     """The real server on loopback in a thread of this process; whatever touches its store runs on its loop."""
 
     def __init__(
-        self, coin: random.Random, make_parts: Callable[[], serving.Parts] = serving.Parts
+        self,
+        coin: random.Random,
+        make_parts: Callable[[], servers.ServerParts] = servers.ServerParts,
     ) -> None:
         self._coin, self._make_parts = coin, make_parts
         self._ready = threading.Event()
@@ -78,7 +81,7 @@ class LiveServer:
     async def _serve(self) -> None:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
         self.store = stores.Store(now=ticking(), stream=random.Random(1))
-        self.server = serving.Server(
+        self.server = servers.Server(
             self.store,
             token=TOKEN,
             read_only_token=READ_ONLY_TOKEN,
@@ -156,7 +159,7 @@ def serve() -> Iterator[Callable[..., LiveServer]]:
 
     def start(
         coin: random.Random | None = None,
-        make_parts: Callable[[], serving.Parts] = serving.Parts,
+        make_parts: Callable[[], servers.ServerParts] = servers.ServerParts,
     ) -> LiveServer:
         started.append(LiveServer(coin or random.Random(1), make_parts))
         return started[-1]

@@ -5,12 +5,12 @@ import pathlib
 import pytest
 
 from harness import errors
-from harness.campaign import planning
+from harness.campaign import campaign_plan
 
 
-def planned(tmp_path: pathlib.Path, **changes: object) -> planning.CampaignPlan:
+def planned(tmp_path: pathlib.Path, **changes: object) -> campaign_plan.CampaignPlan:
     arguments = {"seed": 1, "repeat": 2, "repeat_controls": 1, "reports": tmp_path, **changes}
-    return planning.plan(["pod-churn"], **arguments)  # type: ignore[arg-type]
+    return campaign_plan.plan(["pod-churn"], **arguments)  # type: ignore[arg-type]
 
 
 def test_every_control_of_the_scenario_is_planned(tmp_path: pathlib.Path) -> None:
@@ -29,14 +29,14 @@ def test_seeds_differ_between_runs_and_not_between_campaigns(tmp_path: pathlib.P
 
 def test_it_survives_its_file(tmp_path: pathlib.Path) -> None:
     plan = planned(tmp_path)
-    planning.write(tmp_path / "campaign.json", plan)
-    assert planning.read(tmp_path / "campaign.json") == plan
+    campaign_plan.write(tmp_path / "campaign.json", plan)
+    assert campaign_plan.read(tmp_path / "campaign.json") == plan
 
 
 def test_a_damaged_file_is_named(tmp_path: pathlib.Path) -> None:
     (tmp_path / "campaign.json").write_text("{")
     with pytest.raises(errors.HistoryError, match=r"campaign\.json"):
-        planning.read(tmp_path / "campaign.json")
+        campaign_plan.read(tmp_path / "campaign.json")
 
 
 @pytest.mark.parametrize(

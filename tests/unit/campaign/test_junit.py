@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.campaign import hunting, junit_files, planning, plugin, results
+from harness.campaign import campaign_plan, hunting, junit_files, plugin, results
 from harness.checks import verdicts
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
@@ -18,16 +18,16 @@ RUNS = {
     "correct-3": [None],
     "caught-0": [INVALID],
     "caught-late-0": [VALID, UNKNOWN, INVALID],
-    "missed-0": [VALID] * planning.CONTROL_ATTEMPTS,
+    "missed-0": [VALID] * campaign_plan.CONTROL_ATTEMPTS,
     "broken-0": [None],
 }
 """Subject and repetition -> the verdicts of its attempts; None: it could not be made."""
 
 
-def plan() -> planning.CampaignPlan:
+def plan() -> campaign_plan.CampaignPlan:
     runs = [name.rpartition("-") for name in RUNS]
     planned = [
-        planning.PlannedRun(
+        campaign_plan.PlannedRun(
             scenario="churn",
             title="churn",
             defects=[] if subject == "correct" else [subject],
@@ -36,7 +36,7 @@ def plan() -> planning.CampaignPlan:
         )
         for subject, _, number in runs
     ]
-    return planning.CampaignPlan(seed=1, reports="reports", cluster={}, runs=planned)
+    return campaign_plan.CampaignPlan(seed=1, reports="reports", cluster={}, runs=planned)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_what_fails_is_told_apart(folder: pathlib.Path) -> None:
     assert in_error == {"correct-2", "correct-3", "broken-0"}
     assert set(found) == set(RUNS)
     assert "INVALID: because" in message(found["correct-1"], "failure")
-    assert f"control not caught, attempts: {planning.CONTROL_ATTEMPTS}" in message(
+    assert f"control not caught, attempts: {campaign_plan.CONTROL_ATTEMPTS}" in message(
         found["missed-0"], "failure"
     )
     assert "UNKNOWN: because" in message(found["correct-2"], "error")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.checks import certificate, folding, judging, verdicts
+from harness.checks import certificate, hold_history, judging, verdicts
 from harness.history import directories, histories, plans, records
 from tests.histories import building, damages, language
 
@@ -254,7 +254,7 @@ def test_an_object_that_is_none_is_damage_too(tmp_path: pathlib.Path) -> None:
     ("text", "reused"), [("a+D1 b+D2", 0), ("a+D1 a~ b+D1 b~ c+D1", 2), ("a+D1 a-D1 a+D1", 0)]
 )
 def test_reuse_counts_other_claims(text: str, reused: int) -> None:
-    assert certificate.reuse(folding.fold(language.observe(text))) == reused
+    assert certificate.reuse(hold_history.fold(language.observe(text))) == reused
 
 
 def test_operations_are_tallied(tmp_path: pathlib.Path) -> None:

@@ -6,7 +6,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.checks import device_exclusivity, folding
+from harness.checks import device_exclusivity, hold_history
 from harness.history import records
 from tests.histories import language
 
@@ -62,7 +62,7 @@ def _doubles(occupied: Occupancy) -> set[tuple[str, frozenset[str]]]:
 # ----------------------------------------------------------------------------- the judge's answers
 
 
-def _occupied(folded: folding.Folded) -> Occupancy:
+def _occupied(folded: hold_history.HoldHistory) -> Occupancy:
     occupied: Occupancy = {}
     for hold in folded.holds:
         until = folded.last_rv + 1 if hold.until_rv is None else hold.until_rv
@@ -72,7 +72,7 @@ def _occupied(folded: folding.Folded) -> Occupancy:
     return occupied
 
 
-def _found(folded: folding.Folded) -> set[tuple[str, frozenset[str]]]:
+def _found(folded: hold_history.HoldHistory) -> set[tuple[str, frozenset[str]]]:
     holds = [hold for hold in folded.holds if hold.exclusive]
     table = device_exclusivity.frame(holds, end_rv=folded.last_rv + 1)
     found = device_exclusivity.conflicts(table)
@@ -125,31 +125,31 @@ def _word(draw: st.DrawFn, held: dict[str, set[str]]) -> str:
 
 @given(_texts(gaps=False))
 def test_holds_are_what_a_walk_through_the_truth_sees(text: str) -> None:
-    assert _occupied(folding.fold(language.observe(text))) == _walk(text)
+    assert _occupied(hold_history.fold(language.observe(text))) == _walk(text)
 
 
 @given(_texts(gaps=False))
 def test_conflicts_are_exactly_the_claims_that_held_a_device_at_once(text: str) -> None:
-    assert _found(folding.fold(language.observe(text))) == _doubles(_walk(text))
+    assert _found(hold_history.fold(language.observe(text))) == _doubles(_walk(text))
 
 
 @given(_texts(gaps=True))
 def test_a_gap_never_creates_a_false_alarm(text: str) -> None:
-    assert _found(folding.fold(language.observe(text))) <= _doubles(_walk(text))
+    assert _found(hold_history.fold(language.observe(text))) <= _doubles(_walk(text))
 
 
 @given(_texts(gaps=True), st.data())
 def test_neither_does_a_record_that_breaks_off(text: str, data: st.DataObject) -> None:
     observations = language.observe(text)
     kept = data.draw(st.integers(0, len(observations)))
-    assert _found(folding.fold(observations[:kept])) <= _doubles(_walk(text))
+    assert _found(hold_history.fold(observations[:kept])) <= _doubles(_walk(text))
 
 
 # -------------------------------------------------------------------------------------- details
 
 
-def _fold(text: str) -> folding.Folded:
-    return folding.fold(language.observe(text))
+def _fold(text: str) -> hold_history.HoldHistory:
+    return hold_history.fold(language.observe(text))
 
 
 def _holds(text: str) -> list[tuple[str, str, int, int | None]]:
@@ -187,7 +187,7 @@ def test_a_relist_that_breaks_off_proves_nothing_about_the_claims_it_did_not_com
     whole = observations[: listed[0]]
     assert isinstance(second, records.Observation)
     assert b"uid-b" in bytes(second.object)
-    folded = folding.fold([*whole, second])
+    folded = hold_history.fold([*whole, second])
     assert [(hold.uid, hold.from_rv, hold.until_rv) for hold in folded.holds] == [
         ("uid-a", 1, 2),
         ("uid-b", 3, None),
@@ -202,7 +202,7 @@ def test_a_device_that_a_claim_has_exclusively_and_as_admin_is_held_exclusively(
         if isinstance(record, records.Observation) and record.type == "ADDED"
     ]
     both = bytes(seen.object).replace(b'"D2"', b'"D1"')
-    [hold] = folding.fold(
+    [hold] = hold_history.fold(
         [
             records.Observation(
                 resource=seen.resource,

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from harness import errors
-from harness.checks import folding, judging, verdicts
+from harness.checks import hold_history, judging, verdicts
 from harness.history import directories, plans
 from tests.histories import building, damages
 
@@ -89,7 +89,7 @@ def test_a_violation_wins_over_a_failed_certificate(tmp_path: pathlib.Path) -> N
 def test_a_check_that_breaks_is_unknown_and_says_how(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(folded: folding.Folded) -> verdicts.CheckResult:
+    def broken(folded: hold_history.HoldHistory) -> verdicts.CheckResult:
         raise ZeroDivisionError("who would have thought")
 
     monkeypatch.setattr(
@@ -107,7 +107,7 @@ def test_a_check_that_breaks_is_unknown_and_says_how(
 def test_a_violation_wins_over_a_check_that_breaks(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(folded: folding.Folded) -> verdicts.CheckResult:
+    def broken(folded: hold_history.HoldHistory) -> verdicts.CheckResult:
         raise RuntimeError
 
     monkeypatch.setattr(judging, "CHECKS", {**judging.CHECKS, "broken": broken})

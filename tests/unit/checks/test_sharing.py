@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import folding, judging, spotting, verdicts
+from harness.checks import hold_history, judging, live_spotter, verdicts
 from harness.history import records
 from harness.subject import claims
 from tests.histories import building, damages, language
@@ -38,8 +38,8 @@ def test_all_of_them_agree(extra: dict[str, Any], exclusive: bool) -> None:
         ts_ns=1,
         object=msgspec.Raw(msgspec.json.encode(claim)),
     )
-    assert [hold.exclusive for hold in folding.fold([seen]).holds] == [exclusive]
-    assert spotting.exclusive_devices(claim) == ({"d/p/D1"} if exclusive else set())
+    assert [hold.exclusive for hold in hold_history.fold([seen]).holds] == [exclusive]
+    assert live_spotter.exclusive_devices(claim) == ({"d/p/D1"} if exclusive else set())
     assert list(claims.exclusive_devices(allocation)) == (["d/p/D1"] if exclusive else [])
 
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from harness.checks import device_exclusivity, folding, verdicts
+from harness.checks import device_exclusivity, hold_history, verdicts
 from tests.histories import language
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 
 
 def _check(text: str) -> verdicts.CheckResult:
-    return device_exclusivity.check(folding.fold(language.observe(text)))
+    return device_exclusivity.check(hold_history.fold(language.observe(text)))
 
 
 def _overlaps(result: verdicts.CheckResult) -> list[tuple[str, int, int | None]]:
@@ -154,7 +154,7 @@ def test_reasons_count(text: str, reason: str) -> None:
 
 def test_a_claim_is_never_in_conflict_with_itself() -> None:
     twice = [
-        folding.Hold(
+        hold_history.Hold(
             device="d", exclusive=True, uid=uid, namespace="n", name=uid, from_rv=rv, from_ts_ns=0
         )
         for rv, uid in enumerate(["a", "a", "b"], start=1)

@@ -7,8 +7,7 @@ import pytest
 
 from harness.campaign import junit_files, nights, results
 from harness.checks import verdicts
-from harness.cli import campaigning
-from harness.cli import nights as command
+from harness.cli import campaigning, nightly_command
 
 SUITE = '<testsuites><testsuite name="flake-hunt" tests="2"/></testsuites>'
 
@@ -29,7 +28,7 @@ def test_it_leaves_one_junit_and_one_summary(
     made = campaigning.Made(results=found, folder=tmp_path, exit_code=0, headline="VALID")
     monkeypatch.setattr(campaigning, "make", lambda plan, **options: made)
     summary = tmp_path / "summary.md"
-    assert command.nightly(minutes=0, seed=1, summary=summary, reports=tmp_path) == 0
+    assert nightly_command.nightly(minutes=0, seed=1, summary=summary, reports=tmp_path) == 0
     assert "1 of 1 positive controls caught" in summary.read_text()
     (suite,) = ET.parse(tmp_path / nights.JUNIT).getroot()
     assert suite.get("tests") == "2"

@@ -17,7 +17,8 @@ import rich.console
 
 from harness.campaign import results
 from harness.cli import displaying, outputs, tables
-from harness.cluster import collecting, registry
+from harness.cluster import cluster_records
+from harness.cluster.lifecycle import log_collection
 from harness.scenario import profiles
 
 README = pathlib.Path(__file__).parents[3] / "reports" / "README.md"
@@ -88,21 +89,21 @@ def documented(command: str) -> set[str]:
 # ---------------------------------------------------------------- cluster
 
 
-def entry(name: str) -> registry.Entry:
-    return registry.Entry(
+def entry(name: str) -> cluster_records.ClusterRecord:
+    return cluster_records.ClusterRecord(
         name=name,
         provider="embedded",
         profile=profiles.load("embedded").model_dump(mode="json"),
         directory="/somewhere",
         stays=False,
-        owner=registry.identity(os.getpid(), "flake-hunt"),
+        owner=cluster_records.identity(os.getpid(), "flake-hunt"),
         created_wall_ns=0,
     )
 
 
 @pytest.fixture
 def two_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "known", lambda: [entry("a"), entry("longer-name")])
+    monkeypatch.setattr(cluster_records, "known", lambda: [entry("a"), entry("longer-name")])
 
 
 @pytest.mark.usefixtures("two_clusters")
@@ -134,8 +135,8 @@ def test_the_folder_of_logs_is_named(
     flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry, "find", entry)
-    monkeypatch.setattr(collecting, "collect", lambda entry, to: [to / "apiserver.log"])
+    monkeypatch.setattr(cluster_records, "find", entry)
+    monkeypatch.setattr(log_collection, "collect", lambda entry, to: [to / "apiserver.log"])
     code, out, _ = flake_hunt("cluster", "logs", "a")
     assert code == 0
     assert out == f"Logs of cluster 'a', written to {tmp_path}/a-logs:\n  a-logs/apiserver.log\n"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.client import apis, kubeconfigs, plugins, transports
+from harness.client import apis, exec_credentials, kubeconfigs, transports
 
 V1 = "client.authentication.k8s.io/v1"
 PROGRAM = """
@@ -51,9 +51,13 @@ class Program:
         path = self._folder / "calls"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
-    def plugin(self, cluster: dict[str, Any] | None = None, **changes: Any) -> plugins.Plugin:
+    def plugin(
+        self, cluster: dict[str, Any] | None = None, **changes: Any
+    ) -> exec_credentials.Plugin:
         section = {**self.section, **changes}
-        return plugins.Plugin(plugins.read(section, cluster or {}, self._folder / "kubeconfig"))
+        return exec_credentials.Plugin(
+            exec_credentials.read(section, cluster or {}, self._folder / "kubeconfig")
+        )
 
 
 @pytest.fixture
@@ -65,7 +69,7 @@ def program(tmp_path: pathlib.Path) -> Program:
 
 def test_it_is_called_as_documented_and_once(program: Program) -> None:
     plugin = program.plugin({"server": "https://a:1", "proxy": "x"}, provideClusterInfo=True)
-    assert plugin.current() == plugin.current() == plugins.Identity("first")
+    assert plugin.current() == plugin.current() == exec_credentials.Credentials("first")
     (call,) = program.calls
     assert call["argv"] == ["--fast"]
     assert call["extra"] == "given"
@@ -101,7 +105,7 @@ def test_what_was_refused_is_asked_for_again(program: Program) -> None:
 
 def test_a_command_with_a_slash_is_relative_to_the_kubeconfig(tmp_path: pathlib.Path) -> None:
     section = {"apiVersion": V1, "command": "./bin/login"}
-    command = plugins.read(section, {}, tmp_path / "kubeconfig")
+    command = exec_credentials.read(section, {}, tmp_path / "kubeconfig")
     assert command.argv == (str(tmp_path / "bin" / "login"),)
 
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from harness import clocks, processes
-from harness.checks import folding
+from harness.checks import hold_history
 from harness.client import apis, recorders, transports
 from harness.history import directories, plans, records
 
@@ -297,7 +297,7 @@ def test_what_comes_after_the_final_list_is_not_recorded(
     monkeypatch.setattr(stream._stopping, "set", collect_and_stop)
     recorder.finish()
     monkeypatch.undo()
-    folded = folding.fold(read(directory)).stream("leases")
+    folded = hold_history.fold(read(directory)).stream("leases")
     assert folded.live == folded.final
     assert seen(read(directory)) == [("ADDED", "a"), ("FINAL", "a")]
     server.api.delete(apis.LEASES, "straggler", namespace="default")  # for the fixture's own end

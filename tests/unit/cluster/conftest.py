@@ -6,18 +6,18 @@ from collections.abc import Iterator
 import pytest
 
 from harness.client import apis, transports
-from harness.cluster import embedded
+from harness.cluster import embedded_cluster
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[embedded.EmbeddedCluster]:
-    made = embedded.up("tests", tmp_path_factory.mktemp("cluster"))
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[embedded_cluster.EmbeddedCluster]:
+    made = embedded_cluster.up("tests", tmp_path_factory.mktemp("cluster"))
     yield made
     made.down()
 
 
 @pytest.fixture
-def api(cluster: embedded.EmbeddedCluster) -> Iterator[apis.Api]:
+def api(cluster: embedded_cluster.EmbeddedCluster) -> Iterator[apis.Api]:
     made = apis.Api(transports.connect(cluster.kubeconfig))
     yield made
     made.transport.close()

@@ -8,46 +8,48 @@ import psutil
 import pytest
 
 from harness import errors
-from harness.cluster import contracts, registry
+from harness.cluster import cluster_records, interfaces
 from harness.scenario import profiles
 
 EMBEDDED = profiles.load("embedded")
 
 
-def request(name: str, *, stays: bool = False) -> contracts.Request:
-    return contracts.Request(name=name, directory=registry.folder() / name, stays=stays)
+def request(name: str, *, stays: bool = False) -> interfaces.ClusterRequest:
+    return interfaces.ClusterRequest(
+        name=name, directory=cluster_records.folder() / name, stays=stays
+    )
 
 
 @pytest.fixture(autouse=True)
 def own_state(state_home: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    monkeypatch.setenv(registry.MARK, "")  # taken back at the end
+    monkeypatch.setenv(cluster_records.MARK, "")  # taken back at the end
     return state_home
 
 
 def test_an_entry_comes_changes_and_goes(own_state: pathlib.Path) -> None:
-    assert registry.known() == []
-    entry = registry.begin(EMBEDDED, request("one", stays=True))
-    assert registry.folder() == own_state / "flake-hunt" / "clusters"
-    assert registry.folder().stat().st_mode & 0o777 == 0o700
-    assert registry.known() == [entry]
+    assert cluster_records.known() == []
+    entry = cluster_records.begin(EMBEDDED, request("one", stays=True))
+    assert cluster_records.folder() == own_state / "flake-hunt" / "clusters"
+    assert cluster_records.folder().stat().st_mode & 0o777 == 0o700
+    assert cluster_records.known() == [entry]
     assert entry.is_held
     assert entry.restored() == EMBEDDED
-    assert os.environ[registry.MARK] == registry.mark(entry.owner)
-    changed = registry.is_up(entry, [entry.owner])
-    assert registry.find("one") == changed
+    assert os.environ[cluster_records.MARK] == cluster_records.mark(entry.owner)
+    changed = cluster_records.is_up(entry, [entry.owner])
+    assert cluster_records.find("one") == changed
     assert not changed.is_held, "a cluster that stays is nobody's once it is up"
-    registry.forget(changed)
-    assert registry.known() == []
-    registry.forget(changed)  # again is no harm
+    cluster_records.forget(changed)
+    assert cluster_records.known() == []
+    cluster_records.forget(changed)  # again is no harm
 
 
 def test_only_one_of_many_gets_a_name() -> None:
-    won: list[registry.Entry] = []
+    won: list[cluster_records.ClusterRecord] = []
     lost: list[str] = []
 
     def attempt() -> None:
         try:
-            won.append(registry.begin(EMBEDDED, request("one")))
+            won.append(cluster_records.begin(EMBEDDED, request("one")))
         except errors.UsageError as error:
             lost.append(str(error))
 
@@ -59,8 +61,8 @@ def test_only_one_of_many_gets_a_name() -> None:
     assert len(won) == 1
     assert len(lost) == 7
     assert all("there is a cluster 'one' already" in text for text in lost)
-    assert registry.known() == won
-    assert [path.name for path in registry.folder().iterdir()] == ["one.json"]
+    assert cluster_records.known() == won
+    assert [path.name for path in cluster_records.folder().iterdir()] == ["one.json"]
 
 
 @pytest.mark.parametrize(
@@ -69,45 +71,45 @@ def test_only_one_of_many_gets_a_name() -> None:
 def test_a_name_that_is_no_folders_name_is_refused(own_state: pathlib.Path, name: str) -> None:
     """The folder of a cluster is removed with everything in it."""
     with pytest.raises(errors.UsageError, match="expected a cluster's name"):
-        registry.begin(EMBEDDED, request(name))
-    assert registry.known() == []
+        cluster_records.begin(EMBEDDED, request(name))
+    assert cluster_records.known() == []
 
 
 def test_unknown_names() -> None:
     with pytest.raises(errors.UsageError, match=r"got 'x'. Clusters: none"):
-        registry.find("x")
+        cluster_records.find("x")
 
 
 def test_a_damaged_entry_is_named() -> None:
-    (registry.folder() / "broken.json").write_text("{")
+    (cluster_records.folder() / "broken.json").write_text("{")
     with pytest.raises(errors.ClusterError, match=r"broken\.json: expected a cluster's entry"):
-        registry.known()
+        cluster_records.known()
 
 
 def test_what_an_interrupted_write_leaves_is_no_entry() -> None:
-    (registry.folder() / ".one.4000000.new").write_text("{")
-    (registry.folder() / f".two.{os.getpid()}.new").write_text("{")
-    assert registry.known() == []
-    registry.forget_interrupted_writes()
-    assert [path.name for path in registry.folder().iterdir()] == [f".two.{os.getpid()}.new"]
+    (cluster_records.folder() / ".one.4000000.new").write_text("{")
+    (cluster_records.folder() / f".two.{os.getpid()}.new").write_text("{")
+    assert cluster_records.known() == []
+    cluster_records.forget_interrupted_writes()
+    assert [path.name for path in cluster_records.folder().iterdir()] == [f".two.{os.getpid()}.new"]
 
 
 def test_a_process_that_has_only_the_pid_is_another_one() -> None:
     me = psutil.Process()
-    same = registry.identity(me.pid, "me")
+    same = cluster_records.identity(me.pid, "me")
     assert same.find() == me
-    later = registry.ProcessIdentity(name="me", pid=me.pid, started=me.create_time() - 60)
+    later = cluster_records.ProcessIdentity(name="me", pid=me.pid, started=me.create_time() - 60)
     assert later.find() is None
-    assert registry.mark(later) != registry.mark(same)
+    assert cluster_records.mark(later) != cluster_records.mark(same)
 
 
 def test_a_mark_says_whose_it_is_and_in_which_registry(
     own_state: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    me = registry.identity(os.getpid(), "owner")
-    mine = registry.mark(me)
-    assert registry.owner_of(mine) == me
+    me = cluster_records.identity(os.getpid(), "owner")
+    mine = cluster_records.mark(me)
+    assert cluster_records.owner_of(mine) == me
     for nonsense in ("", "x", "1@2", "a@b@c", mine.rpartition("@")[0]):
-        assert registry.owner_of(nonsense) is None
+        assert cluster_records.owner_of(nonsense) is None
     monkeypatch.setenv("XDG_STATE_HOME", str(own_state / "other"))
-    assert registry.owner_of(mine) is None, "another registry may know that it is to stay"
+    assert cluster_records.owner_of(mine) is None, "another registry may know that it is to stay"

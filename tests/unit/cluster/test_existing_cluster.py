@@ -12,12 +12,12 @@ import pytest
 
 from harness import errors
 from harness.client import apis
-from harness.cluster import contracts, embedded, existing, providers
+from harness.cluster import embedded_cluster, existing_cluster, interfaces, providers
 from harness.scenario import profiles
 
 
 @pytest.fixture
-def kubeconfig(cluster: embedded.EmbeddedCluster, tmp_path: pathlib.Path) -> pathlib.Path:
+def kubeconfig(cluster: embedded_cluster.EmbeddedCluster, tmp_path: pathlib.Path) -> pathlib.Path:
     """A kubeconfig with a second context, over TLS."""
     document = json.loads(cluster.user_kubeconfig.read_text())
     (context,) = document["contexts"]
@@ -35,18 +35,20 @@ def marked(api: apis.Api) -> Iterator[None]:
 
 
 def annotate(api: apis.Api, value: str | None) -> None:
-    api.patch(apis.NAMESPACES, "default", {"metadata": {"annotations": {existing.MARK: value}}})
+    api.patch(
+        apis.NAMESPACES, "default", {"metadata": {"annotations": {existing_cluster.MARK: value}}}
+    )
 
 
-def provider(path: pathlib.Path | str, **changes: object) -> contracts.Provider:
+def provider(path: pathlib.Path | str, **changes: object) -> interfaces.Provider:
     overrides = [f"kubeconfig={json.dumps(str(path))}"]
     overrides += [f"{key}={json.dumps(value)}" for key, value in changes.items()]
     return providers.of(profiles.load("kubeconfig", overrides=overrides))
 
 
-def up(path: pathlib.Path, folder: pathlib.Path, **changes: object) -> contracts.Cluster:
+def up(path: pathlib.Path, folder: pathlib.Path, **changes: object) -> interfaces.Cluster:
     folder.mkdir()
-    return provider(path, **changes).up(contracts.Request(name="mine", directory=folder))
+    return provider(path, **changes).up(interfaces.ClusterRequest(name="mine", directory=folder))
 
 
 def change(path: pathlib.Path, section: str, **changes: Any) -> None:
@@ -63,7 +65,7 @@ def test_a_marked_cluster_is_handed_out_and_stays(
     kubeconfig: pathlib.Path, tmp_path: pathlib.Path, api: apis.Api
 ) -> None:
     cluster = up(kubeconfig, tmp_path / "mine", context="other")
-    assert cluster.obituary() is None
+    assert cluster.exit_report() is None
     assert cluster.pids == ()
     assert cluster.versions["kubernetes"].startswith("v1.")
     copy = json.loads(cluster.kubeconfig.read_text())
@@ -125,7 +127,7 @@ def test_an_exec_plugin_may_log_in(kubeconfig: pathlib.Path, tmp_path: pathlib.P
     kubeconfig.write_text(json.dumps(document))
     cluster = up(kubeconfig, tmp_path / "mine")
     assert token not in cluster.kubeconfig.read_text()
-    assert cluster.obituary() is None
+    assert cluster.exit_report() is None
     cluster.down()
 
 
@@ -242,7 +244,10 @@ def test_credentials_that_may_nothing(answering: Callable[..., pathlib.Path]) ->
 def test_a_server_that_does_not_answer_is_not_dead(answering: Callable[..., pathlib.Path]) -> None:
     path = answering(VERSION)
     change(path, "cluster", server="http://127.0.0.1:1")
-    assert existing.ExistingCluster(name="x", kubeconfig=path, versions={}).obituary() is None
+    assert (
+        existing_cluster.ExistingCluster(name="x", kubeconfig=path, versions={}).exit_report()
+        is None
+    )
 
 
 def test_others_use_it(kubeconfig: pathlib.Path) -> None:

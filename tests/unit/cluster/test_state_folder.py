@@ -7,7 +7,7 @@ import tempfile
 import pytest
 
 from harness import errors
-from harness.cluster import state_folders
+from harness.cluster import state_folder
 
 
 @pytest.fixture(autouse=True)
@@ -18,15 +18,15 @@ def places(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_STATE_HOME", "")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    state_folders._made.cache_clear()
+    state_folder._made.cache_clear()
 
 
 def test_the_variable_names_it(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "mine"))
-    assert state_folders.folder() == tmp_path / "mine" / "flake-hunt"
-    assert state_folders.folder().stat().st_mode & 0o777 == 0o700
+    assert state_folder.folder() == tmp_path / "mine" / "flake-hunt"
+    assert state_folder.folder().stat().st_mode & 0o777 == 0o700
     assert caplog.messages == []
 
 
@@ -42,7 +42,7 @@ def test_another_one_is_named(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", asked)
     used = tmp_path / ".local" / "state" / "flake-hunt"
-    assert state_folders.folder() == used
+    assert state_folder.folder() == used
     (message,) = caplog.messages
     assert f"state is kept in {used} ({asked}/flake-hunt: " in message
     assert os.environ["XDG_STATE_HOME"] == str(used.parent), "what is started takes the same"
@@ -51,37 +51,37 @@ def test_another_one_is_named(
 def test_without_a_home_it_is_in_the_temporary_folder_for_this_user_alone(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    used = state_folders.folder()
-    assert used.parent == state_folders.shared_base()
+    used = state_folder.folder()
+    assert used.parent == state_folder.shared_base()
     assert [path.stat().st_mode & 0o777 for path in (used, used.parent)] == [0o700, 0o700]
     assert str(used) in caplog.text
-    state_folders._made.cache_clear()
-    assert state_folders.folder() == used, "its own of before is trusted"
+    state_folder._made.cache_clear()
+    assert state_folder.folder() == used, "its own of before is trusted"
 
 
 def test_what_another_user_has_put_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    state_folders.shared_base().mkdir(mode=0o700)
+    state_folder.shared_base().mkdir(mode=0o700)
     me = os.getuid()
     monkeypatch.setattr(
-        state_folders,
+        state_folder,
         "shared_base",
-        lambda base=state_folders.shared_base(): base,  # noqa: B008 - of this user
+        lambda base=state_folder.shared_base(): base,  # noqa: B008 - of this user
     )
     monkeypatch.setattr(os, "getuid", lambda: me + 1)
     with pytest.raises(errors.UsageError, match=f"expected a directory of user {me + 1} with mode"):
-        state_folders.folder()
+        state_folder.folder()
 
 
 def test_what_others_can_read_is_refused() -> None:
-    state_folders.shared_base().mkdir(mode=0o700)
-    state_folders.shared_base().chmod(0o755)
+    state_folder.shared_base().mkdir(mode=0o700)
+    state_folder.shared_base().chmod(0o755)
     with pytest.raises(errors.UsageError, match=r"got drwxr-xr-x of user .*export XDG_STATE_HOME"):
-        state_folders.folder()
+        state_folder.folder()
 
 
 def test_a_link_is_refused(tmp_path: pathlib.Path) -> None:
     (tmp_path / "theirs").mkdir(mode=0o700)
-    state_folders.shared_base().symlink_to(tmp_path / "theirs")
+    state_folder.shared_base().symlink_to(tmp_path / "theirs")
     with pytest.raises(errors.UsageError, match="got lrwxrwxrwx"):
-        state_folders.folder()
+        state_folder.folder()
     assert list((tmp_path / "theirs").iterdir()) == []

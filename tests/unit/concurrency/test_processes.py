@@ -64,7 +64,7 @@ def test_output_and_exit_code_are_kept(start: Start, tmp_path: pathlib.Path) -> 
     )
     assert process.wait(timeout_s=TIMEOUT_S) == 0
     assert process.poll() == 0
-    assert process.last_words() == f"out blue {tmp_path.resolve()}"
+    assert process.log_tail() == f"out blue {tmp_path.resolve()}"
     assert process.stop(timeout_s=0) == 0
 
 
@@ -72,22 +72,22 @@ def test_a_log_is_appended_to(start: Start) -> None:
     for word in ("first", "second"):
         process = start(python(f"print({word!r})"))
         process.wait(timeout_s=TIMEOUT_S)
-    assert process.last_words() == "first\nsecond"
+    assert process.log_tail() == "first\nsecond"
 
 
 def test_the_last_words_are_few(start: Start) -> None:
     process = start(python("import sys", "for i in range(100): print(i, file=sys.stderr)"))
     process.wait(timeout_s=TIMEOUT_S)
-    lines = process.last_words().splitlines()
+    lines = process.log_tail().splitlines()
     assert lines == [str(index) for index in range(100 - processes.LOG_LINES_SHOWN, 100)]
 
 
 def test_a_process_that_said_nothing(start: Start) -> None:
     process = start(python("pass"))
     process.wait(timeout_s=TIMEOUT_S)
-    assert process.last_words() == "(it printed nothing)"
+    assert process.log_tail() == "(it printed nothing)"
     process.log.unlink()
-    assert process.last_words() == "(no log)"
+    assert process.log_tail() == "(no log)"
 
 
 def test_waiting_may_end_before_the_process_does(start: Start) -> None:
@@ -118,7 +118,7 @@ def test_stop_lets_a_process_end_in_order(start: Start, tmp_path: pathlib.Path) 
     )
     wait_for(ready.exists, "the process to be ready")
     assert process.stop(timeout_s=TIMEOUT_S) == 7
-    assert process.last_words() == "in order"
+    assert process.log_tail() == "in order"
 
 
 def test_stop_kills_the_whole_group_of_a_process_that_does_not_listen(

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from harness.client import transports
-from harness.conformance import judging, rulebooks
+from harness.conformance import conformance_run, rulebooks
 
 GROUPS = {group.name: group for group in rulebooks.groups()}
 NAMESPACES = transports.Request(method="GET", path="/api/v1/namespaces")
 
 
-def judge(transport: Any, *names: str) -> list[judging.Result]:
-    return list(judging.judge(transport, [r for name in names for r in GROUPS[name].rules]))
+def judge(transport: Any, *names: str) -> list[conformance_run.Result]:
+    return list(conformance_run.judge(transport, [r for name in names for r in GROUPS[name].rules]))
 
 
-def failed(results: list[judging.Result]) -> set[str]:
+def failed(results: list[conformance_run.Result]) -> set[str]:
     return {result.rule.name for result in results if result.failure is not None}
 
 

@@ -9,11 +9,13 @@ from harness.report import campaign_index
 from tests.unit.report import pages
 
 RUNS = [
-    campaign_index.Run(verdict="VALID", reason="fine", link="run-1/report.html", seconds=1.25),
-    campaign_index.Run(verdict="UNKNOWN", reason="it died", link="", seconds=0.5),
+    campaign_index.IndexedRun(
+        verdict="VALID", reason="fine", link="run-1/report.html", seconds=1.25
+    ),
+    campaign_index.IndexedRun(verdict="UNKNOWN", reason="it died", link="", seconds=0.5),
 ]
 ROWS = [
-    campaign_index.Row(
+    campaign_index.IndexRow(
         scenario="pod-churn",
         subject="correct",
         is_as_expected=True,
@@ -24,7 +26,7 @@ ROWS = [
         seconds=1.75,
         runs=RUNS,
     ),
-    campaign_index.Row(
+    campaign_index.IndexRow(
         scenario="<script>alert(1)</script>",
         subject='"><img src=x>',
         is_as_expected=False,
@@ -34,7 +36,9 @@ ROWS = [
         double_allocations=7,
         seconds=2.0,
         runs=[
-            campaign_index.Run(verdict="INVALID", reason="<b>&", link='a"b/report.html', seconds=2)
+            campaign_index.IndexedRun(
+                verdict="INVALID", reason="<b>&", link='a"b/report.html', seconds=2
+            )
         ],
     ),
 ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.checks import device_exclusivity, folding, verdicts
+from harness.checks import device_exclusivity, hold_history, verdicts
 from harness.history import records
 from harness.report import explaining
 from tests.histories import language
@@ -17,7 +17,7 @@ NOT_ALL = "The steps around it were not all recorded, so the stale read cannot b
 
 @pytest.fixture
 def violation() -> verdicts.DoubleAllocation:
-    [found] = device_exclusivity.check(folding.fold(language.observe(races.TEXT))).violations
+    [found] = device_exclusivity.check(hold_history.fold(language.observe(races.TEXT))).violations
     return found
 
 

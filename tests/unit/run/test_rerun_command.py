@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from harness.run import planning, repeating
+from harness.run import rerun_command, run_plan
 from harness.scenario import loading, profiles
 
 
@@ -15,13 +15,13 @@ def repeated(words: list[str], option: str) -> list[str]:
 
 
 def test_the_plainest_run_has_the_plainest_command() -> None:
-    plan = planning.plan(loading.load("pod-churn"), seed=7)
+    plan = run_plan.plan(loading.load("pod-churn"), seed=7)
     assert plan.again == ["run", "pod-churn", "--seed", "7"]
 
 
 def test_everything_that_was_chosen_is_in_it() -> None:
     overrides = ("traffic.users=8", 'description="two words"')
-    plan = planning.plan(
+    plan = run_plan.plan(
         loading.load("pod-churn", overrides=overrides),
         seed=7,
         defects=["gather-not-atomic"],
@@ -57,7 +57,7 @@ def test_files_are_named_as_they_were_given(folder: pathlib.Path, path: str) -> 
     given = path.format(folder=folder)
     profile = profiles.load(given, overrides=["port=18080"])
     kept = profiles.restore(profile.model_dump(mode="json"))  # as the workers of a campaign do
-    plan = planning.plan(loading.load("./churn.toml"), seed=7, cluster=kept)
+    plan = run_plan.plan(loading.load("./churn.toml"), seed=7, cluster=kept)
     chosen = ["--cluster", given, "--cluster-set", "port=18080"]
     assert plan.again == ["run", "./churn.toml", "--seed", "7", *chosen]
 
@@ -72,7 +72,7 @@ def test_files_are_named_as_they_were_given(folder: pathlib.Path, path: str) -> 
 )
 def test_a_changed_cluster_is_the_same_again(name: str, overrides: list[str]) -> None:
     changed = profiles.load(name, overrides=overrides)
-    words = repeating.words(
+    words = rerun_command.words(
         loading.load("pod-churn"),
         seed=7,
         defects=(),

@@ -3,12 +3,12 @@
 import pytest
 
 from harness import errors
-from harness.run import planning
+from harness.run import run_plan
 from harness.scenario import loading
 
 
 def test_everything_is_resolved() -> None:
-    plan = planning.plan(loading.load("pod-churn"), seed=7, defects=["gather-not-atomic"])
+    plan = run_plan.plan(loading.load("pod-churn"), seed=7, defects=["gather-not-atomic"])
     assert (plan.seed, plan.defects, plan.scenario) == (7, ["gather-not-atomic"], "pod-churn")
     assert plan.namespace == f"flake-hunt-{plan.run_id}"
     assert plan.expected_operations == ["traffic-0", "traffic-1", "kubelet"]
@@ -18,14 +18,14 @@ def test_everything_is_resolved() -> None:
 
 def test_two_runs_never_share_a_name() -> None:
     loaded = loading.load("pod-churn")
-    first, second = (planning.plan(loaded, seed=7) for _ in range(2))
+    first, second = (run_plan.plan(loaded, seed=7) for _ in range(2))
     assert first.run_id != second.run_id
-    assert planning.folder_name(first) != planning.folder_name(second)
+    assert run_plan.folder_name(first) != run_plan.folder_name(second)
 
 
 def test_a_control_may_take_longer() -> None:
     loaded = loading.load("pod-churn")
-    plan = planning.plan(loaded, seed=1, until_found=True)
+    plan = run_plan.plan(loaded, seed=1, until_found=True)
     traffic = loaded.scenario.traffic
     assert plan.settings["traffic"]["duration_s"] == traffic.duration_max_s  # type: ignore[union-attr]
 
@@ -38,15 +38,15 @@ def test_a_control_may_take_longer() -> None:
 )
 def test_what_cannot_be_run(changes: dict[str, object], message: str) -> None:
     with pytest.raises(errors.UsageError, match=message):
-        planning.plan(loading.load("pod-churn"), seed=1, **changes)  # type: ignore[arg-type]
+        run_plan.plan(loading.load("pod-churn"), seed=1, **changes)  # type: ignore[arg-type]
 
 
 def test_what_was_decided_can_be_read_back_from_the_plan() -> None:
-    plan = planning.plan(
+    plan = run_plan.plan(
         loading.load("pod-churn"), seed=7, chosen_subjects=["python", "external=volcano"]
     )
     assert plan.subject == "python + external"
     assert plan.expected_steps == ["scheduler", "claim-controller"]
     assert plan.cluster_profile["provider"] == plan.cluster == "embedded"
-    schedulers = planning.scenario_of(plan).subject.schedulers
+    schedulers = run_plan.scenario_of(plan).subject.schedulers
     assert [item.scheduler_name for item in schedulers] == ["flake-hunt", "volcano"]

@@ -3,7 +3,7 @@
 import pytest
 
 from harness import errors
-from harness.run import planning, selectors
+from harness.run import run_plan, selectors
 from harness.scenario import loading, specs
 
 DRIVER = specs.PoolsSpec().driver
@@ -35,7 +35,7 @@ def test_what_cannot_be_satisfied_is_refused_with_the_plan(
     loaded: loading.Loaded, message: str
 ) -> None:
     with pytest.raises(errors.ScenarioError, match=message):
-        planning.plan(loaded, seed=1)
+        run_plan.plan(loaded, seed=1)
 
 
 @pytest.mark.parametrize(

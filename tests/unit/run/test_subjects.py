@@ -8,19 +8,19 @@ import jsonschema
 import pytest
 
 from harness import errors
-from harness.cluster import contracts
+from harness.cluster import interfaces
 from harness.run import kube_schedulers, subjects
 from harness.scenario import loading, specs
-from tests.engines import commands
+from tests.stand_ins import commands
 
 SCHEMA = json.loads((commands.HERE / "kube-scheduler-config-v1.schema.json").read_text())
 BARE, WHOLE = (
-    contracts.Capabilities(),
-    contracts.Capabilities(scheduler=True, claim_controller=True),
+    interfaces.Capabilities(),
+    interfaces.Capabilities(scheduler=True, claim_controller=True),
 )
 
 
-def resolve(*chosen: str, on: contracts.Capabilities = BARE, **changes: Any) -> specs.SubjectSpec:
+def resolve(*chosen: str, on: interfaces.Capabilities = BARE, **changes: Any) -> specs.SubjectSpec:
     subject = changes.pop("subject", specs.SubjectSpec())
     arguments = {"defects": (), "folder": "", **changes}
     return subjects.resolve(subject, chosen=chosen, on=on, **arguments)
@@ -116,7 +116,7 @@ def test_the_clusters_own_claim_controller_is_taken_where_there_is_one() -> None
     ],
 )
 def test_claim_controllers_that_cannot_be(
-    wanted: Any, on: contracts.Capabilities, message: str
+    wanted: Any, on: interfaces.Capabilities, message: str
 ) -> None:
     with pytest.raises(errors.UsageError, match=message):
         resolve(on=on, subject=specs.SubjectSpec(claim_controller=wanted))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness import concurrency
-from tests.unit.subject import local_servers, runtimes
+from tests.support import controlled_runtimes, local_servers
 
 
 @pytest.fixture
@@ -16,9 +16,9 @@ def server() -> Iterator[local_servers.LocalServer]:
 
 
 @pytest.fixture
-def time() -> Iterator[runtimes.VirtualTime]:
+def time() -> Iterator[controlled_runtimes.VirtualTime]:
     """Virtual time for everything that is made and done in the test."""
-    runtime = runtimes.VirtualTime()
+    runtime = controlled_runtimes.VirtualTime()
     with concurrency.install(runtime):
         yield runtime
 

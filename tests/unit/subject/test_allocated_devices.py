@@ -3,14 +3,14 @@
 import pytest
 
 from harness.subject import allocated_devices, gathering, in_flight
-from tests.unit.subject import objects, runtimes
+from tests.support import api_objects, controlled_runtimes
 
-A, B = objects.device_id("a"), objects.device_id("b")
+A, B = api_objects.device_id("a"), api_objects.device_id("b")
 
 
 def claim(*devices: str, name: str = "c", version: int = 1) -> dict[str, object]:
-    allocated = objects.allocation(*devices) if devices else None
-    return objects.claim(name, version=version, allocated=allocated)
+    allocated = api_objects.allocation(*devices) if devices else None
+    return api_objects.claim(name, version=version, allocated=allocated)
 
 
 @pytest.fixture
@@ -48,15 +48,15 @@ def test_admin_access_and_shares_claim_nothing(
         "allocation": {
             "devices": {
                 "results": [
-                    objects.result("a", adminAccess=True),
-                    objects.result("b", shareID="0d3b2c0e-0000-4000-8000-000000000000"),
-                    objects.result("c", adminAccess=False),
+                    api_objects.result("a", adminAccess=True),
+                    api_objects.result("b", shareID="0d3b2c0e-0000-4000-8000-000000000000"),
+                    api_objects.result("c", adminAccess=False),
                 ]
             }
         }
     }
     allocated.on_add(made, initial=False)
-    assert allocated.get()[0] == {objects.device_id("c")}
+    assert allocated.get()[0] == {api_objects.device_id("c")}
 
 
 def test_the_set_is_a_copy(allocated: allocated_devices.AllocatedDevices) -> None:
@@ -98,7 +98,7 @@ def test_a_gather_sees_both_the_allocated_and_the_planned(
 
 
 def test_a_gather_without_a_moment_of_rest_ends(
-    time: runtimes.VirtualTime, monkeypatch: pytest.MonkeyPatch
+    time: controlled_runtimes.VirtualTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Restless(allocated_devices.AllocatedDevices):
         def revision(self) -> int:

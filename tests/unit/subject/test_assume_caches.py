@@ -7,7 +7,7 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.subject import assume_caches
-from tests.unit.subject import objects
+from tests.support import api_objects
 
 Object = dict[str, Any]
 KEY = "default/c"
@@ -37,8 +37,8 @@ def version(obj: Object) -> str:
 
 
 def claim(number: int, *, allocated: bool = False, name: str = "c") -> Object:
-    return objects.claim(
-        name, version=number, allocated=objects.allocation("d") if allocated else None
+    return api_objects.claim(
+        name, version=number, allocated=api_objects.allocation("d") if allocated else None
     )
 
 

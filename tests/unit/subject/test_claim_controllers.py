@@ -9,7 +9,7 @@ import pytest
 from harness import clocks
 from harness.client import apis
 from harness.subject import claim_controllers, claims, generating
-from tests.unit.subject import local_servers, objects
+from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
 TIMEOUT_S = 30.0
@@ -22,7 +22,7 @@ class World:
     def __init__(self, server: local_servers.LocalServer) -> None:
         self.server, self.api = server, apis.Api(server)
         self.controller = claim_controllers.ClaimController(
-            self.api, claim_controllers.Options(workers=2)
+            self.api, claim_controllers.ControllerOptions(workers=2)
         )
         self.is_started = False
 
@@ -58,8 +58,8 @@ class World:
 
     def allocated(self, name: str, *users: Object, **more: Any) -> Object:
         """A claim as the scheduler leaves it."""
-        made = objects.claim(name, allocated=objects.allocation("a"), **more)
-        return self.put(apis.CLAIMS, objects.protected(made, reserved_for=users))
+        made = api_objects.claim(name, allocated=api_objects.allocation("a"), **more)
+        return self.put(apis.CLAIMS, api_objects.protected(made, reserved_for=users))
 
     def reserved_for(self, name: str = "c") -> list[str]:
         claim = self.claim(name)
@@ -68,12 +68,12 @@ class World:
     def settle(self) -> None:
         """Wait until the controller has worked on everything that came before this call."""
         name = f"settled-{self.server.store.resource_version}"
-        self.put(apis.PODS, objects.pod(name, templates=["settling"]))
+        self.put(apis.PODS, api_objects.pod(name, templates=["settling"]))
         if not any(
             item["metadata"]["name"] == "settling"
             for item in self.api.list(apis.CLAIM_TEMPLATES, namespace="default").items
         ):
-            self.put(apis.CLAIM_TEMPLATES, objects.template("settling"))
+            self.put(apis.CLAIM_TEMPLATES, api_objects.template("settling"))
         self.wait_recorded(name)
 
 
@@ -90,8 +90,8 @@ def world(server: local_servers.LocalServer) -> Iterator[World]:
 def test_a_claim_is_made_for_each_template_and_recorded_in_one_write(world: World) -> None:
     wanted = {"labels": {"l": "1"}, "annotations": {"a": "2"}}
     for name in ("x", "y"):
-        world.put(apis.CLAIM_TEMPLATES, objects.template(name, metadata=wanted))
-    pod = world.put(apis.PODS, objects.pod("p", templates=["x", "y"]))
+        world.put(apis.CLAIM_TEMPLATES, api_objects.template(name, metadata=wanted))
+    pod = world.put(apis.PODS, api_objects.pod("p", templates=["x", "y"]))
     world.start()
     recorded = world.wait_recorded()
     assert {item["metadata"]["name"] for item in world.claims()} == set(recorded.values())
@@ -109,10 +109,10 @@ def test_a_claim_is_made_for_each_template_and_recorded_in_one_write(world: Worl
 
 def test_a_template_that_comes_later_is_waited_for(world: World) -> None:
     world.start()
-    world.put(apis.PODS, objects.pod("p", templates=["x"]))
+    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
     world.wait(lambda: world.server.count("GET /api/v1/pods"), "the pods to be listed")
     assert world.claims() == []
-    world.put(apis.CLAIM_TEMPLATES, objects.template("x"))
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
     world.wait_recorded()
 
 
@@ -120,8 +120,8 @@ def test_a_template_that_comes_later_is_waited_for(world: World) -> None:
 def test_a_claim_that_could_not_be_recorded_is_found_again_though_the_watch_is_behind(
     world: World, disturb: str
 ) -> None:
-    world.put(apis.CLAIM_TEMPLATES, objects.template("x"))
-    world.put(apis.PODS, objects.pod("p", templates=["x"]))
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
     world.server.hold_watches("resourceclaims")
     if disturb == "refuse":
         world.server.refuse("PATCH", "/pods/p/status", status=500, times=3)
@@ -136,8 +136,8 @@ def test_a_claim_that_could_not_be_recorded_is_found_again_though_the_watch_is_b
 
 
 def test_a_recorded_claim_that_is_gone_is_made_again(world: World) -> None:
-    world.put(apis.CLAIM_TEMPLATES, objects.template("x"))
-    world.put(apis.PODS, objects.pod("p", templates=["x"]))
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
     world.start()
     first = world.wait_recorded()["x"]
     world.api.delete(apis.CLAIMS, str(first), namespace="default")
@@ -146,8 +146,8 @@ def test_a_recorded_claim_that_is_gone_is_made_again(world: World) -> None:
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 def test_a_pod_that_is_done_gets_no_claim(world: World, phase: str) -> None:
-    world.put(apis.CLAIM_TEMPLATES, objects.template("x"))
-    world.put(apis.PODS, objects.pod("p", templates=["x"], phase=phase))
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+    world.put(apis.PODS, api_objects.pod("p", templates=["x"], phase=phase))
     world.start()
     world.settle()
     assert claims.recorded_names(world.pod()) == {}
@@ -158,7 +158,7 @@ def test_a_pod_that_is_done_gets_no_claim(world: World, phase: str) -> None:
 
 
 def test_a_pod_that_is_gone_frees_its_claim(world: World) -> None:
-    pod = world.put(apis.PODS, objects.pod("p", use=["c"]))
+    pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
     world.allocated("c", pod)
     world.start()
     world.settle()
@@ -172,14 +172,14 @@ def test_a_pod_that_is_gone_frees_its_claim(world: World) -> None:
 
 
 def test_a_generated_claim_goes_with_its_pod(world: World) -> None:
-    world.put(apis.CLAIM_TEMPLATES, objects.template("x"))
-    pod = world.put(apis.PODS, objects.pod("p", templates=["x"]))
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+    pod = world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
     world.start()
     name = str(world.wait_recorded()["x"])
     claim = world.claim(name)
     assert claim is not None
-    claim = world.api.update(apis.CLAIMS, objects.protected(claim))
-    allocated = claims.with_status(claim, allocation=objects.allocation("a"))
+    claim = world.api.update(apis.CLAIMS, api_objects.protected(claim))
+    allocated = claims.with_status(claim, allocation=api_objects.allocation("a"))
     world.api.update_status(apis.CLAIMS, claims.with_reservation(allocated, pod))
     world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
     world.wait(lambda: world.claim(name) is None, "the claim to be gone")
@@ -188,8 +188,8 @@ def test_a_generated_claim_goes_with_its_pod(world: World) -> None:
 def test_a_pod_that_succeeded_frees_its_claims_and_a_generated_one_is_deleted(
     world: World,
 ) -> None:
-    world.put(apis.CLAIM_TEMPLATES, objects.template("x"))
-    world.put(apis.PODS, objects.pod("p", use=["c"], templates=["x"], node="worker-0"))
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+    world.put(apis.PODS, api_objects.pod("p", use=["c"], templates=["x"], node="worker-0"))
     world.allocated("c", world.pod())
     world.start()
     name = str(world.wait_recorded()["x"])
@@ -202,7 +202,7 @@ def test_a_pod_that_succeeded_frees_its_claims_and_a_generated_one_is_deleted(
 
 
 def test_others_keep_the_claim_that_they_share_with_a_gone_pod(world: World) -> None:
-    users = [world.put(apis.PODS, objects.pod(name, use=["c"])) for name in ("p", "q")]
+    users = [world.put(apis.PODS, api_objects.pod(name, use=["c"])) for name in ("p", "q")]
     world.allocated("c", *users)
     world.start()
     world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
@@ -214,10 +214,10 @@ def test_others_keep_the_claim_that_they_share_with_a_gone_pod(world: World) -> 
 
 
 def test_a_pod_that_was_replaced_loses_its_reservation(world: World) -> None:
-    old = world.put(apis.PODS, objects.pod("p", use=["c"]))
+    old = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
     world.allocated("c", old)
     world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
-    world.put(apis.PODS, objects.pod("p", use=["c"]))
+    world.put(apis.PODS, api_objects.pod("p", use=["c"]))
     world.start()
     world.wait(lambda: world.reserved_for() == [], "the reservation to be gone")
 
@@ -226,7 +226,7 @@ def test_a_pod_that_the_informer_does_not_know_yet_keeps_its_reservation(world: 
     """The claim's event is quicker than the pod's: only the server can say that a pod is gone."""
     world.start()
     world.server.hold_watches("pods")
-    pod = world.put(apis.PODS, objects.pod("p", use=["c"]))
+    pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
     world.allocated("c", pod)
     world.wait(lambda: world.server.count("GET /api/v1/namespaces/default/pods/p"), "a live look")
     world.server.release_watches("pods")
@@ -235,9 +235,9 @@ def test_a_pod_that_the_informer_does_not_know_yet_keeps_its_reservation(world: 
 
 
 def test_a_reservation_of_something_else_is_not_ours(world: World) -> None:
-    made = objects.claim("c", allocated=objects.allocation("a"))
+    made = api_objects.claim("c", allocated=api_objects.allocation("a"))
     entry = {"apiGroup": "x.com", "resource": "things", "name": "t", "uid": "uid-t"}
-    made = objects.protected(made)
+    made = api_objects.protected(made)
     world.put(apis.CLAIMS, claims.with_status(made, reservedFor=[entry]))
     world.start()
     world.settle()
@@ -245,7 +245,7 @@ def test_a_reservation_of_something_else_is_not_ours(world: World) -> None:
 
 
 def test_a_conflict_is_tried_again(world: World) -> None:
-    pod = world.put(apis.PODS, objects.pod("p", use=["c"]))
+    pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
     world.allocated("c", pod)
     world.start()
     world.server.refuse("PUT", "resourceclaims/c/status", status=409, times=2)
@@ -259,7 +259,7 @@ def test_a_conflict_is_tried_again(world: World) -> None:
 
 def test_a_lost_answer_may_leave_the_finalizer_until_the_claim_is_deleted(world: World) -> None:
     """As upstream: only the sync that frees the device removes the finalizer, or one of a deleted claim."""
-    pod = world.put(apis.PODS, objects.pod("p", use=["c"]))
+    pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
     world.allocated("c", pod)
     world.start()
     world.server.lose_answer("PUT", "resourceclaims/c/status")
@@ -287,7 +287,7 @@ def test_a_deleted_claim_that_nobody_uses_is_let_go(world: World) -> None:
 
 
 def test_a_deleted_claim_that_is_used_stays(world: World) -> None:
-    pod = world.put(apis.PODS, objects.pod("p", use=["c"]))
+    pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
     world.allocated("c", pod)
     world.api.delete(apis.CLAIMS, "c", namespace="default")
     world.start()
@@ -298,7 +298,7 @@ def test_a_deleted_claim_that_is_used_stays(world: World) -> None:
 def test_a_pod_that_was_bound_by_hand_gets_its_reservation(world: World) -> None:
     world.allocated("c")
     world.start()
-    world.put(apis.PODS, objects.pod("p", use=["c"], node="worker-0"))
+    world.put(apis.PODS, api_objects.pod("p", use=["c"], node="worker-0"))
     world.wait(lambda: world.reserved_for() == ["p"], "the reservation")
 
 
@@ -316,13 +316,13 @@ def test_a_pod_that_was_bound_by_hand_gets_its_reservation(world: World) -> None
     ],
 )
 def test_the_name_of_a_generated_claim_is_short_enough(pod: str, entry: str, base: str) -> None:
-    made = generating.generated_claim(objects.known_pod(pod), entry, objects.template("x"))
+    made = generating.generated_claim(api_objects.known_pod(pod), entry, api_objects.template("x"))
     assert made["metadata"]["generateName"] == base
     assert len(base) <= 57
 
 
 def test_the_template_is_left_alone() -> None:
-    template = objects.template("x", metadata={"annotations": {"a": "1"}})
+    template = api_objects.template("x", metadata={"annotations": {"a": "1"}})
     before = copy.deepcopy(template)
-    generating.generated_claim(objects.known_pod("p"), "x", template)
+    generating.generated_claim(api_objects.known_pod("p"), "x", template)
     assert template == before

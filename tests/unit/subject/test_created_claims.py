@@ -3,13 +3,13 @@
 from typing import Any
 
 from harness.subject import created_claims
-from tests.unit.subject import objects
+from tests.support import api_objects
 
-POD = objects.known_pod("p")
+POD = api_objects.known_pod("p")
 
 
 def claim(name: str = "c", version: int = 1) -> dict[str, Any]:
-    return objects.claim(name, version=version, owner=POD)
+    return api_objects.claim(name, version=version, owner=POD)
 
 
 def known(created: created_claims.CreatedClaims) -> list[tuple[str, str]]:
@@ -49,10 +49,10 @@ def test_claims_of_an_owner_in_the_order_of_their_names() -> None:
     created = created_claims.CreatedClaims()
     for name in ("b", "a"):
         created.add(claim(name))
-    created.add(objects.claim("free", version=1))
+    created.add(api_objects.claim("free", version=1))
     assert [name for name, _ in known(created)] == ["a", "b"]
     created.on_delete(claim("a"))
     assert [name for name, _ in known(created)] == ["b"]
     assert created.get("default/free") is not None
-    created.on_delete(objects.claim("free", version=1))
+    created.on_delete(api_objects.claim("free", version=1))
     assert created.get("default/free") is None

@@ -3,16 +3,16 @@
 import pytest
 
 from harness import errors
-from harness.subject import defects, gathering, plugins, schedulers
+from harness.subject import defects, dynamic_resources, gathering, schedulers
 
 
 def test_without_defects_the_parts_are_the_correct_ones() -> None:
-    assert defects.parts(()) == schedulers.Parts()
+    assert defects.parts(()) == schedulers.SchedulerParts()
 
 
 @pytest.mark.parametrize("name", defects.names())
 def test_a_defect_replaces_one_part_by_a_kind_of_it(name: str) -> None:
-    correct, replaced = schedulers.Parts(), defects.parts([name])
+    correct, replaced = schedulers.SchedulerParts(), defects.parts([name])
     changed = [
         part for part in correct.__slots__ if getattr(correct, part) is not getattr(replaced, part)
     ]
@@ -33,9 +33,9 @@ def test_an_unknown_name_is_answered_with_the_known_ones(ask: object) -> None:
 
 def test_defects_of_different_parts_combine() -> None:
     parts = defects.parts(["in-flight-removed-first", "gather-not-atomic"])
-    assert parts.plugin is not plugins.DynamicResources
+    assert parts.plugin is not dynamic_resources.DynamicResources
     assert parts.gatherer is not gathering.Gatherer
-    assert parts.allocated is schedulers.Parts().allocated
+    assert parts.allocated is schedulers.SchedulerParts().allocated
 
 
 def test_defects_of_one_part_combine_in_one_class() -> None:

@@ -7,22 +7,22 @@ import pytest
 
 from harness import concurrency
 from harness.client import apis, transports
-from harness.subject import claims, plugins
-from tests.unit.subject import local_servers, objects
-from tests.unit.subject.worlds import World
+from harness.subject import claims, dynamic_resources
+from tests.support import api_objects, local_servers
+from tests.support.plugin_world import World
 
 Object = dict[str, Any]
-A = objects.device_id("a")
-FAILURES = (plugins.BindingError, apis.ApiError, transports.TransportError)
+A = api_objects.device_id("a")
+FAILURES = (dynamic_resources.BindingError, apis.ApiError, transports.TransportError)
 
 
 @pytest.fixture
 def world(server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(plugins, "CONFLICT_WAIT_S", 0.0)
+    monkeypatch.setattr(dynamic_resources, "CONFLICT_WAIT_S", 0.0)
     return World(server)
 
 
-def fail_to_bind(world: World, attempt: plugins.Attempt) -> Exception:
+def fail_to_bind(world: World, attempt: dynamic_resources.Attempt) -> Exception:
     """What pre-bind raised; Unreserve is done then."""
     with pytest.raises(FAILURES) as caught:
         world.plugin.pre_bind(attempt)
@@ -54,7 +54,7 @@ def test_a_planned_claim_is_in_flight_and_nothing_is_written(world: World) -> No
     attempt = world.reserved(pod)
     (planned,) = world.flight.listed()
     assert claims.has_finalizer(planned)
-    assert claims.allocation_of(planned) == attempt.planned[0] == objects.allocation("a")
+    assert claims.allocation_of(planned) == attempt.planned[0] == api_objects.allocation("a")
     assert world.gatherer.gather() == {A}
     assert world.server.store.resource_version == version + 1  # the pod
 
@@ -66,7 +66,7 @@ def test_binding_writes_the_finalizer_and_then_allocation_and_reservation(world:
     world.plugin.pre_bind(attempt)
     stored = world.stored()
     assert claims.has_finalizer(stored)
-    assert claims.allocation_of(stored) == objects.allocation("a")
+    assert claims.allocation_of(stored) == api_objects.allocation("a")
     assert claims.is_reserved_for(stored, pod)
     assert [line for line in world.server.requests if line.startswith("PUT")] == [
         f"PUT /apis/resource.k8s.io/v1/namespaces/default/{MAIN}",
@@ -83,10 +83,10 @@ def test_the_next_pod_gets_the_next_device(world: World) -> None:
     world.claim("d")
     world.plugin.pre_bind(world.reserved(world.pod("p", "c")))
     second = world.reserved(world.pod("q", "d"))
-    assert second.planned[0] == objects.allocation("b")
+    assert second.planned[0] == api_objects.allocation("b")
     world.claim("e")
     attempt = world.plugin.pre_filter(world.pod("r", "e"))
-    assert world.plugin.filter(attempt, objects.node()) is None
+    assert world.plugin.filter(attempt, api_objects.node()) is None
 
 
 def test_an_allocated_claim_is_only_reserved(world: World) -> None:
@@ -125,7 +125,7 @@ def test_a_conflict_is_tried_again_with_the_newest_claim(world: World, path: str
 def test_too_many_conflicts_end_the_binding_and_leave_nothing(world: World) -> None:
     world.claim("c")
     attempt = world.reserved(world.pod())
-    world.server.before("PUT", STATUS, disturb(world), times=plugins.CONFLICT_TRIES)
+    world.server.before("PUT", STATUS, disturb(world), times=dynamic_resources.CONFLICT_TRIES)
     assert "conflicts in a row" in str(fail_to_bind(world, attempt))
     assert world.server.count(f"PUT /apis/resource.k8s.io/v1/namespaces/default/{STATUS}") == 5
     assert_nothing_left(world)
@@ -173,13 +173,13 @@ def test_a_claim_whose_deletion_began_is_not_allocated(world: World) -> None:
 def test_a_claim_that_was_allocated_elsewhere_keeps_that_allocation(world: World) -> None:
     world.claim("c")
     attempt = world.reserved(world.pod())
-    elsewhere = claims.with_status(world.stored(), allocation=objects.allocation("b"))
+    elsewhere = claims.with_status(world.stored(), allocation=api_objects.allocation("b"))
     world.api.update_status(apis.CLAIMS, elsewhere)
     assert "got allocated elsewhere in the meantime" in str(fail_to_bind(world, attempt))
-    assert claims.allocation_of(world.stored()) == objects.allocation("b")
+    assert claims.allocation_of(world.stored()) == api_objects.allocation("b")
     assert claims.reservations_of(world.stored()) == []
     world.see()
-    assert world.gatherer.gather() == {objects.device_id("b")}
+    assert world.gatherer.gather() == {api_objects.device_id("b")}
 
 
 def test_after_a_lost_answer_nothing_is_in_flight_and_the_write_is_found_again(
@@ -217,11 +217,11 @@ def test_when_a_later_claim_fails_the_earlier_one_loses_its_reservation_and_keep
     world.claim("c")
     world.claim("d")
     attempt = world.reserved(world.pod("p", "c", "d"))
-    assert world.gatherer.gather() == {A, objects.device_id("b")}
+    assert world.gatherer.gather() == {A, api_objects.device_id("b")}
     world.server.refuse("PUT", "resourceclaims/d/status", status=503)
     fail_to_bind(world, attempt)
     assert claims.reservations_of(world.stored("c")) == []
-    assert claims.allocation_of(world.stored("c")) == objects.allocation("a")
+    assert claims.allocation_of(world.stored("c")) == api_objects.allocation("a")
     assert claims.allocation_of(world.stored("d")) is None
     assert world.flight.listed() == []
     assert world.gatherer.gather() == {A}
@@ -258,7 +258,7 @@ def test_unreserve_does_not_touch_a_claim_that_was_born_again(
     freed = world.api.update_status(apis.CLAIMS, freed)
     world.api.update(apis.CLAIMS, claims.with_metadata(freed, finalizers=[]))
     world.api.delete(apis.CLAIMS, "c", namespace="default")
-    reborn = objects.claim("c", allocated=objects.allocation("a"))
+    reborn = api_objects.claim("c", allocated=api_objects.allocation("a"))
     local_servers.put(world.server, apis.CLAIMS, claims.with_reservation(reborn, pod))
     world.plugin.unreserve(attempt)
     assert claims.is_reserved_for(world.stored(), pod)
@@ -304,7 +304,7 @@ def test_a_write_that_the_cache_already_knows_is_not_assumed_and_leaves_the_flig
 
 
 def refuse(world: World, pod: Object) -> str:
-    with pytest.raises(plugins.Unschedulable) as caught:
+    with pytest.raises(dynamic_resources.Unschedulable) as caught:
         world.plugin.pre_filter(pod)
     return str(caught.value)
 
@@ -318,14 +318,14 @@ def test_a_missing_claim_gates_the_pod(world: World) -> None:
 
 
 def test_a_claim_that_is_not_made_yet_gates_the_pod(world: World) -> None:
-    pod = objects.known_pod("p", templates=["t"])
+    pod = api_objects.known_pod("p", templates=["t"])
     assert not world.plugin.pre_enqueue(pod)
     assert refuse(world, pod) == "the claim for 't' is not created yet"
 
 
 def test_a_claim_of_another_pod_gates_the_pod(world: World) -> None:
-    world.claim("c", owner=objects.known_pod("other"))
-    pod = objects.known_pod("p", templates=["t"], recorded={"t": "c"})
+    world.claim("c", owner=api_objects.known_pod("other"))
+    pod = api_objects.known_pod("p", templates=["t"], recorded={"t": "c"})
     assert not world.plugin.pre_enqueue(pod)
     assert "was not created for the pod" in refuse(world, pod)
 
@@ -340,10 +340,10 @@ def test_a_claim_that_is_being_deleted_gates_the_pod(world: World) -> None:
 
 
 def test_a_pod_without_claims_needs_nothing(world: World) -> None:
-    pod = objects.known_pod("p")
+    pod = api_objects.known_pod("p")
     assert world.plugin.pre_enqueue(pod)
     attempt = world.plugin.pre_filter(pod)
-    assert world.plugin.filter(attempt, objects.node()) == []
+    assert world.plugin.filter(attempt, api_objects.node()) == []
 
 
 def test_a_claim_in_flight_cannot_be_allocated_again(world: World) -> None:
@@ -362,22 +362,22 @@ def test_what_no_node_can_satisfy_is_unschedulable(world: World) -> None:
 
 
 @pytest.fixture
-def misplaced(world: World) -> plugins.Attempt:
+def misplaced(world: World) -> dynamic_resources.Attempt:
     """An attempt for a claim that is allocated on another node."""
     local_servers.put(
         world.server,
         apis.CLAIMS,
-        objects.claim("c", allocated=objects.allocation("a", node="worker-9")),
+        api_objects.claim("c", allocated=api_objects.allocation("a", node="worker-9")),
     )
     world.cache.on_add(world.stored(), initial=False)
     attempt = world.plugin.pre_filter(world.pod())
-    assert world.plugin.filter(attempt, objects.node()) is None
+    assert world.plugin.filter(attempt, api_objects.node()) is None
     assert attempt.unavailable == {0}
     return attempt
 
 
 def test_a_claim_that_keeps_the_pod_from_its_node_is_deallocated(
-    world: World, misplaced: plugins.Attempt
+    world: World, misplaced: dynamic_resources.Attempt
 ) -> None:
     world.plugin.post_filter(misplaced)
     assert claims.allocation_of(world.stored()) is None
@@ -386,7 +386,7 @@ def test_a_claim_that_keeps_the_pod_from_its_node_is_deallocated(
 
 
 def test_a_claim_that_others_use_is_not_deallocated(
-    world: World, misplaced: plugins.Attempt
+    world: World, misplaced: dynamic_resources.Attempt
 ) -> None:
     other = world.pod("other")
     misplaced.claims[0] = world.api.update_status(
@@ -397,7 +397,7 @@ def test_a_claim_that_others_use_is_not_deallocated(
 
 
 def test_a_deallocation_that_is_based_on_an_old_claim_fails(
-    world: World, misplaced: plugins.Attempt
+    world: World, misplaced: dynamic_resources.Attempt
 ) -> None:
     disturb(world)()
     with pytest.raises(apis.ApiError, match="409"):
@@ -407,20 +407,20 @@ def test_a_deallocation_that_is_based_on_an_old_claim_fails(
 
 def test_only_one_claim_is_given_up_in_an_attempt(world: World) -> None:
     for name, device in (("c", "a"), ("d", "b")):
-        made = objects.claim(name, allocated=objects.allocation(device, node="worker-9"))
+        made = api_objects.claim(name, allocated=api_objects.allocation(device, node="worker-9"))
         local_servers.put(world.server, apis.CLAIMS, made)
         world.cache.on_add(world.stored(name), initial=False)
     attempt = world.plugin.pre_filter(world.pod("p", "c", "d"))
-    world.plugin.filter(attempt, objects.node())
+    world.plugin.filter(attempt, api_objects.node())
     world.plugin.post_filter(attempt)
     left = [name for name in ("c", "d") if claims.allocation_of(world.stored(name))]
     assert len(left) == 1
 
 
 def test_nothing_is_given_up_when_devices_are_merely_taken(world: World) -> None:
-    world.claim("c", requests=[objects.exactly(count=3)])
+    world.claim("c", requests=[api_objects.exactly(count=3)])
     attempt = world.plugin.pre_filter(world.pod())
-    assert world.plugin.filter(attempt, objects.node()) is None
+    assert world.plugin.filter(attempt, api_objects.node()) is None
     version = world.server.store.resource_version
     world.plugin.post_filter(attempt)
     assert world.server.store.resource_version == version

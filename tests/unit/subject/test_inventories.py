@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.subject import expressions, inventories
-from tests.unit.subject import objects
+from tests.support import api_objects
 
 Object = dict[str, Any]
 
@@ -15,37 +15,39 @@ def offered(
 ) -> list[str]:
     """The names of the devices that the node can use."""
     snapshot = inventories.Snapshot(slices)
-    return [device.name for device in snapshot.matching(node or objects.node(), selectors)]
+    return [device.name for device in snapshot.matching(node or api_objects.node(), selectors)]
 
 
 def test_devices_come_in_the_natural_order_of_their_slices() -> None:
     slices = [
-        objects.slice_of("c", pool="p", name="s-10", count=2, allNodes=True),
-        objects.slice_of("b", "a", pool="p", name="s-9", count=2, allNodes=True),
+        api_objects.slice_of("c", pool="p", name="s-10", count=2, allNodes=True),
+        api_objects.slice_of("b", "a", pool="p", name="s-9", count=2, allNodes=True),
     ]
     assert offered(*slices) == ["b", "a", "c"]
 
 
 def test_devices_are_identified_by_driver_pool_and_name() -> None:
-    snapshot = inventories.Snapshot([objects.slice_of("a")])
-    assert [item.id for item in snapshot.matching(objects.node(), ())] == [objects.device_id("a")]
+    snapshot = inventories.Snapshot([api_objects.slice_of("a")])
+    assert [item.id for item in snapshot.matching(api_objects.node(), ())] == [
+        api_objects.device_id("a")
+    ]
 
 
 def test_the_newest_generation_of_a_pool_counts() -> None:
-    old, new = objects.slice_of("old"), objects.slice_of("new", generation=2)
+    old, new = api_objects.slice_of("old"), api_objects.slice_of("new", generation=2)
     assert offered(old, new) == ["new"]
     assert offered(new, old) == ["new"]
 
 
 def test_an_incomplete_pool_offers_nothing_even_when_its_old_generation_was_whole() -> None:
-    old, new = objects.slice_of("old"), objects.slice_of("new", generation=2, count=2)
+    old, new = api_objects.slice_of("old"), api_objects.slice_of("new", generation=2, count=2)
     assert offered(old, new) == []
 
 
 def test_a_pool_with_a_doubled_device_name_offers_nothing() -> None:
-    first = objects.slice_of("a", name="s-1", count=2)
-    second = objects.slice_of("b", "a", name="s-2", count=2)
-    other = objects.slice_of("c", pool="other", allNodes=True)
+    first = api_objects.slice_of("a", name="s-1", count=2)
+    second = api_objects.slice_of("b", "a", name="s-2", count=2)
+    other = api_objects.slice_of("c", pool="other", allNodes=True)
     assert offered(first, second, other) == ["c"]
 
 
@@ -56,12 +58,12 @@ def test_a_pool_with_a_doubled_device_name_offers_nothing() -> None:
         ({"nodeName": "worker-1"}, False),
         ({"allNodes": True}, True),
         ({"allNodes": False}, False),
-        ({"nodeSelector": objects.allocation(node="worker-0")["nodeSelector"]}, True),
-        ({"nodeSelector": objects.allocation(node="worker-1")["nodeSelector"]}, False),
+        ({"nodeSelector": api_objects.allocation(node="worker-0")["nodeSelector"]}, True),
+        ({"nodeSelector": api_objects.allocation(node="worker-1")["nodeSelector"]}, False),
     ],
 )
 def test_a_slice_is_for_the_nodes_that_it_names(place: Object, seen: bool) -> None:
-    assert offered(objects.slice_of("a", **place)) == (["a"] if seen else [])
+    assert offered(api_objects.slice_of("a", **place)) == (["a"] if seen else [])
 
 
 def test_devices_may_name_their_nodes_themselves() -> None:
@@ -70,7 +72,7 @@ def test_devices_may_name_their_nodes_themselves() -> None:
         {"name": "yours", "nodeName": "worker-1"},
         {"name": "ours", "allNodes": True},
     ]
-    assert offered(objects.slice_of(*devices, perDeviceNodeSelection=True)) == ["mine", "ours"]
+    assert offered(api_objects.slice_of(*devices, perDeviceNodeSelection=True)) == ["mine", "ours"]
 
 
 @pytest.mark.parametrize(
@@ -85,38 +87,38 @@ def test_devices_may_name_their_nodes_themselves() -> None:
 def test_devices_that_need_what_the_allocator_does_not_know_are_not_offered(
     unsupported: Object,
 ) -> None:
-    assert offered(objects.slice_of({"name": "a", **unsupported}, "b")) == ["b"]
+    assert offered(api_objects.slice_of({"name": "a", **unsupported}, "b")) == ["b"]
 
 
 def test_a_slice_of_shared_counters_offers_nothing() -> None:
-    made = objects.slice_of("a")
+    made = api_objects.slice_of("a")
     made["spec"]["sharedCounters"] = [{"name": "c", "counters": {}}]
     assert offered(made) == []
 
 
 def test_selectors_choose_and_all_must_agree() -> None:
-    made = objects.slice_of(
-        objects.device("a", kind="big", index=1),
-        objects.device("b", kind="small", index=2),
-        objects.device("c", kind="big", index=3),
+    made = api_objects.slice_of(
+        api_objects.device("a", kind="big", index=1),
+        api_objects.device("b", kind="small", index=2),
+        api_objects.device("c", kind="big", index=3),
     )
-    kind = f'device.attributes["{objects.DRIVER}"].kind == "big"'
-    index = f'device.attributes["{objects.DRIVER}"].index > 1'
+    kind = f'device.attributes["{api_objects.DRIVER}"].kind == "big"'
+    index = f'device.attributes["{api_objects.DRIVER}"].index > 1'
     assert offered(made, selectors=(kind,)) == ["a", "c"]
     assert offered(made, selectors=(kind, index)) == ["c"]
 
 
 def test_a_selector_that_fails_is_an_error() -> None:
     with pytest.raises(expressions.SelectorError):
-        offered(objects.slice_of("a"), selectors=("device.attributes['x'].y == 1",))
+        offered(api_objects.slice_of("a"), selectors=("device.attributes['x'].y == 1",))
 
 
 def test_attributes_are_found_with_and_without_their_domain() -> None:
-    made = objects.slice_of(
+    made = api_objects.slice_of(
         {"name": "a", "attributes": {"kind": {"string": "x"}, "other.com/n": {"int": 0}}}
     )
-    (device,) = inventories.Snapshot([made]).matching(objects.node(), ())
-    assert device.attribute(f"{objects.DRIVER}/kind") == ("string", "x")
+    (device,) = inventories.Snapshot([made]).matching(api_objects.node(), ())
+    assert device.attribute(f"{api_objects.DRIVER}/kind") == ("string", "x")
     assert device.attribute("other.com/n") == ("int", 0)
     assert device.attribute("other.com/kind") is None
 
@@ -125,20 +127,20 @@ def test_the_inventory_follows_its_informer() -> None:
     inventory = inventories.Inventory()
 
     def names() -> list[str]:
-        return [item.name for item in inventory.snapshot().matching(objects.node(), ())]
+        return [item.name for item in inventory.snapshot().matching(api_objects.node(), ())]
 
-    inventory.on_add(objects.slice_of("a"), initial=True)
+    inventory.on_add(api_objects.slice_of("a"), initial=True)
     assert names() == ["a"]
     assert inventory.snapshot() is inventory.snapshot()
-    inventory.on_update(objects.slice_of("a"), objects.slice_of("a", "b"))
+    inventory.on_update(api_objects.slice_of("a"), api_objects.slice_of("a", "b"))
     assert names() == ["a", "b"]
-    inventory.on_delete(objects.slice_of("a"))
+    inventory.on_delete(api_objects.slice_of("a"))
     assert names() == []
 
 
 def test_a_snapshot_answers_anew_for_a_node_with_other_labels() -> None:
     term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["z"]}]}
-    made = objects.slice_of("a", nodeSelector={"nodeSelectorTerms": [term]})
+    made = api_objects.slice_of("a", nodeSelector={"nodeSelectorTerms": [term]})
     snapshot = inventories.Snapshot([made])
-    assert snapshot.matching(objects.node(labels={}), ()) == ()
-    assert len(snapshot.matching(objects.node(labels={"zone": "z"}), ())) == 1
+    assert snapshot.matching(api_objects.node(labels={}), ()) == ()
+    assert len(snapshot.matching(api_objects.node(labels={"zone": "z"}), ())) == 1

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from harness.subject import nodes
-from tests.unit.subject import objects
+from tests.support import api_objects
 
 Object = dict[str, Any]
 TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
 
 
 def with_spec(**spec: Any) -> Object:
-    made = objects.known_pod("p")
+    made = api_objects.known_pod("p")
     return {**made, "spec": {**made["spec"], **spec}}
 
 
@@ -40,7 +40,7 @@ def with_spec(**spec: Any) -> Object:
     ],
 )
 def test_a_node_admits_a_pod(node: Object, pod: Object, expected: bool) -> None:
-    assert nodes.admits(objects.node(**node), with_spec(**pod)) is expected
+    assert nodes.admits(api_objects.node(**node), with_spec(**pod)) is expected
 
 
 def expression(operator: str, *values: str, key: str = "zone") -> Object:
@@ -66,12 +66,12 @@ def expression(operator: str, *values: str, key: str = "zone") -> Object:
     ],
 )
 def test_the_operators_of_a_selector(item: Object, expected: bool) -> None:
-    node = objects.node(labels={"zone": "a", "number": "5"})
+    node = api_objects.node(labels={"zone": "a", "number": "5"})
     assert nodes.selects({"nodeSelectorTerms": [{"matchExpressions": [item]}]}, node) is expected
 
 
 def test_any_term_with_all_its_expressions() -> None:
-    node = objects.node(labels={"zone": "a"})
+    node = api_objects.node(labels={"zone": "a"})
     both = {"matchExpressions": [expression("In", "a"), expression("In", "b")]}
     one = {"matchExpressions": [expression("In", "a")]}
     assert not nodes.selects({"nodeSelectorTerms": [both]}, node)
@@ -79,11 +79,11 @@ def test_any_term_with_all_its_expressions() -> None:
 
 
 def test_no_selector_selects_all_and_an_empty_one_nothing() -> None:
-    assert nodes.selects(None, objects.node())
-    assert not nodes.selects({"nodeSelectorTerms": []}, objects.node())
-    assert not nodes.selects({"nodeSelectorTerms": [{}]}, objects.node())
+    assert nodes.selects(None, api_objects.node())
+    assert not nodes.selects({"nodeSelectorTerms": []}, api_objects.node())
+    assert not nodes.selects({"nodeSelectorTerms": [{}]}, api_objects.node())
 
 
 def test_the_selector_of_one_node() -> None:
-    assert nodes.selects(nodes.only("worker-0"), objects.node("worker-0"))
-    assert not nodes.selects(nodes.only("worker-0"), objects.node("worker-1"))
+    assert nodes.selects(nodes.only("worker-0"), api_objects.node("worker-0"))
+    assert not nodes.selects(nodes.only("worker-0"), api_objects.node("worker-1"))

@@ -8,7 +8,7 @@ import pytest
 from harness import clocks, concurrency
 from harness.client import apis
 from harness.subject import claims, schedulers
-from tests.unit.subject import local_servers, objects
+from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
 TIMEOUT_S = 30.0
@@ -19,21 +19,21 @@ class World:
 
     def __init__(self, server: local_servers.LocalServer) -> None:
         self.server, self.api = server, apis.Api(server)
-        self.put(apis.DEVICE_CLASSES, objects.device_class())
+        self.put(apis.DEVICE_CLASSES, api_objects.device_class())
         for index in (10, 9):
-            self.put(apis.NODES, objects.node(f"worker-{index}"))
-        self.put(apis.SLICES, objects.slice_of("a", "b", pool="worker-9"))
+            self.put(apis.NODES, api_objects.node(f"worker-{index}"))
+        self.put(apis.SLICES, api_objects.slice_of("a", "b", pool="worker-9"))
         self.scheduler = schedulers.Scheduler(
             self.api,
-            schedulers.Options(binders=4, backoff_initial_s=0.001, backoff_max_s=0.002),
+            schedulers.SchedulerOptions(binders=4, backoff_initial_s=0.001, backoff_max_s=0.002),
         )
 
     def put(self, resource: apis.Resource, obj: Object) -> Object:
         return local_servers.put(self.server, resource, obj)
 
     def pod_with_claim(self, name: str, **more: Any) -> None:
-        self.put(apis.CLAIMS, objects.claim(f"of-{name}", **more))
-        self.put(apis.PODS, objects.pod(name, use=[f"of-{name}"]))
+        self.put(apis.CLAIMS, api_objects.claim(f"of-{name}", **more))
+        self.put(apis.PODS, api_objects.pod(name, use=[f"of-{name}"]))
 
     def node_of(self, pod: str) -> str | None:
         found = self.api.get(apis.PODS, pod, namespace="default")
@@ -93,14 +93,14 @@ def test_pods_get_devices_of_their_own_on_the_node_that_has_them(world: World) -
     world.wait_bound("p", "q")
     assert world.node_of("p") == world.node_of("q") == "worker-9"
     assert {world.device_of("p"), world.device_of("q")} == {
-        objects.device_id("a", "worker-9"),
-        objects.device_id("b", "worker-9"),
+        api_objects.device_id("a", "worker-9"),
+        api_objects.device_id("b", "worker-9"),
     }
     assert [item["name"] for item in claims.reservations_of(world.claim("of-p"))] == ["p"]
 
 
 def test_the_first_node_in_natural_order_is_taken(world: World) -> None:
-    world.put(apis.SLICES, objects.slice_of("c", pool="worker-10"))
+    world.put(apis.SLICES, api_objects.slice_of("c", pool="worker-10"))
     world.pod_with_claim("p")
     world.wait_bound("p")
     assert world.node_of("p") == "worker-9"
@@ -120,9 +120,9 @@ def test_a_pod_waits_for_a_device_to_be_freed(seen: Steps, world: World) -> None
 
 
 def test_a_pod_waits_for_more_devices(seen: Steps, world: World) -> None:
-    world.pod_with_claim("p", requests=[objects.exactly(count=3)])
+    world.pod_with_claim("p", requests=[api_objects.exactly(count=3)])
     world.wait(lambda: "scheduling.unschedulable" in seen.taken, "the pod to be unschedulable")
-    world.put(apis.SLICES, objects.slice_of("c", "d", "e", pool="worker-10"))
+    world.put(apis.SLICES, api_objects.slice_of("c", "d", "e", pool="worker-10"))
     world.wait_bound("p")
     assert world.node_of("p") == "worker-10"
 
@@ -143,11 +143,11 @@ def test_nodes_that_change_while_they_are_read_are_read_again(
     server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scheduler = World(server).scheduler
-    known = [objects.node("old")]
+    known = [api_objects.node("old")]
 
     def objects_just_before_a_change() -> list[Object]:
         read = list(known)
-        known[:] = [objects.node("new")]
+        known[:] = [api_objects.node("new")]
         scheduler.on_world()
         return read
 
@@ -158,18 +158,18 @@ def test_nodes_that_change_while_they_are_read_are_read_again(
 
 
 def test_a_pod_waits_for_its_claim(world: World) -> None:
-    world.put(apis.PODS, objects.pod("p", use=["of-p"]))
+    world.put(apis.PODS, api_objects.pod("p", use=["of-p"]))
     world.pod_with_claim("q")
     world.wait_bound("q")
     assert world.node_of("p") is None
-    world.put(apis.CLAIMS, objects.claim("of-p"))
+    world.put(apis.CLAIMS, api_objects.claim("of-p"))
     world.wait_bound("p")
 
 
 def test_two_pods_may_share_a_claim(world: World) -> None:
-    world.put(apis.CLAIMS, objects.claim("shared"))
+    world.put(apis.CLAIMS, api_objects.claim("shared"))
     for name in ("p", "q"):
-        world.put(apis.PODS, objects.pod(name, use=["shared"]))
+        world.put(apis.PODS, api_objects.pod(name, use=["shared"]))
     world.wait_bound("p", "q")
     assert len(claims.reservations_of(world.claim("shared"))) == 2
 
@@ -209,28 +209,28 @@ def test_a_lost_answer_to_the_binding_costs_a_bound_pod_its_reservation(
 def test_pods_of_other_schedulers_and_pods_that_are_gated_are_left_alone(
     seen: Steps, world: World
 ) -> None:
-    other = objects.pod("other")
+    other = api_objects.pod("other")
     other["spec"]["schedulerName"] = "default-scheduler"
-    gated = objects.pod("gated")
+    gated = api_objects.pod("gated")
     gated["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
     for pod in (other, gated):
         world.put(apis.PODS, pod)
-    world.put(apis.PODS, objects.pod("mine"))
+    world.put(apis.PODS, api_objects.pod("mine"))
     world.wait_bound("mine")
     assert (world.node_of("other"), world.node_of("gated")) == (None, None)
     assert seen.taken.count("scheduling.started") == 1
 
 
 def test_a_claim_on_the_wrong_node_is_given_up(world: World) -> None:
-    elsewhere = objects.allocation("a", node="worker-99")
+    elsewhere = api_objects.allocation("a", node="worker-99")
     world.pod_with_claim("p", allocated=elsewhere)
     world.wait_bound("p")
-    assert world.device_of("p") == objects.device_id("a", "worker-9")
+    assert world.device_of("p") == api_objects.device_id("a", "worker-9")
 
 
 def test_a_selector_that_fails_stops_its_pod_only(seen: Steps, world: World) -> None:
     selectors = [{"cel": {"expression": "device.attributes['x'].y == 1"}}]
-    world.pod_with_claim("bad", requests=[objects.exactly(selectors=selectors)])
+    world.pod_with_claim("bad", requests=[api_objects.exactly(selectors=selectors)])
     world.wait(lambda: "scheduling.unschedulable" in seen.taken, "the pod to be unschedulable")
     world.pod_with_claim("good")
     world.wait_bound("good")

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from harness import concurrency
-from harness.subject import queues
-from tests.unit.subject import objects, runtimes
+from harness.subject import scheduling_queue
+from tests.support import api_objects, controlled_runtimes
 
 Object = dict[str, Any]
 TIMEOUT_S = 20.0
@@ -18,7 +18,7 @@ class World:
 
     def __init__(self) -> None:
         self.closed_for: set[str] = set()
-        self.queue = queues.SchedulingQueue(
+        self.queue = scheduling_queue.SchedulingQueue(
             gate=lambda pod: pod["metadata"]["name"] not in self.closed_for,
             backoff_initial_s=1.0,
             backoff_max_s=10.0,
@@ -27,21 +27,21 @@ class World:
     def pop(self) -> str:
         return str(self.take().pod["metadata"]["name"])
 
-    def take(self) -> queues.QueuedPod:
+    def take(self) -> scheduling_queue.QueuedPod:
         return self.queue.pop()
 
     def is_idle(self) -> bool:
         """Whether pop would wait for an event."""
-        return runtimes.waits_forever(self.queue.pop)
+        return controlled_runtimes.waits_forever(self.queue.pop)
 
 
 @pytest.fixture
-def world(time: runtimes.VirtualTime) -> World:
+def world(time: controlled_runtimes.VirtualTime) -> World:
     return World()
 
 
 def pod(name: str, *, use: tuple[str, ...] = ("c",)) -> Object:
-    return objects.known_pod(name, use=use)
+    return api_objects.known_pod(name, use=use)
 
 
 def test_pods_are_taken_in_the_order_in_which_they_came(world: World) -> None:
@@ -89,7 +89,7 @@ def test_moving_all_does_not_open_gates(world: World) -> None:
 
 
 def test_a_failed_attempt_comes_again_after_a_backoff_that_doubles_up_to_its_limit(
-    world: World, time: runtimes.VirtualTime
+    world: World, time: controlled_runtimes.VirtualTime
 ) -> None:
     world.queue.put(pod("a"))
     waited = []
@@ -104,7 +104,7 @@ def test_a_failed_attempt_comes_again_after_a_backoff_that_doubles_up_to_its_lim
 
 
 def test_an_unschedulable_pod_waits_for_an_event_and_for_the_rest_of_its_backoff(
-    world: World, time: runtimes.VirtualTime
+    world: World, time: controlled_runtimes.VirtualTime
 ) -> None:
     world.queue.put(pod("a"))
     world.queue.failed(world.take(), unschedulable=True)
@@ -115,7 +115,7 @@ def test_an_unschedulable_pod_waits_for_an_event_and_for_the_rest_of_its_backoff
 
 
 def test_an_event_after_the_backoff_brings_the_pod_at_once(
-    world: World, time: runtimes.VirtualTime
+    world: World, time: controlled_runtimes.VirtualTime
 ) -> None:
     world.queue.put(pod("a"))
     world.queue.failed(world.take(), unschedulable=True)
@@ -125,41 +125,45 @@ def test_an_event_after_the_backoff_brings_the_pod_at_once(
     assert time.now_s == pytest.approx(5.0)
 
 
-def test_only_the_users_of_a_claim_are_moved(world: World, time: runtimes.VirtualTime) -> None:
+def test_only_the_users_of_a_claim_are_moved(
+    world: World, time: controlled_runtimes.VirtualTime
+) -> None:
     for name in ("a", "b"):
         world.queue.put(pod(name, use=(f"claim-of-{name}",)))
         world.queue.failed(world.take(), unschedulable=True)
     world.queue.move_users("default/claim-of-b")
     assert world.pop() == "b"
-    assert time.now_s < queues.FLUSH_S
+    assert time.now_s < scheduling_queue.FLUSH_S
     assert world.pop() == "a"
-    assert time.now_s >= queues.FLUSH_S
+    assert time.now_s >= scheduling_queue.FLUSH_S
 
 
 def test_the_claim_of_a_template_makes_a_user_once_it_is_recorded(
-    world: World, time: runtimes.VirtualTime
+    world: World, time: controlled_runtimes.VirtualTime
 ) -> None:
-    waiting = objects.known_pod("a", templates=["t"])
+    waiting = api_objects.known_pod("a", templates=["t"])
     world.closed_for = {"a"}
     world.queue.put(waiting)
-    world.queue.put(objects.known_pod("a", templates=["t"], recorded={"t": "a-t-x"}))
+    world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "a-t-x"}))
     world.closed_for = set()
     world.queue.move_users("default/a-t-x")
     assert world.pop() == "a"
 
 
-def test_a_lost_event_does_not_lose_a_pod(world: World, time: runtimes.VirtualTime) -> None:
+def test_a_lost_event_does_not_lose_a_pod(
+    world: World, time: controlled_runtimes.VirtualTime
+) -> None:
     world.queue.put(pod("a"))
     for attempts in range(1, 5):
         queued = world.take()
         assert queued.attempts == attempts
         world.queue.failed(queued, unschedulable=True)
     assert world.pop() == "a"
-    assert time.now_s == pytest.approx(4 * queues.FLUSH_S)
+    assert time.now_s == pytest.approx(4 * scheduling_queue.FLUSH_S)
 
 
 def test_the_flush_does_not_depend_on_how_seconds_are_rounded(
-    world: World, time: runtimes.VirtualTime
+    world: World, time: controlled_runtimes.VirtualTime
 ) -> None:
     time.now_ns = 2_004_006_012  # (t + 30.0) - t is less than 30.0 here
     world.queue.put(pod("a"))
@@ -167,19 +171,21 @@ def test_the_flush_does_not_depend_on_how_seconds_are_rounded(
     assert world.pop() == "a"
 
 
-def test_the_flush_counts_from_the_newest_failure(world: World, time: runtimes.VirtualTime) -> None:
+def test_the_flush_counts_from_the_newest_failure(
+    world: World, time: controlled_runtimes.VirtualTime
+) -> None:
     world.queue.put(pod("a"))
     world.queue.failed(world.take(), unschedulable=True)
     time.sleep(20)
     world.queue.move_all()
     world.queue.failed(world.take(), unschedulable=True)  # the first timer still stands at 30 s
     assert world.pop() == "a"
-    assert time.now_s == pytest.approx(20 + queues.FLUSH_S)
+    assert time.now_s == pytest.approx(20 + scheduling_queue.FLUSH_S)
 
 
 @pytest.mark.parametrize("event", ["all", "users"])
 def test_an_event_during_an_attempt_is_not_lost(
-    world: World, time: runtimes.VirtualTime, event: str
+    world: World, time: controlled_runtimes.VirtualTime, event: str
 ) -> None:
     world.queue.put(pod("a"))
     queued = world.take()
@@ -192,7 +198,7 @@ def test_an_event_during_an_attempt_is_not_lost(
     assert time.now_s == pytest.approx(1.0)
     world.queue.failed(again, unschedulable=True)  # the event was before this attempt
     assert world.pop() == "a"
-    assert time.now_s >= queues.FLUSH_S
+    assert time.now_s >= scheduling_queue.FLUSH_S
 
 
 def assert_forgotten(world: World) -> None:
@@ -235,14 +241,16 @@ def test_a_pod_that_was_removed_in_flight_does_not_come_back(
     assert world.is_idle()
 
 
-def test_a_pod_that_came_back_is_a_pod_of_its_own(world: World, time: runtimes.VirtualTime) -> None:
+def test_a_pod_that_came_back_is_a_pod_of_its_own(
+    world: World, time: controlled_runtimes.VirtualTime
+) -> None:
     world.queue.put(pod("a"))
     first = world.take()
     world.queue.remove(pod("a"))
     world.queue.put(pod("a"))
     second = world.take()
     world.queue.failed(first, unschedulable=True)
-    assert (second.attempts, second.place) == (1, queues.Place.IN_FLIGHT)
+    assert (second.attempts, second.place) == (1, scheduling_queue.Place.IN_FLIGHT)
     assert world.is_idle()
 
 

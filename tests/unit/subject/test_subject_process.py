@@ -5,11 +5,11 @@ import pathlib
 import pytest
 
 from harness import errors
-from harness.subject import running
+from harness.subject import subject_process
 
 
 def test_no_file_means_the_defaults() -> None:
-    assert running.read_settings(None) == running.Settings()
+    assert subject_process.read_settings(None) == subject_process.Settings()
 
 
 def test_every_setting_is_read(tmp_path: pathlib.Path) -> None:
@@ -19,14 +19,14 @@ def test_every_setting_is_read(tmp_path: pathlib.Path) -> None:
         ' "backoff_initial_s": 0.5, "backoff_max_s": 2.0,'
         ' "pauses": {"probability": 0.5, "pause_s_max": 0.25}}'
     )
-    assert running.read_settings(path) == running.Settings(
+    assert subject_process.read_settings(path) == subject_process.Settings(
         seed=7,
         run_id="r",
         switch_interval_s=1e-5,
         binders=4,
         backoff_initial_s=0.5,
         backoff_max_s=2.0,
-        pauses=running.Pauses(probability=0.5, pause_s_max=0.25),
+        pauses=subject_process.Pauses(probability=0.5, pause_s_max=0.25),
     )
 
 
@@ -47,19 +47,21 @@ def test_a_wrong_file_is_named_with_what_is_wrong(
     path = tmp_path / "settings.json"
     path.write_text(text)
     with pytest.raises(errors.UsageError, match=why) as caught:
-        running.read_settings(path)
+        subject_process.read_settings(path)
     assert str(path) in str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path: pathlib.Path) -> None:
     with pytest.raises(errors.UsageError, match=r"nothing\.json"):
-        running.read_settings(tmp_path / "nothing.json")
+        subject_process.read_settings(tmp_path / "nothing.json")
 
 
-@pytest.mark.parametrize("run", [running.run_scheduler, running.run_claim_controller])
+@pytest.mark.parametrize(
+    "run", [subject_process.run_scheduler, subject_process.run_claim_controller]
+)
 def test_an_unknown_defect_is_refused_before_anything_is_connected(
     tmp_path: pathlib.Path, run: object
 ) -> None:
-    options = running.Options(kubeconfig=tmp_path / "none", defects=("none-such",))
+    options = subject_process.SubjectOptions(kubeconfig=tmp_path / "none", defects=("none-such",))
     with pytest.raises(errors.UsageError, match="none-such"):
         run(options)  # type: ignore[operator]

@@ -6,18 +6,18 @@ import pytest
 
 from harness import concurrency
 from harness.subject import work_queues
-from tests.unit.subject import runtimes
+from tests.support import controlled_runtimes
 
 TIMEOUT_S = 20.0
 
 
 @pytest.fixture
-def queue(time: runtimes.VirtualTime) -> work_queues.WorkQueue:
+def queue(time: controlled_runtimes.VirtualTime) -> work_queues.WorkQueue:
     return work_queues.WorkQueue("test")
 
 
 def is_idle(queue: work_queues.WorkQueue) -> bool:
-    return runtimes.waits_forever(queue.get)
+    return controlled_runtimes.waits_forever(queue.get)
 
 
 def test_a_waiting_key_is_not_added_twice(queue: work_queues.WorkQueue) -> None:
@@ -40,7 +40,7 @@ def test_a_key_that_is_worked_on_waits_until_that_is_done(queue: work_queues.Wor
 
 
 def test_a_failed_key_comes_again_after_a_wait_that_doubles_up_to_its_limit(
-    queue: work_queues.WorkQueue, time: runtimes.VirtualTime
+    queue: work_queues.WorkQueue, time: controlled_runtimes.VirtualTime
 ) -> None:
     queue.add("a")
     times = []
@@ -54,7 +54,7 @@ def test_a_failed_key_comes_again_after_a_wait_that_doubles_up_to_its_limit(
 
 
 def test_a_success_forgets_the_failures(
-    queue: work_queues.WorkQueue, time: runtimes.VirtualTime
+    queue: work_queues.WorkQueue, time: controlled_runtimes.VirtualTime
 ) -> None:
     queue.add("a")
     for _ in range(3):
@@ -68,7 +68,7 @@ def test_a_success_forgets_the_failures(
 
 
 def test_a_key_that_was_added_again_while_it_failed_does_not_wait(
-    queue: work_queues.WorkQueue, time: runtimes.VirtualTime
+    queue: work_queues.WorkQueue, time: controlled_runtimes.VirtualTime
 ) -> None:
     queue.add("a")
     queue.get()

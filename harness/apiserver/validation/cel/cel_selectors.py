@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver.rules import causes, lists
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import list_rules
 
-Document = dict[str, Any]
 SELECTORS_MAX = 32
 BYTES_MAX = 10 * 1024
 TOGETHER_CHARACTERS_MAX = 24 * 1024
@@ -17,7 +18,7 @@ def together(spec: Document, at: str) -> Iterator[Cause]:
     size = sum(len(text) for text in _texts(spec))
     if size > TOGETHER_CHARACTERS_MAX:
         why = f"the CEL expressions have {size} characters, at most {TOGETHER_CHARACTERS_MAX} are compiled"
-        yield causes.forbidden(at, why)
+        yield field_errors.forbidden(at, why)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -35,7 +36,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def selectors(documents: list[Document], at: str, *, stored: bool = False) -> Iterator[Cause]:
     """Selectors of a request or class; those that are stored already are not compiled again."""
-    return lists.limited(
+    return list_rules.limited(
         documents, at, SELECTORS_MAX, lambda document, where: _selector(document, where, stored)
     )
 
@@ -43,19 +44,19 @@ def selectors(documents: list[Document], at: str, *, stored: bool = False) -> It
 def _selector(document: Document, at: str, stored: bool) -> Iterator[Cause]:  # noqa: FBT001
     cel = document.get("cel")
     if cel is None:
-        yield causes.required(f"{at}.cel")
+        yield field_errors.required(f"{at}.cel")
     elif not stored:
         yield from _expression(cel.get("expression") or "", f"{at}.cel.expression")
 
 
 def _expression(text: str, at: str) -> Iterator[Cause]:
     if len(text.encode()) > BYTES_MAX:
-        yield causes.too_long(at, BYTES_MAX)
+        yield field_errors.too_long(at, BYTES_MAX)
         return
-    from harness.apiserver.rules import compiling  # CEL costs start-up time
+    from harness.apiserver.validation.cel import compiler  # CEL costs start-up time
 
-    compiled = compiling.compiled(text)
+    compiled = compiler.compiled(text)
     if compiled.problem:
-        yield causes.invalid(at, text, compiled.problem)
+        yield field_errors.invalid(at, text, compiled.problem)
     elif compiled.too_complex:
-        yield causes.forbidden(at, "too complex, exceeds cost limit")
+        yield field_errors.forbidden(at, "too complex, exceeds cost limit")

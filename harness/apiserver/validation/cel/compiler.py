@@ -12,7 +12,7 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_optional
 
-from harness.apiserver.rules import costs, functions, syntax
+from harness.apiserver.validation.cel import cost_estimator, library, syntax_tree
 
 CACHE_SIZE = 4096
 COST_MAX = 1_000_000
@@ -43,13 +43,13 @@ def compiled(text: str) -> Compiled:
         expression = environment.compile(text)
     except RuntimeError as error:
         return Compiled(f"compilation failed: {_message(text, str(error))}")
-    tree = syntax.read(expression.serialize())
-    if field := syntax.unknown_field(tree, functions.DEVICE_FIELDS):
+    tree = syntax_tree.read(expression.serialize())
+    if field := syntax_tree.unknown_field(tree, library.DEVICE_FIELDS):
         return Compiled(f"compilation failed: {_undefined(text, field)}")
     name = _type_name(expression.return_type().name())
     if name not in ("bool", "dyn"):
         return Compiled(f"must evaluate to bool or the unknown type, not {name}")
-    return Compiled(too_complex=costs.largest(tree) > COST_MAX)
+    return Compiled(too_complex=cost_estimator.largest(tree) > COST_MAX)
 
 
 def _message(text: str, error: str) -> str:
@@ -59,7 +59,7 @@ def _message(text: str, error: str) -> str:
     return message if text else message.replace("<input>:1:1:", "<input>:1:0:")
 
 
-def _undefined(text: str, field: syntax.Field) -> str:
+def _undefined(text: str, field: syntax_tree.FieldSelection) -> str:
     line = text[: field.offset].count("\n")
     column = field.offset - (text.rfind("\n", 0, field.offset) + 1)
     shown = text.split("\n")[line]
@@ -79,9 +79,9 @@ def _type_name(name: str) -> str:
 def _environment(*, typed_fields: bool) -> Any:
     variables = {"device": cel.Type.Map(cel.Type.STRING, cel.Type.DYN)}
     if typed_fields:
-        variables |= {f"device.{name}": kind for name, kind in functions.DEVICE_FIELDS.items()}
+        variables |= {f"device.{name}": kind for name, kind in library.DEVICE_FIELDS.items()}
     return cel.NewEnv(
         variables=variables,
-        functions=functions.declarations(),
+        functions=library.declarations(),
         extensions=[ext_optional.ExtOptional(), ext_bindings.ExtBindings()],
     )

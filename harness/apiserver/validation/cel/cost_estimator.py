@@ -6,7 +6,7 @@ possible range times what one round costs. How long texts and maps of a device c
 
 import math
 
-from harness.apiserver.rules.syntax import Node
+from harness.apiserver.validation.cel.syntax_tree import Node
 
 UNBOUNDED = 2**64 - 1
 _DRIVER_BYTES_MAX = 63

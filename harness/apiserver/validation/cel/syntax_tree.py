@@ -25,7 +25,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Field:
+class FieldSelection:
     """A selection of a field, and where it is in the text."""
 
     name: str
@@ -72,13 +72,13 @@ def read(data: bytes) -> Node:
     return root
 
 
-def unknown_field(root: Node, known: Collection[str]) -> Field | None:
+def unknown_field(root: Node, known: Collection[str]) -> FieldSelection | None:
     """The first selection of a field that `device` does not have."""
     for node in root.walk():
         if node.kind == "selection" and node.name not in known:
             operand = node.children[0]
             if operand.kind == "identifier" and operand.name == "device":
-                return Field(node.name, node.offset)
+                return FieldSelection(node.name, node.offset)
     return None
 
 

@@ -1,12 +1,12 @@
 """ConfigMaps and Secrets: keys, size, and those that may not change."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, comparing, formats
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats, semantic_equality
 
-Document = dict[str, Any]
 BYTES_MAX = 1024 * 1024
 _FROZEN = "field is immutable when `immutable` is set"
 
@@ -18,13 +18,15 @@ def config_map(document: Document) -> Iterator[Cause]:
     for key, value in data.items():
         yield from formats.each(f"data[{key}]", key, formats.config_key)
         if key in binary:
-            yield causes.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
+            yield field_errors.invalid(
+                f"data[{key}]", key, "duplicate of key present in binaryData"
+            )
         size += len((value or "").encode())
     for key, value in binary.items():
         yield from formats.each(f"binaryData[{key}]", key, formats.config_key)
         size += _decoded_size(value)
     if size > BYTES_MAX:
-        yield causes.too_long("[]", BYTES_MAX)
+        yield field_errors.too_long("[]", BYTES_MAX)
 
 
 def config_map_change(document: Document, old: Document) -> Iterator[Cause]:
@@ -40,13 +42,13 @@ def secret(document: Document) -> Iterator[Cause]:
         yield from formats.each(f"data[{key}]", key, formats.config_key)
         size += _decoded_size(value)
     if size > BYTES_MAX:
-        yield causes.too_long("data", BYTES_MAX)
+        yield field_errors.too_long("data", BYTES_MAX)
 
 
 def secret_change(document: Document, old: Document) -> Iterator[Cause]:
     """A changed Secret."""
     if (document.get("type") or "") != (old.get("type") or ""):
-        yield causes.immutable("type", document.get("type") or "")
+        yield field_errors.immutable("type", document.get("type") or "")
     yield from _kept(document, old, ("data",))
     yield from secret(document)
 
@@ -55,10 +57,10 @@ def _kept(document: Document, old: Document, keys: tuple[str, ...]) -> Iterator[
     if not old.get("immutable"):
         return
     if not document.get("immutable"):
-        yield causes.forbidden("immutable", _FROZEN)
+        yield field_errors.forbidden("immutable", _FROZEN)
     for key in keys:
-        if not comparing.same(document.get(key), old.get(key)):
-            yield causes.forbidden(key, _FROZEN)
+        if not semantic_equality.same(document.get(key), old.get(key)):
+            yield field_errors.forbidden(key, _FROZEN)
 
 
 def _decoded_size(value: str | None) -> int:

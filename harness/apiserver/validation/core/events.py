@@ -1,13 +1,13 @@
 """Events, of the core group and of their own."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver import naming
-from harness.apiserver.rules import causes, formats
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import object_names
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats
 
-Document = dict[str, Any]
 TEXT_MAX = 128
 MESSAGE_MAX = 1024
 COUNT_MIN = 2
@@ -26,7 +26,9 @@ def _event(document: Document, controller: str) -> Iterator[Cause]:
     namespace, styled = document["metadata"].get("namespace") or "", bool(document.get("eventTime"))
     anywhere = ("default", "kube-system") if styled else ("default",)
     if (not place and namespace not in anywhere) or (place and place != namespace and not styled):
-        yield causes.invalid("involvedObject.namespace", place, "does not match event.namespace")
+        yield field_errors.invalid(
+            "involvedObject.namespace", place, "does not match event.namespace"
+        )
     if styled:
         yield from _styled(document, controller)
 
@@ -35,35 +37,35 @@ def new_event(document: Document) -> Iterator[Cause]:
     """A new event of events.k8s.io, in the form in which it is stored."""
     yield from _event(document, "reportingController")
     name = document["metadata"].get("name") or ""
-    yield from formats.each("metadata.name", name, naming.subdomain_problems)
+    yield from formats.each("metadata.name", name, object_names.subdomain_problems)
     if not document.get("eventTime"):
-        yield causes.required("eventTime")
+        yield field_errors.required("eventTime")
     if (series := document.get("series")) is not None:
         yield from _series(series)
     if (kind := document.get("type") or "") not in _TYPES:
-        yield causes.invalid("type", "", f"has invalid value: {kind}")
+        yield field_errors.invalid("type", "", f"has invalid value: {kind}")
     for key in _OLD_FIELDS:
         if document.get(key):
-            yield causes.invalid(key, "", "needs to be unset")
+            yield field_errors.invalid(key, "", "needs to be unset")
 
 
 def _series(series: Document) -> Iterator[Cause]:
     if (series.get("count") or 0) < COUNT_MIN:
-        yield causes.invalid("series.count", "", f"should be at least {COUNT_MIN}")
+        yield field_errors.invalid("series.count", "", f"should be at least {COUNT_MIN}")
     if not series.get("lastObservedTime"):
-        yield causes.required("series.lastObservedTime")
+        yield field_errors.required("series.lastObservedTime")
 
 
 def _styled(document: Document, at: str) -> Iterator[Cause]:
     controller = document.get("reportingComponent") or ""
     if not controller:
-        yield causes.required(at)
+        yield field_errors.required(at)
     yield from formats.each(at, controller, formats.qualified_name)
     for key in ("reportingInstance", "action", "reason"):
         text = document.get(key) or ""
         if not text:
-            yield causes.required(key)
+            yield field_errors.required(key)
         elif len(text.encode()) > TEXT_MAX:
-            yield causes.invalid(key, "", f"can have at most {TEXT_MAX} characters")
+            yield field_errors.invalid(key, "", f"can have at most {TEXT_MAX} characters")
     if len((document.get("message") or "").encode()) > MESSAGE_MAX:
-        yield causes.invalid("message", "", f"can have at most {MESSAGE_MAX} characters")
+        yield field_errors.invalid("message", "", f"can have at most {MESSAGE_MAX} characters")

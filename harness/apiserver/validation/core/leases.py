@@ -1,12 +1,10 @@
 """Leases."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes
-from harness.apiserver.statuses import Cause
-
-Document = dict[str, Any]
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
 
 
 def lease(document: Document) -> Iterator[Cause]:
@@ -14,7 +12,7 @@ def lease(document: Document) -> Iterator[Cause]:
     spec = document.get("spec") or {}
     duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
     if duration is not None and duration <= 0:
-        yield causes.invalid("spec.leaseDurationSeconds", duration, "must be greater than 0")
+        yield field_errors.invalid("spec.leaseDurationSeconds", duration, "must be greater than 0")
     if transitions is not None and transitions < 0:
         why = "must be greater than or equal to 0"
-        yield causes.invalid("spec.leaseTransitions", transitions, why)
+        yield field_errors.invalid("spec.leaseTransitions", transitions, why)

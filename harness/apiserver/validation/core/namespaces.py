@@ -1,17 +1,16 @@
 """Namespaces: who has to be done with one before it goes."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, formats, metadata
-from harness.apiserver.statuses import Cause
-
-Document = dict[str, Any]
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats, object_meta
 
 
 def namespace(document: Document) -> Iterator[Cause]:
     """A new namespace, or one that somebody is done with."""
     for name in (document.get("spec") or {}).get("finalizers") or ():
         yield from formats.each("spec.finalizers", name, formats.qualified_name)
-        if "/" not in name and name not in metadata.FINALIZERS:
-            yield causes.invalid("spec.finalizers", name, metadata.UNKNOWN_FINALIZER)
+        if "/" not in name and name not in object_meta.FINALIZERS:
+            yield field_errors.invalid("spec.finalizers", name, object_meta.UNKNOWN_FINALIZER)

@@ -1,12 +1,13 @@
 """Nodes."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import amounts, causes, formats, lists, printing
-from harness.apiserver.statuses import Cause
+from harness.apiserver.codec import go_values
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats, list_rules, resource_requirements
 
-Document = dict[str, Any]
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _UNIQUE = "taints must be unique by key and effect pair"
 
@@ -18,7 +19,7 @@ def node(document: Document) -> Iterator[Cause]:
     yield from _taints(spec.get("taints") or [], "metadata.taints")
     for key in ("capacity", "allocatable"):
         for name, amount in (status.get(key) or {}).items():
-            yield from amounts.amount(name, amount, f"status.{key}.{name}")
+            yield from resource_requirements.amount(name, amount, f"status.{key}.{name}")
     yield from _ranges(spec.get("podCIDRs") or [], "spec.podCIDRs")
 
 
@@ -30,10 +31,10 @@ def node_change(document: Document, old: Document) -> Iterator[Cause]:
     known = before.get("podCIDRs") or []
     if known and (spec.get("podCIDRs") or []) != known:
         why = 'node updates may not change podCIDR except from "" to valid'
-        yield causes.forbidden("spec.podCIDRs", why)
+        yield field_errors.forbidden("spec.podCIDRs", why)
     if (provider := before.get("providerID")) and (spec.get("providerID") or "") != provider:
         why = 'node updates may not change providerID except from "" to valid'
-        yield causes.forbidden("spec.providerID", why)
+        yield field_errors.forbidden("spec.providerID", why)
 
 
 def _ranges(found: list[str], at: str) -> Iterator[Cause]:
@@ -44,8 +45,8 @@ def _ranges(found: list[str], at: str) -> Iterator[Cause]:
         return
     if len(found) > 2 or len({":" in value for value in found}) == 1:
         why = "may specify no more than one CIDR for each IP family"
-        yield causes.invalid(at, found, why)
-    yield from lists.repeated(found, at)
+        yield field_errors.invalid(at, found, why)
+    yield from list_rules.repeated(found, at)
 
 
 def _taints(taints: list[Document], at: str) -> Iterator[Cause]:
@@ -54,8 +55,8 @@ def _taints(taints: list[Document], at: str) -> Iterator[Cause]:
         yield from _taint(taint, f"{at}[{index}]")
         key = (taint.get("key") or "", taint.get("effect") or "")
         if key in seen:
-            shown = printing.struct("Taint", taint)
-            yield causes.duplicate_because(f"{at}[{index}]", shown, _UNIQUE)
+            shown = go_values.struct("Taint", taint)
+            yield field_errors.duplicate_because(f"{at}[{index}]", shown, _UNIQUE)
             return
         seen.add(key)
 
@@ -65,6 +66,6 @@ def _taint(taint: Document, at: str) -> Iterator[Cause]:
     yield from formats.each(f"{at}.value", taint.get("value") or "", formats.label_value)
     effect = taint.get("effect") or ""
     if not effect:
-        yield causes.required(f"{at}.effect")
+        yield field_errors.required(f"{at}.effect")
     elif effect not in _EFFECTS:
-        yield causes.unsupported(f"{at}.effect", effect, _EFFECTS)
+        yield field_errors.unsupported(f"{at}.effect", effect, _EFFECTS)

@@ -1,12 +1,12 @@
 """PriorityClasses."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, presence
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import scalars
 
-Document = dict[str, Any]
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 USER_VALUE_MAX = 1_000_000_000
 _SYSTEM = "system-"
@@ -23,20 +23,20 @@ def priority_class(document: Document) -> Iterator[Cause]:
         yield from _system(name, value, is_default=bool(document.get("globalDefault")))
     elif value > USER_VALUE_MAX:
         why = f"maximum allowed value of a user defined priority is {USER_VALUE_MAX}"
-        yield causes.forbidden("value", why)
+        yield field_errors.forbidden("value", why)
     if (policy := document.get("preemptionPolicy")) == "":
-        yield causes.required("preemptionPolicy")
+        yield field_errors.required("preemptionPolicy")
     else:
-        yield from presence.one_of(policy, "preemptionPolicy", PREEMPTION_POLICIES)
+        yield from scalars.one_of(policy, "preemptionPolicy", PREEMPTION_POLICIES)
 
 
 def priority_class_change(document: Document, old: Document) -> Iterator[Cause]:
     """A changed class: neither its value nor its policy."""
     if (document.get("value") or 0) != (old.get("value") or 0):
-        yield causes.forbidden("value", "may not be changed in an update.")
+        yield field_errors.forbidden("value", "may not be changed in an update.")
     policy = document.get("preemptionPolicy")
     if policy != old.get("preemptionPolicy"):
-        yield causes.immutable("preemptionPolicy", policy)
+        yield field_errors.immutable("preemptionPolicy", policy)
 
 
 def _system(name: str, value: int, *, is_default: bool) -> Iterator[Cause]:
@@ -50,4 +50,4 @@ def _system(name: str, value: int, *, is_default: bool) -> Iterator[Cause]:
     else:
         return
     why = f"priority class names with '{_SYSTEM}' prefix are reserved for system use only. error: {error}"
-    yield causes.forbidden("metadata.name", why)
+    yield field_errors.forbidden("metadata.name", why)

@@ -1,26 +1,23 @@
 """The status of a ResourceClaim: its allocation, who it is reserved for, and what drivers report of its devices."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import (
-    causes,
-    comparing,
+from harness.apiserver.codec import go_values
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.dra import device_requests, device_taints, opaque_config
+from harness.apiserver.validation.field import (
     conditions,
-    configurations,
     formats,
-    lists,
-    nodeselectors,
-    printing,
-    requests,
-    taints,
+    list_rules,
+    node_selectors,
+    semantic_equality,
 )
-from harness.apiserver.statuses import Cause
 
-Document = dict[str, Any]
 RESERVATIONS_MAX = 256
 RESULTS_MAX = 32
-CONFIGURATIONS_MAX = 2 * configurations.CONFIGURATIONS_MAX
+CONFIGURATIONS_MAX = 2 * opaque_config.CONFIGURATIONS_MAX
 """Those of the classes and those of the claim."""
 ADDRESSES_MAX = 16
 INTERFACE_BYTES_MAX = 256
@@ -38,7 +35,7 @@ def status(document: Document, old: Document) -> Iterator[Cause]:
     reserved = new.get("reservedFor") or []
     if reserved:
         at = "status.reservedFor"
-        yield from lists.distinct(reserved, at, RESERVATIONS_MAX, _reservation, _uid)
+        yield from list_rules.distinct(reserved, at, RESERVATIONS_MAX, _reservation, _uid)
     if devices := new.get("devices"):
         yield from _device_statuses(devices, new.get("allocation") or {})
     if reserved:
@@ -52,10 +49,10 @@ def _allocated(new: Document, before: Document, document: Document) -> Iterator[
         return
     if previous is None:
         wanted = ((document.get("spec") or {}).get("devices") or {}).get("requests") or []
-        yield from _allocation(allocation, requests.names(wanted), "status.allocation")
-    elif not comparing.same(allocation, previous):
-        shown = printing.struct("AllocationResult", allocation)
-        yield causes.immutable("status.allocation", shown)
+        yield from _allocation(allocation, device_requests.names(wanted), "status.allocation")
+    elif not semantic_equality.same(allocation, previous):
+        shown = go_values.struct("AllocationResult", allocation)
+        yield field_errors.immutable("status.allocation", shown)
 
 
 # ------------------------------------------------------------------ reservations
@@ -68,61 +65,61 @@ def _uid(entry: Document) -> str:
 def _reservation(entry: Document, at: str) -> Iterator[Cause]:
     for key in ("resource", "name", "uid"):
         if not entry.get(key):
-            yield causes.required(f"{at}.{key}")
+            yield field_errors.required(f"{at}.{key}")
 
 
 def _may_reserve(new: Document, before: Document, *, deleting: bool) -> Iterator[Cause]:
     at = "status.reservedFor"
     if new.get("allocation") is None:
-        yield causes.forbidden(at, _NOT_ALLOCATED)
+        yield field_errors.forbidden(at, _NOT_ALLOCATED)
     elif deleting:
         known = before.get("reservedFor") or []
         if any(entry not in known for entry in new["reservedFor"]):
-            yield causes.forbidden(at, _DELETING)
+            yield field_errors.forbidden(at, _DELETING)
 
 
 # ------------------------------------------------------------------ allocation
 
 
-def _allocation(allocation: Document, known: requests.Names, at: str) -> Iterator[Cause]:
+def _allocation(allocation: Document, known: device_requests.Names, at: str) -> Iterator[Cause]:
     devices = allocation.get("devices") or {}
-    yield from lists.limited(
+    yield from list_rules.limited(
         devices.get("results") or [],
         f"{at}.devices.results",
         RESULTS_MAX,
         lambda result, where: _result(result, where, known),
     )
-    yield from lists.limited(
+    yield from list_rules.limited(
         devices.get("config") or [],
         f"{at}.devices.config",
         CONFIGURATIONS_MAX,
         lambda document, where: _configuration(document, where, known),
     )
     if (selector := allocation.get("nodeSelector")) is not None:
-        yield from nodeselectors.selector(selector, f"{at}.nodeSelector")
+        yield from node_selectors.selector(selector, f"{at}.nodeSelector")
 
 
-def _result(result: Document, at: str, known: requests.Names) -> Iterator[Cause]:
-    yield from requests.reference(result.get("request") or "", f"{at}.request", known)
+def _result(result: Document, at: str, known: device_requests.Names) -> Iterator[Cause]:
+    yield from device_requests.reference(result.get("request") or "", f"{at}.request", known)
     yield from formats.driver_causes(f"{at}.driver", result.get("driver"))
     yield from formats.pool_causes(f"{at}.pool", result.get("pool"))
     yield from formats.each(f"{at}.device", result.get("device") or "", formats.label)
     if conditions.BINDING_FIELDS & result.keys():
         yield from conditions.binding(result, at)
     if tolerated := result.get("tolerations"):
-        yield from taints.tolerations(tolerated, f"{at}.tolerations")
+        yield from device_taints.tolerations(tolerated, f"{at}.tolerations")
     if (share := result.get("shareID")) is not None:
         yield from formats.each(f"{at}.shareID", share, formats.uid)
 
 
-def _configuration(document: Document, at: str, known: requests.Names) -> Iterator[Cause]:
+def _configuration(document: Document, at: str, known: device_requests.Names) -> Iterator[Cause]:
     source = document.get("source") or ""
     if not source:
-        yield causes.required(f"{at}.source")
+        yield field_errors.required(f"{at}.source")
     elif source not in _SOURCES:
-        yield causes.unsupported(f"{at}.source", source, _SOURCES)
-    yield from requests.references(document.get("requests"), f"{at}.requests", known)
-    yield from configurations.configuration(document, at)
+        yield field_errors.unsupported(f"{at}.source", source, _SOURCES)
+    yield from device_requests.references(document.get("requests"), f"{at}.requests", known)
+    yield from opaque_config.configuration(document, at)
 
 
 # ------------------------------------------------------------------ reports of drivers
@@ -136,7 +133,7 @@ def _device_statuses(devices: list[Document], allocation: Document) -> Iterator[
     seen = set()
     for index, device in enumerate(devices):
         if (key := device_key(device)) in seen:
-            yield causes.duplicate(f"status.devices[{index}]", _shown_key(device))
+            yield field_errors.duplicate(f"status.devices[{index}]", _shown_key(device))
         seen.add(key)
 
 
@@ -146,7 +143,7 @@ def device_key(device: Document) -> tuple[str, ...]:
 
 
 def _shown_key(device: Document) -> Document:
-    return printing.struct("SharedDeviceID", device)
+    return go_values.struct("SharedDeviceID", device)
 
 
 def _device_status(device: Document, at: str, allocated: set[tuple[str, ...]]) -> Iterator[Cause]:
@@ -156,14 +153,16 @@ def _device_status(device: Document, at: str, allocated: set[tuple[str, ...]]) -
     if (share := device.get("shareID")) is not None:
         yield from formats.each(f"{at}.shareID", share, formats.uid)
     if device_key(device) not in allocated:
-        yield causes.invalid(at, _shown_key(device), "must be an allocated device in the claim")
+        yield field_errors.invalid(
+            at, _shown_key(device), "must be an allocated device in the claim"
+        )
     found = device.get("conditions") or []
     if len(found) > conditions.DEVICE_CONDITIONS_MAX:
         limit = conditions.DEVICE_CONDITIONS_MAX
-        yield causes.too_many(f"{at}.conditions", len(found), limit)
+        yield field_errors.too_many(f"{at}.conditions", len(found), limit)
     yield from conditions.listed(found, f"{at}.conditions")
     if device.get("data") is not None:
-        yield from configurations.raw(device["data"], f"{at}.data")
+        yield from opaque_config.raw(device["data"], f"{at}.data")
     yield from _network(device.get("networkData") or {}, f"{at}.networkData")
 
 
@@ -174,9 +173,9 @@ def _network(network: Document, at: str) -> Iterator[Cause]:
     )
     for key, limit in limits:
         if len((network.get(key) or "").encode()) > limit:
-            yield causes.too_long(f"{at}.{key}", limit)
-    yield from lists.distinct(
-        network.get("ips") or [], f"{at}.ips", ADDRESSES_MAX, _address, lists.itself
+            yield field_errors.too_long(f"{at}.{key}", limit)
+    yield from list_rules.distinct(
+        network.get("ips") or [], f"{at}.ips", ADDRESSES_MAX, _address, list_rules.itself
     )
 
 

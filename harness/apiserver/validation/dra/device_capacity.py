@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver import quantities
-from harness.apiserver.rules import causes, formats, lists
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import quantities
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats, list_rules
 
-Document = dict[str, Any]
 Quantity = quantities.Quantity
 COUNTERS_MAX = 32
 VALUES_MAX = 10
@@ -20,7 +21,7 @@ _ONE_POLICY = (
 def whole_capacity(capacity: Document, at: str) -> Iterator[Cause]:
     """The capacity of a device that is allocated once: nobody asks for a share."""
     if capacity.get("requestPolicy") is not None:
-        yield causes.forbidden(f"{at}.requestPolicy", "allowMultipleAllocations must be true")
+        yield field_errors.forbidden(f"{at}.requestPolicy", "allowMultipleAllocations must be true")
 
 
 def shared_capacity(capacity: Document, at: str) -> Iterator[Cause]:
@@ -30,11 +31,11 @@ def shared_capacity(capacity: Document, at: str) -> Iterator[Cause]:
         return
     values, bounds = policy.get("validValues") or [], policy.get("validRange")
     if values and bounds is not None:
-        yield causes.forbidden(at, _ONE_POLICY)
+        yield field_errors.forbidden(at, _ONE_POLICY)
         return
     name = "validValues" if values else "validRange" if bounds is not None else ""
     if name and policy.get("default") is None:
-        yield causes.required(f"{at}.default", f"required when {name} is defined")
+        yield field_errors.required(f"{at}.default", f"required when {name} is defined")
         return
     whole = _quantity(capacity.get("value") or "0")
     if values:
@@ -58,9 +59,9 @@ def consumption(document: Document, at: str) -> Iterator[Cause]:
 def _counters(document: Document, at: str) -> Iterator[Cause]:
     counters, at = document.get("counters") or {}, f"{at}.counters"
     if not counters:
-        yield causes.required(at)
+        yield field_errors.required(at)
     elif len(counters) > COUNTERS_MAX:
-        yield causes.too_many(at, len(counters), COUNTERS_MAX)
+        yield field_errors.too_many(at, len(counters), COUNTERS_MAX)
     else:
         for name in counters:
             yield from formats.each(at, name, formats.label)
@@ -75,33 +76,35 @@ def _values(preset: Quantity, whole: Quantity, values: list[Any], at: str) -> It
     for index in range(1, len(options)):
         if options[index - 1].amount > options[index].amount:
             why = "values must be sorted in ascending order"
-            yield causes.invalid(f"{at}[{index}]", options[index].text, why)
-    yield from lists.limited(
+            yield field_errors.invalid(f"{at}[{index}]", options[index].text, why)
+    yield from list_rules.limited(
         options, at, VALUES_MAX, lambda option, where: _fits(option, whole, where)
     )
     if len(options) <= VALUES_MAX:
-        yield from lists.repeated([str(option.integer()) for option in options], at)
+        yield from list_rules.repeated([str(option.integer()) for option in options], at)
     if len(options) > VALUES_MAX or all(option.amount != preset.amount for option in options):
         why = "default value is not valid according to the requestPolicy"
-        yield causes.invalid(at, preset.text, why)
+        yield field_errors.invalid(at, preset.text, why)
 
 
 def _fits(option: Quantity, whole: Quantity, at: str) -> Iterator[Cause]:
     if option.amount > whole.amount:
         why = f"option is larger than capacity value: {whole.text}"
-        yield causes.invalid(at, option.text, why)
+        yield field_errors.invalid(at, option.text, why)
 
 
 def _range(preset: Quantity, whole: Quantity, bounds: Document, at: str) -> Iterator[Cause]:
     if bounds.get("min") is None:
-        yield causes.required(f"{at}.min", "required when validRange is defined")
+        yield field_errors.required(f"{at}.min", "required when validRange is defined")
         return
     low = _quantity(bounds["min"])
     if low.amount > whole.amount:
         why = f"min is larger than capacity value: {whole.text}"
-        yield causes.invalid(f"{at}.min", low.text, why)
+        yield field_errors.invalid(f"{at}.min", low.text, why)
     if preset.amount < low.amount:
-        yield causes.invalid(f"{at}.min", preset.text, f"default is less than min: {low.text}")
+        yield field_errors.invalid(
+            f"{at}.min", preset.text, f"default is less than min: {low.text}"
+        )
     high = None if bounds.get("max") is None else _quantity(bounds["max"])
     if high is not None:
         yield from _upper_bound(preset, whole, low, high, f"{at}.max")
@@ -114,24 +117,26 @@ def _upper_bound(
     preset: Quantity, whole: Quantity, low: Quantity, high: Quantity, at: str
 ) -> Iterator[Cause]:
     if low.amount > high.amount:
-        yield causes.invalid(at, low.text, f"min is larger than max: {high.text}")
+        yield field_errors.invalid(at, low.text, f"min is larger than max: {high.text}")
     if high.amount > whole.amount:
-        yield causes.invalid(at, high.text, f"max is larger than capacity value: {whole.text}")
+        yield field_errors.invalid(
+            at, high.text, f"max is larger than capacity value: {whole.text}"
+        )
     if preset.amount > high.amount:
-        yield causes.invalid(at, preset.text, f"default is more than max: {high.text}")
+        yield field_errors.invalid(at, preset.text, f"default is more than max: {high.text}")
 
 
 def _step(
     preset: Quantity, whole: Quantity, low: Quantity, high: Quantity | None, step: Quantity, at: str
 ) -> Iterator[Cause]:
     if step.amount <= 0:
-        yield causes.invalid(at, step.text, "must be greater than zero")
+        yield field_errors.invalid(at, step.text, "must be greater than zero")
         return
     first = low.plus(step)
     if first.amount > whole.amount:
         why = f"one step {first.text} is larger than capacity value: {whole.text}"
-        yield causes.invalid(at, step.text, why)
+        yield field_errors.invalid(at, step.text, why)
     for value in (preset, high):
         if value is not None and (value.integer() - low.integer()) % step.integer():
             why = f"value is not a multiple of a given step ({step.text}) from ({low.text})"
-            yield causes.invalid(at, value.text, why)
+            yield field_errors.invalid(at, value.text, why)

@@ -1,12 +1,14 @@
 """What a claim asks for: its requests, the alternatives of a request, and references to both by name."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from harness.apiserver.rules import causes, expressions, formats, lists, taints
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.cel import cel_selectors
+from harness.apiserver.validation.dra import device_taints
+from harness.apiserver.validation.field import formats, list_rules
 
-Document = dict[str, Any]
 Names = Mapping[str, frozenset[str]]
 """The names of the requests, and of each one's alternatives."""
 REQUESTS_MAX = 32
@@ -34,14 +36,16 @@ def request(document: Document, at: str) -> Iterator[Cause]:
     yield from formats.each(f"{at}.name", document.get("name") or "", formats.label)
     exactly, alternatives = document.get("exactly"), document.get("firstAvailable")
     if exactly is None and not alternatives:
-        yield causes.required(at, _ONE_OF)
+        yield field_errors.required(at, _ONE_OF)
     elif exactly is not None and alternatives:
-        yield causes.invalid(at, None, f"{_ONE_OF}, but multiple fields are set")
+        yield field_errors.invalid(at, None, f"{_ONE_OF}, but multiple fields are set")
     elif exactly is not None:
         yield from _devices(exactly, f"{at}.exactly")
     else:
         where = f"{at}.firstAvailable"
-        yield from lists.distinct(alternatives or [], where, SUBREQUESTS_MAX, _subrequest, name_of)
+        yield from list_rules.distinct(
+            alternatives or [], where, SUBREQUESTS_MAX, _subrequest, name_of
+        )
 
 
 def name_of(document: Document) -> str:
@@ -53,22 +57,22 @@ def reference(name: str, at: str, known: Names) -> Iterator[Cause]:
     """A name that should be that of a request, or of a request and one of its alternatives."""
     request_name, slash, alternative = name.partition("/")
     if "/" in alternative:
-        yield causes.invalid(at, name, _UNKNOWN)
+        yield field_errors.invalid(at, name, _UNKNOWN)
         return
     for part in (request_name, alternative) if slash else (request_name,):
         yield from formats.each(at, part, formats.label)
     if request_name not in known or (slash and alternative not in known[request_name]):
-        yield causes.invalid(at, name, _UNKNOWN)
+        yield field_errors.invalid(at, name, _UNKNOWN)
 
 
 def references(wanted: list[str] | None, at: str, known: Names) -> Iterator[Cause]:
     """References, none of them twice."""
-    return lists.distinct(
+    return list_rules.distinct(
         wanted or [],
         at,
         REQUESTS_MAX,
         lambda name, where: reference(name, where, known),
-        lists.itself,
+        list_rules.itself,
     )
 
 
@@ -81,20 +85,20 @@ def _devices(document: Document, at: str) -> Iterator[Cause]:
     class_name = document.get("deviceClassName")
     yield from formats.given(f"{at}.deviceClassName", class_name, formats.subdomain)
     if selectors := document.get("selectors"):
-        yield from expressions.selectors(selectors, f"{at}.selectors")
+        yield from cel_selectors.selectors(selectors, f"{at}.selectors")
     yield from _amount(document.get("allocationMode") or "", document.get("count") or 0, at)
     if tolerated := document.get("tolerations"):
-        yield from taints.tolerations(tolerated, f"{at}.tolerations")
+        yield from device_taints.tolerations(tolerated, f"{at}.tolerations")
 
 
 def _amount(mode: str, count: int, at: str) -> Iterator[Cause]:
     match mode:
         case "ExactCount":
             if count <= 0:
-                yield causes.invalid(f"{at}.count", count, "must be greater than zero")
+                yield field_errors.invalid(f"{at}.count", count, "must be greater than zero")
         case "All":
             if count:
                 why = "must not be specified when allocationMode is 'All'"
-                yield causes.invalid(f"{at}.count", count, why)
+                yield field_errors.invalid(f"{at}.count", count, why)
         case _:
-            yield causes.unsupported(f"{at}.allocationMode", mode, _MODES)
+            yield field_errors.unsupported(f"{at}.allocationMode", mode, _MODES)

@@ -1,12 +1,12 @@
 """Device taints and tolerations, and the rules that put taints on devices."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, conditions, formats
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import conditions, formats
 
-Document = dict[str, Any]
 EFFECTS = ("NoExecute", "NoSchedule", "None")
 OPERATORS = ("Equal", "Exists")
 TAINTS_MAX = 16
@@ -21,9 +21,9 @@ def taint(document: Document, at: str, *, old: Document | None = None) -> Iterat
     if old is not None and effect == (old.get("effect") or ""):
         return
     if not effect:
-        yield causes.required(f"{at}.effect")
+        yield field_errors.required(f"{at}.effect")
     elif effect not in EFFECTS:
-        yield causes.unsupported(f"{at}.effect", effect, EFFECTS)
+        yield field_errors.unsupported(f"{at}.effect", effect, EFFECTS)
 
 
 def toleration(document: Document, at: str) -> Iterator[Cause]:
@@ -33,7 +33,7 @@ def toleration(document: Document, at: str) -> Iterator[Cause]:
     yield from _toleration_value(document, at)
     effect = document.get("effect")
     if effect and effect not in EFFECTS:
-        yield causes.unsupported(f"{at}.effect", effect, EFFECTS)
+        yield field_errors.unsupported(f"{at}.effect", effect, EFFECTS)
 
 
 def tolerations(documents: list[Document], at: str) -> Iterator[Cause]:
@@ -47,13 +47,15 @@ def _toleration_value(document: Document, at: str) -> Iterator[Cause]:
     match document.get("operator") or "":
         case "Exists":
             if value:
-                yield causes.invalid(f"{at}.value", value, "must be empty for operator `Exists`")
+                yield field_errors.invalid(
+                    f"{at}.value", value, "must be empty for operator `Exists`"
+                )
         case "Equal":
             yield from formats.each(f"{at}.value", value, formats.label_value)
         case "":
-            yield causes.required(f"{at}.operator")
+            yield field_errors.required(f"{at}.operator")
         case operator:
-            yield causes.unsupported(f"{at}.operator", operator, OPERATORS)
+            yield field_errors.unsupported(f"{at}.operator", operator, OPERATORS)
 
 
 def rule(document: Document, old: Document | None = None) -> Iterator[Cause]:
@@ -75,4 +77,6 @@ def rule_status(document: Document, _old: Document) -> Iterator[Cause]:
     found = (document.get("status") or {}).get("conditions") or []
     yield from conditions.listed(found, "status.conditions")
     if len(found) > conditions.DEVICE_CONDITIONS_MAX:
-        yield causes.too_many("status.conditions", len(found), conditions.DEVICE_CONDITIONS_MAX)
+        yield field_errors.too_many(
+            "status.conditions", len(found), conditions.DEVICE_CONDITIONS_MAX
+        )

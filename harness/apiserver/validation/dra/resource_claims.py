@@ -1,23 +1,21 @@
 """ResourceClaims and ResourceClaimTemplates: what may be asked for, and that it never changes."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-from harness.apiserver.rules import (
-    causes,
-    comparing,
-    configurations,
-    expressions,
+from harness.apiserver.codec import go_values
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.cel import cel_selectors
+from harness.apiserver.validation.dra import device_requests, opaque_config
+from harness.apiserver.validation.field import (
     formats,
-    lists,
-    metadata,
-    printing,
-    remembering,
-    requests,
+    list_rules,
+    object_meta,
+    semantic_equality,
+    spec_memoization,
 )
-from harness.apiserver.statuses import Cause
 
-Document = dict[str, Any]
 CONSTRAINTS_MAX = 32
 _ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
 _ADMIN_LABEL = "resource.kubernetes.io/admin-access"
@@ -34,7 +32,7 @@ def claim(document: Document) -> Iterable[Cause]:
 def template(document: Document) -> Iterator[Cause]:
     """A new template."""
     spec = document.get("spec") or {}
-    yield from metadata.of_template(spec.get("metadata") or {}, "spec.metadata")
+    yield from object_meta.of_template(spec.get("metadata") or {}, "spec.metadata")
     yield from _template_spec(spec.get("spec") or {})
 
 
@@ -59,7 +57,7 @@ def admin_request(document: Document) -> Iterator[Cause]:
     devices = (spec.get("spec") or spec).get("devices") or {}
     for index, request in enumerate(devices.get("requests") or ()):
         if (request.get("exactly") or {}).get("adminAccess"):
-            yield causes.forbidden(f"spec.devices.requests[{index}].adminAccess", _NO_ADMIN)
+            yield field_errors.forbidden(f"spec.devices.requests[{index}].adminAccess", _NO_ADMIN)
             return
 
 
@@ -69,7 +67,7 @@ def admin_result(document: Document, old: Document) -> Iterator[Cause]:
         if result.get("adminAccess"):
             if not any(before.get("adminAccess") for before in _results(old)):
                 at = f"status.allocation.devices.results[{index}].adminAccess"
-                yield causes.forbidden(at, _NO_ADMIN)
+                yield field_errors.forbidden(at, _NO_ADMIN)
             return
 
 
@@ -79,50 +77,54 @@ def _results(document: Document) -> list[Document]:
 
 
 def _spec(spec: Document, at: str) -> Iterator[Cause]:
-    if too_long := list(expressions.together(spec, at)):
+    if too_long := list(cel_selectors.together(spec, at)):
         yield from too_long
         return
     devices, at = spec.get("devices") or {}, f"{at}.devices"
     wanted = devices.get("requests") or []
-    yield from lists.distinct(
-        wanted, f"{at}.requests", requests.REQUESTS_MAX, requests.request, requests.name_of
+    yield from list_rules.distinct(
+        wanted,
+        f"{at}.requests",
+        device_requests.REQUESTS_MAX,
+        device_requests.request,
+        device_requests.name_of,
     )
     constraints, configs = devices.get("constraints"), devices.get("config")
     if not constraints and not configs:
         return
-    known = requests.names(wanted)
-    yield from lists.limited(
+    known = device_requests.names(wanted)
+    yield from list_rules.limited(
         constraints or [],
         f"{at}.constraints",
         CONSTRAINTS_MAX,
         lambda document, where: _constraint(document, where, known),
     )
-    yield from lists.limited(
+    yield from list_rules.limited(
         configs or [],
         f"{at}.config",
-        configurations.CONFIGURATIONS_MAX,
+        opaque_config.CONFIGURATIONS_MAX,
         lambda document, where: _configuration(document, where, known),
     )
 
 
-def _constraint(document: Document, at: str, known: requests.Names) -> Iterator[Cause]:
-    yield from requests.references(document.get("requests"), f"{at}.requests", known)
+def _constraint(document: Document, at: str, known: device_requests.Names) -> Iterator[Cause]:
+    yield from device_requests.references(document.get("requests"), f"{at}.requests", known)
     for key in ("matchAttribute", "distinctAttribute"):
         if (name := document.get(key)) is not None:
             yield from formats.full_attribute_causes(f"{at}.{key}", name)
             return
-    yield causes.required(at, _ONE_ATTRIBUTE)
+    yield field_errors.required(at, _ONE_ATTRIBUTE)
 
 
-def _configuration(document: Document, at: str, known: requests.Names) -> Iterator[Cause]:
-    yield from requests.references(document.get("requests"), f"{at}.requests", known)
-    yield from configurations.configuration(document, at)
+def _configuration(document: Document, at: str, known: device_requests.Names) -> Iterator[Cause]:
+    yield from device_requests.references(document.get("requests"), f"{at}.requests", known)
+    yield from opaque_config.configuration(document, at)
 
 
 def _same_spec(document: Document, old: Document, struct: str) -> Iterator[Cause]:
-    if not comparing.same(document.get("spec"), old.get("spec")):
-        yield causes.immutable("spec", printing.struct(struct, document.get("spec")))
+    if not semantic_equality.same(document.get("spec"), old.get("spec")):
+        yield field_errors.immutable("spec", go_values.struct(struct, document.get("spec")))
 
 
-_claim_spec = remembering.by_content(lambda spec: _spec(spec, "spec"))
-_template_spec = remembering.by_content(lambda spec: _spec(spec, "spec.spec"))
+_claim_spec = spec_memoization.by_content(lambda spec: _spec(spec, "spec"))
+_template_spec = spec_memoization.by_content(lambda spec: _spec(spec, "spec.spec"))

@@ -1,20 +1,14 @@
 """ResourceSlices: the pool, which nodes it is for, and either devices or the counters that devices share."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import (
-    capacities,
-    causes,
-    devices,
-    formats,
-    lists,
-    nodeselectors,
-    printing,
-)
-from harness.apiserver.statuses import Cause
+from harness.apiserver.codec import go_values
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.dra import device_capacity, slice_devices
+from harness.apiserver.validation.field import formats, list_rules, node_selectors
 
-Document = dict[str, Any]
 DEVICES_MAX = 128
 DEVICES_MAX_ADVANCED = 64
 """When a device has taints or consumes counters."""
@@ -35,13 +29,15 @@ def device_slice(document: Document, old: Document | None = None) -> Iterator[Ca
         yield from _kept(spec, before)
     yield from _nodes(spec)
     if spec.get("sharedCounters") is not None and spec.get("devices") is not None:
-        yield causes.invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed")
+        yield field_errors.invalid(
+            "spec", "", "only one of `sharedCounters` or `devices` is allowed"
+        )
     yield from _devices(spec, before)
-    yield from lists.distinct(
+    yield from list_rules.distinct(
         spec.get("sharedCounters") or [],
         "spec.sharedCounters",
         COUNTER_SETS_MAX,
-        capacities.counter_set,
+        device_capacity.counter_set,
         lambda counters: counters.get("name") or "",
     )
 
@@ -50,59 +46,61 @@ def warnings(document: Document) -> Iterator[str]:
     """What is allowed, but not wise."""
     driver = document["spec"]["driver"]
     if driver != driver.lower():
-        name = printing.quoted(driver)
+        name = go_values.quoted(driver)
         yield f"spec.driver: driver names should be lowercase; {name} contains uppercase characters"
 
 
 def _pool(pool: Document) -> Iterator[Cause]:
     yield from formats.pool_causes("spec.pool.name", pool.get("name"))
     if (count := pool.get("resourceSliceCount") or 0) <= 0:
-        yield causes.invalid("spec.pool.resourceSliceCount", count, "must be greater than zero")
+        yield field_errors.invalid(
+            "spec.pool.resourceSliceCount", count, "must be greater than zero"
+        )
     if (generation := pool.get("generation") or 0) < 0:
         why = "must be greater than or equal to zero"
-        yield causes.invalid("spec.pool.generation", generation, why)
+        yield field_errors.invalid("spec.pool.generation", generation, why)
 
 
 def _kept(spec: Document, before: Document) -> Iterator[Cause]:
     name, was = ((item.get("pool") or {}).get("name") or "" for item in (spec, before))
     if name != was:
-        yield causes.immutable("spec.pool.name", name)
+        yield field_errors.immutable("spec.pool.name", name)
     if (driver := spec.get("driver") or "") != before.get("driver"):
-        yield causes.immutable("spec.driver", driver)
+        yield field_errors.immutable("spec.driver", driver)
     if spec.get("nodeName") != before.get("nodeName"):
-        yield causes.immutable("spec.nodeName", spec.get("nodeName"))
+        yield field_errors.immutable("spec.nodeName", spec.get("nodeName"))
 
 
 def _nodes(spec: Document) -> Iterator[Cause]:
     if (name := spec.get("nodeName")) == "":
         why = "must be either unset or set to a non-empty string"
-        yield causes.invalid("spec.nodeName", name, why)
+        yield field_errors.invalid("spec.nodeName", name, why)
     elif name is not None:
-        yield from nodeselectors.node_name(name, "spec.nodeName")
+        yield from node_selectors.node_name(name, "spec.nodeName")
     if (selector := spec.get("nodeSelector")) is not None:
         yield from _selector(selector)
     for key in ("allNodes", "perDeviceNodeSelection"):
         if spec.get(key) is False:
-            yield causes.invalid(f"spec.{key}", False, "must be either unset or set to true")  # noqa: FBT003
+            yield field_errors.invalid(f"spec.{key}", False, "must be either unset or set to true")  # noqa: FBT003
     yield from _one_choice(spec)
 
 
 def _selector(selector: Document) -> Iterator[Cause]:
-    yield from nodeselectors.selector(selector, "spec.nodeSelector")
+    yield from node_selectors.selector(selector, "spec.nodeSelector")
     terms = selector.get("nodeSelectorTerms")
     if len(terms or []) != 1:
-        shown = printing.structs("NodeSelectorTerm", terms)
+        shown = go_values.structs("NodeSelectorTerm", terms)
         why = "must have exactly one node selector term"
-        yield causes.invalid("spec.nodeSelector.nodeSelectorTerms", shown, why)
+        yield field_errors.invalid("spec.nodeSelector.nodeSelectorTerms", shown, why)
 
 
 def _one_choice(spec: Document) -> Iterator[Cause]:
-    chosen = devices.chosen(spec, _NODE_CHOICES)
+    chosen = slice_devices.chosen(spec, _NODE_CHOICES)
     if not chosen:
-        yield causes.required("spec", _ONE_CHOICE)
+        yield field_errors.required("spec", _ONE_CHOICE)
     elif len(chosen) > 1:
         why = f"{_ONE_CHOICE}, but multiple fields are set"
-        yield causes.invalid("spec", devices.shown_choices(chosen), why)
+        yield field_errors.invalid("spec", slice_devices.shown_choices(chosen), why)
 
 
 def _devices(spec: Document, before: Document | None) -> Iterator[Cause]:
@@ -110,11 +108,11 @@ def _devices(spec: Document, before: Document | None) -> Iterator[Cause]:
     advanced = any(item.get("taints") or item.get("consumesCounters") for item in found)
     limit = DEVICES_MAX_ADVANCED if advanced else DEVICES_MAX
     if len(found) > limit:
-        yield causes.too_many("spec.devices", len(found), limit)
+        yield field_errors.too_many("spec.devices", len(found), limit)
         return
     known = {item.get("name"): item for item in (before or {}).get("devices") or ()}
     each_chooses = bool(spec.get("perDeviceNodeSelection"))
     for index, item in enumerate(found):
         at, old = f"spec.devices[{index}]", known.get(item.get("name"))
-        yield from devices.device(item, at, old=old, each_chooses=each_chooses)
-    yield from lists.repeated([item.get("name") or "" for item in found], "spec.devices")
+        yield from slice_devices.device(item, at, old=old, each_chooses=each_chooses)
+    yield from list_rules.repeated([item.get("name") or "" for item in found], "spec.devices")

@@ -3,20 +3,19 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from harness.apiserver.rules import (
-    capacities,
-    causes,
-    comparing,
+from harness.apiserver.codec import go_values
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.dra import device_capacity, device_taints
+from harness.apiserver.validation.field import (
     conditions,
     formats,
-    lists,
-    nodeselectors,
-    printing,
-    taints,
+    list_rules,
+    node_selectors,
+    semantic_equality,
 )
-from harness.apiserver.statuses import Cause
 
-Document = dict[str, Any]
 PROPERTIES_MAX = 32
 """Attributes and capacities together."""
 VALUE_BYTES_MAX = 64
@@ -41,19 +40,19 @@ def device(
     attributes, capacity = document.get("attributes") or {}, document.get("capacity") or {}
     if (count := len(attributes) + len(capacity)) > PROPERTIES_MAX:
         why = f"the total number of attributes and capacities must not exceed {PROPERTIES_MAX}"
-        yield causes.invalid(at, count, why)
+        yield field_errors.invalid(at, count, why)
     if attributes:
         yield from by_name(attributes, f"{at}.attributes", _attribute)
-    if capacity and not (old and comparing.same(capacity, old.get("capacity"))):
+    if capacity and not (old and semantic_equality.same(capacity, old.get("capacity"))):
         shared = bool(document.get("allowMultipleAllocations"))
-        rule = capacities.shared_capacity if shared else capacities.whole_capacity
+        rule = device_capacity.shared_capacity if shared else device_capacity.whole_capacity
         yield from by_name(capacity, f"{at}.capacity", rule)
     yield from _taints(document.get("taints") or [], old, at)
-    yield from lists.distinct(
+    yield from list_rules.distinct(
         document.get("consumesCounters") or [],
         f"{at}.consumesCounters",
         COUNTER_CONSUMPTIONS_MAX,
-        capacities.consumption,
+        device_capacity.consumption,
         lambda consumption: consumption.get("counterSet") or "",
     )
     yield from _nodes(document, at, each_chooses=each_chooses)
@@ -89,37 +88,39 @@ def _shortened(name: str) -> str:
 
 def _attribute(attribute: Document, at: str) -> Iterator[Cause]:
     if (text := attribute.get("string")) is not None and len(text.encode()) > VALUE_BYTES_MAX:
-        yield causes.too_long(f"{at}.string", VALUE_BYTES_MAX)
+        yield field_errors.too_long(f"{at}.string", VALUE_BYTES_MAX)
     if (version := attribute.get("version")) is not None:
         yield from formats.each(f"{at}.version", version, formats.semantic_version)
         if len(version.encode()) > VALUE_BYTES_MAX:
-            yield causes.too_long(f"{at}.version", VALUE_BYTES_MAX)
+            yield field_errors.too_long(f"{at}.version", VALUE_BYTES_MAX)
     count = sum(value is not None for value in attribute.values())
     if count != 1:
-        shown = printing.struct("DeviceAttribute", attribute) if count else ""
-        yield causes.invalid(at, shown, "exactly one value must be specified")
+        shown = go_values.struct("DeviceAttribute", attribute) if count else ""
+        yield field_errors.invalid(at, shown, "exactly one value must be specified")
 
 
 def _taints(found: list[Document], old: Document | None, at: str) -> Iterator[Cause]:
-    if old is None or not comparing.same(found, old.get("taints") or []):
-        yield from lists.limited(found, f"{at}.taints", taints.TAINTS_MAX, taints.taint)
+    if old is None or not semantic_equality.same(found, old.get("taints") or []):
+        yield from list_rules.limited(
+            found, f"{at}.taints", device_taints.TAINTS_MAX, device_taints.taint
+        )
 
 
 def _nodes(document: Document, at: str, *, each_chooses: bool) -> Iterator[Cause]:
     if not each_chooses:
         if any(document.get(key) is not None for key in _NODE_CHOICES):
-            yield causes.invalid(at, None, _NO_CHOICE)
+            yield field_errors.invalid(at, None, _NO_CHOICE)
         return
     if (name := document.get("nodeName")) == "":
-        yield causes.invalid(f"{at}.nodeName", name, "must not be empty")
+        yield field_errors.invalid(f"{at}.nodeName", name, "must not be empty")
     elif name is not None:
-        yield from nodeselectors.node_name(name, f"{at}.nodeName")
+        yield from node_selectors.node_name(name, f"{at}.nodeName")
     if (selector := document.get("nodeSelector")) is not None:
-        yield from nodeselectors.selector(selector, f"{at}.nodeSelector")
+        yield from node_selectors.selector(selector, f"{at}.nodeSelector")
     if document.get("allNodes") is False:
-        yield causes.invalid(f"{at}.allNodes", False, "must be either unset or set to true")  # noqa: FBT003
+        yield field_errors.invalid(f"{at}.allNodes", False, "must be either unset or set to true")  # noqa: FBT003
     choices = chosen(document, _NODE_CHOICES)
     if not choices:
-        yield causes.required(at, _ONE_CHOICE)
+        yield field_errors.required(at, _ONE_CHOICE)
     elif len(choices) > 1:
-        yield causes.invalid(at, shown_choices(choices), _ONE_CHOICE)
+        yield field_errors.invalid(at, shown_choices(choices), _ONE_CHOICE)

@@ -1,12 +1,12 @@
 """Conditions of the common form (metav1.Condition), and the names of binding conditions."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, formats, lists
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats, list_rules
 
-Document = dict[str, Any]
 DEVICE_CONDITIONS_MAX = 8
 BINDING_MAX = 4
 BINDING_FIELDS = frozenset({"bindingConditions", "bindingFailureConditions"})
@@ -21,7 +21,7 @@ def listed(documents: list[Document], at: str) -> Iterator[Cause]:
     for index, document in enumerate(documents):
         kind = document.get("type") or ""
         if kind in seen:
-            yield causes.duplicate(f"{at}[{index}].type", kind)
+            yield field_errors.duplicate(f"{at}[{index}].type", kind)
         seen.add(kind)
         yield from _condition(document, f"{at}[{index}]")
 
@@ -30,17 +30,17 @@ def _condition(document: Document, at: str) -> Iterator[Cause]:
     yield from formats.each(f"{at}.type", document.get("type") or "", formats.qualified_name)
     status = document.get("status") or ""
     if status not in _STATUSES:
-        yield causes.unsupported(f"{at}.status", status, _STATUSES)
+        yield field_errors.unsupported(f"{at}.status", status, _STATUSES)
     if (generation := document.get("observedGeneration") or 0) < 0:
         why = "must be greater than or equal to zero"
-        yield causes.invalid(f"{at}.observedGeneration", generation, why)
+        yield field_errors.invalid(f"{at}.observedGeneration", generation, why)
     if not document.get("lastTransitionTime"):
-        yield causes.required(f"{at}.lastTransitionTime")
+        yield field_errors.required(f"{at}.lastTransitionTime")
     yield from formats.given(f"{at}.reason", document.get("reason"), formats.reason)
     if len((document.get("reason") or "").encode()) > REASON_BYTES_MAX:
-        yield causes.too_long(f"{at}.reason", REASON_BYTES_MAX)
+        yield field_errors.too_long(f"{at}.reason", REASON_BYTES_MAX)
     if len((document.get("message") or "").encode()) > MESSAGE_BYTES_MAX:
-        yield causes.too_long(f"{at}.message", MESSAGE_BYTES_MAX)
+        yield field_errors.too_long(f"{at}.message", MESSAGE_BYTES_MAX)
 
 
 def binding(document: Document, at: str) -> Iterator[Cause]:
@@ -50,18 +50,20 @@ def binding(document: Document, at: str) -> Iterator[Cause]:
     if not wanted and not failures:
         return
     for items, name in ((wanted, "bindingConditions"), (failures, "bindingFailureConditions")):
-        yield from lists.limited(items, f"{at}.{name}", BINDING_MAX, _type)
-    yield from lists.repeated(wanted, f"{at}.bindingConditions")
+        yield from list_rules.limited(items, f"{at}.{name}", BINDING_MAX, _type)
+    yield from list_rules.repeated(wanted, f"{at}.bindingConditions")
     yield from _failures(failures, wanted, f"{at}.bindingFailureConditions")
     if not wanted:
         why = "bindingConditions are required to use bindingFailureConditions"
-        yield causes.invalid(f"{at}.bindingConditions", document.get("bindingConditions"), why)
+        yield field_errors.invalid(
+            f"{at}.bindingConditions", document.get("bindingConditions"), why
+        )
     if not failures:
         at, why = (
             f"{at}.bindingFailureConditions",
             "bindingFailureConditions are required to use bindingConditions",
         )
-        yield causes.invalid(at, document.get("bindingFailureConditions"), why)
+        yield field_errors.invalid(at, document.get("bindingFailureConditions"), why)
 
 
 def _type(name: str, at: str) -> list[Cause]:
@@ -72,8 +74,8 @@ def _failures(failures: list[str], wanted: list[str], at: str) -> Iterator[Cause
     seen: set[str] = set()
     for index, name in enumerate(failures):
         if name in seen:
-            yield causes.duplicate(f"{at}[{index}]", name)
+            yield field_errors.duplicate(f"{at}[{index}]", name)
         seen.add(name)
         if name in wanted:
             why = "bindingFailureConditions must not overlap with bindingConditions"
-            yield causes.invalid(f"{at}[{index}]", name, why)
+            yield field_errors.invalid(f"{at}[{index}]", name, why)

@@ -5,9 +5,10 @@ import ipaddress
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from harness.apiserver import memoizing, naming
-from harness.apiserver.rules import causes
-from harness.apiserver.statuses import Cause
+from harness.apiserver.codec import text_memoization
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import object_names
 
 Problems = Callable[[str], Iterable[str]]
 CACHE_SIZE = 8192
@@ -90,27 +91,27 @@ _SEARCH_PATH_RULE = _rule(
 
 def each(at: str, value: str, problems: Problems) -> list[Cause]:
     """One cause for each problem of a value."""
-    return [causes.invalid(at, value, problem) for problem in problems(value)]
+    return [field_errors.invalid(at, value, problem) for problem in problems(value)]
 
 
 def given(at: str, value: str | None, problems: Problems) -> list[Cause]:
     """Like `each`, for a value that must be there."""
-    return each(at, value, problems) if value else [causes.required(at)]
+    return each(at, value, problems) if value else [field_errors.required(at)]
 
 
-@memoizing.small_text(CACHE_SIZE)
+@text_memoization.small_text(CACHE_SIZE)
 def subdomain(value: str) -> tuple[str, ...]:
     """An RFC 1123 subdomain."""
-    return tuple(naming.subdomain_problems(value))
+    return tuple(object_names.subdomain_problems(value))
 
 
-@memoizing.small_text(CACHE_SIZE)
+@text_memoization.small_text(CACHE_SIZE)
 def label(value: str) -> tuple[str, ...]:
     """An RFC 1123 label."""
-    return tuple(naming.label_problems(value))
+    return tuple(object_names.label_problems(value))
 
 
-@memoizing.small_text(CACHE_SIZE)
+@text_memoization.small_text(CACHE_SIZE)
 def qualified_name(value: str) -> tuple[str, ...]:
     """The key of a label: a name, after a domain and a slash or alone."""
     prefix, slash, name = value.rpartition("/")
@@ -129,7 +130,7 @@ def qualified_name(value: str) -> tuple[str, ...]:
     return tuple(problems)
 
 
-@memoizing.small_text(CACHE_SIZE)
+@text_memoization.small_text(CACHE_SIZE)
 def label_value(value: str) -> tuple[str, ...]:
     """The value of a label."""
     problems = []
@@ -197,8 +198,8 @@ def http_header(value: str) -> Iterator[str]:
 
 def search_path(value: str) -> Iterator[str]:
     """A domain to look up names in, which may have underscores."""
-    if len(value) > naming.NAME_MAX:
-        yield f"must be no more than {naming.NAME_MAX} characters"
+    if len(value) > object_names.NAME_MAX:
+        yield f"must be no more than {object_names.NAME_MAX} characters"
     if not re.fullmatch(_SEARCH_PATH, value):
         yield _SEARCH_PATH_RULE
 
@@ -257,25 +258,28 @@ def interface_address(value: str) -> Iterator[str]:
 def driver_causes(at: str, value: str | None) -> tuple[Cause, ...]:
     """The name of a driver: a subdomain, in whatever case."""
     if not value:
-        return (causes.required(at),)
-    found = [causes.too_long(at, DRIVER_BYTES_MAX)] if len(value) > DRIVER_BYTES_MAX else []
-    return (*found, *(causes.invalid(at, value, why) for why in subdomain(value.lower())))
+        return (field_errors.required(at),)
+    found = [field_errors.too_long(at, DRIVER_BYTES_MAX)] if len(value) > DRIVER_BYTES_MAX else []
+    return (*found, *(field_errors.invalid(at, value, why) for why in subdomain(value.lower())))
 
 
 @functools.lru_cache(CACHE_SIZE)
 def pool_causes(at: str, value: str | None) -> tuple[Cause, ...]:
     """The name of a pool: subdomains with slashes between them."""
     if not value:
-        return (causes.required(at),)
-    found = [causes.too_long(at, POOL_BYTES_MAX)] if len(value) > POOL_BYTES_MAX else []
+        return (field_errors.required(at),)
+    found = [field_errors.too_long(at, POOL_BYTES_MAX)] if len(value) > POOL_BYTES_MAX else []
     parts = value.split("/")
-    return (*found, *(causes.invalid(at, part, why) for part in parts for why in subdomain(part)))
+    return (
+        *found,
+        *(field_errors.invalid(at, part, why) for part in parts for why in subdomain(part)),
+    )
 
 
 def identifier_causes(at: str, value: str) -> Iterator[Cause]:
     """The name of an attribute or capacity without its domain."""
     if len(value.encode()) > IDENTIFIER_BYTES_MAX:
-        yield causes.too_long(at, IDENTIFIER_BYTES_MAX)
+        yield field_errors.too_long(at, IDENTIFIER_BYTES_MAX)
     yield from each(at, value, identifier)
 
 
@@ -290,11 +294,11 @@ def attribute_causes(at: str, value: str) -> Iterator[Cause]:
     if domain:
         yield from driver_causes(at, domain)
     else:
-        yield causes.invalid(at, "", "the domain must not be empty")
+        yield field_errors.invalid(at, "", "the domain must not be empty")
     if name:
         yield from identifier_causes(at, name)
     else:
-        yield causes.invalid(at, "", "the name must not be empty")
+        yield field_errors.invalid(at, "", "the name must not be empty")
 
 
 def full_attribute_causes(at: str, value: str) -> Iterator[Cause]:
@@ -302,4 +306,4 @@ def full_attribute_causes(at: str, value: str) -> Iterator[Cause]:
     yield from attribute_causes(at, value)
     if "/" not in value:
         why = "a fully qualified name must be a domain and a name separated by a slash"
-        yield causes.invalid(at, value, why)
+        yield field_errors.invalid(at, value, why)

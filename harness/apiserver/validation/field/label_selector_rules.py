@@ -1,19 +1,18 @@
 """Label selectors in the fields of objects."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, formats, metadata
-from harness.apiserver.statuses import Cause
-
-Document = dict[str, Any]
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats, object_meta
 
 
 def selector(document: Document | None, at: str) -> Iterator[Cause]:
     """A selector of labels; none selects nothing, an empty one everything."""
     if document is None:
         return
-    yield from metadata.labels(document.get("matchLabels"), f"{at}.matchLabels")
+    yield from object_meta.labels(document.get("matchLabels"), f"{at}.matchLabels")
     for index, requirement in enumerate(document.get("matchExpressions") or ()):
         yield from _requirement(requirement, f"{at}.matchExpressions[{index}]")
 
@@ -30,13 +29,13 @@ def operator(name: str, values: list[str], at: str) -> Iterator[Cause]:
         case "In" | "NotIn":
             if not values:
                 why = "must be specified when `operator` is 'In' or 'NotIn'"
-                yield causes.required(f"{at}.values", why)
+                yield field_errors.required(f"{at}.values", why)
         case "Exists" | "DoesNotExist":
             if values:
                 why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-                yield causes.forbidden(f"{at}.values", why)
+                yield field_errors.forbidden(f"{at}.values", why)
         case _:
-            yield causes.invalid(f"{at}.operator", name, "not a valid selector operator")
+            yield field_errors.invalid(f"{at}.operator", name, "not a valid selector operator")
 
 
 def _requirement(document: Document, at: str) -> Iterator[Cause]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from harness.apiserver.rules import causes
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
 
 Rule = Callable[[Any, str], Iterable[Cause]]
 
@@ -12,7 +12,7 @@ Rule = Callable[[Any, str], Iterable[Cause]]
 def limited(items: Sequence[Any], at: str, limit: int, rule: Rule) -> Iterator[Cause]:
     """A list that is too long is refused unread; otherwise each item is checked."""
     if len(items) > limit:
-        yield causes.too_many(at, len(items), limit)
+        yield field_errors.too_many(at, len(items), limit)
         return
     for index, item in enumerate(items):
         yield from rule(item, f"{at}[{index}]")
@@ -34,7 +34,7 @@ def repeated(keys: Sequence[Any], at: str) -> Iterator[Cause]:
     seen: set[Any] = set()
     for index, key in enumerate(keys):
         if key in seen:
-            yield causes.duplicate(f"{at}[{index}]", key)
+            yield field_errors.duplicate(f"{at}[{index}]", key)
         seen.add(key)
 
 

@@ -1,12 +1,12 @@
 """Which nodes something is for: node selectors and node names."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, formats, labelselectors
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats, label_selector_rules
 
-Document = dict[str, Any]
 _FIELD = "metadata.name"
 
 
@@ -15,7 +15,7 @@ def selector(document: Document, at: str) -> Iterator[Cause]:
     terms: list[Document] = document.get("nodeSelectorTerms") or []
     if not terms:
         why = "must have at least one node selector term"
-        yield causes.required(f"{at}.nodeSelectorTerms", why)
+        yield field_errors.required(f"{at}.nodeSelectorTerms", why)
     for index, document in enumerate(terms):
         yield from term(document, f"{at}.nodeSelectorTerms[{index}]")
 
@@ -45,22 +45,22 @@ def _label_requirement(document: Document, at: str, *, check_values: bool) -> It
 def _operator(operator: str, values: list[str], at: str) -> Iterator[Cause]:
     """Those of labels, and two that compare numbers."""
     if operator not in ("Gt", "Lt"):
-        yield from labelselectors.operator(operator, values, at)
+        yield from label_selector_rules.operator(operator, values, at)
     elif len(values) != 1:
         why = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-        yield causes.required(f"{at}.values", why)
+        yield field_errors.required(f"{at}.values", why)
 
 
 def _field_requirement(document: Document, at: str) -> Iterator[Cause]:
     values, operator = document.get("values") or [], document.get("operator") or ""
     if operator not in ("In", "NotIn"):
-        yield causes.invalid(f"{at}.operator", operator, "not a valid selector operator")
+        yield field_errors.invalid(f"{at}.operator", operator, "not a valid selector operator")
     elif len(values) != 1:
         why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        yield causes.required(f"{at}.values", why)
+        yield field_errors.required(f"{at}.values", why)
     key = document.get("key") or ""
     if key != _FIELD:
-        yield causes.invalid(f"{at}.key", key, "not a valid field selector key")
+        yield field_errors.invalid(f"{at}.key", key, "not a valid field selector key")
         return
     for index, value in enumerate(values):
         yield from node_name(value, f"{at}.values[{index}]")

@@ -1,13 +1,14 @@
 """Metadata of every object: names, labels, annotations, owners, finalizers, and what never changes."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from harness.apiserver import naming, resources
-from harness.apiserver.rules import causes, formats, printing
-from harness.apiserver.statuses import Cause
+from harness.apiserver.codec import go_values
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import object_names, resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats
 
-Document = dict[str, Any]
 ANNOTATIONS_BYTES_MAX = 256 * 1024
 FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 """Those that need no domain."""
@@ -35,13 +36,13 @@ def new(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
     problems = name_problems(resource)
     if prefix := meta.get("generateName"):
         yield from formats.each(
-            "metadata.generateName", prefix, lambda name: problems(naming.unfinished(name))
+            "metadata.generateName", prefix, lambda name: problems(object_names.unfinished(name))
         )
     name = meta.get("name") or ""
     if name:
         yield from formats.each("metadata.name", name, problems)
     else:
-        yield causes.required("metadata.name", "name or generateName is required")
+        yield field_errors.required("metadata.name", "name or generateName is required")
     yield from _written(meta, with_finalizers=True)
     yield from known_finalizers(resource, meta)
 
@@ -52,7 +53,7 @@ def changed(meta: Document, old: Document) -> Iterator[Cause]:
         yield from _no_new_finalizers(meta.get("finalizers") or [], old.get("finalizers") or [])
     for key in _IMMUTABLE:
         if meta.get(key) != old.get(key):
-            yield causes.immutable(f"metadata.{key}", meta.get(key))
+            yield field_errors.immutable(f"metadata.{key}", meta.get(key))
     yield from _written(meta, with_finalizers=False)
 
 
@@ -62,7 +63,7 @@ def of_template(meta: Document, at: str) -> Iterator[Cause]:
     yield from _annotations(meta.get("annotations"), f"{at}.annotations")
     for key in _NOT_IN_TEMPLATES:
         if meta.get(key):
-            yield causes.forbidden(f"{at}.{key}", "cannot be set")
+            yield field_errors.forbidden(f"{at}.{key}", "cannot be set")
 
 
 def finalizers_of(meta: Document) -> Iterator[Cause]:
@@ -72,7 +73,7 @@ def finalizers_of(meta: Document) -> Iterator[Cause]:
         yield from formats.each("metadata.finalizers", name, formats.qualified_name)
     if names and "orphan" in names and "foregroundDeletion" in names:
         why = "finalizer orphan and foregroundDeletion cannot be both set"
-        yield causes.invalid("metadata.finalizers", names, why)
+        yield field_errors.invalid("metadata.finalizers", names, why)
 
 
 def known_finalizers(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
@@ -81,12 +82,12 @@ def known_finalizers(resource: resources.ResourceType, meta: Document) -> Iterat
         return
     for index, name in enumerate(meta.get("finalizers") or ()):
         if "/" not in name and name not in FINALIZERS:
-            yield causes.invalid(f"metadata.finalizers[{index}]", name, UNKNOWN_FINALIZER)
+            yield field_errors.invalid(f"metadata.finalizers[{index}]", name, UNKNOWN_FINALIZER)
 
 
 def name_problems(resource: resources.ResourceType) -> Callable[[str], list[str]]:
     """What a name of this kind must be; names are all different, so nothing is remembered of them."""
-    return _NAMES.get((resource.group, resource.plural), naming.subdomain_problems)
+    return _NAMES.get((resource.group, resource.plural), object_names.subdomain_problems)
 
 
 def labels(found: Document | None, at: str) -> Iterator[Cause]:
@@ -112,9 +113,9 @@ def _annotations(found: Document | None, at: str) -> Iterator[Cause]:
     for key, value in (found or {}).items():
         size += len(key.encode()) + len((value or "").encode())
         for problem in formats.qualified_name(key.lower()):
-            yield causes.invalid(at, key, problem)
+            yield field_errors.invalid(at, key, problem)
     if size > ANNOTATIONS_BYTES_MAX:
-        yield causes.too_long(at, ANNOTATIONS_BYTES_MAX)
+        yield field_errors.too_long(at, ANNOTATIONS_BYTES_MAX)
 
 
 def _owners(owners: list[Document], at: str) -> Iterator[Cause]:
@@ -129,20 +130,22 @@ def _owners(owners: list[Document], at: str) -> Iterator[Cause]:
                 'Only one reference can have Controller set to true. Found "true" in references for '
                 f"{controller} and {name}"
             )
-            yield causes.invalid(at, [_shown_owner(item) for item in owners[:_OWNERS_SHOWN]], why)
+            yield field_errors.invalid(
+                at, [_shown_owner(item) for item in owners[:_OWNERS_SHOWN]], why
+            )
         controller = controller or name
 
 
 def _owner(owner: Document, at: str) -> Iterator[Cause]:
     version = owner.get("apiVersion") or ""
     if not version.rpartition("/")[2] or version.count("/") > 1:
-        yield causes.invalid(f"{at}.apiVersion", version, "version must not be empty")
+        yield field_errors.invalid(f"{at}.apiVersion", version, "version must not be empty")
     for key in ("kind", "name", "uid"):
         if not owner.get(key):
-            yield causes.invalid(f"{at}.{key}", "", "must not be empty")
+            yield field_errors.invalid(f"{at}.{key}", "", "must not be empty")
     if (version, owner.get("kind")) == ("v1", "Event"):
         why = "/v1, Kind=Event is disallowed from being an owner"
-        yield causes.invalid(at, _shown_owner(owner), why)
+        yield field_errors.invalid(at, _shown_owner(owner), why)
 
 
 def _shown_owner(owner: Document) -> Document:
@@ -154,23 +157,23 @@ def _shown_owner(owner: Document) -> Document:
 def _no_new_finalizers(names: list[str], before: list[str]) -> Iterator[Cause]:
     added = sorted(set(names) - set(before))
     if added:
-        shown = ", ".join(printing.quoted(name) for name in added)
+        shown = ", ".join(go_values.quoted(name) for name in added)
         why = (
             "no new finalizers can be added if the object is being deleted, found new finalizers "
             f"[]string{{{shown}}}"
         )
-        yield causes.forbidden("metadata.finalizers", why)
+        yield field_errors.forbidden("metadata.finalizers", why)
 
 
 _RBAC = "rbac.authorization.k8s.io"
 _NAMES: dict[tuple[str, str], Callable[[str], list[str]]] = {
-    ("", "namespaces"): naming.label_problems,
-    ("", "services"): naming.label_problems,
-    ("apps", "statefulsets"): naming.label_problems,
-    ("", "events"): naming.path_segment_problems,
-    (_RBAC, "roles"): naming.path_segment_problems,
-    (_RBAC, "rolebindings"): naming.path_segment_problems,
-    (_RBAC, "clusterroles"): naming.path_segment_problems,
-    (_RBAC, "clusterrolebindings"): naming.path_segment_problems,
+    ("", "namespaces"): object_names.label_problems,
+    ("", "services"): object_names.label_problems,
+    ("apps", "statefulsets"): object_names.label_problems,
+    ("", "events"): object_names.path_segment_problems,
+    (_RBAC, "roles"): object_names.path_segment_problems,
+    (_RBAC, "rolebindings"): object_names.path_segment_problems,
+    (_RBAC, "clusterroles"): object_names.path_segment_problems,
+    (_RBAC, "clusterrolebindings"): object_names.path_segment_problems,
 }
 """Of the kinds whose names are not subdomains."""

@@ -1,13 +1,13 @@
 """Amounts of resources that containers ask for and nodes have: names, whole numbers, requests within limits."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver import quantities
-from harness.apiserver.rules import causes, formats
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import quantities
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats
 
-Document = dict[str, Any]
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _COUNTED = frozenset(
     {
@@ -33,9 +33,9 @@ def amount(name: str, value: object, at: str) -> Iterator[Cause]:
     """How much there is of a resource."""
     found = _quantity(value)
     if found.amount < 0:
-        yield causes.invalid(at, found.text, "must be greater than or equal to 0")
+        yield field_errors.invalid(at, found.text, "must be greater than or equal to 0")
     if (name in _COUNTED or is_extended(name)) and found.amount % 1:
-        yield causes.invalid(at, found.text, "must be an integer")
+        yield field_errors.invalid(at, found.text, "must be an integer")
 
 
 def of_container(limits: Document, wanted: Document, at: str) -> Iterator[Cause]:
@@ -48,7 +48,7 @@ def of_container(limits: Document, wanted: Document, at: str) -> Iterator[Cause]
                 yield from _within(name, value, limits.get(name), at)
     names = (*limits, *wanted)
     if not ("cpu" in names or "memory" in names) and any(map(_is_huge, names)):
-        yield causes.forbidden(at, "HugePages require cpu or memory")
+        yield field_errors.forbidden(at, "HugePages require cpu or memory")
 
 
 def is_extended(name: str) -> bool:
@@ -66,16 +66,16 @@ def _name(name: str, at: str) -> Iterator[Cause]:
     if name in _COMPUTE:
         return
     if problems := formats.qualified_name(name):
-        yield from (causes.invalid(at, name, problem) for problem in problems)
+        yield from (field_errors.invalid(at, name, problem) for problem in problems)
     elif "/" not in name:
         is_used = _is_huge(name)
         if not is_used and name not in _COUNTED | _QUOTAS:
             why = "must be a standard resource type or fully qualified"
-            yield causes.invalid(at, name, why)
+            yield field_errors.invalid(at, name, why)
         if not is_used:
-            yield causes.invalid(at, name, "must be a standard resource for containers")
+            yield field_errors.invalid(at, name, "must be a standard resource for containers")
     elif "kubernetes.io/" not in name and not is_extended(name):
-        yield causes.invalid(at, name, "doesn't follow extended resource name standard")
+        yield field_errors.invalid(at, name, "doesn't follow extended resource name standard")
 
 
 def _within(name: str, value: object, limit: object, at: str) -> Iterator[Cause]:
@@ -84,15 +84,15 @@ def _within(name: str, value: object, limit: object, at: str) -> Iterator[Cause]
     if limit is None:
         if not may_differ:
             why = "Limit must be set for non overcommitable resources"
-            yield causes.required(f"{at}.limits", why)
+            yield field_errors.required(f"{at}.limits", why)
         return
     asked, most = _quantity(value), _quantity(limit)
     if not may_differ and asked.amount != most.amount:
         why = f"must be equal to {name} limit of {most.text}"
-        yield causes.invalid(f"{at}.requests", asked.text, why)
+        yield field_errors.invalid(f"{at}.requests", asked.text, why)
     elif asked.amount > most.amount:
         why = f"must be less than or equal to {name} limit of {most.text}"
-        yield causes.invalid(f"{at}.requests", asked.text, why)
+        yield field_errors.invalid(f"{at}.requests", asked.text, why)
 
 
 def _quantity(value: object) -> quantities.Quantity:

@@ -1,12 +1,11 @@
 """Rules about single fields of a document: there, one of a few words, within a range. Each yields what is wrong, nothing when it is fine."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from harness.apiserver.rules import causes
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
 FILE_MODE_MAX = 0o777
 PORT_MAX = 65535
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
@@ -17,7 +16,7 @@ def required(document: Document, at: str, *keys: str) -> Iterator[Cause]:
     """Fields that may not be empty."""
     for key in keys:
         if not document.get(key):
-            yield causes.required(f"{at}.{key}")
+            yield field_errors.required(f"{at}.{key}")
 
 
 def chosen(document: Document, at: str, key: str, known: Sequence[str]) -> Iterator[Cause]:
@@ -28,13 +27,13 @@ def chosen(document: Document, at: str, key: str, known: Sequence[str]) -> Itera
 def one_of(value: str | None, at: str, known: Sequence[str]) -> Iterator[Cause]:
     """Like `chosen`, for the value itself."""
     if value is not None and value not in known:
-        yield causes.unsupported(at, value, known)
+        yield field_errors.unsupported(at, value, known)
 
 
 def named(document: Document, at: str, key: str, known: Sequence[str], why: str) -> Iterator[Cause]:
     """A field that has to be one of a few words, with a word on why it must be there."""
     if not document.get(key):
-        yield causes.required(f"{at}.{key}", why)
+        yield field_errors.required(f"{at}.{key}", why)
     else:
         yield from chosen(document, at, key, known)
 
@@ -42,7 +41,7 @@ def named(document: Document, at: str, key: str, known: Sequence[str], why: str)
 def between(value: int | None, at: str, low: int, high: int) -> Iterator[Cause]:
     """A number within a range."""
     if value is not None and not low <= value <= high:
-        yield causes.invalid(at, value, f"must be between {low} and {high}, inclusive")
+        yield field_errors.invalid(at, value, f"must be between {low} and {high}, inclusive")
 
 
 def file_mode(document: Document, at: str, key: str) -> Iterator[Cause]:
@@ -50,10 +49,10 @@ def file_mode(document: Document, at: str, key: str) -> Iterator[Cause]:
     mode = document.get(key)
     if mode is not None and not 0 <= mode <= FILE_MODE_MAX:
         why = "must be a number between 0 and 0777 (octal), both inclusive"
-        yield causes.invalid(f"{at}.{key}", mode, why)
+        yield field_errors.invalid(f"{at}.{key}", mode, why)
 
 
 def exclusive(document: Document, at: str, keys: Sequence[str], what: str) -> Iterator[Cause]:
     """Of these fields only the first that is there may be there."""
     for key in [key for key in keys if document.get(key) is not None][1:]:
-        yield causes.forbidden(f"{at}.{key}", f"may not specify more than 1 {what} type")
+        yield field_errors.forbidden(f"{at}.{key}", f"may not specify more than 1 {what} type")

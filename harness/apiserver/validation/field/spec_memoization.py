@@ -2,13 +2,12 @@
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import msgspec
 
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
 
-Document = dict[str, Any]
 SPECS_MAX = 1024
 BYTES_MAX = 4096
 """Of one spec: larger ones are looked at each time."""

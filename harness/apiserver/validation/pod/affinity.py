@@ -1,18 +1,17 @@
 """Where a pod wants to be: which nodes, near which pods, far from which, and how evenly spread."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from harness.apiserver.rules import (
-    causes,
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import (
     formats,
-    labelselectors,
-    nodeselectors,
-    presence,
+    label_selector_rules,
+    node_selectors,
+    scalars,
 )
-from harness.apiserver.statuses import Cause
 
-Document = dict[str, Any]
 WEIGHT_MAX = 100
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -38,23 +37,23 @@ def spread(constraints: list[Document], at: str) -> Iterator[Cause]:
         yield from _spread(constraint, where)
         pair = _pair(constraint)
         if pair in map(_pair, constraints[index + 1 :]):
-            yield causes.duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", pair)
+            yield field_errors.duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", pair)
         yield from _fewest_domains(constraint, where)
         for key in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-            yield from presence.chosen(constraint, where, key, _POLICIES)
+            yield from scalars.chosen(constraint, where, key, _POLICIES)
         yield from _spread_keys(constraint, f"{where}.matchLabelKeys")
         selector = constraint.get("labelSelector")
-        yield from labelselectors.selector(selector, f"{where}.labelSelector")
+        yield from label_selector_rules.selector(selector, f"{where}.labelSelector")
 
 
 def _nodes(document: Document, at: str) -> Iterator[Cause]:
     if (required := document.get(_REQUIRED)) is not None:
-        yield from nodeselectors.selector(required, f"{at}.{_REQUIRED}")
+        yield from node_selectors.selector(required, f"{at}.{_REQUIRED}")
     for index, term in enumerate(document.get(_PREFERRED) or ()):
         where = f"{at}.{_PREFERRED}[{index}]"
         yield from _weight(term, where)
         preference = term.get("preference") or {}
-        yield from nodeselectors.term(preference, f"{where}.preference", check_values=False)
+        yield from node_selectors.term(preference, f"{where}.preference", check_values=False)
 
 
 def _pods(document: Document, at: str) -> Iterator[Cause]:
@@ -68,12 +67,12 @@ def _pods(document: Document, at: str) -> Iterator[Cause]:
 
 def _weight(term: Document, at: str) -> Iterator[Cause]:
     if not 0 < (weight := term.get("weight") or 0) <= WEIGHT_MAX:
-        yield causes.invalid(f"{at}.weight", weight, "must be in the range 1-100")
+        yield field_errors.invalid(f"{at}.weight", weight, "must be in the range 1-100")
 
 
 def _pod_term(term: Document, at: str) -> Iterator[Cause]:
     for key in ("labelSelector", "namespaceSelector"):
-        yield from labelselectors.selector(term.get(key), f"{at}.{key}")
+        yield from label_selector_rules.selector(term.get(key), f"{at}.{key}")
     for name in term.get("namespaces") or ():
         yield from formats.each(f"{at}.namespace", name, formats.label)
     for key in ("matchLabelKeys", "mismatchLabelKeys"):
@@ -81,16 +80,16 @@ def _pod_term(term: Document, at: str) -> Iterator[Cause]:
     for index, key in enumerate(term.get("matchLabelKeys") or ()):
         if key in (term.get("mismatchLabelKeys") or ()):
             why = "exists in both matchLabelKeys and mismatchLabelKeys"
-            yield causes.invalid(f"{at}.matchLabelKeys[{index}]", key, why)
+            yield field_errors.invalid(f"{at}.matchLabelKeys[{index}]", key, why)
     topology = term.get("topologyKey") or ""
     if not topology:
-        yield causes.required(f"{at}.topologyKey", "can not be empty")
+        yield field_errors.required(f"{at}.topologyKey", "can not be empty")
     yield from formats.each(f"{at}.topologyKey", topology, formats.qualified_name)
 
 
 def _label_keys(found: Sequence[str], term: Document, at: str) -> Iterator[Cause]:
     if found and term.get("labelSelector") is None:
-        yield causes.forbidden(at, _NO_SELECTOR)
+        yield field_errors.forbidden(at, _NO_SELECTOR)
         return
     for index, key in enumerate(found):
         yield from formats.each(f"{at}[{index}]", key, formats.qualified_name)
@@ -98,11 +97,11 @@ def _label_keys(found: Sequence[str], term: Document, at: str) -> Iterator[Cause
 
 def _spread(constraint: Document, at: str) -> Iterator[Cause]:
     if (skew := constraint.get("maxSkew") or 0) <= 0:
-        yield causes.invalid(f"{at}.maxSkew", skew, "must be greater than zero")
+        yield field_errors.invalid(f"{at}.maxSkew", skew, "must be greater than zero")
     if not constraint.get("topologyKey"):
-        yield causes.required(f"{at}.topologyKey", "can not be empty")
+        yield field_errors.required(f"{at}.topologyKey", "can not be empty")
     if (action := constraint.get("whenUnsatisfiable") or "") not in _ACTIONS:
-        yield causes.unsupported(f"{at}.whenUnsatisfiable", action, _ACTIONS)
+        yield field_errors.unsupported(f"{at}.whenUnsatisfiable", action, _ACTIONS)
 
 
 def _pair(constraint: Document) -> str:
@@ -113,18 +112,18 @@ def _fewest_domains(constraint: Document, at: str) -> Iterator[Cause]:
     if (count := constraint.get("minDomains")) is None:
         return
     if count <= 0:
-        yield causes.invalid(f"{at}.minDomains", count, "must be greater than zero")
+        yield field_errors.invalid(f"{at}.minDomains", count, "must be greater than zero")
     if (action := constraint.get("whenUnsatisfiable") or "") != "DoNotSchedule":
         why = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-        yield causes.invalid(f"{at}.minDomains", count, why)
+        yield field_errors.invalid(f"{at}.minDomains", count, why)
 
 
 def _spread_keys(constraint: Document, at: str) -> Iterator[Cause]:
     found, selector = constraint.get("matchLabelKeys") or (), constraint.get("labelSelector")
     if found and selector is None:
-        yield causes.forbidden(at, _NO_SELECTOR)
-    selected = labelselectors.keys(selector or {})
+        yield field_errors.forbidden(at, _NO_SELECTOR)
+    selected = label_selector_rules.keys(selector or {})
     for index, key in enumerate(found):
         yield from formats.each(f"{at}[{index}]", key, formats.qualified_name)
         if key in selected:
-            yield causes.invalid(f"{at}[{index}]", key, _IN_BOTH)
+            yield field_errors.invalid(f"{at}[{index}]", key, _IN_BOTH)

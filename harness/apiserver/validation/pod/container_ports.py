@@ -1,12 +1,12 @@
 """Ports: of containers, on hosts, and where probes knock."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from harness.apiserver.rules import causes, formats, presence
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats, scalars
 
-Document = dict[str, Any]
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
@@ -17,11 +17,11 @@ def of_container(ports: list[Document], at: str) -> Iterator[Cause]:
         where = f"{at}[{index}]"
         yield from _name(port.get("name") or "", f"{where}.name", seen)
         if not (number := port.get("containerPort")):
-            yield causes.required(f"{where}.containerPort")
-        yield from presence.between(number or None, f"{where}.containerPort", 1, presence.PORT_MAX)
+            yield field_errors.required(f"{where}.containerPort")
+        yield from scalars.between(number or None, f"{where}.containerPort", 1, scalars.PORT_MAX)
         host_port = port.get("hostPort") or None
-        yield from presence.between(host_port, f"{where}.hostPort", 1, presence.PORT_MAX)
-        yield from presence.named(port, where, "protocol", PROTOCOLS, "")
+        yield from scalars.between(host_port, f"{where}.hostPort", 1, scalars.PORT_MAX)
+        yield from scalars.named(port, where, "protocol", PROTOCOLS, "")
 
 
 def on_host(containers: Sequence[Document], at: str) -> Iterator[Cause]:
@@ -33,7 +33,7 @@ def on_host(containers: Sequence[Document], at: str) -> Iterator[Cause]:
                 continue
             key = f"{port.get('protocol')}/{port.get('hostIP') or ''}/{port['hostPort']}"
             if key in seen:
-                yield causes.duplicate(f"{at}[{index}].ports[{position}].hostPort", key)
+                yield field_errors.duplicate(f"{at}[{index}].ports[{position}].hostPort", key)
             seen.add(key)
 
 
@@ -44,7 +44,9 @@ def of_host_network(containers: Sequence[Document], at: str) -> Iterator[Cause]:
             host_port = port.get("hostPort") or 0
             if host_port != (port.get("containerPort") or 0):
                 why = "must match `containerPort` when `hostNetwork` is true"
-                yield causes.invalid(f"{at}[{index}].ports[{position}].hostPort", host_port, why)
+                yield field_errors.invalid(
+                    f"{at}[{index}].ports[{position}].hostPort", host_port, why
+                )
 
 
 def target(port: int | str, at: str) -> Iterator[Cause]:
@@ -52,7 +54,7 @@ def target(port: int | str, at: str) -> Iterator[Cause]:
     if isinstance(port, str):
         yield from formats.each(at, port, formats.port_name)
     else:
-        yield from presence.between(port, at, 1, presence.PORT_MAX)
+        yield from scalars.between(port, at, 1, scalars.PORT_MAX)
 
 
 def _name(name: str, at: str, seen: set[str]) -> Iterator[Cause]:
@@ -61,5 +63,5 @@ def _name(name: str, at: str, seen: set[str]) -> Iterator[Cause]:
     found = formats.each(at, name, formats.port_name)
     yield from found
     if not found and name in seen:
-        yield causes.duplicate(at, name)
+        yield field_errors.duplicate(at, name)
     seen.add(name)

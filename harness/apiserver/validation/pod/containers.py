@@ -3,21 +3,19 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.apiserver.rules import (
-    amounts,
-    causes,
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats, resource_requirements, scalars
+from harness.apiserver.validation.pod import (
+    container_ports,
     environment,
-    formats,
-    mounts,
-    ports,
-    presence,
     probes,
-    security,
+    security_context,
+    volume_mounts,
     volumes,
 )
-from harness.apiserver.statuses import Cause
 
-Document = dict[str, Any]
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _NOT_EPHEMERAL = (
@@ -40,7 +38,7 @@ def all_containers(
 ) -> Iterator[Cause]:
     """Every container and init container; no name twice."""
     if not spec.get("containers"):
-        yield causes.required("spec.containers")
+        yield field_errors.required("spec.containers")
     seen: set[str] = set()
     grace_s = spec.get("terminationGracePeriodSeconds")
     for key in ("containers", "initContainers"):
@@ -48,9 +46,9 @@ def all_containers(
         for index, container in enumerate(found):
             at, name = f"spec.{key}[{index}]", container.get("name") or ""
             yield from _container(container, at, claims, volumes)
-            yield from presence.chosen(container, at, "restartPolicy", RESTART_POLICIES)
+            yield from scalars.chosen(container, at, "restartPolicy", RESTART_POLICIES)
             if name in seen:
-                yield causes.duplicate(f"{at}.name", name)
+                yield field_errors.duplicate(f"{at}.name", name)
             seen.add(name)
             yield from _security(container, at, spec)
             if key == "initContainers" and container.get("restartPolicy") != "Always":
@@ -64,7 +62,7 @@ def _host_ports(found: list[Document], at: str, *, together: bool) -> Iterator[C
     """Containers run together, init containers one after the other."""
     if any(container.get("ports") for container in found):
         for running in [found] if together else [[container] for container in found]:
-            yield from ports.on_host(running, at)
+            yield from container_ports.on_host(running, at)
 
 
 def ephemeral(spec: Document) -> Iterator[Cause]:
@@ -78,18 +76,18 @@ def ephemeral(spec: Document) -> Iterator[Cause]:
         yield from _container(container, f"{at}[{index}]", (), known)
         yield from _security(container, f"{at}[{index}]", spec)
         if (name := container.get("name") or "") in seen:
-            yield causes.duplicate(f"{at}[{index}].name", name)
+            yield field_errors.duplicate(f"{at}[{index}].name", name)
         seen.add(name)
         if (target := container.get("targetContainerName")) and target not in names:
-            yield causes.not_found(f"{at}[{index}].targetContainerName", target)
+            yield field_errors.not_found(f"{at}[{index}].targetContainerName", target)
         for position, mount in enumerate(container.get("volumeMounts") or ()):
             for key in ("subPath", "subPathExpr"):
                 if mount.get(key):
                     where = f"{at}[{index}].volumeMounts[{position}].{key}"
-                    yield causes.forbidden(where, _GUEST)
+                    yield field_errors.forbidden(where, _GUEST)
         for key in _NOT_EPHEMERAL:
             if container.get(key):
-                yield causes.forbidden(f"{at}[{index}].{key}", _GUEST)
+                yield field_errors.forbidden(f"{at}[{index}].{key}", _GUEST)
 
 
 def _container(
@@ -98,18 +96,18 @@ def _container(
     yield from formats.given(f"{at}.name", container.get("name"), formats.label)
     image = container.get("image") or ""
     if not image:
-        yield causes.required(f"{at}.image")
+        yield field_errors.required(f"{at}.image")
     elif image != image.strip():
         why = "must not have leading or trailing whitespace"
-        yield causes.invalid(f"{at}.image", image, why)
-    yield from presence.chosen(container, at, "terminationMessagePolicy", _MESSAGE_POLICIES)
+        yield field_errors.invalid(f"{at}.image", image, why)
+    yield from scalars.chosen(container, at, "terminationMessagePolicy", _MESSAGE_POLICIES)
     for key, rule in _PARTS.items():
         if part := container.get(key):
             yield from rule(part, f"{at}.{key}")
-    yield from mounts.of_container(container, at, volumes)
+    yield from volume_mounts.of_container(container, at, volumes)
     policy = container.get("imagePullPolicy")
-    if policy and policy not in presence.PULL_POLICIES:
-        yield causes.unsupported(f"{at}.imagePullPolicy", policy, presence.PULL_POLICIES)
+    if policy and policy not in scalars.PULL_POLICIES:
+        yield field_errors.unsupported(f"{at}.imagePullPolicy", policy, scalars.PULL_POLICIES)
     if resources := container.get("resources"):
         yield from _resources(resources, f"{at}.resources", claims)
 
@@ -117,12 +115,14 @@ def _container(
 def _security(container: Document, at: str, spec: Document) -> Iterator[Cause]:
     if context := container.get("securityContext"):
         host_users = spec.get("hostUsers") is not False
-        yield from security.of_container(context, f"{at}.securityContext", host_users=host_users)
+        yield from security_context.of_container(
+            context, f"{at}.securityContext", host_users=host_users
+        )
 
 
 def _resources(resources: Document, at: str, claims: Sequence[str]) -> Iterator[Cause]:
     limits, wanted = resources.get("limits") or {}, resources.get("requests") or {}
-    yield from amounts.of_container(limits, wanted, at)
+    yield from resource_requirements.of_container(limits, wanted, at)
     yield from _claims(resources.get("claims") or [], f"{at}.claims", claims)
 
 
@@ -133,18 +133,18 @@ def _claims(entries: list[Document], at: str, known: Sequence[str]) -> Iterator[
     for index, entry in enumerate(entries):
         name, request = entry.get("name") or "", entry.get("request") or ""
         if not name:
-            yield causes.required(f"{at}[{index}]")
+            yield field_errors.required(f"{at}[{index}]")
             continue
         key = f"{name}/{request}" if request else name
         if key in seen:
-            yield causes.duplicate(f"{at}[{index}]", key)
+            yield field_errors.duplicate(f"{at}[{index}]", key)
         seen.add(key)
         if name not in known:
-            yield causes.not_found(f"{at}[{index}]", name, why)
+            yield field_errors.not_found(f"{at}[{index}]", name, why)
 
 
 _PARTS: dict[str, Callable[[Any, str], Iterable[Cause]]] = {
-    "ports": ports.of_container,
+    "ports": container_ports.of_container,
     "env": environment.variables,
     "envFrom": environment.objects,
 }

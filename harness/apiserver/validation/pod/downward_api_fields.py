@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from harness.apiserver import quantities
-from harness.apiserver.rules import causes, formats, presence
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import quantities
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats, scalars
 
-Document = dict[str, Any]
 OF_FILES = (
     "metadata.annotations",
     "metadata.labels",
@@ -58,16 +58,16 @@ def field(document: Document, at: str, known: Sequence[str]) -> Iterator[Cause]:
     """A reference to a field of the pod, one of those that are known in this place."""
     for key in ("apiVersion", "fieldPath"):
         if not document.get(key):
-            yield causes.required(f"{at}.{key}")
+            yield field_errors.required(f"{at}.{key}")
             return
     path = document["fieldPath"]
     if found := _SUBSCRIPTED.fullmatch(path):
         yield from _subscripted(found[1], found[2], at)
     elif path not in _KNOWN:
         why = f"error converting fieldPath: field label not supported: {path}"
-        yield causes.invalid(f"{at}.fieldPath", path, why)
+        yield field_errors.invalid(f"{at}.fieldPath", path, why)
     elif path not in known:
-        yield causes.unsupported(f"{at}.fieldPath", path, known)
+        yield field_errors.unsupported(f"{at}.fieldPath", path, known)
 
 
 def _subscripted(path: str, subscript: str, at: str) -> Iterator[Cause]:
@@ -78,18 +78,18 @@ def _subscripted(path: str, subscript: str, at: str) -> Iterator[Cause]:
             yield from formats.each(at, subscript, formats.qualified_name)
         case _:
             why = f"error converting fieldPath: field label does not support subscript: {path}"
-            yield causes.invalid(f"{at}.fieldPath", f"{path}['{subscript}']", why)
+            yield field_errors.invalid(f"{at}.fieldPath", f"{path}['{subscript}']", why)
 
 
 def resource(document: Document, at: str, *, of_file: bool) -> Iterator[Cause]:
     """A reference to an amount that a container asks for or is limited to; a file has to say which container."""
     name = document.get("resource") or ""
     if of_file and not document.get("containerName"):
-        yield causes.required(f"{at}.containerName")
+        yield field_errors.required(f"{at}.containerName")
     elif not name:
-        yield causes.required(f"{at}.resource")
+        yield field_errors.required(f"{at}.resource")
     elif name not in _RESOURCES and not name.startswith(_HUGE_PAGES):
-        yield causes.unsupported(f"{at}.resource", name, _RESOURCES)
+        yield field_errors.unsupported(f"{at}.resource", name, _RESOURCES)
     yield from _divisor(document.get("divisor"), name, at)
 
 
@@ -100,7 +100,7 @@ def _divisor(divisor: object, name: str, at: str) -> Iterator[Cause]:
     amount = quantities.parse(str(divisor))
     known, why = _DIVISORS[kind]
     if amount.amount and amount.text not in known:
-        yield causes.invalid(f"{at}.divisor", name, f"only divisor's values {why}")
+        yield field_errors.invalid(f"{at}.divisor", name, f"only divisor's values {why}")
 
 
 def file(document: Document, at: str) -> Iterator[Cause]:
@@ -110,9 +110,9 @@ def file(document: Document, at: str) -> Iterator[Cause]:
         yield from field(fields, f"{at}.fieldRef", OF_FILES)
         if amount is not None:
             why = "fieldRef and resourceFieldRef can not be specified simultaneously"
-            yield causes.invalid(at, "resource", why)
+            yield field_errors.invalid(at, "resource", why)
     elif amount is not None:
         yield from resource(amount, f"{at}.resourceFieldRef", of_file=True)
     else:
-        yield causes.required(at, "one of fieldRef and resourceFieldRef is required")
-    yield from presence.file_mode(document, at, "mode")
+        yield field_errors.required(at, "one of fieldRef and resourceFieldRef is required")
+    yield from scalars.file_mode(document, at, "mode")

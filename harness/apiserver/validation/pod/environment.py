@@ -1,12 +1,13 @@
 """The environment of a container: variables, where their values come from, and whole objects full of them."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, downward, formats
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats
+from harness.apiserver.validation.pod import downward_api_fields
 
-Document = dict[str, Any]
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _SEVERAL = "may not have more than one field specified at a time"
 
@@ -31,9 +32,9 @@ def objects(found: list[Document], at: str) -> Iterator[Cause]:
             yield from formats.given(f"{where}.{key}.name", source[key].get("name"), _prefix)
         if not kinds:
             why = "must specify one of: `configMapRef` or `secretRef`"
-            yield causes.invalid(at, "", why)
+            yield field_errors.invalid(at, "", why)
         elif len(kinds) > 1:
-            yield causes.invalid(at, "", _SEVERAL)
+            yield field_errors.invalid(at, "", _SEVERAL)
 
 
 def _prefix(name: str) -> list[str]:
@@ -44,20 +45,22 @@ def _prefix(name: str) -> list[str]:
 def _source(source: Document, value: str, at: str) -> Iterator[Cause]:
     kinds = [key for key in _SOURCES if source.get(key) is not None]
     if "fieldRef" in kinds:
-        yield from downward.field(source["fieldRef"], f"{at}.fieldRef", downward.OF_VARIABLES)
+        yield from downward_api_fields.field(
+            source["fieldRef"], f"{at}.fieldRef", downward_api_fields.OF_VARIABLES
+        )
     if "resourceFieldRef" in kinds:
         where = f"{at}.resourceFieldRef"
-        yield from downward.resource(source["resourceFieldRef"], where, of_file=False)
+        yield from downward_api_fields.resource(source["resourceFieldRef"], where, of_file=False)
     for key in ("configMapKeyRef", "secretKeyRef"):
         if key in kinds:
             yield from _key(source[key], f"{at}.{key}")
     if not kinds:
         why = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
-        yield causes.invalid(at, "", why)
+        yield field_errors.invalid(at, "", why)
     elif value:
-        yield causes.invalid(at, "", "may not be specified when `value` is not empty")
+        yield field_errors.invalid(at, "", "may not be specified when `value` is not empty")
     elif len(kinds) > 1:
-        yield causes.invalid(at, "", _SEVERAL)
+        yield field_errors.invalid(at, "", _SEVERAL)
 
 
 def _key(reference: Document, at: str) -> Iterator[Cause]:

@@ -1,13 +1,14 @@
 """The subresources of pods that change a part of the spec: ephemeral containers are added, containers are resized."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver import qos
-from harness.apiserver.rules import causes, comparing, containers, pods
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import qos
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import semantic_equality
+from harness.apiserver.validation.pod import containers, pod_spec
 
-Document = dict[str, Any]
 _COMPUTE = ("cpu", "memory")
 _MIRROR = "kubernetes.io/config.mirror"
 
@@ -15,20 +16,20 @@ _MIRROR = "kubernetes.io/config.mirror"
 def ephemeral_containers(document: Document, old: Document) -> Iterator[Cause]:
     """Those that were there stay as they were."""
     spec, before = document["spec"], old["spec"]
-    yield from pods.spec_of(document)
+    yield from pod_spec.spec_of(document)
     yield from containers.ephemeral(spec)
     if _MIRROR in (old["metadata"].get("annotations") or ()):
-        yield causes.forbidden("", "static pods do not support ephemeral containers")
+        yield field_errors.forbidden("", "static pods do not support ephemeral containers")
         return
     found = {item.get("name"): item for item in spec.get("ephemeralContainers") or ()}
     for item in before.get("ephemeralContainers") or ():
         name, at = item.get("name"), "spec.ephemeralContainers"
         if name not in found:
-            yield causes.forbidden(
+            yield field_errors.forbidden(
                 at, f'existing ephemeral containers "{name}" may not be removed\n'
             )
-        elif not comparing.same(item, found[name]):
-            yield causes.forbidden(
+        elif not semantic_equality.same(item, found[name]):
+            yield field_errors.forbidden(
                 at, f'existing ephemeral containers "{name}" may not be changed\n'
             )
 
@@ -36,16 +37,16 @@ def ephemeral_containers(document: Document, old: Document) -> Iterator[Cause]:
 def resize(document: Document, old: Document) -> Iterator[Cause]:
     """Only cpu and memory change, none of them goes, and the class of the pod stays."""
     spec, before = document["spec"], old["spec"]
-    yield from pods.spec_of(document)
+    yield from pod_spec.spec_of(document)
     if _MIRROR in (old["metadata"].get("annotations") or ()):
-        yield causes.forbidden("", "static pods cannot be resized")
+        yield field_errors.forbidden("", "static pods cannot be resized")
         return
     status = old.get("status") or {}
     if (status.get("qosClass") or qos.of(before)) != qos.of(spec):
         why = "Pod QOS Class may not change as a result of resizing"
-        yield causes.invalid("spec", status.get("qosClass") or "", why)
+        yield field_errors.invalid("spec", status.get("qosClass") or "", why)
     if not _can_be_resized(status):
-        yield causes.forbidden("spec", "Pod running on node without support for resize")
+        yield field_errors.forbidden("spec", "Pod running on node without support for resize")
     for index, (new, known) in enumerate(
         zip(spec["containers"], before["containers"], strict=True)
     ):
@@ -65,9 +66,9 @@ def _container(new: Document, old: Document, at: str) -> Iterator[Cause]:
     wanted, known = new.get("resources") or {}, old.get("resources") or {}
     for key in ("requests", "limits"):
         if set(known.get(key) or ()) - set(wanted.get(key) or ()):
-            yield causes.forbidden(f"{at}.{key}", f"resource {key} cannot be removed")
+            yield field_errors.forbidden(f"{at}.{key}", f"resource {key} cannot be removed")
         if _others(wanted.get(key)) != _others(known.get(key)):
-            yield causes.forbidden("spec", "only cpu and memory resources are mutable")
+            yield field_errors.forbidden("spec", "only cpu and memory resources are mutable")
 
 
 def _others(amounts: Document | None) -> Document:
@@ -79,6 +80,6 @@ def _init_containers(spec: Document, before: Document) -> Iterator[Cause]:
     for index, (new, old) in enumerate(pairs):
         if old.get("restartPolicy") == "Always":
             yield from _container(new, old, f"spec.initContainers[{index}].resources")
-        elif not comparing.same(new, old):
+        elif not semantic_equality.same(new, old):
             why = "resources for non-sidecar init containers are immutable"
-            yield causes.forbidden("spec", why)
+            yield field_errors.forbidden("spec", why)

@@ -1,12 +1,12 @@
 """How a pod is named and how it finds others: its host name, name servers, and what stands in its hosts file."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, formats
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats
 
-Document = dict[str, Any]
 NAMESERVERS_MAX = 3
 SEARCHES_MAX = 32
 SEARCH_CHARACTERS_MAX = 2048
@@ -17,18 +17,18 @@ def names(spec: Document) -> Iterator[Cause]:
     config, at = spec.get("dnsConfig"), "spec.dnsConfig"
     if spec.get("dnsPolicy") == "None":
         if config is None:
-            yield causes.required(at, "must provide `dnsConfig` when `dnsPolicy` is None")
+            yield field_errors.required(at, "must provide `dnsConfig` when `dnsPolicy` is None")
             return
         if not config.get("nameservers"):
             why = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            yield causes.required(f"{at}.nameservers", why)
+            yield field_errors.required(f"{at}.nameservers", why)
             return
     if config:
         yield from _servers(config.get("nameservers") or [], f"{at}.nameservers")
         yield from _searches(config.get("searches") or [], f"{at}.searches")
         for index, option in enumerate(config.get("options") or ()):
             if not option.get("name"):
-                yield causes.required(f"{at}.options[{index}]", "must not be empty")
+                yield field_errors.required(f"{at}.options[{index}]", "must not be empty")
 
 
 def aliases(found: list[Document], at: str) -> Iterator[Cause]:
@@ -42,20 +42,24 @@ def aliases(found: list[Document], at: str) -> Iterator[Cause]:
 
 def _servers(found: list[str], at: str) -> Iterator[Cause]:
     if len(found) > NAMESERVERS_MAX:
-        yield causes.invalid(at, found, f"must not have more than {NAMESERVERS_MAX} nameservers")
+        yield field_errors.invalid(
+            at, found, f"must not have more than {NAMESERVERS_MAX} nameservers"
+        )
     for index, server in enumerate(found):
         yield from formats.each(f"{at}[{index}]", server, formats.ip_address)
 
 
 def _searches(found: list[str], at: str) -> Iterator[Cause]:
     if len(found) > SEARCHES_MAX:
-        yield causes.invalid(at, found, f"must not have more than {SEARCHES_MAX} search paths")
+        yield field_errors.invalid(
+            at, found, f"must not have more than {SEARCHES_MAX} search paths"
+        )
     if len(" ".join(found)) > SEARCH_CHARACTERS_MAX:
         why = (
             f"must not have more than {SEARCH_CHARACTERS_MAX} characters (including spaces) in the "
             "search list"
         )
-        yield causes.invalid(at, found, why)
+        yield field_errors.invalid(at, found, why)
     for index, search in enumerate(found):
         if search != ".":
             name = search.removesuffix(".")

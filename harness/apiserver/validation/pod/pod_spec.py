@@ -3,28 +3,30 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from harness.apiserver.rules import (
-    affinities,
-    causes,
-    comparing,
-    containers,
+from harness.apiserver.codec import go_values
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.core import priority_classes
+from harness.apiserver.validation.field import (
     formats,
-    lists,
-    metadata,
-    networks,
-    ports,
-    presence,
-    printing,
-    priorities,
-    projections,
-    remembering,
-    security,
+    list_rules,
+    object_meta,
+    scalars,
+    semantic_equality,
+    spec_memoization,
+)
+from harness.apiserver.validation.pod import (
+    affinity,
+    container_ports,
+    containers,
+    pod_dns,
+    projected_volumes,
+    security_context,
     tolerations,
     volumes,
 )
-from harness.apiserver.statuses import Cause
 
-Document = dict[str, Any]
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
@@ -46,10 +48,10 @@ def pod(document: Document) -> Iterator[Cause]:
     spec = document.get("spec") or {}
     yield from _pod_spec(spec)
     if spec.get("ephemeralContainers"):
-        yield causes.forbidden("spec.ephemeralContainers", "cannot be set on create")
+        yield field_errors.forbidden("spec.ephemeralContainers", "cannot be set on create")
     if spec.get("nodeName") and spec.get("schedulingGates"):
         why = "cannot be set until all schedulingGates have been cleared"
-        yield causes.forbidden("spec.nodeName", why)
+        yield field_errors.forbidden("spec.nodeName", why)
 
 
 def spec_of(document: Document) -> Iterable[Cause]:
@@ -65,29 +67,31 @@ def _spec(spec: Document) -> Iterator[Cause]:
     yield from _claims(claims, "spec.resourceClaims")
     yield from containers.all_containers(spec, [claim.get("name") or "" for claim in claims], known)
     if spec.get("hostNetwork"):
-        yield from ports.of_host_network(spec.get("containers") or (), "spec.containers")
+        yield from container_ports.of_host_network(spec.get("containers") or (), "spec.containers")
     yield from _policy(spec, "restartPolicy", _RESTART_POLICIES)
     yield from _policy(spec, "dnsPolicy", _DNS_POLICIES)
     if selector := spec.get("nodeSelector"):
-        yield from metadata.labels(selector, "spec.nodeSelector")
+        yield from object_meta.labels(selector, "spec.nodeSelector")
     if (context := spec.get("securityContext")) or spec.get("hostPID"):
-        yield from security.of_pod(context or {}, spec, "spec.securityContext")
-    yield from networks.names(spec)
+        yield from security_context.of_pod(context or {}, spec, "spec.securityContext")
+    yield from pod_dns.names(spec)
     gates = spec.get("schedulingGates") or []
-    yield from lists.distinct(gates, "spec.schedulingGates", len(gates), _gate, _name)
+    yield from list_rules.distinct(gates, "spec.schedulingGates", len(gates), _gate, _name)
     for key, rule in _PARTS.items():
         if part := spec.get(key):
             yield from rule(part, f"spec.{key}")
     if found and not spec.get("serviceAccountName"):
-        yield from projections.tokens(found, "spec.volumes")
+        yield from projected_volumes.tokens(found, "spec.volumes")
     yield from _host_users(spec)
     for key, problems in _NAMES.items():
         if name := spec.get(key):
             yield from formats.each(f"spec.{key}", name, problems)
-    yield from presence.between(
+    yield from scalars.between(
         spec.get("activeDeadlineSeconds"), "spec.activeDeadlineSeconds", 1, DEADLINE_S_MAX
     )
-    yield from presence.chosen(spec, "spec", "preemptionPolicy", priorities.PREEMPTION_POLICIES)
+    yield from scalars.chosen(
+        spec, "spec", "preemptionPolicy", priority_classes.PREEMPTION_POLICIES
+    )
 
 
 def pod_change(document: Document, old: Document) -> Iterator[Cause]:
@@ -104,9 +108,9 @@ def pod_change(document: Document, old: Document) -> Iterator[Cause]:
     if gated:
         yield from _more_node_selectors(spec, before)
     expected = _expected(spec, before, gated=gated)
-    if not comparing.same(expected, before):
-        shown = printing.difference("PodSpec", _internal(before), _internal(expected))
-        yield causes.forbidden("spec", f"{_FROZEN}\n{shown}")
+    if not semantic_equality.same(expected, before):
+        shown = go_values.difference("PodSpec", _internal(before), _internal(expected))
+        yield field_errors.forbidden("spec", f"{_FROZEN}\n{shown}")
 
 
 def _name(document: Document) -> str:
@@ -126,15 +130,15 @@ def _host_users(spec: Document) -> Iterator[Cause]:
     for key in ("hostNetwork", "hostPID", "hostIPC"):
         if spec.get(key):
             shown = key if key == "hostNetwork" else f"H{key[1:]}"
-            yield causes.forbidden(f"spec.{shown}", "when `pod.Spec.HostUsers` is false")
+            yield field_errors.forbidden(f"spec.{shown}", "when `pod.Spec.HostUsers` is false")
 
 
 def _policy(spec: Document, key: str, known: tuple[str, ...]) -> Iterator[Cause]:
     value = spec.get(key) or ""
     if not value:
-        yield causes.required(f"spec.{key}")
+        yield field_errors.required(f"spec.{key}")
     elif value not in known:
-        yield causes.unsupported(f"spec.{key}", value, known)
+        yield field_errors.unsupported(f"spec.{key}", value, known)
 
 
 def _gate(gate: Document, at: str) -> list[Cause]:
@@ -146,20 +150,20 @@ def _claims(claims: list[Document], at: str) -> Iterator[Cause]:
     for index, claim in enumerate(claims):
         yield from _claim(claim, f"{at}[{index}]")
         if (name := _name(claim)) in seen:
-            yield causes.duplicate(f"{at}[{index}].name", name)
+            yield field_errors.duplicate(f"{at}[{index}].name", name)
         seen.add(name)
 
 
 def _claim(claim: Document, at: str) -> Iterator[Cause]:
     yield from formats.given(f"{at}.name", claim.get("name"), formats.label)
     claim_name, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
-    shown = printing.struct("PodResourceClaim", claim)
+    shown = go_values.struct("PodResourceClaim", claim)
     if claim_name is not None and template is not None:
         why = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-        yield causes.invalid(at, shown, why)
+        yield field_errors.invalid(at, shown, why)
     elif claim_name is None and template is None:
         why = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-        yield causes.invalid(at, shown, why)
+        yield field_errors.invalid(at, shown, why)
     for key, value in (
         ("resourceClaimName", claim_name),
         ("resourceClaimTemplateName", template),
@@ -171,7 +175,7 @@ def _claim(claim: Document, at: str) -> Iterator[Cause]:
 def _same_containers(spec: Document, before: Document) -> Iterator[Cause]:
     for key, what in (("containers", "containers"), ("initContainers", "init containers")):
         if len(spec.get(key) or ()) != len(before.get(key) or ()):
-            yield causes.forbidden(f"spec.{key}", f"pod updates may not add or remove {what}")
+            yield field_errors.forbidden(f"spec.{key}", f"pod updates may not add or remove {what}")
             return
 
 
@@ -180,11 +184,13 @@ def _shrinking_deadline(spec: Document, before: Document) -> Iterator[Cause]:
     known = before.get("activeDeadlineSeconds")
     if new is None:
         if known is not None:
-            yield causes.invalid(at, None, "must not update from a positive integer to nil value")
+            yield field_errors.invalid(
+                at, None, "must not update from a positive integer to nil value"
+            )
     elif not 0 <= new <= DEADLINE_S_MAX:
-        yield causes.invalid(at, new, f"must be between 0 and {DEADLINE_S_MAX}, inclusive")
+        yield field_errors.invalid(at, new, f"must be between 0 and {DEADLINE_S_MAX}, inclusive")
     elif known is not None and new > known:
-        yield causes.invalid(at, new, "must be less than or equal to previous value")
+        yield field_errors.invalid(at, new, "must be less than or equal to previous value")
 
 
 def _fewer_gates(spec: Document, before: Document) -> Iterator[Cause]:
@@ -192,7 +198,7 @@ def _fewer_gates(spec: Document, before: Document) -> Iterator[Cause]:
     for index, gate in enumerate(spec.get("schedulingGates") or ()):
         if _name(gate) not in known:
             why = f"only deletion is allowed, but found new scheduling gate '{_name(gate)}'"
-            yield causes.forbidden(f"spec.schedulingGates[{index}].name", why)
+            yield field_errors.forbidden(f"spec.schedulingGates[{index}].name", why)
 
 
 def _more_tolerations(spec: Document, before: Document) -> Iterator[Cause]:
@@ -202,7 +208,7 @@ def _more_tolerations(spec: Document, before: Document) -> Iterator[Cause]:
     tolerated = {timeless(item) for item in spec.get("tolerations") or ()}
     if any(timeless(item) not in tolerated for item in before.get("tolerations") or ()):
         why = "existing toleration can not be modified except its tolerationSeconds"
-        yield causes.forbidden("spec.tolerations", why)
+        yield field_errors.forbidden("spec.tolerations", why)
     else:
         # The server looks at them with the rest of the spec, and here again.
         yield from tolerations.listed(spec.get("tolerations") or [], "spec.tolerations")
@@ -213,7 +219,7 @@ def _more_node_selectors(spec: Document, before: Document) -> Iterator[Cause]:
     known = before.get("nodeSelector") or {}
     if any(selector.get(key) != value for key, value in known.items()):
         why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-        yield causes.invalid("spec.nodeSelector", selector, why)
+        yield field_errors.invalid("spec.nodeSelector", selector, why)
 
 
 def _expected(spec: Document, before: Document, *, gated: bool) -> Document:
@@ -238,11 +244,11 @@ def _internal(spec: Document) -> Document:
 
 
 _PARTS: dict[str, Callable[[Any, str], Iterable[Cause]]] = {
-    "affinity": affinities.affinity,
+    "affinity": affinity.affinity,
     "readinessGates": _readiness_gates,
-    "topologySpreadConstraints": affinities.spread,
+    "topologySpreadConstraints": affinity.spread,
     "tolerations": tolerations.listed,
-    "hostAliases": networks.aliases,
+    "hostAliases": pod_dns.aliases,
 }
 _NAMES: dict[str, formats.Problems] = {
     "serviceAccountName": formats.subdomain,
@@ -252,4 +258,4 @@ _NAMES: dict[str, formats.Problems] = {
     "priorityClassName": formats.subdomain,
     "runtimeClassName": formats.subdomain,
 }
-_pod_spec = remembering.by_content(_spec)
+_pod_spec = spec_memoization.by_content(_spec)

@@ -1,12 +1,11 @@
 """What the status of a pod may say, and how it may change."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, formats
-from harness.apiserver.statuses import Cause
-
-Document = dict[str, Any]
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats
 
 
 def changed(document: Document, old: Document) -> Iterator[Cause]:
@@ -20,7 +19,7 @@ def changed(document: Document, old: Document) -> Iterator[Cause]:
     if node and node != before.get("nominatedNodeName"):
         yield from formats.each("status.nominatedNodeName", node, formats.subdomain)
     if (known := before.get("qosClass")) and status["qosClass"] != known:
-        yield causes.immutable("status.qosClass", status["qosClass"])
+        yield field_errors.immutable("status.qosClass", status["qosClass"])
     yield from _restarts(status, before, spec)
     if statuses := status.get("resourceClaimStatuses"):
         claims = spec.get("resourceClaims") or ()
@@ -48,7 +47,7 @@ def _restarts(status: Document, before: Document, spec: Document) -> Iterator[Ca
                 continue
             if (new := now.get(_name(item))) is not None and _termination(new) is None:
                 why = "may not be transitioned to non-terminated state"
-                yield causes.forbidden(f"status.{key}[{index}].state", why)
+                yield field_errors.forbidden(f"status.{key}[{index}].state", why)
 
 
 def _termination(status: Document) -> Document | None:
@@ -62,9 +61,9 @@ def _claims(statuses: list[Document], known: set[str]) -> Iterator[Cause]:
         at, name = f"status.resourceClaimStatuses[{index}]", _name(status)
         if name not in known:
             why = "must match the name of an entry in `spec.resourceClaims`"
-            yield causes.invalid(f"{at}.name", name, why)
+            yield field_errors.invalid(f"{at}.name", name, why)
         if name in seen:
-            yield causes.duplicate(f"{at}.name", name)
+            yield field_errors.duplicate(f"{at}.name", name)
         seen.add(name)
         if claim_name := status.get("resourceClaimName"):
             yield from formats.each(f"{at}.resourceClaimName", claim_name, formats.subdomain)

@@ -1,12 +1,13 @@
 """What is done to a container from outside: probes, and the hooks of its lifecycle."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, formats, ports, presence
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats, scalars
+from harness.apiserver.validation.pod import container_ports
 
-Document = dict[str, Any]
 Rule = Callable[[Document, str], Iterable[Cause]]
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _NUMBERS = (
@@ -36,57 +37,57 @@ def of_init_container(container: Document, at: str) -> Iterator[Cause]:
     for key in ("lifecycle", *PROBES):
         if container.get(key) is not None:
             why = "may not be set for init containers without restartPolicy=Always"
-            yield causes.forbidden(f"{at}.{key}", why)
+            yield field_errors.forbidden(f"{at}.{key}", why)
 
 
 def _probe(probe: Document, at: str, kind: str) -> Iterator[Cause]:
     yield from _handler(probe, at, (*_ACTIONS, "grpc"))
     for key in _NUMBERS:
         if (number := probe.get(key) or 0) < 0:
-            yield causes.invalid(f"{at}.{key}", number, "must be greater than or equal to 0")
+            yield field_errors.invalid(f"{at}.{key}", number, "must be greater than or equal to 0")
     grace_s = probe.get("terminationGracePeriodSeconds")
     if grace_s is not None and grace_s <= 0:
         why = "must be greater than 0"
-        yield causes.invalid(f"{at}.terminationGracePeriodSeconds", grace_s, why)
+        yield field_errors.invalid(f"{at}.terminationGracePeriodSeconds", grace_s, why)
     if kind != "readinessProbe":
         if (threshold := probe.get("successThreshold", 1)) != 1:
-            yield causes.invalid(f"{at}.successThreshold", threshold, "must be 1")
+            yield field_errors.invalid(f"{at}.successThreshold", threshold, "must be 1")
     elif grace_s is not None:
         why = "must not be set for readinessProbes"
-        yield causes.invalid(f"{at}.terminationGracePeriodSeconds", grace_s, why)
+        yield field_errors.invalid(f"{at}.terminationGracePeriodSeconds", grace_s, why)
 
 
 def _handler(handler: Document, at: str, kinds: tuple[str, ...]) -> Iterator[Cause]:
     found = [kind for kind in kinds if handler.get(kind) is not None]
     if not found:
-        yield causes.required(at, "must specify a handler type")
+        yield field_errors.required(at, "must specify a handler type")
     for kind in found[:1]:
         if (rule := _RULES.get(kind)) is not None:
             yield from rule(handler[kind], f"{at}.{kind}")
-    yield from presence.exclusive(handler, at, kinds, "handler")
+    yield from scalars.exclusive(handler, at, kinds, "handler")
 
 
 def _exec(action: Document, at: str) -> Iterator[Cause]:
-    yield from presence.required(action, at, "command")
+    yield from scalars.required(action, at, "command")
 
 
 def _http(action: Document, at: str) -> Iterator[Cause]:
-    yield from presence.required(action, at, "path")
-    yield from ports.target(action.get("port", 0), f"{at}.port")
-    yield from presence.chosen(action, at, "scheme", _SCHEMES)
+    yield from scalars.required(action, at, "path")
+    yield from container_ports.target(action.get("port", 0), f"{at}.port")
+    yield from scalars.chosen(action, at, "scheme", _SCHEMES)
     for header in action.get("httpHeaders") or ():
         yield from formats.each(f"{at}.httpHeaders", header.get("name") or "", formats.http_header)
 
 
 def _knock(action: Document, at: str) -> Iterator[Cause]:
-    yield from ports.target(action.get("port", 0), f"{at}.port")
+    yield from container_ports.target(action.get("port", 0), f"{at}.port")
 
 
 def _sleep(action: Document | None, at: str, grace_s: int | None) -> Iterator[Cause]:
     seconds = (action or {}).get("seconds") or 0
     if action is not None and grace_s is not None and not 0 <= seconds <= grace_s:
         why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace_s})"
-        yield causes.invalid(at, seconds, why)
+        yield field_errors.invalid(at, seconds, why)
 
 
 _RULES: dict[str, Rule] = {"exec": _exec, "httpGet": _http, "tcpSocket": _knock, "grpc": _knock}

@@ -1,12 +1,13 @@
 """Volumes made of other objects: files of a ConfigMap, a Secret, the downward API, a token, or several of them in one volume."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, downward, paths, presence
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import scalars
+from harness.apiserver.validation.pod import downward_api_fields, volume_paths
 
-Document = dict[str, Any]
 TOKEN_S_MIN = 600
 TOKEN_S_MAX = 2**32
 _SOURCES = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle")
@@ -14,34 +15,36 @@ _SOURCES = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "cluste
 
 def config_map(source: Document, at: str) -> Iterator[Cause]:
     """The keys of a ConfigMap as files."""
-    yield from presence.required(source, at, "name")
-    yield from presence.file_mode(source, at, "defaultMode")
+    yield from scalars.required(source, at, "name")
+    yield from scalars.file_mode(source, at, "defaultMode")
     yield from _keys(source, at)
 
 
 def secret(source: Document, at: str) -> Iterator[Cause]:
     """The keys of a Secret as files."""
-    yield from presence.required(source, at, "secretName")
-    yield from presence.file_mode(source, at, "defaultMode")
+    yield from scalars.required(source, at, "secretName")
+    yield from scalars.file_mode(source, at, "defaultMode")
     yield from _keys(source, at)
 
 
 def downward_api(source: Document, at: str) -> Iterator[Cause]:
     """What is known of the pod as files."""
-    yield from presence.file_mode(source, at, "defaultMode")
+    yield from scalars.file_mode(source, at, "defaultMode")
     yield from _files(source, at)
 
 
 def projected(volume: Document, at: str) -> Iterator[Cause]:
     """Several sources in one volume; no path twice."""
-    yield from presence.file_mode(volume, at, "defaultMode")
+    yield from scalars.file_mode(volume, at, "defaultMode")
     seen: set[str] = set()
     for index, source in enumerate(volume.get("sources") or ()):
         where = f"{at}.sources[{index}]"
         yield from _parts(source, where, at)
         yield from _repeated(source, at, seen)
         if sum(source.get(kind) is not None for kind in _SOURCES) > 1:
-            yield causes.forbidden(where, "may not specify more than 1 volume type per source")
+            yield field_errors.forbidden(
+                where, "may not specify more than 1 volume type per source"
+            )
 
 
 def tokens(volumes: list[Document], at: str) -> Iterator[Cause]:
@@ -50,7 +53,7 @@ def tokens(volumes: list[Document], at: str) -> Iterator[Cause]:
         for position, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
             if source.get("serviceAccountToken") is not None:
                 where = f"{at}[{index}].projected.sources[{position}].serviceAccountToken"
-                yield causes.forbidden(
+                yield field_errors.forbidden(
                     where, "must not be specified when serviceAccountName is not set"
                 )
 
@@ -58,7 +61,7 @@ def tokens(volumes: list[Document], at: str) -> Iterator[Cause]:
 def _parts(source: Document, where: str, at: str) -> Iterator[Cause]:
     for kind in ("secret", "configMap"):
         if (part := source.get(kind)) is not None:
-            yield from presence.required(part, f"{where}.{kind}", "name")
+            yield from scalars.required(part, f"{where}.{kind}", "name")
             yield from _keys(part, f"{where}.{kind}")
     if (part := source.get("downwardAPI")) is not None:
         yield from _files(part, f"{where}.downwardAPI")
@@ -69,30 +72,30 @@ def _parts(source: Document, where: str, at: str) -> Iterator[Cause]:
 def _keys(source: Document, at: str) -> Iterator[Cause]:
     for index, item in enumerate(source.get("items") or ()):
         where = f"{at}.items[{index}]"
-        yield from presence.required(item, where, "key", "path")
-        yield from paths.unreserved(item.get("path") or "", f"{where}.path")
-        yield from presence.file_mode(item, where, "mode")
+        yield from scalars.required(item, where, "key", "path")
+        yield from volume_paths.unreserved(item.get("path") or "", f"{where}.path")
+        yield from scalars.file_mode(item, where, "mode")
 
 
 def _files(source: Document, at: str) -> Iterator[Cause]:
     """The server does not say which of the files it means."""
     for item in source.get("items") or ():
-        yield from presence.required(item, at, "path")
-        yield from paths.unreserved(item.get("path") or "", f"{at}.path")
-        yield from downward.file(item, at)
+        yield from scalars.required(item, at, "path")
+        yield from volume_paths.unreserved(item.get("path") or "", f"{at}.path")
+        yield from downward_api_fields.file(item, at)
 
 
 def _token(token: Document, where: str, at: str) -> Iterator[Cause]:
     lifetime_s = token.get("expirationSeconds") or 0
     if lifetime_s < TOKEN_S_MIN:
         why = "may not specify a duration less than 10 minutes"
-        yield causes.invalid(f"{where}.expirationSeconds", lifetime_s, why)
+        yield field_errors.invalid(f"{where}.expirationSeconds", lifetime_s, why)
     if lifetime_s > TOKEN_S_MAX:
         why = "may not specify a duration larger than 2^32 seconds"
-        yield causes.invalid(f"{where}.expirationSeconds", lifetime_s, why)
+        yield field_errors.invalid(f"{where}.expirationSeconds", lifetime_s, why)
     # The path is reported as one of the volume's own fields.
-    yield from presence.required(token, at, "path")
-    yield from paths.unreserved(token.get("path") or "", f"{at}.path")
+    yield from scalars.required(token, at, "path")
+    yield from volume_paths.unreserved(token.get("path") or "", f"{at}.path")
 
 
 def _repeated(source: Document, at: str, seen: set[str]) -> Iterator[Cause]:
@@ -102,5 +105,5 @@ def _repeated(source: Document, at: str, seen: set[str]) -> Iterator[Cause]:
             path = item.get("path") or ""
             if path and path in seen:
                 shown = path if kind == "downwardAPI" else part.get("name") or ""
-                yield causes.invalid(at, shown, "conflicting duplicate paths")
+                yield field_errors.invalid(at, shown, "conflicting duplicate paths")
             seen.add(path)

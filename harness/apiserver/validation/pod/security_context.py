@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from harness.apiserver.rules import causes, paths, presence
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import scalars
+from harness.apiserver.validation.pod import volume_paths
 
-Document = dict[str, Any]
 SYSCTL_MAX = 253
 PROFILE_PATH_MAX = 4095
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
@@ -22,35 +23,35 @@ _CHOICES = {
 def of_pod(context: Document, spec: Document, at: str) -> Iterator[Cause]:
     """What holds for all containers of the pod."""
     for key in ("fsGroup", "runAsUser", "runAsGroup"):
-        yield from presence.between(context.get(key), f"{at}.{key}", 0, presence.ID_MAX)
+        yield from scalars.between(context.get(key), f"{at}.{key}", 0, scalars.ID_MAX)
     for index, group in enumerate(context.get("supplementalGroups") or ()):
-        yield from presence.between(group, f"{at}.supplementalGroups[{index}]", 0, presence.ID_MAX)
+        yield from scalars.between(group, f"{at}.supplementalGroups[{index}]", 0, scalars.ID_MAX)
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         why = "ShareProcessNamespace and HostPID cannot both be enabled"
-        yield causes.invalid(f"{at}.shareProcessNamespace", value=True, why=why)
+        yield field_errors.invalid(f"{at}.shareProcessNamespace", value=True, why=why)
     if sysctls := context.get("sysctls"):
         yield from _sysctls(sysctls, spec, f"{at}.sysctls")
     for key, known in _CHOICES.items():
-        yield from presence.chosen(context, at, key, known)
+        yield from scalars.chosen(context, at, key, known)
     yield from _profiles(context, at)
 
 
 def of_container(context: Document, at: str, *, host_users: bool) -> Iterator[Cause]:
     """What holds for one container, in a pod with the users of the host or with its own."""
     for key in ("runAsUser", "runAsGroup"):
-        yield from presence.between(context.get(key), f"{at}.{key}", 0, presence.ID_MAX)
-    yield from presence.chosen(context, at, "procMount", ("Default", "Unmasked"))
+        yield from scalars.between(context.get(key), f"{at}.{key}", 0, scalars.ID_MAX)
+    yield from scalars.chosen(context, at, "procMount", ("Default", "Unmasked"))
     if host_users and context.get("procMount") == "Unmasked":
         why = "`hostUsers` must be false to use `Unmasked`"
-        yield causes.invalid(f"{at}.procMount", "Unmasked", why)
+        yield field_errors.invalid(f"{at}.procMount", "Unmasked", why)
     yield from _profiles(context, at)
     if context.get("allowPrivilegeEscalation") is False:
         if context.get("privileged"):
             why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            yield causes.invalid(at, context, why)
+            yield field_errors.invalid(at, context, why)
         if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
             why = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            yield causes.invalid(at, context, why)
+            yield field_errors.invalid(at, context, why)
 
 
 def _profiles(context: Document, at: str) -> Iterator[Cause]:
@@ -62,17 +63,17 @@ def _profiles(context: Document, at: str) -> Iterator[Cause]:
 
 def _seccomp(profile: Document, at: str) -> Iterator[Cause]:
     why = "type is required when seccompProfile is set"
-    yield from presence.named(profile, at, "type", _PROFILES, why)
+    yield from scalars.named(profile, at, "type", _PROFILES, why)
     path = profile.get("localhostProfile")
     if profile.get("type") != "Localhost":
         if path is not None:
             why = "can only be set when seccomp type is Localhost"
-            yield causes.invalid(f"{at}.localhostProfile", _shown(profile), why)
+            yield field_errors.invalid(f"{at}.localhostProfile", _shown(profile), why)
     elif path is None:
         why = "must be set when seccomp type is Localhost"
-        yield causes.required(f"{at}.localhostProfile", why)
+        yield field_errors.required(f"{at}.localhostProfile", why)
     else:
-        yield from paths.descending(path, f"{at}.localhostProfile")
+        yield from volume_paths.descending(path, f"{at}.localhostProfile")
 
 
 def _shown(profile: Document) -> Document:
@@ -84,18 +85,18 @@ def _shown(profile: Document) -> Document:
 
 def _app_armor(profile: Document, at: str) -> Iterator[Cause]:
     why = "type is required when appArmorProfile is set"
-    yield from presence.named(profile, at, "type", _PROFILES, why)
+    yield from scalars.named(profile, at, "type", _PROFILES, why)
     name, at = profile.get("localhostProfile"), f"{at}.localhostProfile"
     if profile.get("type") in ("RuntimeDefault", "Unconfined") and name is not None:
-        yield causes.invalid(at, name, "can only be set when AppArmor type is Localhost")
+        yield field_errors.invalid(at, name, "can only be set when AppArmor type is Localhost")
     if profile.get("type") != "Localhost":
         return
     if not name:
-        yield causes.required(at, "must be set when AppArmor type is Localhost")
+        yield field_errors.required(at, "must be set when AppArmor type is Localhost")
     elif name != name.strip():
-        yield causes.invalid(at, name, "must not be padded with whitespace")
+        yield field_errors.invalid(at, name, "must not be padded with whitespace")
     if len(name or "") > PROFILE_PATH_MAX:
-        yield causes.too_long(at, PROFILE_PATH_MAX)
+        yield field_errors.too_long(at, PROFILE_PATH_MAX)
 
 
 def _sysctls(found: list[Document], spec: Document, at: str) -> Iterator[Cause]:
@@ -103,12 +104,12 @@ def _sysctls(found: list[Document], spec: Document, at: str) -> Iterator[Cause]:
     for index, sysctl in enumerate(found):
         where, name = f"{at}[{index}].name", sysctl.get("name") or ""
         if not name:
-            yield causes.required(where)
+            yield field_errors.required(where)
         elif len(name) > SYSCTL_MAX or not re.fullmatch(_SYSCTL, name):
             why = f"must have at most {SYSCTL_MAX} characters and match regex ^{_SYSCTL}$"
-            yield causes.invalid(where, name, why)
+            yield field_errors.invalid(where, name, why)
         elif name in seen:
-            yield causes.duplicate(where, name)
+            yield field_errors.duplicate(where, name)
         seen.add(name)
         yield from _host_sysctl(name.replace("/", "."), spec, where)
 
@@ -116,7 +117,7 @@ def _sysctls(found: list[Document], spec: Document, at: str) -> Iterator[Cause]:
 def _host_sysctl(name: str, spec: Document, at: str) -> Iterator[Cause]:
     """The kernel's settings of the host's own namespaces are not the pod's to change."""
     if spec.get("hostNetwork") and name.startswith("net."):
-        yield causes.invalid(at, name, "may not be specified when 'hostNetwork' is true")
+        yield field_errors.invalid(at, name, "may not be specified when 'hostNetwork' is true")
     is_ipc = name == "kernel.sem" or name.startswith(("kernel.shm", "kernel.msg", "fs.mqueue."))
     if spec.get("hostIPC") and is_ipc:
-        yield causes.invalid(at, name, "may not be specified when 'hostIPC' is true")
+        yield field_errors.invalid(at, name, "may not be specified when 'hostIPC' is true")

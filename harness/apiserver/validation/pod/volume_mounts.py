@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.apiserver.rules import causes, paths, presence
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import scalars
+from harness.apiserver.validation.pod import volume_paths
 
-Document = dict[str, Any]
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RECURSIVE = ("Disabled", "Enabled", "IfPossible")
 _BLOCK = ("persistentVolumeClaim", "ephemeral")
@@ -28,9 +30,9 @@ def _mounts(
     for index, mount in enumerate(mounts):
         where, path = f"{at}[{index}]", mount.get("mountPath") or ""
         yield from _volume(mount, where, volumes)
-        yield from presence.required(mount, where, "mountPath")
+        yield from scalars.required(mount, where, "mountPath")
         if path in seen:
-            yield causes.invalid(f"{where}.mountPath", path, "must be unique")
+            yield field_errors.invalid(f"{where}.mountPath", path, "must be unique")
         seen.add(path)
         yield from _overlap(mount, where, "mountPath", devices, "devicePath", "volumeDevices")
         yield from _within(mount, where, at)
@@ -41,9 +43,9 @@ def _mounts(
 def _volume(part: Document, at: str, volumes: Mapping[str, Document]) -> Iterator[Cause]:
     name = part.get("name") or ""
     if not name:
-        yield causes.required(f"{at}.name")
+        yield field_errors.required(f"{at}.name")
     if name not in volumes:
-        yield causes.not_found(f"{at}.name", name)
+        yield field_errors.not_found(f"{at}.name", name)
 
 
 def _overlap(
@@ -52,42 +54,42 @@ def _overlap(
     """A volume is a file system or a device in one container, and so is a path."""
     name, path = part.get("name") or "", part.get(key) or ""
     if name in [other.get("name") or "" for other in others]:
-        yield causes.invalid(f"{at}.name", name, f"must not already exist in {what}")
+        yield field_errors.invalid(f"{at}.name", name, f"must not already exist in {what}")
     if path in [other.get(other_key) or "" for other in others]:
         why = f"must not already exist as a path in {what}"
-        yield causes.invalid(f"{at}.{key}", path, why)
+        yield field_errors.invalid(f"{at}.{key}", path, why)
 
 
 def _within(mount: Document, where: str, at: str) -> Iterator[Cause]:
     """A part of the volume; its path is reported without the index of the mount."""
     path, expression = mount.get("subPath"), mount.get("subPathExpr")
     if path:
-        yield from paths.descending(path, f"{at}.subPath")
+        yield from volume_paths.descending(path, f"{at}.subPath")
     if path and expression:
         why = "subPathExpr and subPath are mutually exclusive"
-        yield causes.invalid(f"{where}.subPathExpr", expression, why)
+        yield field_errors.invalid(f"{where}.subPathExpr", expression, why)
     if expression:
-        yield from paths.descending(expression, f"{at}.subPathExpr")
+        yield from volume_paths.descending(expression, f"{at}.subPathExpr")
 
 
 def _propagation(mount: Document, container: Document, at: str) -> Iterator[Cause]:
-    yield from presence.chosen(mount, at, "mountPropagation", _PROPAGATIONS)
+    yield from scalars.chosen(mount, at, "mountPropagation", _PROPAGATIONS)
     privileged = (container.get("securityContext") or {}).get("privileged")
     if mount.get("mountPropagation") == "Bidirectional" and not privileged:
         why = "Bidirectional mount propagation is available only to privileged containers"
-        yield causes.forbidden(f"{at}.mountPropagation", why)
+        yield field_errors.forbidden(f"{at}.mountPropagation", why)
 
 
 def _recursive(mount: Document, at: str) -> Iterator[Cause]:
-    yield from presence.chosen(mount, at, "recursiveReadOnly", _RECURSIVE)
+    yield from scalars.chosen(mount, at, "recursiveReadOnly", _RECURSIVE)
     if mount.get("recursiveReadOnly") not in ("Enabled", "IfPossible"):
         return
     if not mount.get("readOnly"):
         why = "may only be specified when readOnly is true"
-        yield causes.forbidden(f"{at}.recursiveReadOnly", why)
+        yield field_errors.forbidden(f"{at}.recursiveReadOnly", why)
     if mount.get("mountPropagation") not in (None, "None"):
         why = "may only be specified when mountPropagation is None or not specified"
-        yield causes.forbidden(f"{at}.recursiveReadOnly", why)
+        yield field_errors.forbidden(f"{at}.recursiveReadOnly", why)
 
 
 def _devices(
@@ -104,15 +106,17 @@ def _devices(
         )
         yield from _volume(device, where, volumes)
         if name in seen_names:
-            yield causes.invalid(f"{where}.name", name, "must be unique")
+            yield field_errors.invalid(f"{where}.name", name, "must be unique")
         if name in volumes and not any(kind in volumes[name] for kind in _BLOCK):
             why = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-            yield causes.invalid(f"{where}.name", name, why)
-        yield from presence.required(device, where, "devicePath")
+            yield field_errors.invalid(f"{where}.name", name, why)
+        yield from scalars.required(device, where, "devicePath")
         if path in seen_paths:
-            yield causes.invalid(f"{where}.devicePath", path, "must be unique")
+            yield field_errors.invalid(f"{where}.devicePath", path, "must be unique")
         if ".." in path.split("/"):
-            yield causes.invalid(f"{where}.devicePath", path, "can not contain backsteps ('..')")
+            yield field_errors.invalid(
+                f"{where}.devicePath", path, "can not contain backsteps ('..')"
+            )
         yield from _overlap(device, where, "devicePath", mounts, "mountPath", "volumeMounts")
         seen_names.add(name)
         seen_paths.add(path)

@@ -1,13 +1,14 @@
 """The volumes of a pod: each has a name of its own and one source."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
-from harness.apiserver import quantities
-from harness.apiserver.rules import causes, formats, paths, presence, projections
-from harness.apiserver.statuses import Cause
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import quantities
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.field import formats, scalars
+from harness.apiserver.validation.pod import projected_volumes, volume_paths
 
-Document = dict[str, Any]
 Rule = Callable[[Document, str], Iterable[Cause]]
 _HOST_PATH_TYPES = (
     "",
@@ -27,7 +28,7 @@ def all_volumes(volumes: list[Document], at: str) -> Iterator[Cause]:
     for index, volume in enumerate(volumes):
         found = list(_volume(volume, f"{at}[{index}]"))
         if (name := volume.get("name") or "") in known:
-            found.append(causes.duplicate(f"{at}[{index}].name", name))
+            found.append(field_errors.duplicate(f"{at}[{index}].name", name))
         if not found:
             known.add(name)
         yield from found
@@ -45,62 +46,62 @@ def valid(volumes: list[Document]) -> dict[str, Document]:
 def _volume(volume: Document, at: str) -> Iterator[Cause]:
     kinds = [kind for kind in _SOURCES if volume.get(kind) is not None]
     if not kinds:
-        yield causes.required(at, "must specify a volume type")
+        yield field_errors.required(at, "must specify a volume type")
     for kind in kinds[:1]:
         yield from _SOURCES[kind](volume[kind], f"{at}.{kind}")
-    yield from presence.exclusive(volume, at, tuple(_SOURCES), "volume")
+    yield from scalars.exclusive(volume, at, tuple(_SOURCES), "volume")
     yield from formats.given(f"{at}.name", volume.get("name"), formats.label)
 
 
 def _needing(*keys: str) -> Rule:
     """A source that is fine when these fields are there."""
-    return lambda source, at: presence.required(source, at, *keys)
+    return lambda source, at: scalars.required(source, at, *keys)
 
 
 def _empty(source: Document, at: str) -> Iterator[Cause]:
     size = source.get("sizeLimit")
     if size is not None and quantities.parse(str(size)).amount < 0:
         why = "SizeLimit field must be a valid resource quantity"
-        yield causes.forbidden(f"{at}.sizeLimit", why)
+        yield field_errors.forbidden(f"{at}.sizeLimit", why)
 
 
 def _host_path(source: Document, at: str) -> Iterator[Cause]:
     if not (path := source.get("path")):
-        yield causes.required(f"{at}.path")
+        yield field_errors.required(f"{at}.path")
         return
-    yield from paths.without_backsteps(path, f"{at}.path")
-    yield from presence.chosen(source, at, "type", _HOST_PATH_TYPES)
+    yield from volume_paths.without_backsteps(path, f"{at}.path")
+    yield from scalars.chosen(source, at, "type", _HOST_PATH_TYPES)
 
 
 def _git_repository(source: Document, at: str) -> Iterator[Cause]:
-    yield from presence.required(source, at, "repository")
-    yield from paths.descending(source.get("directory") or "", f"{at}.directory")
+    yield from scalars.required(source, at, "repository")
+    yield from volume_paths.descending(source.get("directory") or "", f"{at}.directory")
 
 
 def _nfs(source: Document, at: str) -> Iterator[Cause]:
-    yield from presence.required(source, at, "server", "path")
+    yield from scalars.required(source, at, "server", "path")
     if not (path := source.get("path") or "").startswith("/"):
-        yield causes.invalid(f"{at}.path", path, "must be an absolute path")
+        yield field_errors.invalid(f"{at}.path", path, "must be an absolute path")
 
 
 def _csi(source: Document, at: str) -> Iterator[Cause]:
     driver = source.get("driver") or ""
-    yield from presence.required(source, at, "driver")
+    yield from scalars.required(source, at, "driver")
     if len(driver) > formats.DRIVER_BYTES_MAX:
-        yield causes.too_long(f"{at}.driver", formats.DRIVER_BYTES_MAX)
+        yield field_errors.too_long(f"{at}.driver", formats.DRIVER_BYTES_MAX)
     for why in formats.subdomain(driver.lower()):
-        yield causes.invalid(f"{at}.driver", driver, why)
+        yield field_errors.invalid(f"{at}.driver", driver, why)
     if (secret := source.get("nodePublishSecretRef")) is None:
         return
     if not (name := secret.get("name") or ""):
-        yield causes.required(f"{at}.nodePublishSecretRef.name")
+        yield field_errors.required(f"{at}.nodePublishSecretRef.name")
     else:
         yield from formats.each(f"{at}.name", name, formats.subdomain)
 
 
 def _image(source: Document, at: str) -> Iterator[Cause]:
-    yield from presence.required(source, at, "reference")
-    yield from presence.chosen(source, at, "pullPolicy", presence.PULL_POLICIES)
+    yield from scalars.required(source, at, "reference")
+    yield from scalars.chosen(source, at, "pullPolicy", scalars.PULL_POLICIES)
 
 
 _SOURCES: dict[str, Rule] = {
@@ -109,7 +110,7 @@ _SOURCES: dict[str, Rule] = {
     "gitRepo": _git_repository,
     "gcePersistentDisk": _needing("pdName"),
     "awsElasticBlockStore": _needing("volumeID"),
-    "secret": projections.secret,
+    "secret": projected_volumes.secret,
     "nfs": _nfs,
     "iscsi": _needing("targetPortal", "iqn"),
     "glusterfs": _needing("endpoints", "path"),
@@ -119,17 +120,17 @@ _SOURCES: dict[str, Rule] = {
     "cinder": _needing("volumeID"),
     "cephfs": _needing("monitors"),
     "quobyte": _needing("registry", "volume"),
-    "downwardAPI": projections.downward_api,
+    "downwardAPI": projected_volumes.downward_api,
     "fc": _needing(),
     "flexVolume": _needing("driver"),
-    "configMap": projections.config_map,
+    "configMap": projected_volumes.config_map,
     "azureFile": _needing("secretName", "shareName"),
     "vsphereVolume": _needing("volumePath"),
     "photonPersistentDisk": _needing("pdID"),
     "portworxVolume": _needing("volumeID"),
     "azureDisk": _needing("diskName", "diskURI"),
     "storageos": _needing("volumeName"),
-    "projected": projections.projected,
+    "projected": projected_volumes.projected,
     "scaleIO": _needing("gateway", "system", "volumeName"),
     "csi": _csi,
     "ephemeral": _needing("volumeClaimTemplate"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.apiserver import gojson
+from harness.apiserver.codec import go_json_errors
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from harness.apiserver import gojson
     ],
 )
 def test_messages(text, message):
-    assert gojson.error(text) == message
+    assert go_json_errors.error(text) == message

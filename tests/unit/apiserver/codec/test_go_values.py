@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.apiserver.rules import printing
+from harness.apiserver.codec import go_values
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from harness.apiserver.rules import printing
     ],
 )
 def test_quoted_strings(text: str, quoted: str) -> None:
-    assert printing.quoted(text) == quoted
+    assert go_values.quoted(text) == quoted
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_quoted_strings(text: str, quoted: str) -> None:
     ],
 )
 def test_values(value: object, shown: str) -> None:
-    assert printing.shown(value) == shown
+    assert go_values.shown(value) == shown
 
 
 def test_structs_have_all_fields_in_order_under_their_own_names() -> None:
@@ -40,7 +40,7 @@ def test_structs_have_all_fields_in_order_under_their_own_names() -> None:
         '{"DeviceClassName":"c","Selectors":null,"AllocationMode":"","Count":0,"AdminAccess":null,'
         '"Tolerations":null,"Capacity":null}'
     )
-    assert printing.shown(printing.struct("ResourceClaimSpec", spec)) == (
+    assert go_values.shown(go_values.struct("ResourceClaimSpec", spec)) == (
         f'{{"Devices":{{"Requests":[{{"Name":"r","Exactly":{exactly},"FirstAvailable":null}}],'
         '"Constraints":null,"Config":null}}'
     )
@@ -48,10 +48,10 @@ def test_structs_have_all_fields_in_order_under_their_own_names() -> None:
 
 def test_embedded_metadata_has_no_name_of_its_own() -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {}}
-    printed = printing.struct("ResourceClaimTemplateSpec", template)
+    printed = go_values.struct("ResourceClaimTemplateSpec", template)
     assert list(printed) == ["labels", "Spec"]
 
 
-@pytest.mark.parametrize("name", printing._STRUCTS)
+@pytest.mark.parametrize("name", go_values._STRUCTS)
 def test_every_struct_can_be_printed_empty(name: str) -> None:
-    assert printing.struct(name, None) is not None
+    assert go_values.struct(name, None) is not None

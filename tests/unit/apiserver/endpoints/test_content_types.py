@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.apiserver import negotiating, protobuf, schemas
+from harness.apiserver.endpoints import negotiation
+from harness.apiserver.scheme import api_types
+from harness.apiserver.serializer import protobuf
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
-PROTOBUF = negotiating.PROTOBUF
+PROTOBUF = negotiation.PROTOBUF
 IN_PROTOBUF = {"Content-Type": PROTOBUF}
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
@@ -176,7 +178,7 @@ def test_what_is_deleted_is_said_in_protobuf(live: Any) -> None:
     live.call("POST", CONFIGMAPS, {"metadata": {"name": "a"}})
     _, gone = live.call("DELETE", f"{CONFIGMAPS}/a", headers={"Accept": PROTOBUF})
     envelope = protobuf.open_envelope(gone)
-    status = protobuf.read(schemas.of_kind("", "v1", "Status"), envelope.message)
+    status = protobuf.read(api_types.of_kind("", "v1", "Status"), envelope.message)
     assert (envelope.kind, status["status"], status["details"]["name"]) == (
         "Status",
         "Success",

@@ -30,7 +30,7 @@ def test_a_continued_list_shows_what_was_there_at_its_beginning(live: Any) -> No
 
 
 def test_a_page_that_is_forgotten_can_be_continued_with_what_is_there_now(live: Any) -> None:
-    from harness.apiserver import resources
+    from harness.apiserver.scheme import resources
 
     make(live, "b", "d", "f")
     token = live.call("GET", f"{CONFIGMAPS}?limit=1")[1]["metadata"]["continue"]

@@ -4,14 +4,16 @@ import collections
 
 import pytest
 
-from harness.apiserver import discovery, openapi, resources, storing
+from harness.apiserver.codec import json_codec
+from harness.apiserver.endpoints import discovery, openapi
+from harness.apiserver.scheme import resources
 
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims"
 POD = "/api/v1/namespaces/{namespace}/pods/{name}"
 
 
 def paths(root):
-    return storing.decode(openapi.document(root))["paths"]
+    return json_codec.decode(openapi.document(root))["paths"]
 
 
 def test_the_paths_of_a_resource():
@@ -47,6 +49,6 @@ def test_every_operation_has_a_name_of_its_own(group_version):
 
 
 def test_the_kinds_of_operations_are_defined():
-    document = storing.decode(openapi.document("apis/apps/v1"))
+    document = json_codec.decode(openapi.document("apis/apps/v1"))
     assert "io.k8s.api.autoscaling.v1.Scale" in document["components"]["schemas"]
     assert "io.k8s.api.apps.v1.DeploymentList" in document["components"]["schemas"]

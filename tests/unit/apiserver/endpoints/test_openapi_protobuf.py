@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.apiserver import openapi, openapi_protobuf, storing, wire
+from harness.apiserver.codec import json_codec, protobuf_wire
+from harness.apiserver.endpoints import openapi, openapi_protobuf
 
 KEYWORDS = {
     "$ref", "format", "description", "required", "additionalProperties", "type", "items", "properties",
@@ -13,7 +14,7 @@ KEYWORDS = {
 
 def parts(message: bytes, *path: int) -> Iterator[Any]:
     """What is in the fields that the path of numbers leads to."""
-    for number, value in wire.read(message):
+    for number, value in protobuf_wire.read(message):
         if number == path[0]:
             yield from parts(value, *path[1:]) if len(path) > 1 else [value]
 
@@ -57,7 +58,7 @@ def test_a_document_byte_for_byte() -> None:
 def test_operations_say_that_the_server_validates_fields() -> None:
     """What kubectl looks for: Paths.path, NamedPathItem.value, PathItem.post, Operation.parameters, …, QueryParameterSubSchema.name."""
     document = openapi.document_2(as_protobuf=True)
-    paths = storing.decode(openapi.document_2())["paths"]
+    paths = json_codec.decode(openapi.document_2())["paths"]
     assert [name.decode() for name in parts(document, 8, 2, 1)] == list(paths)
     posts = sum("post" in item for item in paths.values())
     names = list(parts(document, 8, 2, 2, 4, 8, 1, 2, 3, 4))
@@ -67,7 +68,7 @@ def test_operations_say_that_the_server_validates_fields() -> None:
 
 
 def test_no_keyword_of_a_definition_is_lost() -> None:
-    definitions = storing.decode(openapi.document_2())["definitions"]
+    definitions = json_codec.decode(openapi.document_2())["definitions"]
     found = {key for node in definitions.values() for part in schemas_in(node) for key in part}
     assert {key for key in found if not key.startswith("x-")} <= KEYWORDS
     document = openapi.document_2(as_protobuf=True)

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import decoding, negotiating, protobuf, resources, schemas, wire
+from harness.apiserver.codec import protobuf_wire
+from harness.apiserver.endpoints import negotiation
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.serializer import decoding, protobuf
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
-PROTOBUF = negotiating.PROTOBUF
+PROTOBUF = negotiation.PROTOBUF
 CLIENT_GO = f"{PROTOBUF},application/json"
 PARTIAL = f"{PROTOBUF};as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 PARTIAL_LIST = f"{PROTOBUF};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -39,22 +42,22 @@ def read(data: bytes) -> dict[str, Any]:
     api_version, kind, message = protobuf.open_envelope(data)
     named = {"kind": kind, "apiVersion": api_version}
     if kind == "PartialObjectMetadata":
-        ((number, meta),) = wire.read(message)
+        ((number, meta),) = protobuf_wire.read(message)
         assert number == 1
-        return named | {"metadata": protobuf.read(schemas.definition(f"{META}ObjectMeta"), meta)}
+        return named | {"metadata": protobuf.read(api_types.definition(f"{META}ObjectMeta"), meta)}
     group, _, version = api_version.rpartition("/")
     if kind.endswith("List"):
         return named | read_list(message, api_version, kind.removesuffix("List"))
-    found = schemas.of_kind(group, version, kind)
+    found = api_types.of_kind(group, version, kind)
     document = decoding.read(found, protobuf.read(found, message), decoding.Tally())
     return named | {key: value for key, value in document.items() if key not in named}
 
 
 def read_list(message: bytes, api_version: str, kind: str) -> dict[str, Any]:
     found: dict[str, Any] = {"items": []}
-    for number, raw in wire.read(message):
+    for number, raw in protobuf_wire.read(message):
         if number == 1:
-            found["metadata"] = protobuf.read(schemas.definition(f"{META}ListMeta"), raw)
+            found["metadata"] = protobuf.read(api_types.definition(f"{META}ListMeta"), raw)
         else:
             item = read(protobuf.enveloped(api_version, kind, raw))
             found["items"].append(
@@ -187,9 +190,9 @@ def watching(live: Any, path: str, accept: str = CLIENT_GO) -> Iterator[Iterator
 
 def frames(stream: Any) -> Iterator[tuple[str, Any]]:
     while length := stream.read(4):
-        parts = dict(wire.read(stream.read(int.from_bytes(length, "big"))))
+        parts = dict(protobuf_wire.read(stream.read(int.from_bytes(length, "big"))))
         assert set(parts) == {1, 2}
-        yield parts[1].decode(), read(dict(wire.read(parts[2]))[1])
+        yield parts[1].decode(), read(dict(protobuf_wire.read(parts[2]))[1])
 
 
 def test_a_watch_says_what_it_says_in_json(live: Any, pod: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.apiserver import attributes, requesting
+from harness.apiserver.endpoints import request_attributes, request_info
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -27,6 +27,6 @@ PODS = "/api/v1/namespaces/default/pods"
     ],
 )
 def test_verbs(method: str, path: str, query: dict[str, str], verb: str) -> None:
-    request = requesting.Request(method=method, path=path, query=query, headers={}, body=b"")
-    found = attributes.of(request)
+    request = request_info.Request(method=method, path=path, query=query, headers={}, body=b"")
+    found = request_attributes.of(request)
     assert (found.verb, found.is_read) == (verb, verb in ("get", "list", "watch"))

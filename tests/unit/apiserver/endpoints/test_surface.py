@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import durations, pod_printing, resources, schemas, tables
+from harness.apiserver.printers import durations, pod_cells, printed_tables
+from harness.apiserver.scheme import api_types, resources
 
 R = resources
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -44,7 +45,7 @@ def test_what_discovery_says_of_storage() -> None:
 def test_every_stored_kind_has_a_schema_and_unique_names() -> None:
     stored = [item for item in R.ALL if item.is_stored]
     for item in stored:
-        assert schemas.of(item).fields["metadata"]
+        assert api_types.of(item).fields["metadata"]
     shorts = [
         (item.group, item.version, name)
         for item in stored
@@ -159,7 +160,7 @@ def test_a_pod_in_a_table() -> None:
         "spec": {"containers": [{"name": "a"}, {"name": "b"}], "nodeName": "n"},
         "status": {"phase": "Running", "containerStatuses": [container | {"lastState": ended}]},
     }
-    row = tables.row(R.PODS, pod, now=NOW)
+    row = printed_tables.row(R.PODS, pod, now=NOW)
     assert row["cells"][:5] == ["p", "1/2", "Running", "2 (60s ago)", "24h"]
     assert row["cells"][5:] == ["<none>", "n", "<none>", "<none>"]
 
@@ -182,7 +183,7 @@ def test_a_pod_in_a_table() -> None:
     ],
 )
 def test_the_state_of_a_pod(status: dict[str, Any], expected: str) -> None:
-    assert pod_printing.status({"metadata": {}, "status": status}) == expected
+    assert pod_cells.status({"metadata": {}, "status": status}) == expected
 
 
 @pytest.mark.parametrize(
@@ -211,9 +212,9 @@ def test_a_pod_that_is_initialized(
         },
         "status": {"phase": "Pending", "initContainerStatuses": statuses},
     }
-    assert (pod_printing.ready(pod), pod_printing.status(pod)) == (ready, state)
+    assert (pod_cells.ready(pod), pod_cells.status(pod)) == (ready, state)
     restarts = {"Pending": "1", "Init:1/2": "4"}.get(state, "3")
-    assert pod_printing.restarts(pod, NOW) == restarts
+    assert pod_cells.restarts(pod, NOW) == restarts
 
 
 @pytest.mark.parametrize(
@@ -226,14 +227,16 @@ def test_a_pod_that_is_initialized(
 )
 def test_a_pod_that_is_deleted(status: dict[str, Any], expected: str) -> None:
     pod = {"metadata": {"deletionTimestamp": NOW}, "status": status}
-    assert pod_printing.status(pod) == expected
+    assert pod_cells.status(pod) == expected
 
 
 def test_every_table_prints_an_empty_object_and_describes_its_columns() -> None:
     for item in R.ALL:
-        empty = {"metadata": {"name": "x"}, **schemas.of(item).zero()} | {"metadata": {"name": "x"}}
-        table, row = tables.table(item, meta={}), tables.row(item, empty, now=NOW)
+        empty = {"metadata": {"name": "x"}, **api_types.of(item).zero()} | {
+            "metadata": {"name": "x"}
+        }
+        table, row = printed_tables.table(item, meta={}), printed_tables.row(item, empty, now=NOW)
         assert len(row["cells"]) == len(table["columnDefinitions"])
         assert all(column["description"] for column in table["columnDefinitions"]), item.kind
     known = {(item.group, item.kind) for item in R.ALL}
-    assert set(tables.COLUMNS) <= known
+    assert set(printed_tables.COLUMNS) <= known

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver import faulting, negotiating, protobuf, serving
+from harness.apiserver.endpoints import negotiation
+from harness.apiserver.faults import injection
+from harness.apiserver.serializer import protobuf
+from harness.apiserver.server import servers
 
 TIMEOUT_S = 20
 FAULTS = "/flake-hunt/v1/faults"
@@ -23,12 +26,12 @@ def faulty(serve: Callable[..., Any]) -> Any:
     """A server that serves the fault API."""
     ticks = itertools.count(1)
 
-    def make_parts() -> serving.Parts:
+    def make_parts() -> servers.ServerParts:
         call_later = asyncio.get_running_loop().call_later
-        registry = faulting.Faults(
-            now=lambda: faulting.Moment("now", next(ticks)), call_later=call_later
+        registry = injection.Faults(
+            now=lambda: injection.FaultTime("now", next(ticks)), call_later=call_later
         )
-        return serving.Parts(faults=registry)
+        return servers.ServerParts(faults=registry)
 
     return serve(make_parts=make_parts)
 
@@ -211,7 +214,7 @@ def test_errors_meet_faults_too(faulty: Any) -> None:
 def test_names_in_protobuf_are_read_too(faulty: Any) -> None:
     match = {"userAgent": "victim", "name": "a"}
     begin(faulty, "request", {"type": "answer", "code": 500}, match=match)
-    headers = VICTIM | {"Content-Type": negotiating.PROTOBUF}
+    headers = VICTIM | {"Content-Type": negotiation.PROTOBUF}
     for name, expected in (("a", 500), ("b", 201)):
         document = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}}
         body = protobuf.encode(document)

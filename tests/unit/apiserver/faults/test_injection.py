@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.apiserver import faulting
+from harness.apiserver.faults import injection
 
-BIND = faulting.Facts(
+BIND = injection.Facts(
     method="POST",
     path="/api/v1/namespaces/ns/pods/pod-1/binding",
     user_agent="scheduler/1.2 (linux)",
@@ -26,9 +26,9 @@ class Clock:
         self._ticks = itertools.count(1)
         self.later: list[tuple[float, Callable[[], None]]] = []
 
-    def now(self) -> faulting.Moment:
+    def now(self) -> injection.FaultTime:
         tick = next(self._ticks)
-        return faulting.Moment(f"moment {tick}", tick)
+        return injection.FaultTime(f"moment {tick}", tick)
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> None:
         self.later.append((seconds, call))
@@ -40,13 +40,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def registry(clock: Clock) -> faulting.Faults:
-    return faulting.Faults(now=clock.now, call_later=clock.call_later)
+def registry(clock: Clock) -> injection.Faults:
+    return injection.Faults(now=clock.now, call_later=clock.call_later)
 
 
-def spec(**given: Any) -> faulting.Spec:
+def spec(**given: Any) -> injection.FaultSpec:
     document = {"point": "request", "action": {"type": "hold"}} | given
-    return msgspec.json.decode(msgspec.json.encode(document), type=faulting.Spec)
+    return msgspec.json.decode(msgspec.json.encode(document), type=injection.FaultSpec)
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def spec(**given: Any) -> faulting.Spec:
         ({"userAgent": "scheduler", "methods": ["POST"], "name": "other"}, False),
     ],
 )
-def test_matching(registry: faulting.Faults, match: dict[str, Any], fits: bool) -> None:
+def test_matching(registry: injection.Faults, match: dict[str, Any], fits: bool) -> None:
     registry.add(spec(match=match))
     assert (registry.strike("request", BIND) is not None) == fits
     assert registry.strike("response", BIND) is None
 
 
-def test_a_count_is_used_up_by_what_matches_only(registry: faulting.Faults) -> None:
+def test_a_count_is_used_up_by_what_matches_only(registry: injection.Faults) -> None:
     fault = registry.add(spec(count=2, match={"name": "pod-1"}))
     other = msgspec.structs.replace(BIND, name="pod-2")
     struck = [registry.strike("request", facts) for facts in (BIND, other, BIND, BIND)]
@@ -79,7 +79,7 @@ def test_a_count_is_used_up_by_what_matches_only(registry: faulting.Faults) -> N
     assert (fault.applied_count, fault.is_used_up) == (2, True)
 
 
-def test_the_dice_follow_the_seed(registry: faulting.Faults) -> None:
+def test_the_dice_follow_the_seed(registry: injection.Faults) -> None:
     registry.add(spec(probability=0.3, seed=5))
     dice = random.Random(5)
     expected = [dice.random() < 0.3 for _ in range(100)]
@@ -87,7 +87,7 @@ def test_the_dice_follow_the_seed(registry: faulting.Faults) -> None:
     assert 10 < sum(expected) < 60
 
 
-def test_the_oldest_fault_that_fits_wins(registry: faulting.Faults) -> None:
+def test_the_oldest_fault_that_fits_wins(registry: injection.Faults) -> None:
     registry.add(spec(name="other", match={"methods": ["GET"]}))
     registry.add(spec(name="first", count=1))
     registry.add(spec(name="second"))
@@ -95,7 +95,7 @@ def test_the_oldest_fault_that_fits_wins(registry: faulting.Faults) -> None:
     assert [applied.fault for applied in struck if applied] == ["first", "second"]
 
 
-def test_what_is_held_goes_on_when_released_or_removed(registry: faulting.Faults) -> None:
+def test_what_is_held_goes_on_when_released_or_removed(registry: injection.Faults) -> None:
     fault = registry.add(spec())
     resumed: list[int] = []
     for number in range(3):
@@ -113,7 +113,7 @@ def test_what_is_held_goes_on_when_released_or_removed(registry: faulting.Faults
 
 
 def test_a_hold_of_a_fault_that_was_removed_meanwhile_does_not_wait_for_ever(
-    registry: faulting.Faults,
+    registry: injection.Faults,
 ) -> None:
     fault = registry.add(spec())
     applied = registry.strike("request", BIND)
@@ -124,7 +124,7 @@ def test_a_hold_of_a_fault_that_was_removed_meanwhile_does_not_wait_for_ever(
     assert resumed == [1]
 
 
-def test_a_delay_ends_by_itself(registry: faulting.Faults, clock: Clock) -> None:
+def test_a_delay_ends_by_itself(registry: injection.Faults, clock: Clock) -> None:
     registry.add(spec(action={"type": "delay", "seconds": 1.5}))
     applied = registry.strike("request", BIND)
     assert applied is not None
@@ -134,15 +134,15 @@ def test_a_delay_ends_by_itself(registry: faulting.Faults, clock: Clock) -> None
     assert (seconds, resumed, applied.ended) == (1.5, [], None)
     call()
     assert resumed == [1]
-    assert applied.ended == faulting.Moment("moment 2", 2)
+    assert applied.ended == injection.FaultTime("moment 2", 2)
 
 
-def test_what_was_applied_is_kept(registry: faulting.Faults) -> None:
+def test_what_was_applied_is_kept(registry: injection.Faults) -> None:
     registry.add(spec(action={"type": "lose"}))
     registry.strike("request", BIND)
     (applied,) = registry.applied
     assert (applied.sequence, applied.fault, applied.facts) == (1, "fault-1", BIND)
-    assert applied.begun == applied.ended == faulting.Moment("moment 1", 1)
+    assert applied.begun == applied.ended == injection.FaultTime("moment 1", 1)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_what_is_no_fault_is_said(given: dict[str, Any], text: str) -> None:
     assert text in str(caught.value)
 
 
-def test_a_name_is_taken_once(registry: faulting.Faults) -> None:
+def test_a_name_is_taken_once(registry: injection.Faults) -> None:
     registry.add(spec(name="a"))
     with pytest.raises(ValueError, match="not taken, got a"):
         registry.add(spec(name="a"))

@@ -4,15 +4,18 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import managers, resources
+from harness.apiserver.managedfields import field_managers
+from harness.apiserver.scheme import resources
 
 R = resources
 Document = dict[str, Any]
 NOW = "2026-01-01T00:00:00Z"
 
 
-def writer(manager: str = "me", **options: Any) -> managers.Writer:
-    return managers.Writer(**{"resource": R.CONFIGMAPS, "manager": manager, "now": NOW} | options)
+def writer(manager: str = "me", **options: Any) -> field_managers.FieldWriter:
+    return field_managers.FieldWriter(
+        **{"resource": R.CONFIGMAPS, "manager": manager, "now": NOW} | options
+    )
 
 
 def config(entries: list[Document] | None = None, **data: str) -> Document:
@@ -27,7 +30,7 @@ def fields(entries: list[Document]) -> dict[str, Any]:
 
 
 def created(**data: str) -> list[Document]:
-    return managers.of_created(config(**data), writer("creator"))
+    return field_managers.of_created(config(**data), writer("creator"))
 
 
 # ---------------------------------------------------------------- creations
@@ -71,7 +74,7 @@ def test_the_known_parts_of_new_objects_are_those_of_a_comparison(
         "spec": spec,
         "status": {"phase": "Running"},
     }
-    (entry,) = managers.of_created(pod, writer(resource=R.PODS))
+    (entry,) = field_managers.of_created(pod, writer(resource=R.PODS))
     assert entry["fieldsV1"] == {
         "f:metadata": {
             "f:finalizers": {".": {}, 'v:"x/1"': {}},
@@ -99,7 +102,7 @@ def test_the_known_parts_of_new_objects_are_those_of_a_comparison(
 
 
 def test_writers_without_a_name_are_unknown() -> None:
-    (entry,) = managers.of_created(config(a="1"), writer(""))
+    (entry,) = field_managers.of_created(config(a="1"), writer(""))
     assert entry["manager"] == "unknown"
 
 
@@ -108,7 +111,7 @@ def test_writers_without_a_name_are_unknown() -> None:
 
 def test_whoever_writes_a_field_takes_it() -> None:
     old = config(created(a="1", b="1"), a="1", b="1")
-    after = managers.after_update(old, config(a="2", b="1"), writer("other"))
+    after = field_managers.after_update(old, config(a="2", b="1"), writer("other"))
     assert fields(after) == {
         "creator": {"f:data": {".": {}, "f:b": {}}},
         "other": {"f:data": {"f:a": {}}},
@@ -119,30 +122,30 @@ def test_an_update_without_a_change_changes_no_entry() -> None:
     entries = created(a="1")
     old = config(entries, a="1")
     later = writer("other", now="2027-01-01T00:00:00Z")
-    assert managers.after_update(old, config(a="1"), later) == entries
+    assert field_managers.after_update(old, config(a="1"), later) == entries
 
 
 def test_who_has_nothing_left_is_gone() -> None:
     old = config(created(a="1"), a="1")
-    assert managers.after_update(old, config(), writer("other")) == []
+    assert field_managers.after_update(old, config(), writer("other")) == []
 
 
 def test_the_time_of_an_entry_is_that_of_its_last_gain() -> None:
     old = config(created(a="1", b="1"), a="1", b="1")
     later = writer("creator", now="2027-01-01T00:00:00Z")
-    (lost,) = managers.after_update(old, config(a="1"), later)
-    (gained,) = managers.after_update(old, config(a="2", b="1"), later)
+    (lost,) = field_managers.after_update(old, config(a="1"), later)
+    (gained,) = field_managers.after_update(old, config(a="2", b="1"), later)
     assert (lost["time"], gained["time"]) == (NOW, "2027-01-01T00:00:00Z")
 
 
 def test_the_status_has_entries_of_its_own() -> None:
     claim = {"metadata": {"name": "c"}, "spec": {"devices": {"requests": []}}, "status": {}}
     spec = {"devices": {"requests": [{"name": "r"}]}}
-    entries = managers.of_created(claim | {"spec": spec}, writer(resource=R.CLAIMS))
+    entries = field_managers.of_created(claim | {"spec": spec}, writer(resource=R.CLAIMS))
     old = claim | {"metadata": {"name": "c", "managedFields": entries}, "spec": spec}
     users = [{"uid": "u", "name": "p", "resource": "pods"}]
     new = old | {"status": {"reservedFor": users}, "spec": {"devices": {}}}
-    after = managers.after_update(old, new, writer(resource=R.CLAIMS, subresource="status"))
+    after = field_managers.after_update(old, new, writer(resource=R.CLAIMS, subresource="status"))
     assert [entry.get("subresource") for entry in after] == [None, "status"]
     assert after[0]["fieldsV1"] == {"f:spec": {"f:devices": {"f:requests": {}}}}
     assert after[1]["fieldsV1"]["f:status"]["f:reservedFor"].keys() == {".", 'k:{"uid":"u"}'}
@@ -151,8 +154,8 @@ def test_the_status_has_entries_of_its_own() -> None:
 @pytest.mark.parametrize("forgotten", [[], [{}]])
 def test_clients_can_have_all_entries_forgotten(forgotten: list[Document]) -> None:
     old = config(created(a="1"), a="1")
-    assert managers.after_update(old, config(forgotten, a="2"), writer("other")) == []
-    assert managers.after_update(config(a="1"), config(a="2"), writer("other")) == []
+    assert field_managers.after_update(old, config(forgotten, a="2"), writer("other")) == []
+    assert field_managers.after_update(config(a="1"), config(a="2"), writer("other")) == []
 
 
 def test_clients_can_rewrite_entries_but_only_into_ones_that_make_sense() -> None:
@@ -160,21 +163,23 @@ def test_clients_can_rewrite_entries_but_only_into_ones_that_make_sense() -> Non
     renamed = [entries[0] | {"manager": "renamed"}]
     old = config(entries, a="1")
     same = config(a="1")
-    assert managers.after_update(old, config(renamed, **same["data"]), writer()) == renamed
+    assert field_managers.after_update(old, config(renamed, **same["data"]), writer()) == renamed
     broken = [entries[0] | {"operation": "Steal"}]
-    assert managers.after_update(old, config(broken, **same["data"]), writer()) == entries
+    assert field_managers.after_update(old, config(broken, **same["data"]), writer()) == entries
     through_status = writer(subresource="status")
-    assert managers.after_update(old, config(renamed, **same["data"]), through_status) == entries
+    assert (
+        field_managers.after_update(old, config(renamed, **same["data"]), through_status) == entries
+    )
 
 
 def test_the_oldest_of_too_many_updates_are_put_together() -> None:
     document = config(created(a0="x"), a0="x")
-    for number in range(1, managers.UPDATE_ENTRIES_MAX + 2):
+    for number in range(1, field_managers.UPDATE_ENTRIES_MAX + 2):
         data = document["data"] | {f"a{number}": "x"}
         who = writer(f"m{number:02}", now=f"2026-01-01T00:00:{number:02}Z")
-        entries = managers.after_update(document, config(**data), who)
+        entries = field_managers.after_update(document, config(**data), who)
         document = config(entries, **data)
-    assert len(entries) == managers.UPDATE_ENTRIES_MAX
+    assert len(entries) == field_managers.UPDATE_ENTRIES_MAX
     assert entries[0]["manager"] == "ancient-changes"
     assert entries[0]["fieldsV1"] == {"f:data": {".": {}, "f:a0": {}, "f:a1": {}, "f:a2": {}}}
     assert entries[0]["time"] == "2026-01-01T00:00:02Z"
@@ -190,5 +195,5 @@ def test_appliers_come_first_then_the_older_ones() -> None:
         entry | {"apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {f"f:{number}": {}}}
         for number, entry in enumerate(entries)
     ]
-    after = managers.after_update(config(stored), config(a="1"), writer("a"))
+    after = field_managers.after_update(config(stored), config(a="1"), writer("a"))
     assert [entry["manager"] for entry in after] == ["z", "a", "c", "b"]

@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import applying, deleting, resources, storing
+from harness.apiserver.codec import json_codec
+from harness.apiserver.managedfields import server_side_apply
+from harness.apiserver.registry import object_deletion
+from harness.apiserver.scheme import resources
 
 R = resources
 Document = dict[str, Any]
@@ -23,9 +26,9 @@ class Applier:
 
     def __call__(self, document: Document, manager: str, *, force: bool = False) -> Document:
         kind = {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
-        body = storing.encode(kind | document)
-        wanted = applying.Configuration(
-            document=applying.read(self.resource, body), manager=manager, force=force
+        body = json_codec.encode(kind | document)
+        wanted = server_side_apply.Configuration(
+            document=server_side_apply.read(self.resource, body), manager=manager, force=force
         )
         stored, _ = self.store.apply(
             self.resource, "default", "c", wanted, subresource=self.subresource
@@ -176,7 +179,7 @@ def test_nothing_can_be_applied_to_the_status_of_nothing(store: Any, refuses: An
 
 
 def test_what_was_deleted_is_a_new_object(apply: Applier, live: Document, store: Any) -> None:
-    store.delete(R.CONFIGMAPS, "default", "c", deleting.AS_USUAL)
+    store.delete(R.CONFIGMAPS, "default", "c", object_deletion.AS_USUAL)
     assert apply(config(a="1"), "one")["metadata"]["uid"] != live["metadata"]["uid"]
 
 
@@ -185,7 +188,7 @@ def test_what_was_deleted_is_a_new_object(apply: Applier, live: Document, store:
 
 def test_yaml_is_read_as_text_where_it_looks_like_a_time() -> None:
     body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  day: 2026-01-01\n"
-    assert applying.read(R.CONFIGMAPS, body)["data"] == {"day": "2026-01-01"}
+    assert server_side_apply.read(R.CONFIGMAPS, body)["data"] == {"day": "2026-01-01"}
 
 
 @pytest.mark.parametrize(
@@ -205,7 +208,7 @@ def test_yaml_is_read_as_text_where_it_looks_like_a_time() -> None:
 )
 def test_bodies_that_are_no_configuration(body: bytes, message: str, refuses: Any) -> None:
     with refuses(400, "BadRequest", message):
-        applying.read(R.CONFIGMAPS, body)
+        server_side_apply.read(R.CONFIGMAPS, body)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +235,7 @@ def test_bodies_that_are_no_configuration(body: bytes, message: str, refuses: An
 def test_configurations_that_do_not_fit_their_type(
     document: Document, problem: str, refuses: Any
 ) -> None:
-    body = storing.encode({"apiVersion": "v1", "kind": "ConfigMap"} | document)
+    body = json_codec.encode({"apiVersion": "v1", "kind": "ConfigMap"} | document)
     text = f"failed to create typed patch object (/; /v1, Kind=ConfigMap): {problem}"
     with refuses(500, "", text):
-        applying.read(R.CONFIGMAPS, body)
+        server_side_apply.read(R.CONFIGMAPS, body)

@@ -9,7 +9,8 @@ import jsonpatch
 import pytest
 from hypothesis import strategies as st
 
-from harness.apiserver import json_patches, storing
+from harness.apiserver.codec import json_codec
+from harness.apiserver.patch import json_patches
 
 COPY_LIMIT = json_patches.COPIED_BYTES_MAX
 
@@ -23,8 +24,8 @@ def test_copies_that_double_are_stopped_before_they_are_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = []
-    decode = storing.decode
-    monkeypatch.setattr(storing, "decode", lambda data: made.append(len(data)) or decode(data))
+    decode = json_codec.decode
+    monkeypatch.setattr(json_codec, "decode", lambda data: made.append(len(data)) or decode(data))
     document = {"data": {"a": "x" * 100}}
     with pytest.raises(json_patches.InapplicableError, match="exceeding the limit 3145728"):
         json_patches.apply(document, doubling(24))

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import patches, resources
+from harness.apiserver.patch import patches
+from harness.apiserver.scheme import resources
 
 R = resources
 

@@ -5,18 +5,18 @@ import random
 
 import pytest
 
-from harness.apiserver.persistence import records
+from harness.apiserver.persistence import checksummed_lines
 
 PAYLOADS = [b"B 1 0", b'A pods {"x":1}', b"E", b'M pods {"y":"' + b"z" * 40 + b'"}', b"D pods {}"]
 
 
 def written(payloads: list[bytes] = PAYLOADS) -> bytes:
-    encoder = records.Encoder()
+    encoder = checksummed_lines.LineEncoder()
     return b"".join(encoder.line(payload) for payload in payloads)
 
 
-def read(data: bytes) -> tuple[list[bytes], records.Reader]:
-    reader = records.Reader(io.BytesIO(data))
+def read(data: bytes) -> tuple[list[bytes], checksummed_lines.LineReader]:
+    reader = checksummed_lines.LineReader(io.BytesIO(data))
     return list(reader), reader
 
 
@@ -45,7 +45,7 @@ def test_cut_at_any_byte_all_whole_records_are_read(zeros: int) -> None:
 
 def test_after_a_cut_writing_goes_on_where_it_was_whole() -> None:
     _, reader = read(written()[:-3])
-    encoder = records.Encoder(reader.checksum)
+    encoder = checksummed_lines.LineEncoder(reader.checksum)
     again = written()[: reader.end] + encoder.line(b"next")
     assert read(again)[0] == [*PAYLOADS[:-1], b"next"]
 
@@ -58,8 +58,8 @@ def test_any_changed_byte_is_noticed() -> None:
             if value == data[offset]:
                 continue
             changed = data[:offset] + bytes([value]) + data[offset + 1 :]
-            reader = records.Reader(io.BytesIO(changed))
-            with pytest.raises(records.DamagedRecordError):
+            reader = checksummed_lines.LineReader(io.BytesIO(changed))
+            with pytest.raises(checksummed_lines.DamagedRecordError):
                 list(reader)
             assert reader.begin == max(end for end in ends() if end <= offset)
 
@@ -72,5 +72,5 @@ def test_a_missing_or_moved_record_is_noticed() -> None:
             [*lines[:index], lines[index + 1], lines[index], *lines[index + 2 :]],
             [*lines[:index], lines[index], *lines[index:]],
         ):
-            with pytest.raises(records.DamagedRecordError):
+            with pytest.raises(checksummed_lines.DamagedRecordError):
                 read(b"".join(broken))

@@ -11,14 +11,21 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.apiserver import resources, storing, watching
-from harness.apiserver import store as stores
-from harness.apiserver.persistence import directories, journals, reading, records, writing
+from harness.apiserver.persistence import (
+    checksummed_lines,
+    commit_log,
+    data_directories,
+    recovery,
+    store_journals,
+)
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import stored_objects, watch_cache
 
 NAMESPACE = "default"
-CONFIGMAPS = watching.Selection(resource=resources.CONFIGMAPS)
-OPTIONS = journals.Options(sync=writing.Sync.NEVER)
-SMALL = journals.Options(sync=writing.Sync.NEVER, log_bytes_max=3000)
+CONFIGMAPS = watch_cache.Selection(resource=resources.CONFIGMAPS)
+OPTIONS = store_journals.JournalOptions(sync=commit_log.Sync.NEVER)
+SMALL = store_journals.JournalOptions(sync=commit_log.Sync.NEVER, log_bytes_max=3000)
 
 
 class Crash(BaseException):
@@ -36,13 +43,13 @@ class Session:
         self,
         path: pathlib.Path,
         make_store: Callable[..., stores.Store],
-        options: journals.Options = OPTIONS,
+        options: store_journals.JournalOptions = OPTIONS,
     ) -> None:
-        self.directory = directories.claim(path)
+        self.directory = data_directories.claim(path)
         self.told = 0
         """The newest version that somebody was told of."""
         try:
-            self.opened = journals.open_journal(
+            self.opened = store_journals.open_journal(
                 self.directory,
                 lambda past, listen: make_store(past=past, listeners=[listen]),
                 options,
@@ -172,7 +179,7 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
 
         return run_or_crash
 
-    monkeypatch.setattr(writing, "write_all", counted(writing.write_all))
+    monkeypatch.setattr(commit_log, "write_all", counted(commit_log.write_all))
     monkeypatch.setattr(os, "fsync", counted(os.fsync))
     for method in ("rename", "unlink"):
         monkeypatch.setattr(pathlib.Path, method, counted(getattr(pathlib.Path, method)))
@@ -226,7 +233,9 @@ def test_a_crash_at_any_step_of_beginning_and_compacting_loses_nothing(
 # ---------------------------------------------------------------- damage
 
 
-def prepared(tmp_path: pathlib.Path, make_store: Callable[..., Any]) -> directories.DataDirectory:
+def prepared(
+    tmp_path: pathlib.Path, make_store: Callable[..., Any]
+) -> data_directories.DataDirectory:
     """With a snapshot that is needed: the first log is gone, however slow the disk is."""
     session = Session(tmp_path, make_store, SMALL)
     number = 0
@@ -299,7 +308,7 @@ def test_what_this_version_does_not_know_is_an_error(
     tmp_path: pathlib.Path, make_store: Callable[..., Any]
 ) -> None:
     for payloads in ([b"B 2 0"], [b"B 1 0", b"A gadgets {}"], [b"B 1 0", b"A configmaps []"]):
-        encoder = records.Encoder()
+        encoder = checksummed_lines.LineEncoder()
         lines = [encoder.line(payload) for payload in payloads]
         (tmp_path / f"log-{0:020d}").write_bytes(b"".join(lines))
         offset = sum(map(len, lines[:-1]))
@@ -307,15 +316,15 @@ def test_what_this_version_does_not_know_is_an_error(
 
 
 def test_reviving_reads_every_kind_of_change(tmp_path: pathlib.Path) -> None:
-    directory = directories.claim(tmp_path)
-    log = writing.create(directory, 0, sync=writing.Sync.ALWAYS)
+    directory = data_directories.claim(tmp_path)
+    log = commit_log.create(directory, 0, sync=commit_log.Sync.ALWAYS)
     meta = {"name": "n", "namespace": "ns", "uid": "u"}
-    kinds: list[watching.EventType] = ["ADDED", "MODIFIED", "DELETED"]
+    kinds: list[watch_cache.EventType] = ["ADDED", "MODIFIED", "DELETED"]
     made = [
-        watching.Commit(
+        watch_cache.Commit(
             resource=resources.CONFIGMAPS,
             type=kind,
-            object=storing.store({"metadata": dict(meta)}, version),
+            object=stored_objects.store({"metadata": dict(meta)}, version),
             previous=None,
         )
         for version, kind in enumerate(kinds, 1)
@@ -323,8 +332,8 @@ def test_reviving_reads_every_kind_of_change(tmp_path: pathlib.Path) -> None:
     for commit in made:
         log.append(commit)
     log.close()
-    writing.publish(directory, 0)
-    loaded = reading.load(directory)
+    commit_log.publish(directory, 0)
+    loaded = recovery.load(directory)
     assert loaded is not None
     assert [(c.type, c.object) for c in loaded.past.changes] == [(c.type, c.object) for c in made]
     assert loaded.version == 3
@@ -360,8 +369,8 @@ def test_a_disk_that_fails_beside_the_work_is_reported_once(
     def fail(descriptor: int) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(journals, "SYNC_INTERVAL_S", 0.0)
-    options = journals.Options(sync=writing.Sync.INTERVAL, log_bytes_max=2000)
+    monkeypatch.setattr(store_journals, "SYNC_INTERVAL_S", 0.0)
+    options = store_journals.JournalOptions(sync=commit_log.Sync.INTERVAL, log_bytes_max=2000)
     session = Session(tmp_path, make_store, options)
     failures: list[OSError] = []
 
@@ -377,4 +386,4 @@ def test_a_disk_that_fails_beside_the_work_is_reported_once(
     asyncio.run(go())
     assert failures[0].strerror == "Input/output error"
     if call == "fdatasync":
-        assert "log-" in str(journals.unwritable(failures[0]))
+        assert "log-" in str(store_journals.unwritable(failures[0]))

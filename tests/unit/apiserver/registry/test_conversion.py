@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import resources, watching
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import watch_cache
 
 R = resources
 Document = dict[str, Any]
@@ -82,7 +83,7 @@ def test_v1beta2_is_shaped_as_v1(store: Any) -> None:
 def test_every_verb_speaks_the_version_it_was_asked_in(store: Any) -> None:
     claims = V1BETA1["resourceclaims"]
     made = store.create(R.CLAIMS, "default", claim({"name": "a", "exactly": dict(EXACT)}))
-    (listed,) = store.select(watching.Selection(resource=claims))
+    (listed,) = store.select(watch_cache.Selection(resource=claims))
     assert requests(listed) == [{"name": "a", **EXACT}]
     document = listed.document()
     document["metadata"]["labels"] = {"seen": "yes"}

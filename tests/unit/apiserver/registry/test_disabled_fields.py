@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from harness.apiserver import dropping, resources
+from harness.apiserver.registry import disabled_fields
+from harness.apiserver.scheme import resources
 
 R = resources
 Document = dict[str, Any]
@@ -14,27 +15,27 @@ def device_slice(**device: Any) -> Document:
 
 def test_fields_of_gates_that_are_off() -> None:
     document = device_slice(attributes={"a": {"ints": [1]}}, nodeAllocatableResourceMappings={})
-    dropping.drop_disabled(R.SLICES, document)
+    disabled_fields.drop_disabled(R.SLICES, document)
     assert document == device_slice(attributes={"a": {}})
 
 
 def test_what_is_stored_already_stays() -> None:
     old = device_slice(attributes={"a": {"ints": [1]}}, nodeAllocatableResourceMappings={"cpu": {}})
     document = device_slice(attributes={"b": {"strings": ["x"]}})
-    dropping.drop_disabled(R.SLICES, document, old)
+    disabled_fields.drop_disabled(R.SLICES, document, old)
     assert document == device_slice(attributes={"b": {"strings": ["x"]}})
 
 
 def test_an_empty_list_of_devices_is_none_unless_there_are_counters() -> None:
     for counters in ({}, {"sharedCounters": [{"name": "c"}]}):
         document: Document = {"spec": {"devices": [], **counters}}
-        dropping.drop_empty_devices(document)
+        disabled_fields.drop_empty_devices(document)
         assert ("devices" in document["spec"]) is bool(counters)
 
 
 def test_coordinated_elections_are_off() -> None:
     lease = {"spec": {"holderIdentity": "a", "strategy": "x", "preferredHolder": "b"}}
-    dropping.drop_disabled(R.LEASES, lease)
+    disabled_fields.drop_disabled(R.LEASES, lease)
     assert lease == {"spec": {"holderIdentity": "a"}}
 
 
@@ -48,10 +49,10 @@ def test_reports_on_devices_that_are_gone() -> None:
 
     old = claim("a", "b", reports=("a", "b"))
     kept = claim("b", reports=("a", "b", "c"))
-    dropping.drop_stale_reports(kept, old)
+    disabled_fields.drop_stale_reports(kept, old)
     assert kept == claim("b", reports=("b", "c"))
     nothing = claim(reports=("a", "b"))
-    dropping.drop_stale_reports(nothing, old)
+    disabled_fields.drop_stale_reports(nothing, old)
     assert "devices" not in nothing["status"]
 
 
@@ -85,7 +86,7 @@ def test_what_alpha_gates_add_to_pods() -> None:
         "status": {"nodeAllocatableResourceClaimStatuses": [{}], "phase": "Pending"},
     }
     old = {"spec": dict(pod["spec"]), "status": dict(pod["status"])}
-    dropping.drop_disabled(R.PODS, pod, old)
+    disabled_fields.drop_disabled(R.PODS, pod, old)
     assert pod == old
-    dropping.drop_disabled(R.PODS, pod)
+    disabled_fields.drop_disabled(R.PODS, pod)
     assert pod == {"spec": {"nodeName": "n"}, "status": {"phase": "Pending"}}

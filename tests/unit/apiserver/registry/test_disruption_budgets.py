@@ -4,7 +4,9 @@ import copy
 
 import pytest
 
-from harness.apiserver import budgets, deleting, resources, statuses
+from harness.apiserver.errors import status_errors
+from harness.apiserver.registry import disruption_budgets, object_deletion
+from harness.apiserver.scheme import resources
 
 NOW = "2026-01-02T03:04:05Z"
 READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
@@ -36,23 +38,25 @@ def budget(selector=None, *, name="b", policy=None, **status):
 )
 def test_which_pods_it_is_for(selector, selected):
     found = budget(selector)
-    assert budgets.of(pod(), [found]) == (found if selected else None)
+    assert disruption_budgets.of(pod(), [found]) == (found if selected else None)
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Succeeded", "Failed"])
 def test_pods_that_do_not_run_need_none(phase):
-    assert budgets.of(pod(phase=phase), [budget(), budget()]) is None
+    assert disruption_budgets.of(pod(phase=phase), [budget(), budget()]) is None
 
 
 def test_pods_that_are_on_their_way_out_need_none():
     leaving = pod()
     leaving["metadata"]["deletionTimestamp"] = NOW
-    assert budgets.of(leaving, [budget()]) is None
+    assert disruption_budgets.of(leaving, [budget()]) is None
 
 
 def test_two_are_one_too_many():
-    with pytest.raises(statuses.StatusError, match="more than one PodDisruptionBudget") as caught:
-        budgets.of(pod(), [budget(), budget()])
+    with pytest.raises(
+        status_errors.StatusError, match="more than one PodDisruptionBudget"
+    ) as caught:
+        disruption_budgets.of(pod(), [budget(), budget()])
     assert caught.value.code == 500
 
 
@@ -66,16 +70,16 @@ def test_two_are_one_too_many():
     ],
 )
 def test_pods_that_are_not_ready(found, asked):
-    assert (budgets.of(pod(conditions=[]), [found]) is found) is asked
-    assert budgets.of(pod(), [found]) is found
+    assert (disruption_budgets.of(pod(conditions=[]), [found]) is found) is asked
+    assert disruption_budgets.of(pod(), [found]) is found
 
 
 def test_what_is_left():
     found = budget(disruptionsAllowed=2)
-    budgets.spend(found, "p", now=NOW)
+    disruption_budgets.spend(found, "p", now=NOW)
     assert found["status"]["disruptionsAllowed"] == 1
     assert "conditions" not in found["status"]
-    budgets.spend(found, "q", now=NOW)
+    disruption_budgets.spend(found, "q", now=NOW)
     assert found["status"]["disruptedPods"] == {"p": NOW, "q": NOW}
     (condition,) = found["status"]["conditions"]
     assert (condition["status"], condition["reason"]) == ("False", "InsufficientPods")
@@ -105,8 +109,8 @@ def condition(**fields):
 def test_refusals(status, why):
     found = budget(**({"disruptionsAllowed": 0} | status))
     before = copy.deepcopy(found)
-    with pytest.raises(statuses.StatusError, match="would violate the pod's") as caught:
-        budgets.spend(found, "p", now=NOW)
+    with pytest.raises(status_errors.StatusError, match="would violate the pod's") as caught:
+        disruption_budgets.spend(found, "p", now=NOW)
     assert (caught.value.code, caught.value.reason) == (429, "TooManyRequests")
     (cause,) = caught.value.details["causes"]
     assert cause["reason"] == "DisruptionBudget"
@@ -123,8 +127,8 @@ def test_refusals(status, why):
     ],
 )
 def test_budgets_that_are_wrong(status):
-    with pytest.raises(statuses.StatusError) as caught:
-        budgets.spend(budget(**status), "p", now=NOW)
+    with pytest.raises(status_errors.StatusError) as caught:
+        disruption_budgets.spend(budget(**status), "p", now=NOW)
     assert caught.value.code == 403
 
 
@@ -136,21 +140,26 @@ def test_an_eviction_takes_from_the_budget(store):
         resources.PODS, "default", "p", lambda old: old | {"status": READY}, subresource="status"
     )
     given = budget(disruptionsAllowed=0)
-    store.create(budgets.BUDGETS, "default", {"metadata": {"name": "b"}, "spec": given["spec"]})
+    store.create(
+        disruption_budgets.BUDGETS, "default", {"metadata": {"name": "b"}, "spec": given["spec"]}
+    )
 
     def allow(count):
         return lambda old: old | {"status": given["status"] | {"disruptionsAllowed": count}}
 
-    store.patch(budgets.BUDGETS, "default", "b", allow(0), subresource="status")
-    with pytest.raises(statuses.StatusError, match="disruption budget"):
-        store.evict("default", "p", deleting.AS_USUAL)
+    store.patch(disruption_budgets.BUDGETS, "default", "b", allow(0), subresource="status")
+    with pytest.raises(status_errors.StatusError, match="disruption budget"):
+        store.evict("default", "p", object_deletion.AS_USUAL)
     assert store.has(resources.PODS, "default", "p")
-    store.patch(budgets.BUDGETS, "default", "b", allow(1), subresource="status")
-    store.evict("default", "p", deleting.Options(dry_run=True))
+    store.patch(disruption_budgets.BUDGETS, "default", "b", allow(1), subresource="status")
+    store.evict("default", "p", object_deletion.DeleteOptions(dry_run=True))
     assert (
-        store.get(budgets.BUDGETS, "default", "b").document()["status"]["disruptionsAllowed"] == 1
+        store.get(disruption_budgets.BUDGETS, "default", "b").document()["status"][
+            "disruptionsAllowed"
+        ]
+        == 1
     )
-    store.evict("default", "p", deleting.AS_USUAL)
+    store.evict("default", "p", object_deletion.AS_USUAL)
     assert not store.has(resources.PODS, "default", "p")
-    status = store.get(budgets.BUDGETS, "default", "b").document()["status"]
+    status = store.get(disruption_budgets.BUDGETS, "default", "b").document()["status"]
     assert (status["disruptionsAllowed"], list(status["disruptedPods"])) == (0, ["p"])

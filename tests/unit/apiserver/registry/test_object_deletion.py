@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import deleting, resources, timestamps, watching
+from harness.apiserver.registry import object_deletion
+from harness.apiserver.scheme import resources, timestamps
+from harness.apiserver.storage import watch_cache
 
 R = resources
 Document = dict[str, Any]
@@ -33,7 +35,7 @@ def collect(store: Any) -> int:
 def names(store: Any, resource: Any = R.CONFIGMAPS, namespace: str = "default") -> list[str]:
     return [
         item.name
-        for item in store.select(watching.Selection(resource=resource, namespace=namespace))
+        for item in store.select(watch_cache.Selection(resource=resource, namespace=namespace))
     ]
 
 
@@ -109,9 +111,13 @@ def test_a_deletion_cannot_be_taken_back(store: Any) -> None:
 def test_preconditions_of_a_deletion(store: Any, refuses: Any, key: str) -> None:
     meta = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "a"}}).document()["metadata"]
     with refuses(409, "Conflict", "in the precondition (77)"):
-        store.delete(R.CONFIGMAPS, "default", "a", deleting.Options(preconditions={key: "77"}))
+        store.delete(
+            R.CONFIGMAPS, "default", "a", object_deletion.DeleteOptions(preconditions={key: "77"})
+        )
     assert names(store) == ["a"]
-    store.delete(R.CONFIGMAPS, "default", "a", deleting.Options(preconditions={key: meta[key]}))
+    store.delete(
+        R.CONFIGMAPS, "default", "a", object_deletion.DeleteOptions(preconditions={key: meta[key]})
+    )
     assert names(store) == []
 
 
@@ -137,14 +143,18 @@ def test_a_bound_pod_ends_gracefully(store: Any, bound_pod: Any) -> None:
     assert meta["deletionGracePeriodSeconds"] == 30
     assert meta["deletionTimestamp"]
     assert store.delete(R.PODS, "default", "p") == (marked, False)  # asked for already
-    last, gone = store.delete(R.PODS, "default", "p", deleting.Options(grace_period_s=0))
+    last, gone = store.delete(
+        R.PODS, "default", "p", object_deletion.DeleteOptions(grace_period_s=0)
+    )
     assert gone
     assert last.uid == bound_pod.uid
 
 
 def test_a_pod_may_be_given_less_time_than_before_but_not_more(store: Any, bound_pod: Any) -> None:
     def grace(seconds: int) -> int:
-        stored, _ = store.delete(R.PODS, "default", "p", deleting.Options(grace_period_s=seconds))
+        stored, _ = store.delete(
+            R.PODS, "default", "p", object_deletion.DeleteOptions(grace_period_s=seconds)
+        )
         return int(stored.document()["metadata"]["deletionGracePeriodSeconds"])
 
     assert [grace(10), grace(20), grace(5)] == [10, 10, 5]
@@ -170,10 +180,14 @@ def test_a_pod_that_finishes_while_it_ends_still_has_the_time_it_was_given(
     begun, _ = store.delete(R.PODS, "default", "p")
     finished = {"status": {"phase": "Succeeded"}}
     store.patch(R.PODS, "default", "p", lambda d: d | finished, subresource="status")
-    ending, gone = store.delete(R.PODS, "default", "p", deleting.Options(grace_period_s=5))
+    ending, gone = store.delete(
+        R.PODS, "default", "p", object_deletion.DeleteOptions(grace_period_s=5)
+    )
     before, after = (item.document()["metadata"]["deletionTimestamp"] for item in (begun, ending))
     assert (after, gone) == (timestamps.later(before, 5 - 30), False)
-    assert store.delete(R.PODS, "default", "p", deleting.Options(grace_period_s=60)) == (
+    assert store.delete(
+        R.PODS, "default", "p", object_deletion.DeleteOptions(grace_period_s=60)
+    ) == (
         ending,
         False,
     )
@@ -183,7 +197,9 @@ def test_a_pod_with_a_finalizer_stays_after_its_grace(store: Any) -> None:
     store.create(R.PODS, "default", pod(finalizers=["x/1"]))
     store.bind("default", "p", {"metadata": {"name": "p"}, "target": {"name": "node"}})
     store.delete(R.PODS, "default", "p")
-    assert not store.delete(R.PODS, "default", "p", deleting.Options(grace_period_s=0))[1]
+    assert not store.delete(
+        R.PODS, "default", "p", object_deletion.DeleteOptions(grace_period_s=0)
+    )[1]
     store.patch(R.PODS, "default", "p", without_finalizers)
     assert names(store, R.PODS) == []
 
@@ -250,7 +266,9 @@ def test_orphans_stay_and_forget_their_owner(store: Any) -> None:
     owner = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "o"}})
     meta = {"name": "s", "ownerReferences": owned_by(owner)}
     store.create(R.SECRETS, "default", {"metadata": meta})
-    last, gone = store.delete(R.CONFIGMAPS, "default", "o", deleting.Options(propagation="Orphan"))
+    last, gone = store.delete(
+        R.CONFIGMAPS, "default", "o", object_deletion.DeleteOptions(propagation="Orphan")
+    )
     assert not gone
     assert last.document()["metadata"]["finalizers"] == ["orphan"]
     assert collect(store) == 1
@@ -266,7 +284,9 @@ def test_an_owner_in_the_foreground_waits_for_those_that_block_it(store: Any) ->
         references = [reference | {"blockOwnerDeletion": blocks}]
         meta = {"name": name, "ownerReferences": references, "finalizers": ["x/1"]}
         store.create(R.SECRETS, "default", {"metadata": meta})
-    store.delete(R.CONFIGMAPS, "default", "o", deleting.Options(propagation="Foreground"))
+    store.delete(
+        R.CONFIGMAPS, "default", "o", object_deletion.DeleteOptions(propagation="Foreground")
+    )
     collect(store)
     assert names(store) == ["o"]
     assert [store.get(R.SECRETS, "default", n).deleting for n in ("blocking", "other")] == [
@@ -281,23 +301,23 @@ def test_an_owner_in_the_foreground_waits_for_those_that_block_it(store: Any) ->
 
 def test_a_dry_run_deletes_nothing(store: Any, bound_pod: Any) -> None:
     before = store.resource_version
-    last, _ = store.delete(R.PODS, "default", "p", deleting.Options(dry_run=True))
+    last, _ = store.delete(R.PODS, "default", "p", object_deletion.DeleteOptions(dry_run=True))
     assert last.deleting
     assert store.resource_version == before
     assert not store.get(R.PODS, "default", "p").deleting
 
 
 def test_an_evicted_pod_says_why_it_ends(store: Any, bound_pod: Any) -> None:
-    store.evict("default", "p", deleting.AS_USUAL)
+    store.evict("default", "p", object_deletion.AS_USUAL)
     document = store.get(R.PODS, "default", "p").document()
     assert document["metadata"]["deletionGracePeriodSeconds"] == 30
     assert document["status"]["conditions"][-1]["type"] == "DisruptionTarget"
 
 
 def test_a_pod_that_is_evicted_twice_says_so_once(store: Any, bound_pod: Any) -> None:
-    store.evict("default", "p", deleting.AS_USUAL)
+    store.evict("default", "p", object_deletion.AS_USUAL)
     evicted = store.get(R.PODS, "default", "p")
-    store.evict("default", "p", deleting.AS_USUAL)
+    store.evict("default", "p", object_deletion.AS_USUAL)
     assert store.get(R.PODS, "default", "p") == evicted
 
 
@@ -307,13 +327,13 @@ def test_a_pod_that_goes_at_once_says_why_as_well(
     seen = []
     store.listen(lambda commit: seen.append(commit.object.document()["status"].get("conditions")))
     store.create(R.PODS, "default", pod())
-    store.evict("default", "p", deleting.AS_USUAL)
+    store.evict("default", "p", object_deletion.AS_USUAL)
     assert [kind for kind, _ in commits] == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
     assert [bool(conditions) for conditions in seen] == [False, True, True, True]
 
 
 def test_an_eviction_that_is_not_done_says_nothing(store: Any, bound_pod: Any) -> None:
-    store.evict("default", "p", deleting.Options(dry_run=True))
+    store.evict("default", "p", object_deletion.DeleteOptions(dry_run=True))
     assert store.get(R.PODS, "default", "p") == bound_pod
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import resources
+from harness.apiserver.scheme import resources
 
 R = resources
 

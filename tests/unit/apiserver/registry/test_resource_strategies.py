@@ -4,7 +4,8 @@ import copy
 
 import pytest
 
-from harness.apiserver import resources, statuses
+from harness.apiserver.errors import status_errors
+from harness.apiserver.scheme import resources
 
 
 def _with_status(store, resource, namespace, document, meta):
@@ -77,7 +78,7 @@ def test_only_a_deletion_says_that_an_object_ends(store):
     document = copy.deepcopy(made.document())
     document["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 
-    with pytest.raises(statuses.StatusError) as refused:
+    with pytest.raises(status_errors.StatusError) as refused:
         store.update(resources.CONFIGMAPS, "default", "c", document)
 
     causes = (refused.value.details or {})["causes"]

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import resources, statuses
-from harness.apiserver import store as stores
+from harness.apiserver.errors import status_errors
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 REFUSAL = {
@@ -48,4 +49,4 @@ def test_what_is_no_version_is_none(live: Any, version: str) -> None:
 def test_the_store_alone_refuses_too(store: stores.Store, refuses: Callable[..., Any]) -> None:
     with refuses(500, "", "resourceVersion should not be set"):
         store.create(resources.find("", "v1", "configmaps"), "default", versioned("7"))
-    assert statuses.version_at_creation().to_status() == REFUSAL
+    assert status_errors.version_at_creation().to_status() == REFUSAL

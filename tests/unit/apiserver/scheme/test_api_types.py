@@ -5,11 +5,11 @@ import runpy
 
 import pytest
 
-from harness.apiserver import resources, schemas
+from harness.apiserver.scheme import api_types, resources
 
 
 def _type(resource, path):
-    here = schemas.of(resource)
+    here = api_types.of(resource)
     for name in path.split("."):
         here = (here.item or here).fields[name].type
     return here
@@ -17,7 +17,7 @@ def _type(resource, path):
 
 @pytest.mark.parametrize("resource", resources.ALL, ids=lambda item: item.api_version + item.plural)
 def test_every_served_resource_has_a_type(resource):
-    assert {"apiVersion", "kind", "metadata"} <= set(schemas.of(resource).fields)
+    assert {"apiVersion", "kind", "metadata"} <= set(api_types.of(resource).fields)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,10 @@ def test_kinds_of_values(resource, path, kind):
 
 def test_strategic_merge_keys_differ_from_the_keys_of_apply():
     ports = (
-        schemas.of(resources.PODS).field("spec").type.field("containers").type.item.fields["ports"]
+        api_types.of(resources.PODS)
+        .field("spec")
+        .type.field("containers")
+        .type.item.fields["ports"]
     )
 
     assert ports.patch_key == "containerPort"
@@ -65,22 +68,22 @@ def test_strategic_merge_keys_differ_from_the_keys_of_apply():
 
 
 def test_empty_objects_as_go_encodes_them():
-    assert schemas.of(resources.CLAIMS).zero() == {
+    assert api_types.of(resources.CLAIMS).zero() == {
         "metadata": {},
         "spec": {"devices": {"requests": None}},
         "status": {},
     }
-    assert schemas.of(resources.EVENTS).zero()["eventTime"] is None
+    assert api_types.of(resources.EVENTS).zero()["eventTime"] is None
 
 
 def test_a_required_pointer_is_null_when_empty():
-    spec = schemas.of_kind("apps", "v1", "Deployment").field("spec").type
+    spec = api_types.of_kind("apps", "v1", "Deployment").field("spec").type
 
     assert spec.field("selector").zero() is None
 
 
 def test_zero_values_are_fresh():
-    spec = schemas.of(resources.CLAIMS)
+    spec = api_types.of(resources.CLAIMS)
     spec.zero()["status"]["changed"] = True
 
     assert spec.zero()["status"] == {}
@@ -88,12 +91,12 @@ def test_zero_values_are_fresh():
 
 def test_an_unknown_kind_is_a_key_error():
     with pytest.raises(KeyError):
-        schemas.of_kind("example.com", "v1", "Pod")
+        api_types.of_kind("example.com", "v1", "Pod")
 
 
 def test_every_reference_leads_to_a_definition():
     seen = set()
-    waiting = [schemas.definition(name) for name in schemas.raw()]
+    waiting = [api_types.definition(name) for name in api_types.raw()]
     while waiting:
         here = waiting.pop()
         if here in seen:
@@ -102,11 +105,11 @@ def test_every_reference_leads_to_a_definition():
         waiting += [field.type for field in here.fields.values()]
         waiting += [here.item] if here.item else []
 
-    assert len(seen) > len(schemas.raw())
+    assert len(seen) > len(api_types.raw())
 
 
 def test_descriptions_name_the_fields_of_the_definitions():
-    texts = schemas.descriptions()["io.k8s.api.resource.v1.ResourceClaim"]
+    texts = api_types.descriptions()["io.k8s.api.resource.v1.ResourceClaim"]
 
     assert texts[""].startswith("ResourceClaim describes")
     assert "Spec describes" in texts["spec"]
@@ -114,7 +117,7 @@ def test_descriptions_name_the_fields_of_the_definitions():
 
 # ------------------------------------------------------------------ the tables that the data are made from
 
-TOOLS = pathlib.Path(__file__).parents[3] / "tools"
+TOOLS = pathlib.Path(__file__).parents[4] / "tools"
 
 
 def _lines(table):
@@ -129,7 +132,7 @@ def _lines(table):
 def _nodes(name, field):
     """The field in all versions of its type."""
     group, _, kind = name.rsplit(".", 2)
-    for full, node in schemas.raw().items():
+    for full, node in api_types.raw().items():
         if full.rsplit(".", 2)[0].endswith(f".{group}") and full.endswith(f".{kind}"):
             yield from filter(None, [node.get("properties", {}).get(field)])
 

@@ -4,12 +4,14 @@ import copy
 
 import pytest
 
-from harness.apiserver import admitting, defaulting, defaults, qos, resources, schemas, statuses
+from harness.apiserver.admission import pod_admission
+from harness.apiserver.errors import status_errors
+from harness.apiserver.scheme import api_types, defaulting, defaults, qos, resources
 
 
 def filled(resource, document):
     made = copy.deepcopy(document)
-    defaulting.fill(schemas.of(resource), made)
+    defaulting.fill(api_types.of(resource), made)
     return made
 
 
@@ -166,7 +168,7 @@ def test_an_empty_text_is_a_default_unless_go_holds_it_by_a_pointer():
     claim = {"metadata": {}, "spec": {"volumeMode": ""}}
     pod = _pod() | {"metadata": {}}
     pod["spec"]["restartPolicy"] = ""
-    pvcs = schemas.of_kind("", "v1", "PersistentVolumeClaim")
+    pvcs = api_types.of_kind("", "v1", "PersistentVolumeClaim")
     defaulting.fill(pvcs, claim)
 
     assert claim["spec"]["volumeMode"] == ""
@@ -182,7 +184,7 @@ def test_names_of_custom_resources():
 
 
 def test_pods_in_templates_of_other_kinds():
-    kind = schemas.of_kind("apps", "v1", "Deployment")
+    kind = api_types.of_kind("apps", "v1", "Deployment")
     deployment = {"metadata": {}, "spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}
     defaulting.fill(kind, deployment)
 
@@ -205,7 +207,7 @@ def test_constants_are_never_shared():
 def test_the_tables_name_types_and_fields_that_exist(table):
     for name, values in table.items():
         package = "apiextensions-apiserver.pkg.apis" if name.startswith("apiext") else "api"
-        kind = schemas.definition(f"io.k8s.{package}.{name}")
+        kind = api_types.definition(f"io.k8s.{package}.{name}")
         if isinstance(values, dict):
             assert set(values) <= set(kind.fields)
 
@@ -232,7 +234,7 @@ UNREACHABLE = NOT_READY | {"key": "node.kubernetes.io/unreachable"}
 )
 def test_tolerations(own, added):
     spec = {"tolerations": list(own)}
-    admitting.tolerate(spec)
+    pod_admission.tolerate(spec)
 
     assert spec["tolerations"] == own + added
 
@@ -245,7 +247,7 @@ CLASSES = {
 
 def _prioritised(spec, classes):
     pod = {"metadata": {"name": "p"}, "spec": spec}
-    admitting.prioritise(pod, find_class=classes.get, classes=classes.values)
+    pod_admission.prioritise(pod, find_class=classes.get, classes=classes.values)
     return pod["spec"]
 
 
@@ -278,14 +280,14 @@ def test_priorities(spec, classes, wanted):
     ],
 )
 def test_refused_priorities(spec, why):
-    with pytest.raises(statuses.StatusError, match=why) as error:
+    with pytest.raises(status_errors.StatusError, match=why) as error:
         _prioritised(spec, {})
     assert error.value.code == 403
 
 
 def test_an_update_keeps_the_priority():
     spec = {}
-    admitting.keep_priority(spec, {"priority": 3, "preemptionPolicy": "Never"})
+    pod_admission.keep_priority(spec, {"priority": 3, "preemptionPolicy": "Never"})
 
     assert spec == {"priority": 3, "preemptionPolicy": "Never"}
 
@@ -293,15 +295,15 @@ def test_an_update_keeps_the_priority():
 def test_runtime_classes():
     found = {"overhead": {"podFixed": {"cpu": "1"}}, "scheduling": {"nodeSelector": {"a": "b"}}}
     pod = {"metadata": {"name": "p"}, "spec": {"runtimeClassName": "r"}}
-    admitting.require_runtime_class(pod, find_class={"r": found}.get)
+    pod_admission.require_runtime_class(pod, find_class={"r": found}.get)
 
     assert pod["spec"] == {
         "runtimeClassName": "r",
         "overhead": {"cpu": "1"},
         "nodeSelector": {"a": "b"},
     }
-    with pytest.raises(statuses.StatusError, match='RuntimeClass "r" not found'):
-        admitting.require_runtime_class(pod, find_class={}.get)
+    with pytest.raises(status_errors.StatusError, match='RuntimeClass "r" not found'):
+        pod_admission.require_runtime_class(pod, find_class={}.get)
 
 
 FULL = {"cpu": "1", "memory": "1Gi"}

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import protobuf_tables, resources, schemas
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.serializer import protobuf_field_numbers
 
 FIELDS_FILE = pathlib.Path(__file__).with_name("go_fields.json.gz")
 GO: dict[str, dict[str, Any]] = json.loads(gzip.decompress(FIELDS_FILE.read_bytes()))
@@ -37,19 +38,19 @@ MORE_THAN_THE_TAGS = {
 }
 
 
-def served() -> dict[str, schemas.Type]:
+def served() -> dict[str, api_types.Type]:
     """All types in what is served."""
-    found: dict[str, schemas.Type] = {}
+    found: dict[str, api_types.Type] = {}
     for item in (*resources.ALL, *resources.OPTIONAL):
-        collect(schemas.of(item), found)
+        collect(api_types.of(item), found)
         if "list" in item.verbs:
-            collect(schemas.of_kind(item.group, item.version, f"{item.kind}List"), found)
+            collect(api_types.of_kind(item.group, item.version, f"{item.kind}List"), found)
     for kind in ("DeleteOptions", "Status", "WatchEvent"):
-        collect(schemas.of_kind("", "v1", kind), found)
+        collect(api_types.of_kind("", "v1", kind), found)
     return {name: kind for name, kind in found.items() if not name.startswith(ELSEWHERE)}
 
 
-def collect(kind: schemas.Type, found: dict[str, schemas.Type]) -> None:
+def collect(kind: api_types.Type, found: dict[str, api_types.Type]) -> None:
     if kind.item is not None:
         collect(kind.item, found)
     elif kind.kind == "object" and kind.name not in found:
@@ -73,7 +74,7 @@ def test_the_fields_and_their_numbers(name: str) -> None:
         "kind",
         "apiVersion",
     }
-    assert protobuf_tables.paths(name) == expected
+    assert protobuf_field_numbers.paths(name) == expected
 
 
 @pytest.mark.parametrize("name", TYPES)

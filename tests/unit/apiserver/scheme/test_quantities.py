@@ -6,7 +6,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from harness.apiserver import quantities
+from harness.apiserver.scheme import quantities
 
 PRINTED = {
     "0": "0",

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from harness.apiserver import timestamps
+from harness.apiserver.scheme import timestamps
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from harness.apiserver import decoding, resources, schemas
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.serializer import decoding
 
-PODS, CLAIMS = schemas.of(resources.PODS), schemas.of(resources.CLAIMS)
+PODS, CLAIMS = api_types.of(resources.PODS), api_types.of(resources.CLAIMS)
 
 
 def read(kind, value):
@@ -54,7 +55,7 @@ def test_empty_values_behind_pointers_stay(spec):
 @pytest.mark.parametrize("parameters", [{}, [], "", 0, False])
 def test_what_the_server_does_not_look_into_stays_although_it_is_empty(parameters):
     opaque = {"driver": "d", "parameters": parameters}
-    made = read(schemas.of(resources.DEVICE_CLASSES), {"spec": {"config": [{"opaque": opaque}]}})
+    made = read(api_types.of(resources.DEVICE_CLASSES), {"spec": {"config": [{"opaque": opaque}]}})
     assert made["spec"]["config"] == [{"opaque": opaque}]
 
 
@@ -94,7 +95,7 @@ def test_values_have_one_spelling():
 
 
 def test_bytes_lose_their_line_ends():
-    secret = schemas.of(resources.SECRETS)
+    secret = api_types.of(resources.SECRETS)
 
     assert read(secret, {"data": {"a": "eHl6\neHl6"}})["data"] == {"a": "eHl6eHl6"}
 
@@ -139,7 +140,7 @@ def test_what_a_type_contains_itself_is_read():
     name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
     deep = {"properties": {"a": {"properties": {"b": {"type": "string", "x": 1}}}}}
 
-    made = read(schemas.definition(name), deep)
+    made = read(api_types.definition(name), deep)
 
     assert made == {"properties": {"a": {"properties": {"b": {"type": "string"}}}}}
 
@@ -182,7 +183,7 @@ def _objects(draw, kind, depth):
 )
 @hypothesis.given(st.data())
 def test_reading_again_changes_nothing(data):
-    kind = schemas.of(data.draw(st.sampled_from(resources.ALL)))
+    kind = api_types.of(data.draw(st.sampled_from(resources.ALL)))
     made = read(kind, data.draw(_objects(kind, 5)))
 
     assert read(kind, made) == made

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import json_bodies
+from harness.apiserver.serializer import json_bodies
 
 MAX = json_bodies.VALUES_MAX
 

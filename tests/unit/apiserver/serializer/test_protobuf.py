@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from harness.apiserver import protobuf, protobuf_tables, protobuf_writing, resources, schemas
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.serializer import protobuf, protobuf_encoder, protobuf_field_numbers
 
 MESSAGES_FILE = pathlib.Path(__file__).with_name("protobuf_messages.txt.gz")
 """The messages of Kubernetes' generated.proto files, written by tools/protobuf_numbers.py: name=number:type; [list], {map}."""
@@ -23,8 +24,8 @@ OTHERS = [
     ("", "v1", "Binding"), ("", "v1", "DeleteOptions"), ("", "v1", "Status"),
     ("policy", "v1", "Eviction"), ("autoscaling", "v1", "Scale"), ("authentication.k8s.io", "v1", "TokenRequest"),
 ]  # fmt: skip
-KINDS = {(item.group, item.version, item.kind): schemas.of(item) for item in SERVED} | {
-    named: schemas.of_kind(*named) for named in OTHERS
+KINDS = {(item.group, item.version, item.kind): api_types.of(item) for item in SERVED} | {
+    named: api_types.of_kind(*named) for named in OTHERS
 }
 
 # ------------------------------------------------------------------ the judge
@@ -70,7 +71,7 @@ def plain(name: str) -> str:
     return {"$ref": "ref", "$schema": "schema"}.get(name, name).replace("-", "").lower()
 
 
-def message_name(kind: schemas.Type) -> str:
+def message_name(kind: api_types.Type) -> str:
     name = (
         kind.name.removeprefix("io.k8s.").replace("apimachinery.pkg.apis.", "").removeprefix("api.")
     )
@@ -163,7 +164,7 @@ def put_union(message: Any, value: Any) -> None:
 CLASSES = described()
 
 
-def judged(kind: schemas.Type, document: dict[str, Any]) -> Any:
+def judged(kind: api_types.Type, document: dict[str, Any]) -> Any:
     """Google's message of a document."""
     message = CLASSES[message_name(kind)]()
     fill(message, document)
@@ -173,7 +174,9 @@ def judged(kind: schemas.Type, document: dict[str, Any]) -> Any:
 # ------------------------------------------------------------------ documents
 
 
-def full(kind: schemas.Type, counter: Iterator[int], above: tuple[str, ...] = ()) -> dict[str, Any]:
+def full(
+    kind: api_types.Type, counter: Iterator[int], above: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """A document in which every field is set."""
     return {
         name: value(field.type, counter, (*above, kind.name))
@@ -186,12 +189,12 @@ def full(kind: schemas.Type, counter: Iterator[int], above: tuple[str, ...] = ()
     }
 
 
-def contains_itself(kind: schemas.Type, outer: schemas.Type) -> bool:
+def contains_itself(kind: api_types.Type, outer: api_types.Type) -> bool:
     inner = kind.item if kind.item is not None else kind
     return inner.kind in ("object", "any") and inner.name.startswith(outer.name)
 
 
-def value(kind: schemas.Type, counter: Iterator[int], above: tuple[str, ...]) -> Any:
+def value(kind: api_types.Type, counter: Iterator[int], above: tuple[str, ...]) -> Any:
     number = next(counter)
     match kind.kind:
         case "object":
@@ -215,7 +218,7 @@ def value(kind: schemas.Type, counter: Iterator[int], above: tuple[str, ...]) ->
     }[kind.kind]  # fmt: skip
 
 
-def types_in(kind: schemas.Type, seen: dict[str, schemas.Type]) -> dict[str, schemas.Type]:
+def types_in(kind: api_types.Type, seen: dict[str, api_types.Type]) -> dict[str, api_types.Type]:
     if kind.item is not None:
         return types_in(kind.item, seen)
     if kind.kind == "object" and kind.name not in seen:
@@ -226,13 +229,13 @@ def types_in(kind: schemas.Type, seen: dict[str, schemas.Type]) -> dict[str, sch
 
 
 def test_every_field_of_every_served_kind_has_a_number() -> None:
-    seen: dict[str, schemas.Type] = {}
+    seen: dict[str, api_types.Type] = {}
     for kind in KINDS.values():
         types_in(kind, seen)
     missing = {}
     for name, kind in seen.items():
-        named = set() if "kind" in protobuf_tables.paths(name) else {"kind", "apiVersion"}
-        if absent := set(kind.fields) - set(protobuf_tables.paths(name)) - named:
+        named = set() if "kind" in protobuf_field_numbers.paths(name) else {"kind", "apiVersion"}
+        if absent := set(kind.fields) - set(protobuf_field_numbers.paths(name)) - named:
             missing[name.rpartition(".")[2]] = absent
     assert not missing
     assert len(seen) > 400
@@ -244,24 +247,24 @@ def test_every_kind_against_google(named: tuple[str, str, str]) -> None:
     document = full(kind, itertools.count(1))
     expected = judged(kind, document)
     assert protobuf.read(kind, expected.SerializeToString()) == document
-    assert type(expected).FromString(protobuf_writing.write(kind, document)) == expected
+    assert type(expected).FromString(protobuf_encoder.write(kind, document)) == expected
 
 
 def test_zeros_that_were_set_are_kept() -> None:
     """Go holds them by pointers."""
-    kind = schemas.definition(schemas.JSON_SCHEMA)
+    kind = api_types.definition(api_types.JSON_SCHEMA)
     document = {"type": "object", "minProperties": 0, "maximum": 0.0, "x-kubernetes-map-type": ""}
-    assert protobuf.read(kind, protobuf_writing.write(kind, document)) == document
+    assert protobuf.read(kind, protobuf_encoder.write(kind, document)) == document
 
 
 def test_what_was_never_checked_is_no_failure_of_the_server() -> None:
     """Schemas in schemas of custom resources are kept as they come."""
-    kind = schemas.definition(schemas.JSON_SCHEMA)
+    kind = api_types.definition(api_types.JSON_SCHEMA)
     document = {
         "type": "object",
         "maximum": 10**400,
         "items": 5,
         "additionalProperties": {"type": 5},
     }
-    found = protobuf.read(kind, protobuf_writing.write(kind, document))
+    found = protobuf.read(kind, protobuf_encoder.write(kind, document))
     assert found == {"type": "object", "maximum": math.inf, "items": {}, "additionalProperties": {}}

@@ -7,15 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.apiserver import (
-    decoding,
-    protobuf,
-    protobuf_writing,
-    resources,
-    schemas,
-    storing,
-    wire,
-)
+from harness.apiserver.codec import json_codec, protobuf_wire
+from harness.apiserver.scheme import api_types, resources
+from harness.apiserver.serializer import decoding, protobuf, protobuf_encoder
 
 Fields = list[tuple[int, Any]]
 
@@ -192,7 +186,7 @@ def test_messages_made_by_hand(named: tuple[str, str]) -> None:
 def decoded(body: bytes) -> dict[str, Any]:
     envelope = protobuf.open_envelope(body)
     group, _, version = envelope.api_version.rpartition("/")
-    return protobuf.read(schemas.of_kind(group, version, envelope.kind), envelope.message)
+    return protobuf.read(api_types.of_kind(group, version, envelope.kind), envelope.message)
 
 
 def test_zeros_that_mean_nothing_are_not_taken_over() -> None:
@@ -221,7 +215,7 @@ def test_fields_that_are_not_known_are_passed_over() -> None:
         + varint(905 << 3 | 4)
     )
     body = message([(10, "n")]) + unknown + fixed + group + message([(19, "s")])
-    assert protobuf.read(schemas.of(resources.PODS).field("spec").type, body) == {
+    assert protobuf.read(api_types.of(resources.PODS).field("spec").type, body) == {
         "nodeName": "n",
         "schedulerName": "s",
     }
@@ -270,7 +264,7 @@ def test_text_that_is_no_utf_8_gets_replacement_characters() -> None:
     ],
 )
 def test_envelopes_that_are_refused(body: bytes, why: str) -> None:
-    with pytest.raises(wire.MalformedError) as caught:
+    with pytest.raises(protobuf_wire.MalformedError) as caught:
         protobuf.open_envelope(body)
     assert str(caught.value) == why
 
@@ -290,14 +284,14 @@ def test_envelopes_that_are_refused(body: bytes, why: str) -> None:
     ids=str,
 )
 def test_values_of_another_type_are_refused(fields: Fields, why: str) -> None:
-    with pytest.raises(wire.MalformedError, match=why):
+    with pytest.raises(protobuf_wire.MalformedError, match=why):
         decoded(enveloped("apps/v1", "Deployment", fields))
 
 
-def refusal_or_none(kind: schemas.Type, body: bytes) -> str:
+def refusal_or_none(kind: api_types.Type, body: bytes) -> str:
     try:
         protobuf.read(kind, body)
-    except wire.MalformedError as error:
+    except protobuf_wire.MalformedError as error:
         return str(error)
     return ""
 
@@ -307,7 +301,7 @@ def test_a_byte_that_changes_is_no_failure_of_the_server() -> None:
     refused = set()
     for (api_version, name), (fields, _) in MESSAGES.items():
         group, _, version = api_version.rpartition("/")
-        kind, body = schemas.of_kind(group, version, name), message(fields)
+        kind, body = api_types.of_kind(group, version, name), message(fields)
         for at in range(len(body)):
             refused.add(refusal_or_none(kind, body[:at]))
             for byte in (0x00, 0x7F, 0x80, 0xFF, body[at] ^ 1):
@@ -316,13 +310,13 @@ def test_a_byte_that_changes_is_no_failure_of_the_server() -> None:
 
 
 SEEDS = [
-    (schemas.of_kind(*named[0].rpartition("/")[::2], named[1]), message(fields))
+    (api_types.of_kind(*named[0].rpartition("/")[::2], named[1]), message(fields))
     for named, (fields, _) in MESSAGES.items()
 ]
 
 
 @st.composite
-def torn_messages(draw: st.DrawFn) -> tuple[schemas.Type, bytes]:
+def torn_messages(draw: st.DrawFn) -> tuple[api_types.Type, bytes]:
     """A message into which bytes of others, or any, are put somewhere, in place of some of its own."""
     kind, body = draw(st.sampled_from(SEEDS))
     start = draw(st.integers(0, len(body)))
@@ -334,15 +328,15 @@ def torn_messages(draw: st.DrawFn) -> tuple[schemas.Type, bytes]:
 
 @settings(max_examples=300, deadline=None)
 @given(torn=torn_messages())
-def test_whatever_is_read_can_be_written_and_read_again(torn: tuple[schemas.Type, bytes]) -> None:
+def test_whatever_is_read_can_be_written_and_read_again(torn: tuple[api_types.Type, bytes]) -> None:
     """Bytes are refused, or they are an object that has a form in JSON, and a message of its own that says the same."""
     kind, body = torn
     try:
         found = protobuf.read(kind, body)
-    except wire.MalformedError:
+    except protobuf_wire.MalformedError:
         return
-    stored = decoding.read(kind, storing.decode(storing.encode(found)), decoding.Tally())
-    again = protobuf.read(kind, protobuf_writing.write(kind, stored))
+    stored = decoding.read(kind, json_codec.decode(json_codec.encode(found)), decoding.Tally())
+    again = protobuf.read(kind, protobuf_encoder.write(kind, stored))
     assert decoding.read(kind, again, decoding.Tally()) == stored
 
 
@@ -351,4 +345,6 @@ def test_depth_is_bounded() -> None:
     body = b""
     for _ in range(3_000):
         body = message([(28, body)])  # not
-    assert refusal_or_none(schemas.definition(schemas.JSON_SCHEMA), body) == "exceeded max depth"
+    assert (
+        refusal_or_none(api_types.definition(api_types.JSON_SCHEMA), body) == "exceeded max depth"
+    )

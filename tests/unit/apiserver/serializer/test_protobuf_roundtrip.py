@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import protobuf
+from harness.apiserver.serializer import protobuf
 
 LINES = gzip.decompress(pathlib.Path(__file__).with_name("roundtrip.jsonl.gz").read_bytes())
 PAIRS = [

@@ -4,19 +4,21 @@ import json
 
 import pytest
 
-from harness.apiserver import bodies, resources, statuses
+from harness.apiserver.errors import status_errors
+from harness.apiserver.scheme import resources
+from harness.apiserver.serializer import request_objects
 
 CONFIGMAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
 
 
 def read(body, resource=resources.CONFIGMAPS, directive=""):
-    validation = bodies.Validation(directive)
+    validation = request_objects.Validation(directive)
     text = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return bodies.read(text, resource, validation), validation.warnings
+    return request_objects.read(text, resource, validation), validation.warnings
 
 
 def refusal(body, resource=resources.CONFIGMAPS, directive=""):
-    with pytest.raises(statuses.StatusError) as error:
+    with pytest.raises(status_errors.StatusError) as error:
         read(body, resource, directive)
     assert error.value.code == 400
     return error.value.message
@@ -181,9 +183,9 @@ def test_half_a_surrogate_pair_is_replaced():
 
 
 def _patched(document, directive="", problems=()):
-    validation = bodies.Validation(directive)
+    validation = request_objects.Validation(directive)
     return (
-        bodies.patched(document, resources.CONFIGMAPS, validation, list(problems)),
+        request_objects.patched(document, resources.CONFIGMAPS, validation, list(problems)),
         validation.warnings,
     )
 
@@ -203,7 +205,7 @@ def test_a_patched_object_is_pruned():
     ],
 )
 def test_a_patched_object_that_is_none_is_invalid(document, directive, why):
-    with pytest.raises(statuses.StatusError) as error:
+    with pytest.raises(status_errors.StatusError) as error:
         _patched(document, directive, ["p"])
 
     assert (error.value.code, error.value.reason) == (422, "Invalid")
@@ -222,8 +224,10 @@ def test_a_patched_object_that_is_none_is_invalid(document, directive, why):
 )
 def test_a_patch_of_the_text_cannot_change_the_kind(change, why):
     changed = CONFIGMAP | change
-    with pytest.raises(statuses.StatusError) as error:
-        bodies.patched(changed, resources.CONFIGMAPS, bodies.Validation(), [], is_text=True)
+    with pytest.raises(status_errors.StatusError) as error:
+        request_objects.patched(
+            changed, resources.CONFIGMAPS, request_objects.Validation(), [], is_text=True
+        )
 
     assert error.value.code == 422
     assert why in error.value.message
@@ -239,27 +243,27 @@ def test_a_patch_of_the_text_cannot_change_the_kind(change, why):
     ],
 )
 def test_problems_of_patches(patch, problems):
-    assert bodies.decode_patch(patch, bodies.Validation())[1] == problems
-    assert bodies.decode_patch(patch, bodies.Validation("Ignore"))[1] == []
+    assert request_objects.decode_patch(patch, request_objects.Validation())[1] == problems
+    assert request_objects.decode_patch(patch, request_objects.Validation("Ignore"))[1] == []
 
 
 def test_a_patch_that_is_no_json():
-    with pytest.raises(statuses.StatusError, match=r"^unexpected end of JSON input$"):
-        bodies.decode_patch(b"{", bodies.Validation())
-    with pytest.raises(statuses.StatusError, match=r"^error decoding patch: unexpected end"):
-        bodies.decode_patch(b"{", bodies.Validation(), is_text=True)
+    with pytest.raises(status_errors.StatusError, match=r"^unexpected end of JSON input$"):
+        request_objects.decode_patch(b"{", request_objects.Validation())
+    with pytest.raises(status_errors.StatusError, match=r"^error decoding patch: unexpected end"):
+        request_objects.decode_patch(b"{", request_objects.Validation(), is_text=True)
 
 
 def test_a_patch_with_half_a_surrogate_pair():
-    assert bodies.decode_patch(rb'{"a":"\ud800"}', bodies.Validation())[0] == {
+    assert request_objects.decode_patch(rb'{"a":"\ud800"}', request_objects.Validation())[0] == {
         "a": "\N{REPLACEMENT CHARACTER}"
     }
 
 
 def test_a_patch_that_is_too_deep():
     deep = b'{"a":' * 200_000 + b"1" + b"}" * 200_000
-    with pytest.raises(statuses.StatusError, match="exceeded max depth"):
-        bodies.decode_patch(deep, bodies.Validation())
+    with pytest.raises(status_errors.StatusError, match="exceeded max depth"):
+        request_objects.decode_patch(deep, request_objects.Validation())
 
 
 @pytest.mark.parametrize(
@@ -275,4 +279,7 @@ def test_a_patch_that_is_too_deep():
 )
 def test_halves_of_surrogate_pairs_in_a_row(text, expected):
     body = b'{"a":"' + text + rb'","b":"\ud800"}'
-    assert bodies.decode_patch(body, bodies.Validation())[0] == {"a": expected, "b": "\ufffd"}
+    assert request_objects.decode_patch(body, request_objects.Validation())[0] == {
+        "a": expected,
+        "b": "\ufffd",
+    }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.apiserver import yaml_bodies
+from harness.apiserver.serializer import yaml_bodies
 
 VALUES_MAX = yaml_bodies.VALUES_MAX
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -85,13 +85,14 @@ def test_without_the_c_library_it_reads_the_same() -> None:
 import yaml
 for name in ("CSafeLoader", "CLoader"):
     delattr(yaml, name)
-from harness.apiserver import statuses, yaml_bodies
+from harness.apiserver.errors import status_errors
+from harness.apiserver.serializer import yaml_bodies
 assert yaml_bodies._Loader.__mro__[1] is yaml.SafeLoader
 assert yaml_bodies.read(b"a: &a {x: 1}\\nb: *a") == {"a": {"x": 1}, "b": {"x": 1}}
 for body, code in ((b"[" * 20_000, 400), (b"a: 1\\n" * 10_000, 413)):
     try:
         yaml_bodies.read(body)
-    except statuses.StatusError as error:
+    except status_errors.StatusError as error:
         assert error.code == code, error.message
     else:
         raise AssertionError(body[:10])

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver import auditing, negotiating, protobuf, resources, serving
+from harness.apiserver.endpoints import negotiation
+from harness.apiserver.scheme import resources
+from harness.apiserver.serializer import protobuf
+from harness.apiserver.server import audit_log, servers
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -28,7 +31,7 @@ def audited(serve: Callable[..., Any], path: pathlib.Path) -> Any:
     def now() -> str:
         return f"2026-01-01T00:00:{next(ticks):02}.000000Z"
 
-    return serve(make_parts=lambda: serving.Parts(audit=auditing.AuditLog(path, now=now)))
+    return serve(make_parts=lambda: servers.ServerParts(audit=audit_log.AuditLog(path, now=now)))
 
 
 def read(path: pathlib.Path) -> list[dict[str, Any]]:
@@ -194,7 +197,7 @@ def test_a_watch_has_a_beginning_and_an_end(audited: Any, path: pathlib.Path) ->
 
 def test_protobuf_is_noted_as_objects(audited: Any, path: pathlib.Path) -> None:
     document = {"kind": "ConfigMap", "apiVersion": "v1"} | config("a")
-    headers = {"Content-Type": negotiating.PROTOBUF, "Accept": negotiating.PROTOBUF}
+    headers = {"Content-Type": negotiation.PROTOBUF, "Accept": negotiation.PROTOBUF}
     status, _ = audited.call("POST", CONFIGMAPS, protobuf.encode(document), headers=headers)
     assert status == 201
     made = audited.call("GET", f"{CONFIGMAPS}/a")[1]

@@ -9,7 +9,7 @@ import pytest
 
 from bench import clients
 from harness import processes
-from harness.apiserver import storing
+from harness.apiserver.codec import json_codec
 
 TIMEOUT_S = 30
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -39,7 +39,7 @@ def write(client: clients.Client, name: str, count: int) -> None:
         {"metadata": {"name": f"{name}-{n}"}, "data": {"x": "x" * 1000}} for n in range(count)
     ]
     took = client.send_all(
-        client.request("POST", CONFIGMAPS, storing.encode(body)) for body in bodies
+        client.request("POST", CONFIGMAPS, json_codec.encode(body)) for body in bodies
     )
     assert len(took) == count
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import framing, resources, sending, storing
+from harness.apiserver.scheme import resources
+from harness.apiserver.server import chunked_responses, http_framing
+from harness.apiserver.storage import stored_objects
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 HEAD = b"Host: x\r\nAuthorization: Bearer secret-of-the-tests\r\n"
@@ -67,7 +69,7 @@ def test_what_is_asked_after_a_long_list_is_answered_after_it(live: Any) -> None
     with live.connect() as connection:
         connection.sendall(GET + b"\r\nGET /healthz HTTP/1.1\r\n" + HEAD + b"\r\n")
         text = read_until(connection, b"\r\n\r\nok")
-    long, end, after = text.partition(framing.LAST_CHUNK)
+    long, end, after = text.partition(http_framing.LAST_CHUNK)
     assert len(body_of(long + end)["items"]) == COUNT
     assert after.startswith(b"HTTP/1.1 200 OK")
 
@@ -92,7 +94,7 @@ def test_a_list_that_is_read_slowly_shows_its_moment_and_holds_nobody_up(live: A
             lambda: sum(item._outgoing.unread_bytes for item in live.server._connections)
         )
         assert unsent < 2 * MB
-        listed = body_of(started + read_until(connection, framing.LAST_CHUNK))
+        listed = body_of(started + read_until(connection, http_framing.LAST_CHUNK))
     assert listed["items"][-1]["metadata"]["name"] == f"c-{COUNT - 1:03}"
 
 
@@ -104,7 +106,7 @@ def test_a_list_that_is_under_way_is_ended_before_the_server_stops(live: Any) ->
         stopped = asyncio.run_coroutine_threadsafe(
             live.server.stop(timeout_s=TIMEOUT_S), live._loop
         )
-        listed = body_of(started + read_until(connection, framing.LAST_CHUNK))
+        listed = body_of(started + read_until(connection, http_framing.LAST_CHUNK))
         assert connection.recv(1) == b""
     stopped.result(TIMEOUT_S)
     assert len(listed["items"]) == COUNT
@@ -124,21 +126,21 @@ def test_a_list_that_cannot_be_made_to_its_end_is_no_whole_list(
 ) -> None:
     live = serve()
     fill(live, size=1000)
-    make = storing.item
+    make = stored_objects.item
 
-    def item(stored: storing.Stored) -> bytes:
+    def item(stored: stored_objects.Stored) -> bytes:
         if stored.name == f"c-{COUNT - 1:03}":
             raise RuntimeError("a defect")
         return make(stored)
 
-    monkeypatch.setattr(storing, "item", item)
+    monkeypatch.setattr(stored_objects, "item", item)
     with live.connect() as connection:
         connection.sendall(GET + b"\r\n")
         text = bytearray()
         with contextlib.suppress(ConnectionResetError):
             while data := connection.recv(65536):
                 text += data
-    assert framing.LAST_CHUNK not in text
+    assert http_framing.LAST_CHUNK not in text
     assert live.call("GET", "/healthz") == (200, b"ok")
 
 
@@ -165,12 +167,12 @@ def test_no_more_is_made_than_is_read() -> None:
             yield b"x" * 10_000
 
     stream, ends = Slow(), [0]
-    sending.Sending(stream, pieces(), on_end=lambda: ends.append(1)).go_on()  # type: ignore[arg-type]
+    chunked_responses.Sending(stream, pieces(), on_end=lambda: ends.append(1)).go_on()  # type: ignore[arg-type]
     steps = [len(made)]
     while ends == [0]:
         stream.read()
         steps.append(len(made))
     assert steps[:3] == [4, 8, 12]
     assert made == list(range(100))
-    assert stream.chunks[-1] == framing.LAST_CHUNK
+    assert stream.chunks[-1] == http_framing.LAST_CHUNK
     assert sum(chunk.count(b"x") for chunk in stream.chunks) == MB

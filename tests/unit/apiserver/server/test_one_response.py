@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import limiting, listing, requesting, serving, statuses, streaming
+from harness.apiserver.endpoints import list_pages, request_info
+from harness.apiserver.errors import status_errors
+from harness.apiserver.server import server_limits, servers, watch_streams
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 HOST = b"Host: x\r\n"
@@ -70,7 +72,7 @@ def test_an_option_that_makes_no_sense_is_400_and_nothing_else(
 
 @pytest.mark.parametrize("text", ["0", "-1", "+7", "9223372036854775807", "-9223372036854775808"])
 def test_integers_of_64_bits_are_read(text: str) -> None:
-    assert requesting.parse_integer(text) == int(text)
+    assert request_info.parse_integer(text) == int(text)
 
 
 def test_the_largest_timeout_is_one(live: Any) -> None:
@@ -87,10 +89,10 @@ def test_a_selection_that_cannot_be_deletes_nothing(live: Any) -> None:
 def test_what_goes_wrong_after_the_head_ends_the_connection(
     live: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: streaming.Watch) -> None:
-        raise statuses.bad_request("too late")
+    def fail(_: watch_streams.Watch) -> None:
+        raise status_errors.bad_request("too late")
 
-    monkeypatch.setattr(streaming.Watch, "_set_timers", fail)
+    monkeypatch.setattr(watch_streams.Watch, "_set_timers", fail)
     with live.connect() as connection:
         connection.sendall(f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\n".encode() + HEAD + b"\r\n")
         try:
@@ -252,9 +254,9 @@ def test_who_said_that_it_closes_gets_no_second_answer(live: Any) -> None:
 def test_half_a_request_behind_a_watch_is_no_timeout_in_it(
     serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
-    monkeypatch.setattr(serving, "CHECK_INTERVAL_S", 0.01)
-    limits = limiting.Limits(request_timeout_s=0.0)
-    live = serve(make_parts=lambda: serving.Parts(limits=limits))
+    monkeypatch.setattr(servers, "CHECK_INTERVAL_S", 0.01)
+    limits = server_limits.Limits(request_timeout_s=0.0)
+    live = serve(make_parts=lambda: servers.ServerParts(limits=limits))
     with live.connect() as connection:
         text = f"GET {CONFIGMAPS}?{option} HTTP/1.1\r\n".encode() + HEAD + b"\r\nGET / HT"
         connection.sendall(text)
@@ -268,5 +270,7 @@ def test_half_a_request_behind_a_watch_is_no_timeout_in_it(
 
 
 def test_every_integer_option_of_a_list_is_looked_at() -> None:
-    request = requesting.to(f"{CONFIGMAPS}?limit=3&timeoutSeconds=4", method="GET", content_type="")
-    assert listing.watch_timeout_s(request) == 4
+    request = request_info.of_target(
+        f"{CONFIGMAPS}?limit=3&timeoutSeconds=4", method="GET", content_type=""
+    )
+    assert list_pages.watch_timeout_s(request) == 4

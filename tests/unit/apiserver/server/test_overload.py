@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver import limiting, parsing, serving
+from harness.apiserver.server import http_parsing, server_limits, servers
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -22,10 +22,10 @@ GET = b"GET /api/v1/namespaces/default/configmaps HTTP/1.1\r\n" + HEAD
 @pytest.fixture
 def serve_with(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """A server with limits; it looks for slow clients often."""
-    monkeypatch.setattr(serving, "CHECK_INTERVAL_S", 0.01)
+    monkeypatch.setattr(servers, "CHECK_INTERVAL_S", 0.01)
 
     def start(**limits: Any) -> Any:
-        return serve(make_parts=lambda: serving.Parts(limits=limiting.Limits(**limits)))
+        return serve(make_parts=lambda: servers.ServerParts(limits=server_limits.Limits(**limits)))
 
     return start
 
@@ -218,7 +218,7 @@ def test_what_came_later_is_not_sent_when_the_past_is_cut_short(
 
 @pytest.mark.parametrize("announced", [True, False])
 def test_a_body_that_is_too_large(live: Any, announced: bool) -> None:
-    size = parsing.BODY_BYTES_MAX + 1
+    size = http_parsing.BODY_BYTES_MAX + 1
     length = b"Content-Length: %d\r\n" % size
     chunked = b"Transfer-Encoding: chunked\r\n"
     with live.connect() as connection:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from harness.apiserver import outgoing
+from harness.apiserver.server import send_queue
 
 
 class Transport:
     """Takes so many bytes, then says that it is full."""
 
-    def __init__(self, out: outgoing.Outgoing, room: int) -> None:
+    def __init__(self, out: send_queue.SendQueue, room: int) -> None:
         self.out, self.room, self.data = out, room, b""
 
     def write(self, data: bytes) -> None:
@@ -19,8 +19,8 @@ class Transport:
         return len(self.data)
 
 
-def opened(room: int) -> tuple[outgoing.Outgoing, Transport]:
-    out = outgoing.Outgoing()
+def opened(room: int) -> tuple[send_queue.SendQueue, Transport]:
+    out = send_queue.SendQueue()
     transport = Transport(out, room)
     made: Any = transport
     out.open(made)

@@ -1,6 +1,6 @@
 """How much clients may leave unread, each and together."""
 
-from harness.apiserver import limiting
+from harness.apiserver.server import server_limits
 
 
 class Client:
@@ -17,9 +17,9 @@ class Client:
         self.aborted += 1
 
 
-def unread(each: int, together: int) -> limiting.Unread:
-    limits = limiting.Limits(watch_unread_bytes_max=each, unread_bytes_max=together)
-    return limiting.Unread(limits)
+def unread(each: int, together: int) -> server_limits.Unread:
+    limits = server_limits.Limits(watch_unread_bytes_max=each, unread_bytes_max=together)
+    return server_limits.Unread(limits)
 
 
 def test_a_watcher_that_leaves_too_much_is_dropped() -> None:

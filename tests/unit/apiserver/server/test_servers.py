@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver import limiting, parsing, resources, serving, streaming
+from harness.apiserver.scheme import resources
+from harness.apiserver.server import http_parsing, server_limits, servers, watch_streams
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -127,7 +128,7 @@ def test_refusals(
 
 
 def test_a_body_that_is_too_large_ends_the_connection(live: Any) -> None:
-    size = parsing.BODY_BYTES_MAX + 1
+    size = http_parsing.BODY_BYTES_MAX + 1
     head = b"POST %b HTTP/1.1\r\n%bContent-Length: %d\r\n\r\n" % (
         CONFIGMAPS.encode(),
         HEADERS,
@@ -144,7 +145,7 @@ def test_headers_that_are_too_large_end_the_connection(live: Any) -> None:
     with live.connect() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n")
         name, value = b"X-Filler", b"x" * 1000
-        count = parsing.HEADER_BYTES_MAX // len(name + value) + 1
+        count = http_parsing.HEADER_BYTES_MAX // len(name + value) + 1
         connection.sendall(b"%b: %b\r\n" % (name, value) * count)
         connection.sendall(b"X")  # a header counts when the next one begins
         assert read_all(connection).startswith(b"HTTP/1.1 431 ")
@@ -368,7 +369,7 @@ def test_the_coin_decides_whether_events_or_the_answer_come_first(
     assert written == order
 
 
-def _spy(server: serving.Server, written: list[str]) -> None:
+def _spy(server: servers.Server, written: list[str]) -> None:
     for client in server._connections:
         connection: Any = client
         transport: Any = connection._transport
@@ -444,7 +445,7 @@ def test_a_watch_that_cannot_be_resumed_says_410(live: Any) -> None:
 
 
 def test_bookmarks_bring_the_version_forward(live: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "BOOKMARK_INTERVAL_S", 0.05)
+    monkeypatch.setattr(watch_streams, "BOOKMARK_INTERVAL_S", 0.05)
     query = "watch=true&allowWatchBookmarks=true&resourceVersion=1"
     with live.watching(f"{CONFIGMAPS}?{query}") as events:
         live.call("POST", "/api/v1/namespaces/default/secrets", config("noise"))
@@ -457,11 +458,11 @@ def test_bookmarks_bring_the_version_forward(live: Any, monkeypatch: pytest.Monk
 
 
 def test_the_last_bookmark_comes_before_the_end(live: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "LAST_BOOKMARK_BEFORE_END_S", 0.9)
+    monkeypatch.setattr(watch_streams, "LAST_BOOKMARK_BEFORE_END_S", 0.9)
     query = "watch=true&allowWatchBookmarks=true&resourceVersion=1&timeoutSeconds="
     with live.watching(f"{CONFIGMAPS}?{query}1") as events:
         assert [event["type"] for event in events] == ["BOOKMARK"]
-    monkeypatch.setattr(streaming, "LAST_BOOKMARK_BEFORE_END_S", 1)
+    monkeypatch.setattr(watch_streams, "LAST_BOOKMARK_BEFORE_END_S", 1)
     with live.watching(f"{CONFIGMAPS}?{query}1") as events:
         assert list(events) == []
 
@@ -498,8 +499,8 @@ def test_a_watch_of_tables(live: Any) -> None:
 
 @pytest.mark.parametrize("limit", ["watch_unread_bytes_max", "unread_bytes_max"])
 def test_a_watcher_that_does_not_read_is_dropped(serve: Callable[..., Any], limit: str) -> None:
-    limits = limiting.Limits(**{limit: 256 * 1024})
-    live = serve(make_parts=lambda: serving.Parts(limits=limits))
+    limits = server_limits.Limits(**{limit: 256 * 1024})
+    live = serve(make_parts=lambda: servers.ServerParts(limits=limits))
     with live.connect() as slow, live.watching(f"{CONFIGMAPS}?watch=true") as events:
         slow.sendall(raw("GET", f"{CONFIGMAPS}?watch=true"))
         clocks.wait_until(

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import field_selectors, resources, selectors, storing
+from harness.apiserver.codec import json_codec
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import field_selectors, label_selectors, stored_objects
 
 R = resources
 LABELS = {"app": "web", "tier": "front", "size": "5"}
@@ -43,7 +45,7 @@ LABELS = {"app": "web", "tier": "front", "size": "5"}
     ],
 )
 def test_label_selectors(text: str, expected: bool) -> None:
-    assert selectors.label_selector(text)(LABELS) is expected
+    assert label_selectors.label_selector(text)(LABELS) is expected
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_label_selectors(text: str, expected: bool) -> None:
 )
 def test_what_is_no_label_selector(refuses: Any, text: str, why: str) -> None:
     with refuses(400, "BadRequest", why):
-        selectors.label_selector(text)
+        label_selectors.label_selector(text)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def test_what_is_no_label_selector(refuses: Any, text: str, why: str) -> None:
     ],
 )
 def test_unusual_label_selectors(text: str, expected: bool) -> None:
-    assert selectors.label_selector(text)(LABELS | {"none": ""}) is expected
+    assert label_selectors.label_selector(text)(LABELS | {"none": ""}) is expected
 
 
 POD = {
@@ -108,7 +110,7 @@ POD = {
     ],
 )
 def test_field_selectors(text: str, expected: bool) -> None:
-    stored = storing.revive(storing.encode(POD))
+    stored = stored_objects.revive(json_codec.encode(POD))
     assert field_selectors.field_selector(R.PODS, text)(stored) is expected
 
 

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import stateful
 from hypothesis import strategies as st
 
-from harness.apiserver import field_selectors, resources, selectors, statuses, watching
-from harness.apiserver import store as stores
+from harness.apiserver.errors import status_errors
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import field_selectors, label_selectors, watch_cache
 
 R = resources
 
@@ -93,13 +95,13 @@ def test_lists_are_selected_and_ordered(store: Any) -> None:
         store.create(R.CONFIGMAPS, namespace, config(name, place=namespace))
 
     def found(**selection: Any) -> list[tuple[str, str]]:
-        chosen = watching.Selection(resource=R.CONFIGMAPS, **selection)
+        chosen = watch_cache.Selection(resource=R.CONFIGMAPS, **selection)
         return [(item.namespace, item.name) for item in store.select(chosen)]
 
     everything = [("a", "x"), ("a", "y"), ("default", "b"), ("default", "z")]
     assert found() == everything
     assert found(namespace="a") == everything[:2]
-    assert found(label=selectors.label_selector("place=default")) == everything[2:]
+    assert found(label=label_selectors.label_selector("place=default")) == everything[2:]
     assert found(field=field_selectors.field_selector(R.CONFIGMAPS, "metadata.name=y")) == [
         ("a", "y")
     ]
@@ -114,7 +116,9 @@ def test_what_enters_a_selection_is_added_and_what_leaves_it_is_deleted(store: A
     store.update(R.CONFIGMAPS, "default", "a", config("a", color="blue"))
     store.delete(R.CONFIGMAPS, "default", "a")
     store.delete(R.CONFIGMAPS, "default", "b")
-    red = watching.Selection(resource=R.CONFIGMAPS, label=selectors.label_selector("color=red"))
+    red = watch_cache.Selection(
+        resource=R.CONFIGMAPS, label=label_selectors.label_selector("color=red")
+    )
     seen = red.sees_all(store.commits_after(R.CONFIGMAPS, start))
     assert [(kind, stored.name) for kind, stored in seen] == [
         ("ADDED", "a"),
@@ -129,7 +133,9 @@ def test_what_leaves_a_selection_is_shown_as_it_was_in_it(store: Any) -> None:
     store.create(R.CONFIGMAPS, "default", config("a", color="red"))
     start = store.resource_version
     left = store.update(R.CONFIGMAPS, "default", "a", config("a", color="blue"))
-    red = watching.Selection(resource=R.CONFIGMAPS, label=selectors.label_selector("color=red"))
+    red = watch_cache.Selection(
+        resource=R.CONFIGMAPS, label=label_selectors.label_selector("color=red")
+    )
     ((kind, stored),) = red.sees_all(store.commits_after(R.CONFIGMAPS, start))
     assert (kind, stored.resource_version) == ("DELETED", left.resource_version)
     assert stored.document()["metadata"]["labels"] == {"color": "red"}
@@ -139,7 +145,7 @@ def test_a_watch_of_one_namespace_sees_no_other(store: Any) -> None:
     start = store.resource_version
     store.create(R.CONFIGMAPS, "default", config("a"))
     store.create(R.CONFIGMAPS, "kube-system", config("b"))
-    selection = watching.Selection(resource=R.CONFIGMAPS, namespace="default")
+    selection = watch_cache.Selection(resource=R.CONFIGMAPS, namespace="default")
     seen = selection.sees_all(store.commits_after(R.CONFIGMAPS, start))
     assert [stored.name for _, stored in seen] == ["a"]
 
@@ -157,8 +163,10 @@ class Watchers(stateful.RuleBasedStateMachine):
             now=lambda: "2026-01-01T00:00:00Z", stream=random.Random(0), watch_history=12
         )
         self.selections = (
-            watching.Selection(resource=R.CONFIGMAPS),
-            watching.Selection(resource=R.CONFIGMAPS, label=selectors.label_selector("color=red")),
+            watch_cache.Selection(resource=R.CONFIGMAPS),
+            watch_cache.Selection(
+                resource=R.CONFIGMAPS, label=label_selectors.label_selector("color=red")
+            ),
         )
         self.copies: list[dict[str, bytes]] = [{}, {}]
         self.versions = [0, 0]
@@ -202,7 +210,7 @@ class Watchers(stateful.RuleBasedStateMachine):
         selection, held = self.selections[index], self.copies[index]
         try:
             commits = self.store.commits_after(R.CONFIGMAPS, self.versions[index])
-        except statuses.StatusError as error:
+        except status_errors.StatusError as error:
             if error.code != 410:
                 raise
             self.relist(index)
@@ -234,7 +242,7 @@ class Watchers(stateful.RuleBasedStateMachine):
     def tolerate(codes: set[int], call: Callable[[], object]) -> None:
         try:
             call()
-        except statuses.StatusError as error:
+        except status_errors.StatusError as error:
             if error.code not in codes:
                 raise
 

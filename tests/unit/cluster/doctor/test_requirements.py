@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.cluster import doctoring
-from tests.engines import standing_in
+from harness.cluster.doctor import diagnosis, requirements
+from tests.stand_ins import standing_in
 
 GOOD = {"MemTotal": 8 << 30}
 
@@ -23,13 +23,13 @@ def use(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
-def findings(provider: str) -> dict[str, doctoring.Finding]:
-    return {item.part: item for item in doctoring.examine(provider)}
+def findings(provider: str) -> dict[str, diagnosis.Finding]:
+    return {item.part: item for item in requirements.examine(provider)}
 
 
 def examined(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, **description: Any
-) -> dict[str, doctoring.Finding]:
+) -> dict[str, diagnosis.Finding]:
     """The findings for kind with an engine that says this of itself."""
     with standing_in.started(tmp_path / "engine", describe={**GOOD, **description}) as engine:
         use(engine, monkeypatch, tmp_path)
@@ -49,11 +49,11 @@ def test_a_machine_that_has_everything(
         "engine's memory",
         "cgroups",
     ):
-        assert found[part].state is doctoring.State.OK, found[part]
+        assert found[part].state is diagnosis.State.OK, found[part]
         assert not found[part].remedy
     assert found["left by earlier runs"].seen == "nothing"
     assert found["network"].seen == "none yet, the first cluster makes it"
-    assert found["node image"].state is doctoring.State.WARNING, "it can still be pulled"
+    assert found["node image"].state is diagnosis.State.WARNING, "it can still be pulled"
     assert "docker pull kindest/node:v1.37.0@sha256:" in found["node image"].remedy
 
 
@@ -104,7 +104,7 @@ def test_no_engine_and_no_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: pathli
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
     found = findings("kind")
-    missing = {part for part, item in found.items() if item.state is doctoring.State.MISSING}
+    missing = {part for part, item in found.items() if item.state is diagnosis.State.MISSING}
     assert missing == {"kind command", "docker command", "container engine"}
     assert "No such file or directory" in found["container engine"].remedy
     assert "sudo systemctl start docker" in found["container engine"].remedy
@@ -124,7 +124,7 @@ def test_embedded_needs_nothing_that_is_not_here(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert not [item for item in doctoring.examine("embedded") if item.state == "missing"]
+    assert not [item for item in requirements.examine("embedded") if item.state == "missing"]
 
 
 ETCD = '#!/bin/sh\n[ "$1" = --version ] && echo "etcd Version: 3.6.0"\n'
@@ -142,12 +142,12 @@ def install(folder: pathlib.Path, **texts: str) -> None:
 def test_the_binaries_of_a_folder(tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "binaries"
     install(folder, etcd=ETCD, kube_apiserver=KUBERNETES.format("1.33.9"))
-    found = {item.part: item for item in doctoring.examine("local", folder=str(folder))}
+    found = {item.part: item for item in requirements.examine("local", folder=str(folder))}
     assert found["etcd"].seen == f"v3.6.0 ({folder}/etcd)"
-    assert found["kube-apiserver"].state is doctoring.State.MISSING
+    assert found["kube-apiserver"].state is diagnosis.State.MISSING
     assert "v1.34.0 or newer, got v1.33.9" in found["kube-apiserver"].remedy
     optional = found["kube-scheduler (optional)"]
-    assert optional.state is doctoring.State.WARNING
+    assert optional.state is diagnosis.State.WARNING
     assert f"expected the binary kube-scheduler in {folder}" in optional.remedy
 
 
@@ -167,7 +167,7 @@ def test_the_command_with_a_folder_of_binaries(tmp_path: pathlib.Path) -> None:
 
 def test_an_unknown_provider() -> None:
     with pytest.raises(errors.UsageError, match=r"embedded, local, kind, kubeconfig, got 'cloud'"):
-        doctoring.examine("cloud")
+        requirements.examine("cloud")
 
 
 def doctor(tmp_path: pathlib.Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -180,7 +180,7 @@ def doctor(tmp_path: pathlib.Path, *arguments: str) -> "subprocess.CompletedProc
     return subprocess.run(
         [sys.executable, "-m", "harness.cli.main", "doctor", *arguments],
         env=bare,
-        cwd=pathlib.Path(__file__).parents[3],
+        cwd=pathlib.Path(__file__).parents[4],
         capture_output=True,
         text=True,
         timeout=60,

@@ -15,8 +15,8 @@ import docker.errors
 import pytest
 
 from harness import errors
-from harness.cluster import docker_engines
-from tests.engines import standing_in
+from harness.cluster.kind import docker_engine
+from tests.stand_ins import standing_in
 
 REPOSITORY = "flake-hunt-test"
 FILE, TEXT = "notes.txt", b"kept"
@@ -38,7 +38,7 @@ class Bench:
             self.image,
             command=["/none"],
             name=name,
-            labels={docker_engines.CLUSTER_LABEL: cluster},
+            labels={docker_engine.CLUSTER_LABEL: cluster},
             volumes=["/var"],
         )
         self._made.append(made["Id"])
@@ -84,7 +84,7 @@ def bench(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         made.client.close()
         return
     try:
-        docker_engines.connect().close()
+        docker_engine.connect().close()
     except errors.ClusterError as error:
         pytest.skip(str(error))
     client = docker.from_env()
@@ -100,23 +100,23 @@ def bench(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 @pytest.fixture
-def engine(bench: Bench) -> Iterator[docker_engines.Engine]:
+def engine(bench: Bench) -> Iterator[docker_engine.Engine]:
     del bench  # which says where it is
-    made = docker_engines.connect()
+    made = docker_engine.connect()
     yield made
     made.close()
 
 
-def test_it_says_what_it_is(engine: docker_engines.Engine) -> None:
+def test_it_says_what_it_is(engine: docker_engine.Engine) -> None:
     found = engine.describe()
-    assert found.api_version >= docker_engines.API_VERSION_MIN
+    assert found.api_version >= docker_engine.API_VERSION_MIN
     assert found.memory_bytes > 1 << 30
     assert found.cpus >= 1
     assert found.cgroup_version in ("1", "2")
     assert "bridge" in engine.networks()
 
 
-def test_the_nodes_of_a_cluster_are_told_apart(bench: Bench, engine: docker_engines.Engine) -> None:
+def test_the_nodes_of_a_cluster_are_told_apart(bench: Bench, engine: docker_engine.Engine) -> None:
     other = f"{bench.cluster}0"  # a name that begins with the other's
     mine, others = bench.container(), bench.container(cluster=other)
     (found,) = engine.nodes(bench.cluster)
@@ -125,7 +125,7 @@ def test_the_nodes_of_a_cluster_are_told_apart(bench: Bench, engine: docker_engi
 
 
 def test_a_container_goes_with_its_volumes_and_twice_is_no_harm(
-    bench: Bench, engine: docker_engines.Engine
+    bench: Bench, engine: docker_engine.Engine
 ) -> None:
     bench.container()
     (found,) = engine.nodes(bench.cluster)
@@ -139,7 +139,7 @@ def test_a_container_goes_with_its_volumes_and_twice_is_no_harm(
 
 
 def test_files_are_read_where_they_are(
-    bench: Bench, engine: docker_engines.Engine, tmp_path: pathlib.Path
+    bench: Bench, engine: docker_engine.Engine, tmp_path: pathlib.Path
 ) -> None:
     name = bench.container()
     assert engine.read(name, f"/folder/{FILE}") == TEXT
@@ -150,7 +150,7 @@ def test_files_are_read_where_they_are(
     assert engine.save_folder(name, "/none", tmp_path / "nothing") == []
 
 
-def test_images_are_known_by_name(bench: Bench, engine: docker_engines.Engine) -> None:
+def test_images_are_known_by_name(bench: Bench, engine: docker_engine.Engine) -> None:
     assert engine.has_image(bench.image)
     assert not engine.has_image(f"{REPOSITORY}:none")
 

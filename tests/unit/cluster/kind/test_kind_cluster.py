@@ -1,4 +1,4 @@
-"""The kind provider, against a stand-in for the kind command and one for the container engine (tests/engines)."""
+"""The kind provider, against a stand-in for the kind command and one for the container engine (tests/stand_ins)."""
 
 import pathlib
 import stat
@@ -10,9 +10,11 @@ import pytest
 
 from harness import clocks, errors
 from harness.client import apis, transports
-from harness.cluster import contracts, docker_engines, keeping, kind, reaping, registry
+from harness.cluster import cluster_records, interfaces
+from harness.cluster.kind import docker_engine, kind_cluster
+from harness.cluster.lifecycle import held_clusters, prune
 from harness.scenario import specs
-from tests.engines import standing_in
+from tests.stand_ins import standing_in
 
 NOTHING: dict[str, list[str]] = {"containers": [], "volumes": []}
 
@@ -31,7 +33,7 @@ def use(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
-    monkeypatch.setattr(kind, "SETTLE_S", 0.3)
+    monkeypatch.setattr(kind_cluster, "SETTLE_S", 0.3)
 
 
 @pytest.fixture
@@ -42,20 +44,20 @@ def used(
     return engine
 
 
-def request(tmp_path: pathlib.Path, name: str = "fh-abc-gw0") -> contracts.Request:
+def request(tmp_path: pathlib.Path, name: str = "fh-abc-gw0") -> interfaces.ClusterRequest:
     directory = tmp_path / name
     directory.mkdir()
-    return contracts.Request(name=name, directory=directory)
+    return interfaces.ClusterRequest(name=name, directory=directory)
 
 
 def test_a_cluster_comes_answers_and_goes(
     used: standing_in.StandIn, tmp_path: pathlib.Path
 ) -> None:
     wanted = request(tmp_path)
-    provider = kind.Provider(standing_in.profile())
+    provider = kind_cluster.Provider(standing_in.profile())
     provider.check()
     cluster = provider.up(wanted)
-    assert cluster.obituary() is None
+    assert cluster.exit_report() is None
     assert used.left()["containers"] == ["/fh-abc-gw0-control-plane"]
     assert len(used.left()["volumes"]) == 1
     api = apis.Api(transports.connect(cluster.kubeconfig))
@@ -70,7 +72,7 @@ def test_a_cluster_comes_answers_and_goes(
     cluster.down()
     assert used.left() == NOTHING
     assert not cluster.kubeconfig.exists()
-    assert cluster.obituary() == "the container fh-abc-gw0-control-plane does not run"
+    assert cluster.exit_report() == "the container fh-abc-gw0-control-plane does not run"
     cluster.down()  # again is no harm
 
 
@@ -79,7 +81,7 @@ def test_another_engine_that_kind_is_told_to_use_elsewhere_is_none_of_ours(
 ) -> None:
     """Its containers would be out of the docker SDK's sight."""
     monkeypatch.setenv("KIND_EXPERIMENTAL_PROVIDER", "podman")
-    cluster = kind.Provider(standing_in.profile()).up(request(tmp_path))
+    cluster = kind_cluster.Provider(standing_in.profile()).up(request(tmp_path))
     assert used.left()["containers"] == ["/fh-abc-gw0-control-plane"]
     cluster.down()
     assert used.left() == NOTHING
@@ -88,8 +90,8 @@ def test_another_engine_that_kind_is_told_to_use_elsewhere_is_none_of_ours(
 def test_clusters_side_by_side_do_not_touch_each_other(
     used: standing_in.StandIn, tmp_path: pathlib.Path
 ) -> None:
-    provider = kind.Provider(standing_in.profile())
-    made: list[kind.KindCluster] = []
+    provider = kind_cluster.Provider(standing_in.profile())
+    made: list[kind_cluster.KindCluster] = []
     threads = [
         threading.Thread(target=lambda r=wanted: made.append(provider.up(r)))
         for wanted in [request(tmp_path, f"fh-side-gw{number}") for number in range(3)]
@@ -103,22 +105,22 @@ def test_clusters_side_by_side_do_not_touch_each_other(
     assert len([item for item in client.api.networks() if item["Name"] == "kind"]) == 1
     client.close()
     made[0].down()
-    assert [cluster.obituary() is None for cluster in made] == [False, True, True]
+    assert [cluster.exit_report() is None for cluster in made] == [False, True, True]
     for cluster in made:
         cluster.down()
     assert used.left() == NOTHING
 
 
 def test_a_name_that_is_taken(used: standing_in.StandIn, tmp_path: pathlib.Path) -> None:
-    provider = kind.Provider(standing_in.profile())
+    provider = kind_cluster.Provider(standing_in.profile())
     cluster = provider.up(request(tmp_path, "fh-taken"))
-    again = contracts.Request(name="fh-taken", directory=tmp_path / "other")
+    again = interfaces.ClusterRequest(name="fh-taken", directory=tmp_path / "other")
     again.directory.mkdir()
     with pytest.raises(
         errors.UsageError, match=r"fh-taken-control-plane: `flake-hunt cluster prune`"
     ):
         provider.up(again)
-    assert cluster.obituary() is None, "the refusal has hurt the cluster that is there"
+    assert cluster.exit_report() is None, "the refusal has hurt the cluster that is there"
     cluster.down()
 
 
@@ -130,9 +132,9 @@ def test_a_name_that_somebody_else_has_taken_is_not_harmed(used: standing_in.Sta
         "kindest/node:v1.36.0", name="fh-mine-control-plane", labels=labels
     )
     with pytest.raises(errors.UsageError, match="expected no kind cluster 'fh-mine'"):
-        keeping.up("mine", standing_in.profile(), specs.PoolsSpec(nodes=1))
-    assert registry.known() == []
-    assert reaping.prune() == reaping.Pruned([], [])
+        held_clusters.up("mine", standing_in.profile(), specs.PoolsSpec(nodes=1))
+    assert cluster_records.known() == []
+    assert prune.prune() == prune.Pruned([], [])
     assert used.left()["containers"] == ["/fh-mine-control-plane"]
     client.api.remove_container(theirs["Id"])
     client.close()
@@ -141,7 +143,7 @@ def test_a_name_that_somebody_else_has_taken_is_not_harmed(used: standing_in.Sta
 def test_logs_are_exported_when_the_run_is_failing(
     used: standing_in.StandIn, tmp_path: pathlib.Path
 ) -> None:
-    cluster = kind.Provider(standing_in.profile()).up(request(tmp_path))
+    cluster = kind_cluster.Provider(standing_in.profile()).up(request(tmp_path))
     try:
         raise errors.HarnessError("the run")
     except errors.HarnessError:
@@ -159,7 +161,7 @@ def failing(
     """The message of a cluster that cannot be had; nothing but logs is left of it."""
     wanted = request(tmp_path)
     with pytest.raises(errors.ClusterError, match=expected) as caught:
-        kind.Provider(standing_in.profile(**changes)).up(wanted)
+        kind_cluster.Provider(standing_in.profile(**changes)).up(wanted)
     assert used.left() == NOTHING
     assert not (wanted.directory / "kubeconfig").exists()
     assert "kind create cluster" in str(caught.value) or "not what was asked" in str(caught.value)
@@ -198,7 +200,7 @@ def test_a_kind_that_writes_another_kubeadm_version_is_noticed(
     used: standing_in.StandIn, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A patch that names a version is dropped without a word by a kind that writes another one."""
-    text = kind.kind_configs.text
+    text = kind_cluster.kind_config.text
 
     def versioned(*arguments: object) -> str:
         made = text(*arguments)  # type: ignore[arg-type]
@@ -207,7 +209,7 @@ def test_a_kind_that_writes_another_kubeadm_version_is_noticed(
             "apiVersion: kubeadm.k8s.io/v1beta3\n    kind: ClusterConfiguration",
         )
 
-    monkeypatch.setattr(kind.kind_configs, "text", versioned)
+    monkeypatch.setattr(kind_cluster.kind_config, "text", versioned)
     theirs = failing(used, tmp_path, "is not what was asked for", claim_controller=True)
     assert "kube-controller-manager: expected --kube-api-qps=1000, got no such flag" in theirs
     (tmp_path / "fh-abc-gw0").rename(tmp_path / "first")
@@ -230,7 +232,7 @@ def test_patches_take_effect_whatever_kubeadm_version_kind_writes(
     with standing_in.started(tmp_path / "engine", images=[image]) as engine:
         use(engine, monkeypatch, tmp_path)
         profile = standing_in.profile(kind_min="0.31.0")
-        cluster = kind.Provider(profile).up(request(tmp_path))
+        cluster = kind_cluster.Provider(profile).up(request(tmp_path))
         cluster.down()
         assert engine.left() == NOTHING
 
@@ -238,10 +240,10 @@ def test_patches_take_effect_whatever_kubeadm_version_kind_writes(
 def test_with_the_clusters_own_claim_controller(
     used: standing_in.StandIn, tmp_path: pathlib.Path
 ) -> None:
-    provider = kind.Provider(standing_in.profile(claim_controller=True))
+    provider = kind_cluster.Provider(standing_in.profile(claim_controller=True))
     assert provider.capabilities.claim_controller
     cluster = provider.up(request(tmp_path))
-    with docker_engines.connected() as engine:
+    with docker_engine.connected() as engine:
         manifest = engine.read(
             cluster.node, "/etc/kubernetes/manifests/kube-controller-manager.yaml"
         )
@@ -256,8 +258,8 @@ def test_an_engine_on_cgroup_v1_whose_kubelet_would_refuse_it(
 ) -> None:
     with standing_in.started(tmp_path / "engine", describe={"CgroupVersion": "1"}) as stand_in:
         use(stand_in, monkeypatch, tmp_path)
-        cluster = kind.Provider(standing_in.profile()).up(request(tmp_path))
-        with docker_engines.connected() as engine:
+        cluster = kind_cluster.Provider(standing_in.profile()).up(request(tmp_path))
+        with docker_engine.connected() as engine:
             config = engine.read(cluster.node, "/var/lib/kubelet/config.yaml")
         assert config is not None
         assert b"failCgroupV1: false" in config
@@ -276,12 +278,12 @@ def test_a_patch_of_the_kubelet_that_did_not_match_is_told(
     kubernetes: str, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     """Only the journal of the node names the reason; a kubelet that starts all the same is found by its configuration."""
-    text = kind.kind_configs.text
+    text = kind_cluster.kind_config.text
 
     def versioned(*arguments: object) -> str:
         return text(*arguments).replace("kind: Kubelet", "apiVersion: v0\n    kind: Kubelet")  # type: ignore[arg-type]
 
-    monkeypatch.setattr(kind.kind_configs, "text", versioned)
+    monkeypatch.setattr(kind_cluster.kind_config, "text", versioned)
     image = {**standing_in.NODE_IMAGE, "Kubernetes": kubernetes}
     engine = standing_in.started(
         tmp_path / "engine", images=[image], describe={"CgroupVersion": "1"}
@@ -297,24 +299,24 @@ def test_an_archive_instead_of_a_network(
     archive = standing_in.image_archive(tmp_path / "node.tar")
     with standing_in.started(tmp_path / "engine", images=[]) as engine:
         use(engine, monkeypatch, tmp_path)
-        provider = kind.Provider(standing_in.profile(image_archive=str(archive)))
+        provider = kind_cluster.Provider(standing_in.profile(image_archive=str(archive)))
         provider.check()
         cluster = provider.up(request(tmp_path))
-        assert cluster.obituary() is None
+        assert cluster.exit_report() is None
         cluster.down()
 
 
 def test_an_archive_that_is_not_there(used: standing_in.StandIn, tmp_path: pathlib.Path) -> None:
     profile = standing_in.profile(image_archive=str(tmp_path / "no.tar"))
     with pytest.raises(errors.UsageError, match="expected an image archive"):
-        kind.Provider(profile).check()
+        kind_cluster.Provider(profile).check()
 
 
 def test_names(tmp_path: pathlib.Path) -> None:
-    assert kind.cluster_name("mine") == "fh-mine"
-    assert kind.cluster_name("fh-1234-gw0") == "fh-1234-gw0"
+    assert kind_cluster.cluster_name("mine") == "fh-mine"
+    assert kind_cluster.cluster_name("fh-1234-gw0") == "fh-1234-gw0"
     with pytest.raises(errors.UsageError, match="at most 50 characters"):
-        kind.cluster_name("x" * 48)
+        kind_cluster.cluster_name("x" * 48)
 
 
 def test_a_container_that_somebody_else_is_removing(
@@ -323,7 +325,7 @@ def test_a_container_that_somebody_else_is_removing(
     """The engine answers 409, and the volumes are in use until it is done."""
     with standing_in.started(tmp_path / "engine", faults={"removal in progress": "once"}) as engine:
         use(engine, monkeypatch, tmp_path)
-        cluster = kind.Provider(standing_in.profile()).up(request(tmp_path))
+        cluster = kind_cluster.Provider(standing_in.profile()).up(request(tmp_path))
         cluster.down()
         assert engine.left() == NOTHING
 
@@ -334,7 +336,7 @@ def pruned(used: standing_in.StandIn, names: list[str], *, older_than_s: float |
     for name in names:
         labels = {"io.x-k8s.kind.cluster": name}
         client.api.create_container("kindest/node:v1.36.0", name=name, labels=labels)
-    done = reaping.prune(older_than_s=older_than_s)
+    done = prune.prune(older_than_s=older_than_s)
     assert not done.failed
     left = {item["Names"][0].removeprefix("/") for item in client.api.containers(all=True)}
     for name in left:
@@ -364,9 +366,9 @@ def test_what_others_made_is_left_alone(used: standing_in.StandIn, tmp_path: pat
     made = client.api.create_container(
         "kindest/node:v1.36.0", name="kind-control-plane", labels={"io.x-k8s.kind.cluster": "kind"}
     )
-    with docker_engines.connected() as engine:
+    with docker_engine.connected() as engine:
         assert engine.nodes() == []
         assert [node.name for node in engine.nodes("kind")] == ["kind-control-plane"]
-        assert not kind.remove(engine, "fh-none")
+        assert not kind_cluster.remove(engine, "fh-none")
     client.api.remove_container(made["Id"])
     client.close()

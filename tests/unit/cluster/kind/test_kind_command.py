@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from harness import errors
-from harness.cluster import kind_commands, kind_failures
+from harness.cluster.kind import kind_command, kind_failures
 
 
 def executable(folder: pathlib.Path, name: str, body: str) -> None:
@@ -25,19 +25,19 @@ def programs(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib
 
 def test_a_kind_that_is_there(programs: pathlib.Path) -> None:
     executable(programs, "kind", "echo kind v0.33.0 go1.25.5 linux/amd64")
-    found = kind_commands.find(at_least="0.33.0")
+    found = kind_command.find(at_least="0.33.0")
     assert found.version == (0, 33, 0)
     assert found.path == str(programs / "kind")
 
 
 def test_a_version_between_releases(programs: pathlib.Path) -> None:
     executable(programs, "kind", "echo kind v0.34.0-alpha+4d2f4e2b1a1b1c go1.25.5 darwin/arm64")
-    assert kind_commands.find(at_least="0.33.0").version == (0, 34, 0)
+    assert kind_command.find(at_least="0.33.0").version == (0, 34, 0)
 
 
 def test_no_kind(programs: pathlib.Path) -> None:
     with pytest.raises(errors.ClusterError, match=r"found none: install kind v0\.33\.0 or newer"):
-        kind_commands.find(at_least="0.33.0")
+        kind_command.find(at_least="0.33.0")
 
 
 def test_a_kind_that_is_too_old(programs: pathlib.Path) -> None:
@@ -45,20 +45,20 @@ def test_a_kind_that_is_too_old(programs: pathlib.Path) -> None:
     with pytest.raises(
         errors.ClusterError, match=r"expected kind v0\.33\.0 or newer, got v0\.9\.0"
     ):
-        kind_commands.find(at_least="0.33.0")
+        kind_command.find(at_least="0.33.0")
 
 
 def test_no_docker_command(programs: pathlib.Path) -> None:
     executable(programs, "kind", "echo kind v0.33.0 go1.25.5 linux/amd64")
     (programs / "docker").unlink()
     with pytest.raises(errors.ClusterError, match="expected the command docker in PATH"):
-        kind_commands.find(at_least="0.33.0")
+        kind_command.find(at_least="0.33.0")
 
 
 def test_something_else_called_kind(programs: pathlib.Path) -> None:
     executable(programs, "kind", "echo usage: kind of a program")
     with pytest.raises(errors.ClusterError, match="to print `kind v"):
-        kind_commands.find(at_least="0.33.0")
+        kind_command.find(at_least="0.33.0")
 
 
 SAID = [

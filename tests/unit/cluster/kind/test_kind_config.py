@@ -7,10 +7,11 @@ import jsonschema
 import pytest
 import yaml
 
-from harness.cluster import kind_configs
+from harness.cluster import control_plane_settings
+from harness.cluster.kind import kind_config
 from harness.scenario import profiles
 
-ENGINES = pathlib.Path(__file__).parents[2] / "engines"
+ENGINES = pathlib.Path(__file__).parents[3] / "stand_ins"
 SCHEMA = json.loads((ENGINES / "kind-config-v1alpha4.schema.json").read_text())
 POLICY = pathlib.Path("/run/of mine/audit-policy.yaml")
 KIND_PROFILES = [name for name in profiles.shipped_names() if name.startswith("kind")]
@@ -27,10 +28,10 @@ def document(
     policy: pathlib.Path | None = POLICY,
     cgroup_version: str = "2",
 ) -> object:
-    choices = kind_configs.Choices(
+    choices = kind_config.Choices(
         image=profile.image, audit_policy=policy, cgroup_version=cgroup_version
     )
-    made = yaml.safe_load(kind_configs.text(profile, choices))
+    made = yaml.safe_load(kind_config.text(profile, choices))
     jsonschema.Draft202012Validator(SCHEMA).validate(made)
     return made
 
@@ -163,7 +164,7 @@ def test_gates_and_apis_go_to_every_component() -> None:
 
 
 def test_the_audit_policy_keeps_whole_objects_of_what_a_verdict_rests_on() -> None:
-    policy = yaml.safe_load(kind_configs.audit_policy())
+    policy = yaml.safe_load(control_plane_settings.audit_policy())
     assert policy["apiVersion"] == "audit.k8s.io/v1"
     assert policy["omitStages"] == ["RequestReceived"]
     first, last = policy["rules"]

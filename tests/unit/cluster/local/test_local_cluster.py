@@ -12,17 +12,11 @@ import pytest
 
 from harness import errors
 from harness.client import apis, transports
-from harness.cluster import (
-    binaries,
-    contracts,
-    control_planes,
-    local,
-    local_files,
-    pools,
-    providers,
-)
+from harness.cluster import interfaces, providers
+from harness.cluster.fixtures import fake_world
+from harness.cluster.local import binaries, control_plane, local_cluster, local_files
 from harness.scenario import profiles, specs
-from tests.engines import commands
+from tests.stand_ins import commands
 
 ETCD = shutil.which("etcd")
 needs_etcd = pytest.mark.skipif(
@@ -41,13 +35,15 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 @pytest.fixture
-def up(folder: pathlib.Path, tmp_path: pathlib.Path) -> Iterator[Callable[..., contracts.Cluster]]:
-    started: list[contracts.Cluster] = []
+def up(folder: pathlib.Path, tmp_path: pathlib.Path) -> Iterator[Callable[..., interfaces.Cluster]]:
+    started: list[interfaces.Cluster] = []
 
-    def start(name: str = "one", **changes: object) -> contracts.Cluster:
+    def start(name: str = "one", **changes: object) -> interfaces.Cluster:
         directory = tmp_path / name
         directory.mkdir()
-        request = contracts.Request(name=f"{tmp_path.name}-{name}"[-40:], directory=directory)
+        request = interfaces.ClusterRequest(
+            name=f"{tmp_path.name}-{name}"[-40:], directory=directory
+        )
         started.append(provider(folder, **changes).up(request))
         return started[-1]
 
@@ -56,7 +52,7 @@ def up(folder: pathlib.Path, tmp_path: pathlib.Path) -> Iterator[Callable[..., c
         cluster.down()
 
 
-def provider(folder: pathlib.Path, **changes: object) -> contracts.Provider:
+def provider(folder: pathlib.Path, **changes: object) -> interfaces.Provider:
     overrides = [f"binaries={json.dumps(str(folder))}"]
     overrides += [f"{key}={json.dumps(value)}" for key, value in changes.items()]
     return providers.of(profiles.load("local", overrides=overrides))
@@ -68,20 +64,20 @@ def provider(folder: pathlib.Path, **changes: object) -> contracts.Provider:
 @needs_etcd
 @pytest.mark.parametrize(("auth", "storage"), [("client-certificate", "memory"), ("token", "disk")])
 def test_a_cluster_comes_answers_and_goes(
-    up: Callable[..., contracts.Cluster], tmp_path: pathlib.Path, auth: str, storage: str
+    up: Callable[..., interfaces.Cluster], tmp_path: pathlib.Path, auth: str, storage: str
 ) -> None:
     cluster = up(auth=auth, storage=storage)
-    assert isinstance(cluster, local.LocalCluster)
-    assert cluster.obituary() is None
+    assert isinstance(cluster, local_cluster.LocalCluster)
+    assert cluster.exit_report() is None
     assert cluster.versions["kube-apiserver"] == "v1.36.4"
     assert cluster.versions["etcd"].startswith("v3.")
     api = apis.Api(transports.connect(cluster.kubeconfig))
     spec = specs.PoolsSpec(nodes=2, devices_per_node=2)
     on = provider(pathlib.Path(), auth=auth).capabilities
-    world = pools.publish(api, spec, namespace="run", run_id="r", on=on)
+    world = fake_world.publish(api, spec, namespace="run", run_id="r", on=on)
     taints = [node["spec"].get("taints") for node in api.list(apis.NODES).items]
     assert not any(taints), "without a node-lifecycle controller nobody else takes the taint away"
-    pools.remove(api, world)
+    fake_world.remove(api, world)
     api.transport.close()
     files, running = cluster.files, [psutil.Process(pid) for pid in cluster.pids]
     assert files.data.is_dir()
@@ -89,7 +85,7 @@ def test_a_cluster_comes_answers_and_goes(
     assert all(path.stat().st_mode & 0o077 == 0 for path in files.secrets.glob("*.key"))
     cluster.down()
     psutil.wait_procs(running, timeout=30)
-    assert cluster.obituary() is not None
+    assert cluster.exit_report() is not None
     assert not files.data.exists()
     assert not files.secrets.exists()
     assert not cluster.kubeconfig.exists()
@@ -99,7 +95,7 @@ def test_a_cluster_comes_answers_and_goes(
 
 @needs_etcd
 def test_with_a_controller_manager_namespaces_go_by_themselves(
-    up: Callable[..., contracts.Cluster], folder: pathlib.Path
+    up: Callable[..., interfaces.Cluster], folder: pathlib.Path
 ) -> None:
     commands.install(folder, "kube-controller-manager")
     cluster = up(controller_manager=True)
@@ -109,8 +105,8 @@ def test_with_a_controller_manager_namespaces_go_by_themselves(
     assert on.claim_controller
     assert on.namespace_controller
     api = apis.Api(transports.connect(cluster.kubeconfig))
-    world = pools.publish(api, specs.PoolsSpec(nodes=1), namespace="run", run_id="r", on=on)
-    pools.remove(api, world)
+    world = fake_world.publish(api, specs.PoolsSpec(nodes=1), namespace="run", run_id="r", on=on)
+    fake_world.remove(api, world)
     with pytest.raises(apis.ApiError):
         api.get(apis.NAMESPACES, "run")
     api.transport.close()
@@ -118,9 +114,9 @@ def test_with_a_controller_manager_namespaces_go_by_themselves(
 
 @needs_etcd
 def test_a_port_that_is_taken_meanwhile_is_no_failure(
-    up: Callable[..., contracts.Cluster], monkeypatch: pytest.MonkeyPatch
+    up: Callable[..., interfaces.Cluster], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    free = local._free_ports
+    free = local_cluster._free_ports
     with socket.create_server(("127.0.0.1", 0)) as taken:
         offered = iter([taken.getsockname()[1]])
 
@@ -128,19 +124,19 @@ def test_a_port_that_is_taken_meanwhile_is_no_failure(
             found = free(*names)
             return {**found, "apiserver": next(offered, found["apiserver"])}
 
-        monkeypatch.setattr(local, "_free_ports", ports)
-        assert up().obituary() is None
+        monkeypatch.setattr(local_cluster, "_free_ports", ports)
+        assert up().exit_report() is None
 
 
 @needs_etcd
 def test_a_memory_that_is_too_small_for_etcd_is_left_alone(
-    up: Callable[..., contracts.Cluster], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    up: Callable[..., interfaces.Cluster], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As /dev/shm is in a container."""
     free = shutil.disk_usage(local_files.MEMORY).free
     monkeypatch.setattr(local_files, "MEMORY_FREE_MIN_BYTES", free * 2)
     cluster = up(storage="memory")
-    assert isinstance(cluster, local.LocalCluster)
+    assert isinstance(cluster, local_cluster.LocalCluster)
     assert cluster.files.data == tmp_path / "one" / "etcd-data"
 
 
@@ -150,9 +146,9 @@ def test_what_a_dead_owner_left_is_reaped_by_the_request_alone(
 ) -> None:
     directory = tmp_path / "one"
     directory.mkdir()
-    request = contracts.Request(name=f"reaped-{tmp_path.name}"[-40:], directory=directory)
+    request = interfaces.ClusterRequest(name=f"reaped-{tmp_path.name}"[-40:], directory=directory)
     cluster = provider(folder).up(request)
-    assert isinstance(cluster, local.LocalCluster)
+    assert isinstance(cluster, local_cluster.LocalCluster)
     assert provider(folder).is_there(request)
     for pid in cluster.pids:
         for process in [*psutil.Process(pid).children(recursive=True), psutil.Process(pid)]:
@@ -235,7 +231,7 @@ def test_an_api_server_that_refuses_its_flags_says_why_and_nothing_is_left(
     directory = tmp_path / "one"
     directory.mkdir()
     before = set(psutil.Process().children())
-    request = contracts.Request(name=f"refuses-{tmp_path.name}"[-40:], directory=directory)
+    request = interfaces.ClusterRequest(name=f"refuses-{tmp_path.name}"[-40:], directory=directory)
     with pytest.raises(errors.ClusterError) as caught:
         provider(folder).up(request)
     assert "kube-apiserver to start, but it ended with exit code 1" in str(caught.value)
@@ -249,20 +245,20 @@ def test_an_api_server_that_refuses_its_flags_says_why_and_nothing_is_left(
 
 
 def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> None:
-    files = control_planes.Files(logs=tmp_path, secrets=tmp_path / "s", data=tmp_path / "d")
-    ports = control_planes.Ports(etcd=1, etcd_peer=2, apiserver=3)
+    files = control_plane.Files(logs=tmp_path, secrets=tmp_path / "s", data=tmp_path / "d")
+    ports = control_plane.Ports(etcd=1, etcd_peer=2, apiserver=3)
     text = ["feature_gates.B=false", "feature_gates.A=true", "audit_log=false", "auth=token"]
     text += ["priority_and_fairness=true", 'runtime_config={"api/alpha"="true"}']
     profile = profiles.load("local", overrides=text)
     assert isinstance(profile, profiles.LocalProfile)
-    argv = control_planes.apiserver(tmp_path, files, ports, profile)
+    argv = control_plane.apiserver(tmp_path, files, ports, profile)
     assert "--feature-gates=A=true,B=false" in argv
     assert "--runtime-config=api/alpha=true" in argv
     assert f"--token-auth-file={tmp_path}/s/tokens.csv" in argv
     assert not any("audit" in word or "client-ca" in word or "inflight" in word for word in argv)
-    etcd = control_planes.etcd(tmp_path, files, ports, no_fsync=True)
+    etcd = control_plane.etcd(tmp_path, files, ports, no_fsync=True)
     assert "--unsafe-no-fsync=true" in etcd
-    manager = control_planes.controller_manager(tmp_path, files, tmp_path / "k", profile)
+    manager = control_plane.controller_manager(tmp_path, files, tmp_path / "k", profile)
     assert "--leader-elect=false" in manager
     assert {"--kube-api-qps=1000", "--kube-api-burst=2000"} <= set(manager)
 

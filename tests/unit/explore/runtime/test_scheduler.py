@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from harness import concurrency
-from harness.explore import choices, runtimes, strategies, tasks
+from harness.explore.runtime import choices, scheduler, tasks
+from harness.explore.search import random_strategies
 
 
 def run(
@@ -14,11 +15,11 @@ def run(
     decisions: Sequence[int] = (),
     stream: random.Random | None = None,
     choices_max: int = 1000,
-) -> tuple[runtimes.ControlledRuntime, list[tasks.Task]]:
-    strategy: choices.Strategy = strategies.Replay(decisions)
+) -> tuple[scheduler.ControlledRuntime, list[tasks.Task]]:
+    strategy: choices.Strategy = random_strategies.Replay(decisions)
     if stream is not None:
-        strategy = strategies.RandomWalk(stream, stay=0.5)
-    runtime = runtimes.ControlledRuntime(strategy, choices_max=choices_max)
+        strategy = random_strategies.RandomWalk(stream, stay=0.5)
+    runtime = scheduler.ControlledRuntime(strategy, choices_max=choices_max)
     with concurrency.install(runtime):
         for number, task in enumerate(tasks):
             concurrency.spawn(f"task-{number}", task)
@@ -73,13 +74,15 @@ def test_a_lock_excludes_whatever_is_decided() -> None:
 
     def make() -> Counter:
         counter = Locked()
-        runtime = runtimes.ControlledRuntime(strategies.Replay(()))
+        runtime = scheduler.ControlledRuntime(random_strategies.Replay(()))
         counter.lock = runtime.lock("counter")
         return counter
 
     for seed in range(30):
         counter = make()
-        runtime = runtimes.ControlledRuntime(strategies.RandomWalk(random.Random(seed), stay=0.5))
+        runtime = scheduler.ControlledRuntime(
+            random_strategies.RandomWalk(random.Random(seed), stay=0.5)
+        )
         counter.lock = runtime.lock("counter")  # type: ignore[attr-defined]
         with concurrency.install(runtime):
             for number in range(3):

@@ -12,17 +12,9 @@ import pytest
 from harness import clocks
 from harness.checks import judging, verdicts
 from harness.client import informers
-from harness.explore import (
-    causality,
-    hunting,
-    pages,
-    reducing,
-    saving,
-    specs,
-    stories,
-    tokens,
-    worlds,
-)
+from harness.explore.output import html_page, run_directory, stories
+from harness.explore.search import causality_curve, search_campaign, shrink_world, tokens
+from harness.explore.worlds import small_world, world_specs
 from harness.report import rendering
 from harness.subject import assume_caches, defects, schedulers
 
@@ -30,17 +22,19 @@ SMALLEST = "two-claims-one-device"
 pytestmark = pytest.mark.detection
 
 
-def hunt(*chosen: str, schedules: int, scenario: str = SMALLEST, **changes: object) -> hunting.Hunt:
+def hunt(
+    *chosen: str, schedules: int, scenario: str = SMALLEST, **changes: object
+) -> search_campaign.Hunt:
     arguments = {"strategy": "random", "seed": 3, "time_s": None, **changes}
-    return hunting.Hunt(scenario=scenario, defects=chosen, schedules=schedules, **arguments)  # type: ignore[arg-type]
+    return search_campaign.Hunt(scenario=scenario, defects=chosen, schedules=schedules, **arguments)  # type: ignore[arg-type]
 
 
 def undisturbed(scenario: str) -> tokens.Token:
     return tokens.Token(scenario=scenario, defects=(), decisions=())
 
 
-def explored(wanted: hunting.Hunt) -> hunting.Progress:
-    *_, progress = hunting.explore(wanted)
+def explored(wanted: search_campaign.Hunt) -> search_campaign.SearchProgress:
+    *_, progress = search_campaign.explore(wanted)
     return progress
 
 
@@ -54,11 +48,11 @@ def test_a_defect_is_found_and_replayed(name: str, strategy: str) -> None:
     assert "is allocated to claim-" in finding
     again = tokens.parse(str(wanted.token(decisions)))
     for _ in range(20):
-        run = hunting.replay(again)
+        run = search_campaign.replay(again)
         assert run.finding is not None
 
 
-EXPECTED_VALID = [name for name, spec in specs.SPECS.items() if not spec.is_known_to_fail]
+EXPECTED_VALID = [name for name, spec in world_specs.SPECS.items() if not spec.is_known_to_fail]
 
 
 @pytest.mark.parametrize("scenario", [name for name in EXPECTED_VALID if "users" not in name])
@@ -74,7 +68,7 @@ def test_a_lost_answer_is_too_much_for_the_subject_as_it_is_upstream() -> None:
     """Hypothesis H1: unreserve forgets the plan although the write was done, and the device is seen in neither place."""
     progress = explored(hunt(schedules=5000, scenario="answer-lost"))
     token = hunt(schedules=1, scenario="answer-lost").token(progress.findings[0][1])
-    run = hunting.replay(token, record=True)
+    run = search_campaign.replay(token, record=True)
     names = [moment.name for moment in run.moments]
     assert "api.answer.lost" in names
     assert names.index("api.answer.lost") < names.index("in-flight.removed")
@@ -82,14 +76,14 @@ def test_a_lost_answer_is_too_much_for_the_subject_as_it_is_upstream() -> None:
 
 def test_a_finding_is_told_in_the_smallest_world_that_has_it() -> None:
     wanted = hunt("gather-not-atomic", schedules=5000, scenario="four-claims-four-devices")
-    token = reducing.smallest(wanted.token(explored(wanted).findings[0][1]))
+    token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
     assert dict(token.sizes) == {"claims": 2, "devices": 1, "binders": 1}
-    assert hunting.replay(token).finding is not None
+    assert search_campaign.replay(token).finding is not None
 
 
 def test_a_token_fails_alike_in_another_process_with_other_hashes() -> None:
     wanted = hunt("gather-not-atomic", schedules=5000)
-    token = reducing.smallest(wanted.token(explored(wanted).findings[0][1]))
+    token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
     for seed in ("1", "2"):
         ended = subprocess.run(
             [sys.executable, "-m", "harness.cli.main", "replay", str(token), "--times", "5"],
@@ -105,8 +99,8 @@ def test_a_token_fails_alike_in_another_process_with_other_hashes() -> None:
 
 def test_the_story_tells_the_stale_read() -> None:
     wanted = hunt("gather-not-atomic", schedules=5000)
-    token = reducing.smallest(wanted.token(explored(wanted).findings[0][1]))
-    run = hunting.replay(token, record=True)
+    token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
+    run = search_campaign.replay(token, record=True)
     told = stories.tell(run.moments, run.names, run.finding or "")
     inserted = told.index(next(line for line in told if "among the allocated devices" in line))
     listed = max(index for index, line in enumerate(told) if "lists the claims in flight" in line)
@@ -124,25 +118,25 @@ def test_several_processes_make_the_same_runs() -> None:
     assert one.findings == two.findings
 
 
-@pytest.mark.parametrize("strategy", ["random", hunting.EXHAUSTIVE])
+@pytest.mark.parametrize("strategy", ["random", search_campaign.EXHAUSTIVE])
 def test_of_past_runs_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, strategy: str) -> None:
-    made: weakref.WeakSet[worlds.World] = weakref.WeakSet()
-    make = worlds.World.__init__
+    made: weakref.WeakSet[small_world.SmallWorld] = weakref.WeakSet()
+    make = small_world.SmallWorld.__init__
 
-    def remember(self: worlds.World, *args: Any, **keywords: Any) -> None:
+    def remember(self: small_world.SmallWorld, *args: Any, **keywords: Any) -> None:
         made.add(self)
         make(self, *args, **keywords)
 
-    monkeypatch.setattr(worlds.World, "__init__", remember)
-    wanted = hunt(schedules=2 * hunting.CHUNK + 5, strategy=strategy)
-    kept = [len(made) for _ in hunting.explore(wanted)]
-    assert len(kept) > 2 * hunting.CHUNK
+    monkeypatch.setattr(small_world.SmallWorld, "__init__", remember)
+    wanted = hunt(schedules=2 * search_campaign.CHUNK + 5, strategy=strategy)
+    kept = [len(made) for _ in search_campaign.explore(wanted)]
+    assert len(kept) > 2 * search_campaign.CHUNK
     assert max(kept) == 0
 
 
 def test_users_with_controller_and_kubelet_come_through() -> None:
     """Everything unchanged in one process: templates, deallocation, deletion, and the device used again and again."""
-    run = hunting.replay(undisturbed("two-users-one-device"))
+    run = search_campaign.replay(undisturbed("two-users-one-device"))
     assert run.finding is None
     assert len(run.decisions) > 300
 
@@ -150,7 +144,7 @@ def test_users_with_controller_and_kubelet_come_through() -> None:
 def test_a_run_made_again_later_is_the_same_to_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     def commits_at(now_ns: int) -> list[bytes]:
         monkeypatch.setattr(clocks, "wall_ns", lambda: now_ns)
-        run = hunting.replay(undisturbed("two-users-one-device"), record=True)
+        run = search_campaign.replay(undisturbed("two-users-one-device"), record=True)
         return [commit.object.data for _, commit in run.commits]
 
     assert commits_at(0) == commits_at(10**18)
@@ -158,43 +152,45 @@ def test_a_run_made_again_later_is_the_same_to_the_byte(monkeypatch: pytest.Monk
 
 def test_the_causality_curve_rises_from_little_to_certainty() -> None:
     wanted = hunt("gather-not-atomic", schedules=5000)
-    token = reducing.smallest(wanted.token(explored(wanted).findings[0][1]))
-    points = list(causality.curve(token, futures=5, seed=1))
+    token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
+    points = list(causality_curve.curve(token, futures=5, seed=1))
     assert points[0].failing < 0.5
     assert points[-1].failing == 1.0
-    jump = causality.steepest(points)
+    jump = causality_curve.steepest(points)
     assert 0 < jump.choice <= points[-1].choice
-    run = hunting.replay(token, record=True)
-    page = pages.render(token, run, points)
+    run = search_campaign.replay(token, record=True)
+    page = html_page.render(token, run, points)
     assert str(token) in page
     assert "Where it was lost" in page
     assert "http" not in page
 
 
 @pytest.mark.parametrize(
-    "scenario", [name for name, spec in specs.SPECS.items() if spec.is_known_to_fail]
+    "scenario", [name for name, spec in world_specs.SPECS.items() if spec.is_known_to_fail]
 )
 def test_what_the_subject_is_known_not_to_be_up_to(scenario: str) -> None:
     progress = explored(hunt(schedules=20_000, scenario=scenario, strategy="pct"))
     assert progress.findings, f"not in {progress.schedules} schedules"
     finding, decisions = progress.findings[0]
     assert "is allocated to claim-" in finding
-    assert hunting.replay(undisturbed(scenario).with_decisions(decisions)).finding == finding
+    assert (
+        search_campaign.replay(undisturbed(scenario).with_decisions(decisions)).finding == finding
+    )
 
 
 def test_a_handler_that_assumes_is_a_deadlock_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hypothesis H6: with exclusive emitting, a handler that calls the cache waits for itself."""
 
     class Assuming(assume_caches.AssumeCache):
-        def __init__(self, handlers: Iterable[informers.Handler] = ()) -> None:
+        def __init__(self, handlers: Iterable[informers.EventHandler] = ()) -> None:
             super().__init__([*handlers, self])
 
         def on_update(self, old: dict[str, Any], new: dict[str, Any]) -> None:
             super().on_update(old, new)
 
-    parts = schedulers.Parts(assume_cache=Assuming)
-    monkeypatch.setattr(worlds.defects, "parts", lambda _: parts)
-    run = hunting.replay(undisturbed(SMALLEST))
+    parts = schedulers.SchedulerParts(assume_cache=Assuming)
+    monkeypatch.setattr(small_world.defects, "parts", lambda _: parts)
+    run = search_campaign.replay(undisturbed(SMALLEST))
     assert run.finding is not None
     assert run.finding.startswith("deadlock: ")
     assert "waits for condition assume-cache" in run.finding
@@ -202,9 +198,9 @@ def test_a_handler_that_assumes_is_a_deadlock_and_named(monkeypatch: pytest.Monk
 
 def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:
     wanted = hunt("gather-not-atomic", schedules=5000)
-    token = reducing.smallest(wanted.token(explored(wanted).findings[0][1]))
-    run = hunting.replay(token, record=True)
-    directory = saving.save(tmp_path / "run", token, run)
+    token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
+    run = search_campaign.replay(token, record=True)
+    directory = run_directory.save(tmp_path / "run", token, run)
     judgement = judging.judge(directory)
     assert judgement.verdict is verdicts.Verdict.INVALID
     assert [item.name for item in judgement.certificate if not item.ok] == []
@@ -219,6 +215,6 @@ def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:
 
 def test_a_saved_run_without_a_finding_is_valid(tmp_path: pathlib.Path) -> None:
     token = tokens.Token(scenario=SMALLEST, defects=(), decisions=())
-    run = hunting.replay(token, record=True)
-    directory = saving.save(tmp_path / "run", token, run)
+    run = search_campaign.replay(token, record=True)
+    directory = run_directory.save(tmp_path / "run", token, run)
     assert judging.judge(directory).verdict is verdicts.Verdict.VALID

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from harness import concurrency
-from harness.explore import choices, exploring, hunting, runtimes, searching, specs, tokens
+from harness.explore.runtime import choices, scheduler
+from harness.explore.search import exhaustive, explored_run, search_campaign, tokens
+from harness.explore.worlds import world_specs
 
 pytestmark = pytest.mark.detection
 SMALLEST = "two-claims-one-device"
@@ -92,7 +94,7 @@ def program(seed: int) -> list[list[Body]]:
 
 
 def made(tasks: Sequence[Sequence[Body]], strategy: choices.Strategy) -> Run:
-    runtime = runtimes.ControlledRuntime(strategy)
+    runtime = scheduler.ControlledRuntime(strategy)
     with concurrency.install(runtime):
         memory = Memory()
 
@@ -123,7 +125,7 @@ class Forgetful(dict[int, int]):
 
 def searched(tasks: Sequence[Sequence[Body]], preemptions: int) -> list[Run]:
     make = functools.partial(made, tasks)
-    return list(searching.runs(make, preemptions_max=preemptions))
+    return list(exhaustive.runs(make, preemptions_max=preemptions))
 
 
 def searched_whole(
@@ -132,8 +134,8 @@ def searched_whole(
     """Without any reduction."""
     make = functools.partial(made, tasks)
     with monkeypatch.context() as patching:
-        patching.setattr(runtimes.ControlledRuntime, "is_redundant", lambda *_: False)
-        return list(searching.runs(make, preemptions_max=preemptions, visited=Forgetful()))
+        patching.setattr(scheduler.ControlledRuntime, "is_redundant", lambda *_: False)
+        return list(exhaustive.runs(make, preemptions_max=preemptions, visited=Forgetful()))
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -168,11 +170,11 @@ def test_a_timer_may_go_off_although_somebody_could_run() -> None:
 # ------------------------------------------------------------------ the scheduler
 
 
-def exhausted(name: str, preemptions: int, *defects: str) -> Iterator[exploring.Run]:
-    def make(strategy: choices.Strategy) -> exploring.Run:
-        return exploring.explore_once(specs.SPECS[name], strategy, defects=defects)
+def exhausted(name: str, preemptions: int, *defects: str) -> Iterator[explored_run.ExploredRun]:
+    def make(strategy: choices.Strategy) -> explored_run.ExploredRun:
+        return explored_run.explore_once(world_specs.SPECS[name], strategy, defects=defects)
 
-    return searching.runs(make, preemptions_max=preemptions)
+    return exhaustive.runs(make, preemptions_max=preemptions)
 
 
 def test_no_run_is_made_twice_and_none_of_the_correct_scheduler_fails() -> None:
@@ -192,7 +194,7 @@ def test_no_run_is_made_twice_and_none_of_the_correct_scheduler_fails() -> None:
 def test_two_preemptions_suffice_for_the_upstream_races(scenario: str, defect: str) -> None:
     found = next(run for run in exhausted(scenario, 2, defect) if run.finding)
     token = tokens.Token(scenario=scenario, defects=(defect,), decisions=tuple(found.decisions))
-    assert hunting.replay(token).finding == found.finding
+    assert search_campaign.replay(token).finding == found.finding
 
 
 @pytest.mark.parametrize("choice", [1, 2])
@@ -202,7 +204,7 @@ def test_a_broken_watch_is_resumed_or_listed_again(choice: int) -> None:
     for run in exhausted("watch-breaks", 0):
         assert run.finding is None
         token = tokens.Token(scenario="watch-breaks", defects=(), decisions=tuple(run.decisions))
-        again = hunting.replay(token, record=True)
+        again = search_campaign.replay(token, record=True)
         broken += any(
             moment.name == "api.watch.broken" and moment.fields["compacted"] == (choice == 2)
             for moment in again.moments
@@ -215,6 +217,6 @@ def test_another_client_that_touches_objects_makes_conflicts_and_nothing_worse()
     for run in exhausted("object-touched", 0):
         assert run.finding is None
         token = tokens.Token(scenario="object-touched", defects=(), decisions=tuple(run.decisions))
-        again = hunting.replay(token, record=True)
+        again = search_campaign.replay(token, record=True)
         conflicts += sum(moment.name == "pre-bind.conflict" for moment in again.moments)
     assert conflicts > 3

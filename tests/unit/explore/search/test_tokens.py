@@ -5,7 +5,9 @@ import dataclasses
 import pytest
 
 from harness import errors
-from harness.explore import reproducing, specs, tokens
+from harness.explore.output import reproduction
+from harness.explore.search import tokens
+from harness.explore.worlds import world_specs
 
 TOKEN = tokens.Token(
     scenario="two-claims-one-device",
@@ -49,24 +51,24 @@ def test_half_a_token_is_damaged() -> None:
 
 def test_a_scenario_that_changed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     text = str(TOKEN)
-    changed = dataclasses.replace(specs.SPECS[TOKEN.scenario], devices=7)
-    monkeypatch.setitem(specs.SPECS, TOKEN.scenario, changed)
+    changed = dataclasses.replace(world_specs.SPECS[TOKEN.scenario], devices=7)
+    monkeypatch.setitem(world_specs.SPECS, TOKEN.scenario, changed)
     with pytest.raises(errors.UsageError, match="has changed since"):
         tokens.parse(text)
 
 
 def test_a_scenario_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     text = str(TOKEN)
-    monkeypatch.delitem(specs.SPECS, TOKEN.scenario)
+    monkeypatch.delitem(world_specs.SPECS, TOKEN.scenario)
     with pytest.raises(errors.UsageError, match="there is none of"):
         tokens.parse(text)
 
 
 def test_the_reproduction_is_python(tmp_path: object) -> None:
     del tmp_path
-    text = reproducing.pytest_file(TOKEN, "a device in two claims", ["it happened"])
+    text = reproduction.pytest_file(TOKEN, "a device in two claims", ["it happened"])
     compile(text, "test_it.py", "exec")
     assert str(TOKEN) in text
     assert "test_without_the_defects" in text
     correct = dataclasses.replace(TOKEN, defects=())
-    assert "test_without" not in reproducing.pytest_file(correct, "a finding", ["it happened"])
+    assert "test_without" not in reproduction.pytest_file(correct, "a finding", ["it happened"])

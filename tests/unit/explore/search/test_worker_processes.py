@@ -13,13 +13,13 @@ import psutil
 import pytest
 
 from harness import clocks, errors
-from harness.cluster import registry
-from harness.explore import worker_processes
+from harness.cluster import cluster_records
+from harness.explore.search import worker_processes
 
 TIMEOUT_S = 30
 EXPLORER = """
 import os, signal
-from harness.explore import worker_processes
+from harness.explore.search import worker_processes
 
 if __name__ == "__main__":
     with worker_processes.pool(2) as pool:
@@ -31,7 +31,7 @@ if __name__ == "__main__":
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setenv(registry.MARK, "")  # taken back at the end
+    monkeypatch.setenv(cluster_records.MARK, "")  # taken back at the end
 
 
 def test_they_die_with_the_one_that_explores_even_when_that_is_killed() -> None:
@@ -40,7 +40,7 @@ def test_they_die_with_the_one_that_explores_even_when_that_is_killed() -> None:
         worker = psutil.Process(int(explorer.stdout.readline()))
         children = psutil.Process(explorer.pid).children(recursive=True)
         assert worker in children
-        owner = registry.owner_of(worker.environ()[registry.MARK])
+        owner = cluster_records.owner_of(worker.environ()[cluster_records.MARK])
         assert owner is not None
         assert owner.pid == explorer.pid
         shared = [path for item in worker.memory_maps() if "/dev/shm/" in (path := item.path)]

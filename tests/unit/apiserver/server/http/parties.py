@@ -6,15 +6,8 @@ from typing import Any, Literal
 
 import h11
 
-from harness.apiserver import (
-    answers,
-    authenticating,
-    connections,
-    framing,
-    parsing,
-    requesting,
-    serving,
-)
+from harness.apiserver.endpoints import authentication, request_info, responses
+from harness.apiserver.server import connections, http_framing, http_parsing, servers
 
 End = Literal["open", "incomplete", "closed", "refused"]
 """More may come; a request has begun; the last request said so; what came is no HTTP."""
@@ -91,30 +84,30 @@ class _Transport(asyncio.Transport):
 class _Connection(connections.Connection):
     """Remembers which requests it read."""
 
-    def __init__(self, server: serving.Server) -> None:
+    def __init__(self, server: servers.Server) -> None:
         super().__init__(server)
         self.messages: list[Message] = []
 
-    def _on_request(self, incoming: parsing.Incoming) -> None:
+    def _on_request(self, incoming: http_parsing.Incoming) -> None:
         body = incoming.request.body
         self.messages.append(Message(incoming.request.method, incoming.uri, body))
         super()._on_request(incoming)
 
 
-def let_everybody_in(server: serving.Server) -> None:
+def let_everybody_in(server: servers.Server) -> None:
     """Have the server answer every request alike: what is judged here is what it reads."""
 
-    def user(_: bytes) -> authenticating.User:
-        return authenticating.ADMINISTRATOR
+    def user(_: bytes) -> authentication.User:
+        return authentication.ADMINISTRATOR
 
-    def answer(request: requesting.Request, _: authenticating.User) -> answers.Answer:
-        return answers.Answer(200, request.body)
+    def answer(request: request_info.Request, _: authentication.User) -> responses.Response:
+        return responses.Response(200, request.body)
 
     server.authenticator.user = user  # type: ignore[method-assign]
     server.handler.answer = answer  # type: ignore[method-assign]
 
 
-async def converse(server: serving.Server, text: bytes, step: int = 0) -> Conversation:
+async def converse(server: servers.Server, text: bytes, step: int = 0) -> Conversation:
     """Send these bytes to the server, so many at a time."""
     transport, connection = _Transport(), _Connection(server)
     connection.connection_made(transport)
@@ -143,7 +136,7 @@ def _answers(written: bytes, messages: list[Message]) -> tuple[list[int], bytes]
         client.receive_data(written)
         while not isinstance(event := client.next_event(), h11.EndOfMessage):
             if event in (h11.NEED_DATA, h11.PAUSED):
-                return codes, written.removeprefix(framing.CONTINUE)
+                return codes, written.removeprefix(http_framing.CONTINUE)
             if isinstance(event, h11.Response):
                 codes.append(event.status_code)
         written = client.trailing_data[0]

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import parsing
-from tests.unit.apiserver.http import parties
+from harness.apiserver.server import http_parsing
+from tests.unit.apiserver.server.http import parties
 
 REFUSALS = {400, 413, 431, 501, 505}
 TIMEOUT_S = 20
@@ -249,12 +249,12 @@ def test_a_huge_chunk_is_refused_or_waited_for_and_never_wrapped(
 
 def test_what_is_too_large_is_refused_once(server: Server) -> None:
     post = b"POST / HTTP/1.1\r\nHost: x\r\n"
-    length = parsing.BODY_BYTES_MAX + 1
+    length = http_parsing.BODY_BYTES_MAX + 1
     for text in (
         post + b"Content-Length: %d\r\n\r\n" % length + SMUGGLED,
         post + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % length + b"x" * length,
-        post + b"X: " + b"x" * parsing.HEADER_BYTES_MAX + b"\r\n\r\n" + SMUGGLED,
-        b"GET /" + b"x" * parsing.HEADER_BYTES_MAX + b" HTTP/1.1\r\n",
+        post + b"X: " + b"x" * http_parsing.HEADER_BYTES_MAX + b"\r\n\r\n" + SMUGGLED,
+        b"GET /" + b"x" * http_parsing.HEADER_BYTES_MAX + b" HTTP/1.1\r\n",
     ):
         assert server.read(text) == parties.Reading([], "refused")
 

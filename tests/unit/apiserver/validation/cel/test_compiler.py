@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.apiserver.rules import compiling, costs, expressions, syntax
+from harness.apiserver.validation.cel import cel_selectors, compiler, cost_estimator, syntax_tree
 
 GOOD = [
     "true",
@@ -71,16 +71,16 @@ BAD = [
 
 @pytest.mark.parametrize("text", GOOD)
 def test_what_compiles(text: str) -> None:
-    assert compiling.compiled(text) == compiling.Compiled()
+    assert compiler.compiled(text) == compiler.Compiled()
 
 
 @pytest.mark.parametrize(("text", "problem"), BAD)
 def test_what_does_not(text: str, problem: str) -> None:
-    assert compiling.compiled(text).problem == problem
+    assert compiler.compiled(text).problem == problem
 
 
 def test_types_are_checked() -> None:
-    problem = compiling.compiled("device.driver == 1").problem
+    problem = compiler.compiled("device.driver == 1").problem
     assert "found no matching overload for '_==_' applied to '(string, int)'" in problem
 
 
@@ -94,12 +94,12 @@ def nested(depth: int, inner: str) -> str:
 @pytest.mark.parametrize(("depth", "too_complex"), [(1, False), (3, False), (5, True)])
 def test_nested_loops_multiply(depth: int, too_complex: bool) -> None:
     text = nested(depth, 'device.driver.contains("x")')
-    assert compiling.compiled(text) == compiling.Compiled(too_complex=too_complex)
+    assert compiler.compiled(text) == compiler.Compiled(too_complex=too_complex)
 
 
 def cost(text: str) -> int:
-    environment = compiling._environment(typed_fields=True)
-    return costs.largest(syntax.read(environment.compile(text).serialize()))
+    environment = compiler._environment(typed_fields=True)
+    return cost_estimator.largest(syntax_tree.read(environment.compile(text).serialize()))
 
 
 ATTRIBUTES = 'device.attributes["dra.example.com"]'
@@ -137,27 +137,27 @@ def test_costs(text: str, expected: int) -> None:
 
 
 def test_a_text_of_unknown_length_costs_without_bound() -> None:
-    assert cost('dyn("x").find(dyn("a")) == ""') == costs.UNBOUNDED
+    assert cost('dyn("x").find(dyn("a")) == ""') == cost_estimator.UNBOUNDED
 
 
 def test_an_expression_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiling.compiled.cache_clear()
+    compiler.compiled.cache_clear()
     reads = []
-    read = syntax.read
-    monkeypatch.setattr(syntax, "read", lambda data: reads.append(1) or read(data))
+    read = syntax_tree.read
+    monkeypatch.setattr(syntax_tree, "read", lambda data: reads.append(1) or read(data))
     selectors = [{"cel": {"expression": "1 == 1"}}] * 3
-    assert list(expressions.selectors(selectors, "s")) == []
+    assert list(cel_selectors.selectors(selectors, "s")) == []
     assert len(reads) == 1
 
 
 def test_stored_selectors_are_not_compiled() -> None:
     wrong = [{"cel": {"expression": "1"}}]
-    assert list(expressions.selectors(wrong, "s", stored=True)) == []
-    assert [cause.field for cause in expressions.selectors(wrong, "s")] == ["s[0].cel.expression"]
+    assert list(cel_selectors.selectors(wrong, "s", stored=True)) == []
+    assert [cause.field for cause in cel_selectors.selectors(wrong, "s")] == ["s[0].cel.expression"]
 
 
 def test_long_expressions_are_not_compiled() -> None:
-    (cause,) = expressions.selectors([{"cel": {"expression": "é" * 5121}}], "s")
+    (cause,) = cel_selectors.selectors([{"cel": {"expression": "é" * 5121}}], "s")
     assert cause.text() == "s[0].cel.expression: Too long: may not be more than 10240 bytes"
 
 
@@ -166,6 +166,6 @@ def test_compiling_is_imported_late() -> None:
     import subprocess
     import sys
 
-    code = "import sys, harness.apiserver.store; print('cel_expr_python' in sys.modules)"
+    code = "import sys, harness.apiserver.registry.store; print('cel_expr_python' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

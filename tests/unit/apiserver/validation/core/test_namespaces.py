@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from harness.apiserver import resources, strategies
-from harness.apiserver.rules import namespaces
+from harness.apiserver.registry import resource_strategies
+from harness.apiserver.scheme import resources
+from harness.apiserver.validation.core import namespaces
 
 
 def test_finalizers_are_known_or_have_a_domain(fields: Any) -> None:
@@ -13,5 +14,5 @@ def test_finalizers_are_known_or_have_a_domain(fields: Any) -> None:
 
 def test_the_servers_own_finalizer_joins_others() -> None:
     document: dict[str, Any] = {"metadata": {"name": "n"}, "spec": {"finalizers": ["a.b/c"]}}
-    strategies.prepare_create(resources.NAMESPACES, document, now="")
+    resource_strategies.prepare_create(resources.NAMESPACES, document, now="")
     assert document["spec"]["finalizers"] == ["a.b/c", "kubernetes"]

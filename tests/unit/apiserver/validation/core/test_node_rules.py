@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import nodes
+from harness.apiserver.validation.core import node_rules
 
 Document = dict[str, Any]
 
@@ -30,12 +30,12 @@ CASES = [
 
 @pytest.mark.parametrize(("document", "wrong"), CASES)
 def test_new_nodes(fields: Any, document: Document, wrong: list[Any]) -> None:
-    assert fields(nodes.node(document)) == wrong
+    assert fields(node_rules.node(document)) == wrong
 
 
 def test_ranges_are_given_once(fields: Any) -> None:
     old = node("10.0.0.0/24")
-    assert fields(nodes.node_change(old, node())) == []
+    assert fields(node_rules.node_change(old, node())) == []
     wrong = [("spec.podCIDRs", "Forbidden")]
-    assert fields(nodes.node_change(node("10.1.0.0/24"), old)) == wrong
-    assert fields(nodes.node_change(node(), old)) == wrong
+    assert fields(node_rules.node_change(node("10.1.0.0/24"), old)) == wrong
+    assert fields(node_rules.node_change(node(), old)) == wrong

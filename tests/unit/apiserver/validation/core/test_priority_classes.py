@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import priorities
+from harness.apiserver.validation.core import priority_classes
 
 Document = dict[str, Any]
 
@@ -30,12 +30,12 @@ CASES = [
 
 @pytest.mark.parametrize(("document", "wrong"), CASES)
 def test_new_classes(fields: Any, document: Document, wrong: list[Any]) -> None:
-    assert fields(priorities.priority_class(document)) == wrong
+    assert fields(priority_classes.priority_class(document)) == wrong
 
 
 def test_neither_value_nor_policy_changes(fields: Any) -> None:
     old = of(preemptionPolicy="Never")
-    assert fields(priorities.priority_class_change(old | {"description": "d"}, old)) == []
+    assert fields(priority_classes.priority_class_change(old | {"description": "d"}, old)) == []
     new = of(value=2, preemptionPolicy="PreemptLowerPriority")
     wrong = [("value", "Forbidden"), ("preemptionPolicy", "Invalid")]
-    assert fields(priorities.priority_class_change(new, old)) == wrong
+    assert fields(priority_classes.priority_class_change(new, old)) == wrong

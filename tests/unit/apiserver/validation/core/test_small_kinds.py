@@ -5,15 +5,9 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import (
-    classes,
-    configmaps,
-    events,
-    leases,
-    nodes,
-    nodeselectors,
-    taints,
-)
+from harness.apiserver.validation.core import config_maps, events, leases, node_rules
+from harness.apiserver.validation.dra import device_classes, device_taints
+from harness.apiserver.validation.field import node_selectors
 
 Document = dict[str, Any]
 NOT_BOOL = [{"cel": {"expression": "1"}}]
@@ -30,12 +24,12 @@ NOT_BOOL = [{"cel": {"expression": "1"}}]
     ],
 )
 def test_extended_resources(name: str, good: bool) -> None:
-    assert classes.is_extended_resource(name) is good
+    assert device_classes.is_extended_resource(name) is good
 
 
 def test_classes(fields: Any) -> None:
     wrong = {"spec": {"selectors": NOT_BOOL, "config": [{}], "extendedResourceName": "gpu"}}
-    assert fields(classes.device_class(wrong)) == [
+    assert fields(device_classes.device_class(wrong)) == [
         ("spec.selectors[0].cel.expression", "Invalid"),
         ("spec.config[0].opaque", "Required"),
         ("spec.extendedResourceName", "Invalid"),
@@ -44,9 +38,9 @@ def test_classes(fields: Any) -> None:
 
 def test_selectors_that_did_not_change_are_not_compiled_again(fields: Any) -> None:
     old = {"spec": {"selectors": NOT_BOOL}}
-    assert fields(classes.device_class(old, old)) == []
+    assert fields(device_classes.device_class(old, old)) == []
     more = {"spec": {"selectors": [*NOT_BOOL, {"cel": {"expression": "true"}}]}}
-    assert fields(classes.device_class(more, old)) == [
+    assert fields(device_classes.device_class(more, old)) == [
         ("spec.selectors[0].cel.expression", "Invalid")
     ]
 
@@ -54,14 +48,14 @@ def test_selectors_that_did_not_change_are_not_compiled_again(fields: Any) -> No
 def test_taint_rules(fields: Any) -> None:
     selector = {"driver": "a b", "pool": "", "device": "D"}
     wrong = {"spec": {"deviceSelector": selector, "taint": {"key": "k", "effect": "Now"}}}
-    assert fields(taints.rule(wrong)) == [
+    assert fields(device_taints.rule(wrong)) == [
         ("spec.deviceSelector.driver", "Invalid"),
         ("spec.deviceSelector.pool", "Required"),
         ("spec.deviceSelector.device", "Invalid"),
         ("spec.taint.effect", "NotSupported"),
     ]
     stored = {"spec": {"taint": {"key": "k", "effect": "Now"}}}
-    assert fields(taints.rule(stored, stored)) == []
+    assert fields(device_taints.rule(stored, stored)) == []
 
 
 def test_the_status_of_a_taint_rule(fields: Any) -> None:
@@ -70,22 +64,22 @@ def test_the_status_of_a_taint_rule(fields: Any) -> None:
         for n in range(9)
     ]
     document = {"status": {"conditions": conditions}}
-    assert fields(taints.rule_status(document, {})) == [("status.conditions", "TooMany")]
+    assert fields(device_taints.rule_status(document, {})) == [("status.conditions", "TooMany")]
 
 
 def test_nodes(lines: Any) -> None:
     twice = {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}] * 2}}
-    assert lines(nodes.node(twice)) == [
+    assert lines(node_rules.node(twice)) == [
         (
             'metadata.taints[1]: Duplicate value: {"Key":"a","Value":"","Effect":"NoSchedule",'
             '"TimeAdded":null}: taints must be unique by key and effect pair'
         )
     ]
     known = {"spec": {"providerID": "a"}}
-    assert lines(nodes.node_change({"spec": {"providerID": "b"}}, known)) == [
+    assert lines(node_rules.node_change({"spec": {"providerID": "b"}}, known)) == [
         'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid'
     ]
-    assert lines(nodes.node_change(known, {"spec": {}})) == []
+    assert lines(node_rules.node_change(known, {"spec": {}})) == []
 
 
 @pytest.mark.parametrize(
@@ -114,7 +108,7 @@ def test_nodes(lines: Any) -> None:
     ],
 )
 def test_node_selectors(fields: Any, term: Document, wrong: list[Any]) -> None:
-    found = fields(nodeselectors.selector({"nodeSelectorTerms": [term]}, "s"))
+    found = fields(node_selectors.selector({"nodeSelectorTerms": [term]}, "s"))
     at = f"s.nodeSelectorTerms[0].{next(iter(term))}[0]"
     assert found == [(f"{at}.{field}", reason) for field, reason in wrong]
 
@@ -134,31 +128,31 @@ def test_leases(fields: Any, spec: Document, wrong: list[Any]) -> None:
 
 def test_keys_and_size_of_config_maps(fields: Any) -> None:
     wrong = {"data": {"a b": "", "c": ""}, "binaryData": {"c": ""}}
-    assert fields(configmaps.config_map(wrong)) == [
+    assert fields(config_maps.config_map(wrong)) == [
         ("data[a b]", "Invalid"),
         ("data[c]", "Invalid"),
     ]
     half = 512 * 1024
     binary = base64.b64encode(bytes(half)).decode()
     full = {"data": {"a": "x" * half}, "binaryData": {"b": binary}}
-    assert fields(configmaps.config_map(full)) == []
+    assert fields(config_maps.config_map(full)) == []
     full["data"]["c"] = "x"
-    assert fields(configmaps.config_map(full)) == [("[]", "TooLong")]
+    assert fields(config_maps.config_map(full)) == [("[]", "TooLong")]
 
 
 def test_immutable_config_maps_and_secrets(fields: Any) -> None:
     old = {"immutable": True, "data": {"a": "MQ=="}, "type": "Opaque"}
     new = {"data": {"a": "Mg=="}, "type": "other"}
-    assert fields(configmaps.config_map_change(new, old)) == [
+    assert fields(config_maps.config_map_change(new, old)) == [
         ("immutable", "Forbidden"),
         ("data", "Forbidden"),
     ]
-    assert fields(configmaps.secret_change(new, old)) == [
+    assert fields(config_maps.secret_change(new, old)) == [
         ("type", "Invalid"),
         ("immutable", "Forbidden"),
         ("data", "Forbidden"),
     ]
-    assert fields(configmaps.config_map_change(old, old)) == []
+    assert fields(config_maps.config_map_change(old, old)) == []
 
 
 def event(namespace: str = "default", place: str = "default", **fields: Any) -> Document:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import claims
+from harness.apiserver.validation.dra import resource_claims
 
 Document = dict[str, Any]
 EXACT = {"deviceClassName": "gpu.example", "allocationMode": "ExactCount", "count": 1}
@@ -53,7 +53,7 @@ REQUESTS = [
 
 @pytest.mark.parametrize(("document", "wrong"), REQUESTS)
 def test_requests(fields: Any, document: Document, wrong: list[Any]) -> None:
-    assert fields(claims.claim(claim(document))) == wrong
+    assert fields(resource_claims.claim(claim(document))) == wrong
 
 
 def config(driver: Any = "d", parameters: Any = None, **more: Any) -> Document:
@@ -82,19 +82,19 @@ DEVICES = [
 
 @pytest.mark.parametrize(("devices", "wrong"), DEVICES)
 def test_beside_the_requests(fields: Any, devices: Document, wrong: list[Any]) -> None:
-    found = fields(claims.claim(claim(request(), **devices)))
+    found = fields(resource_claims.claim(claim(request(), **devices)))
     assert found == [(f"spec.devices.{field}", reason) for field, reason in wrong]
 
 
 def test_alternatives_are_referred_to_by_both_names(fields: Any) -> None:
     either = {"name": "r", "firstAvailable": [{"name": "a", **EXACT}]}
     constraints = [{"requests": ["r/a", "r"], "matchAttribute": "d/a"}]
-    assert fields(claims.claim(claim(either, constraints=constraints))) == []
+    assert fields(resource_claims.claim(claim(either, constraints=constraints))) == []
 
 
 def test_parameters_may_not_be_null(lines: Any) -> None:
     wrong = {"opaque": {"driver": "d", "parameters": None}}
-    assert lines(claims.claim(claim(request(), config=[wrong]))) == [
+    assert lines(resource_claims.claim(claim(request(), config=[wrong]))) == [
         "spec.devices.config[0].opaque.parameters: Required value"
     ]
 
@@ -102,7 +102,7 @@ def test_parameters_may_not_be_null(lines: Any) -> None:
 def test_templates_have_a_longer_path_and_little_metadata(lines: Any) -> None:
     meta = {"name": "x", "labels": {"a": "b"}, "finalizers": ["f"]}
     document = {"spec": {"metadata": meta, **claim(request(count=-1))}}
-    assert lines(claims.template(document)) == [
+    assert lines(resource_claims.template(document)) == [
         "spec.metadata.name: Forbidden: cannot be set",
         "spec.metadata.finalizers: Forbidden: cannot be set",
         "spec.spec.devices.requests[0].exactly.count: Invalid value: -1: must be greater than zero",
@@ -111,19 +111,19 @@ def test_templates_have_a_longer_path_and_little_metadata(lines: Any) -> None:
 
 def test_a_spec_does_not_change(lines: Any) -> None:
     old = claim(request())
-    assert lines(claims.claim_change(claim(request(selectors=[])), old)) == []
-    (line,) = lines(claims.claim_change(claim(request(count=2)), old))
+    assert lines(resource_claims.claim_change(claim(request(selectors=[])), old)) == []
+    (line,) = lines(resource_claims.claim_change(claim(request(count=2)), old))
     assert line.startswith('spec: Invalid value: {"Devices":{"Requests":[{"Name":"r","Exactly":')
     assert line.endswith(": field is immutable")
 
 
 def test_only_the_first_request_for_admin_access_is_named(fields: Any) -> None:
     wanted = [request("a"), request("b", adminAccess=True), request("c", adminAccess=True)]
-    assert fields(claims.admin_request(claim(*wanted))) == [
+    assert fields(resource_claims.admin_request(claim(*wanted))) == [
         ("spec.devices.requests[1].adminAccess", "Forbidden")
     ]
     template = {"spec": {"spec": claim(*wanted)["spec"]}}
-    assert fields(claims.admin_request(template)) == [
+    assert fields(resource_claims.admin_request(template)) == [
         ("spec.devices.requests[1].adminAccess", "Forbidden")
     ]
 
@@ -133,14 +133,14 @@ def test_admin_access_that_was_granted_is_not_questioned(fields: Any) -> None:
         results = [{"adminAccess": value} for value in granted]
         return {"status": {"allocation": {"devices": {"results": results}}}}
 
-    assert fields(claims.admin_result(allocated(False, True), {"status": {}})) == [
+    assert fields(resource_claims.admin_result(allocated(False, True), {"status": {}})) == [
         ("status.allocation.devices.results[1].adminAccess", "Forbidden")
     ]
-    assert fields(claims.admin_result(allocated(True, True), allocated(True))) == []
+    assert fields(resource_claims.admin_result(allocated(True, True), allocated(True))) == []
 
 
 def test_admin_claims_in_a_store(store: Any, refuses: Any) -> None:
-    from harness.apiserver import resources
+    from harness.apiserver.scheme import resources
 
     document = {"metadata": {"name": "c"}, **claim(request(adminAccess=True))}
     with refuses(422, "Invalid", "spec.devices.requests[0].adminAccess: Forbidden: admin access"):

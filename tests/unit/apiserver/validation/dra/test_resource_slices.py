@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import slices
+from harness.apiserver.validation.dra import resource_slices
 
 Document = dict[str, Any]
 TERM = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
@@ -60,7 +60,7 @@ SPECS = [
 
 @pytest.mark.parametrize(("spec", "wrong"), SPECS)
 def test_slices(fields: Any, spec: Document, wrong: list[Any]) -> None:
-    assert fields(slices.device_slice(device_slice(**spec))) == wrong
+    assert fields(resource_slices.device_slice(device_slice(**spec))) == wrong
 
 
 CONSUMED = {"counterSet": "c", "counters": {"a": {"value": "1"}}}
@@ -96,16 +96,16 @@ DEVICES = [
 
 @pytest.mark.parametrize(("document", "wrong"), DEVICES)
 def test_devices(fields: Any, document: Document, wrong: list[Any]) -> None:
-    found = fields(slices.device_slice(device_slice(document)))
+    found = fields(resource_slices.device_slice(device_slice(document)))
     assert found == [(f"spec.devices[0].{field}", reason) for field, reason in wrong]
 
 
 def test_nodes_of_single_devices(lines: Any) -> None:
-    (line,) = lines(slices.device_slice(device_slice(device(nodeName="n"))))
+    (line,) = lines(resource_slices.device_slice(device_slice(device(nodeName="n"))))
     assert line.startswith("spec.devices[0]: Invalid value: null: `nodeName`, `nodeSelector` and")
     chooses: Document = {"nodeName": None, "perDeviceNodeSelection": True}
     either = device_slice(device(nodeName="n", allNodes=True), **chooses)
-    (line,) = lines(slices.device_slice(either))
+    (line,) = lines(resource_slices.device_slice(either))
     assert line.startswith(
         'spec.devices[0]: Invalid value: "{`nodeName`, `allNodes`}": exactly one'
     )
@@ -113,7 +113,7 @@ def test_nodes_of_single_devices(lines: Any) -> None:
 
 def test_long_names_are_cut_in_paths(fields: Any) -> None:
     name = "x" * 120
-    found = fields(slices.device_slice(device_slice(device(attributes={name: {}}))))
+    found = fields(resource_slices.device_slice(device_slice(device(attributes={name: {}}))))
     at = "spec.devices[0].attributes"
     assert found == [(at, "TooLong"), (f"{at}[{'x' * 47}...{'x' * 46}]", "Invalid")]
 
@@ -173,7 +173,7 @@ POLICIES = [
 
 @pytest.mark.parametrize(("document", "wrong"), POLICIES)
 def test_request_policies(lines: Any, document: Document, wrong: list[str]) -> None:
-    found = lines(slices.device_slice(device_slice(document)))
+    found = lines(resource_slices.device_slice(device_slice(document)))
     assert found == [f"spec.devices[0].capacity[m].requestPolicy{line}" for line in wrong]
 
 
@@ -181,7 +181,7 @@ def test_what_a_slice_keeps(lines: Any) -> None:
     old = device_slice(device())
     pool = {"name": "q", "generation": 0, "resourceSliceCount": 1}
     new = device_slice(driver="e.example.com", pool=pool, nodeName=None, allNodes=True)
-    assert lines(slices.device_slice(new, old)) == [
+    assert lines(resource_slices.device_slice(new, old)) == [
         'spec.pool.name: Invalid value: "q": field is immutable',
         'spec.driver: Invalid value: "e.example.com": field is immutable',
         "spec.nodeName: Invalid value: null: field is immutable",
@@ -191,15 +191,15 @@ def test_what_a_slice_keeps(lines: Any) -> None:
 def test_what_is_stored_already_is_not_questioned(fields: Any) -> None:
     old = device_slice(device(taints=[{"key": "a", "effect": "Later"}]))
     same = device_slice(device(taints=[{"key": "a", "effect": "Later"}]), allNodes=None)
-    assert fields(slices.device_slice(same, old)) == []
-    assert fields(slices.device_slice(same)) == [
+    assert fields(resource_slices.device_slice(same, old)) == []
+    assert fields(resource_slices.device_slice(same)) == [
         ("spec.devices[0].taints[0].effect", "NotSupported")
     ]
 
 
 def test_drivers_in_upper_case_are_warned_of() -> None:
-    assert list(slices.warnings(device_slice())) == []
-    (text,) = slices.warnings(device_slice(driver="D.example.com"))
+    assert list(resource_slices.warnings(device_slice())) == []
+    (text,) = resource_slices.warnings(device_slice(driver="D.example.com"))
     assert text == (
         'spec.driver: driver names should be lowercase; "D.example.com" contains uppercase characters'
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import formats
+from harness.apiserver.validation.field import formats
 
 UUID = "11111111-2222-4333-8444-555555555555"
 GOOD = [

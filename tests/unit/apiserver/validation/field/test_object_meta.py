@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import resources
-from harness.apiserver.rules import metadata
+from harness.apiserver.scheme import resources
+from harness.apiserver.validation.field import object_meta
 
 R = resources
 Document = dict[str, Any]
@@ -37,7 +37,7 @@ NEW = [
 
 @pytest.mark.parametrize(("meta", "wrong"), NEW)
 def test_new_objects(fields: Any, meta: Document, wrong: list[str]) -> None:
-    found = fields(metadata.new(R.CONFIGMAPS, {"name": "a", **meta}))
+    found = fields(object_meta.new(R.CONFIGMAPS, {"name": "a", **meta}))
     assert [field for field, _ in found] == [f"metadata.{field}" for field in wrong]
 
 
@@ -52,13 +52,13 @@ def test_new_objects(fields: Any, meta: Document, wrong: list[str]) -> None:
     ],
 )
 def test_names_of_each_kind(fields: Any, resource: Any, good: str, bad: str) -> None:
-    assert fields(metadata.new(resource, {"name": good})) == []
-    assert fields(metadata.new(resource, {"name": bad})) == [("metadata.name", "Invalid")]
+    assert fields(object_meta.new(resource, {"name": good})) == []
+    assert fields(object_meta.new(resource, {"name": bad})) == [("metadata.name", "Invalid")]
 
 
 def test_owners_are_shown_as_they_are_written(lines: Any) -> None:
     controllers = [{**OWNER, "controller": True}, {**OWNER, "name": "q", "controller": True}]
-    (line,) = lines(metadata.new(R.PODS, {"name": "a", "ownerReferences": controllers}))
+    (line,) = lines(object_meta.new(R.PODS, {"name": "a", "ownerReferences": controllers}))
     one, other = (
         f'{{"apiVersion":"v1","kind":"Pod","name":"{name}","uid":"u","controller":true}}'
         for name in "pq"
@@ -71,16 +71,16 @@ def test_owners_are_shown_as_they_are_written(lines: Any) -> None:
 
 def test_what_never_changes(fields: Any) -> None:
     old = {"name": "a", "namespace": "n", "uid": "u", "creationTimestamp": "t"}
-    assert fields(metadata.changed(dict(old), old)) == []
-    found = fields(metadata.changed({**old, "uid": "v", "creationTimestamp": "t2"}, old))
+    assert fields(object_meta.changed(dict(old), old)) == []
+    found = fields(object_meta.changed({**old, "uid": "v", "creationTimestamp": "t2"}, old))
     assert found == [("metadata.uid", "Invalid"), ("metadata.creationTimestamp", "Invalid")]
 
 
 def test_finalizers_of_what_is_being_deleted(lines: Any) -> None:
     old = {"deletionTimestamp": "t", "finalizers": ["x/a", "x/b"]}
-    assert lines(metadata.changed({"deletionTimestamp": "t", "finalizers": ["x/b"]}, old)) == []
+    assert lines(object_meta.changed({"deletionTimestamp": "t", "finalizers": ["x/b"]}, old)) == []
     more = {"deletionTimestamp": "t", "finalizers": ["x/a", "x/c"]}
-    assert lines(metadata.changed(more, old)) == [
+    assert lines(object_meta.changed(more, old)) == [
         (
             "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being "
             'deleted, found new finalizers []string{"x/c"}'
@@ -111,4 +111,4 @@ def test_a_mistake_in_changed_metadata_has_two_causes_and_one_message(
 def test_an_owner_has_a_version_with_one_slash_at_the_most(fields: Any) -> None:
     meta = {"name": "n", "ownerReferences": [OWNER | {"apiVersion": "a/b/c"}]}
     wrong = [("metadata.ownerReferences.apiVersion", "Invalid")]
-    assert fields(metadata.new(resources.CONFIGMAPS, meta)) == wrong
+    assert fields(object_meta.new(resources.CONFIGMAPS, meta)) == wrong

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import amounts
+from harness.apiserver.validation.field import resource_requirements
 
 Document = dict[str, Any]
 AMOUNTS = [
@@ -26,9 +26,9 @@ AMOUNTS = [
 
 @pytest.mark.parametrize(("limits", "wanted", "wrong"), AMOUNTS)
 def test_amounts(fields: Any, limits: Document, wanted: Document, wrong: list[Any]) -> None:
-    assert fields(amounts.of_container(limits, wanted, "r")) == wrong
+    assert fields(resource_requirements.of_container(limits, wanted, "r")) == wrong
 
 
 def test_whole_devices_are_said_to_be_equal(lines: Any) -> None:
-    found = lines(amounts.of_container({"a.b/g": "2"}, {"a.b/g": "1"}, "r"))
+    found = lines(resource_requirements.of_container({"a.b/g": "2"}, {"a.b/g": "1"}, "r"))
     assert found == ['r.requests: Invalid value: "1": must be equal to a.b/g limit of 2']

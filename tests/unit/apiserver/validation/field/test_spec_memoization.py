@@ -5,22 +5,23 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import statuses
-from harness.apiserver.rules import causes, comparing, remembering
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.validation.field import semantic_equality, spec_memoization
 
 
 def test_equal_specs_are_looked_at_once() -> None:
     looked: list[Any] = []
 
-    def rule(spec: dict[str, Any]) -> Iterator[statuses.Cause]:
+    def rule(spec: dict[str, Any]) -> Iterator[Cause]:
         looked.append(spec)
-        yield causes.required(spec["field"])
+        yield field_errors.required(spec["field"])
 
-    remembered = remembering.by_content(rule)
+    remembered = spec_memoization.by_content(rule)
     found = [list(remembered({"field": name})) for name in ("a", "a", "b")]
     assert [cause.field for (cause,) in found] == ["a", "a", "b"]
     assert looked == [{"field": "a"}, {"field": "b"}]
-    large = {"field": "x" * remembering.BYTES_MAX}
+    large = {"field": "x" * spec_memoization.BYTES_MAX}
     assert list(remembered(large)) == list(remembered(large))
     assert looked[2:] == [large, large]
 
@@ -37,4 +38,4 @@ def test_equal_specs_are_looked_at_once() -> None:
     ],
 )
 def test_what_is_the_same(one: Any, other: Any, same: bool) -> None:
-    assert comparing.same(one, other) is same
+    assert semantic_equality.same(one, other) is same

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import affinities
+from harness.apiserver.validation.pod import affinity as pod_affinity
 
 Document = dict[str, Any]
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -61,13 +61,13 @@ CASES = [
 
 @pytest.mark.parametrize(("affinity", "wrong"), CASES)
 def test_affinities(fields: Any, affinity: Document, wrong: list[Any]) -> None:
-    assert fields(affinities.affinity(affinity, "a")) == wrong
+    assert fields(pod_affinity.affinity(affinity, "a")) == wrong
 
 
 def test_weights_of_pods(fields: Any) -> None:
     term = {"weight": 0, "podAffinityTerm": {"topologyKey": "z"}}
     wrong = [(f"a.podAffinity.{PREFERRED}[0].weight", "Invalid")]
-    assert fields(affinities.affinity({"podAffinity": {PREFERRED: [term]}}, "a")) == wrong
+    assert fields(pod_affinity.affinity({"podAffinity": {PREFERRED: [term]}}, "a")) == wrong
 
 
 SPREAD: Document = {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}
@@ -97,4 +97,4 @@ SPREADS = [
 
 @pytest.mark.parametrize(("constraints", "wrong"), SPREADS)
 def test_spread(fields: Any, constraints: list[Document], wrong: list[Any]) -> None:
-    assert fields(affinities.spread(constraints, "t")) == wrong
+    assert fields(pod_affinity.spread(constraints, "t")) == wrong

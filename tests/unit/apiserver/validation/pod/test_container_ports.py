@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import ports
+from harness.apiserver.validation.pod import container_ports
 
 Document = dict[str, Any]
 PORT: Document = {"name": "http", "containerPort": 80, "protocol": "TCP"}
@@ -24,15 +24,18 @@ CASES = [
 
 @pytest.mark.parametrize(("found", "wrong"), CASES)
 def test_ports(fields: Any, found: list[Document], wrong: list[Any]) -> None:
-    assert fields(ports.of_container(found, "p")) == wrong
+    assert fields(container_ports.of_container(found, "p")) == wrong
 
 
 def test_a_port_of_the_host_is_taken_once(fields: Any) -> None:
     container = {"ports": [PORT | {"hostPort": 80}]}
     wrong = [("c[1].ports[0].hostPort", "Duplicate")]
-    assert fields(ports.on_host([container, container], "c")) == wrong
+    assert fields(container_ports.on_host([container, container], "c")) == wrong
 
 
 def test_in_the_network_of_the_host_ports_are_equal(fields: Any) -> None:
     wrong = [("c[0].ports[0].hostPort", "Invalid")]
-    assert fields(ports.of_host_network([{"ports": [PORT | {"hostPort": 81}]}], "c")) == wrong
+    assert (
+        fields(container_ports.of_host_network([{"ports": [PORT | {"hostPort": 81}]}], "c"))
+        == wrong
+    )

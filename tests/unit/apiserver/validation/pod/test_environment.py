@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import environment
+from harness.apiserver.validation.pod import environment
 
 Document = dict[str, Any]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import pods
+from harness.apiserver.validation.pod import pod_spec
 
 Document = dict[str, Any]
 
@@ -113,7 +113,7 @@ SPECS = [
 
 @pytest.mark.parametrize(("document", "wrong"), SPECS)
 def test_new_pods(lines: Any, document: Document, wrong: list[str]) -> None:
-    assert lines(pods.pod(document)) == wrong
+    assert lines(pod_spec.pod(document)) == wrong
 
 
 TOLERATION = {"key": "a", "effect": "NoExecute"}
@@ -145,7 +145,7 @@ CHANGES = [
 def test_changed_pods(fields: Any, change: Document, wrong: list[Any]) -> None:
     new = copy.deepcopy(OLD)
     new["spec"].update(change)
-    assert fields(pods.pod_change(new, OLD)) == wrong
+    assert fields(pod_spec.pod_change(new, OLD)) == wrong
 
 
 @pytest.mark.parametrize(
@@ -158,12 +158,14 @@ def test_changed_pods(fields: Any, change: Document, wrong: list[Any]) -> None:
     ],
 )
 def test_deadlines_only_shrink(lines: Any, old: int, new: int | None, why: str) -> None:
-    found = lines(pods.pod_change(pod(activeDeadlineSeconds=new), pod(activeDeadlineSeconds=old)))
+    found = lines(
+        pod_spec.pod_change(pod(activeDeadlineSeconds=new), pod(activeDeadlineSeconds=old))
+    )
     assert [line.rpartition(": ")[2] for line in found] == ([why] if why else [])
 
 
 def test_what_differs_is_shown_in_the_server_s_own_terms(lines: Any) -> None:
-    (line,) = lines(pods.pod_change(pod(nodeName="n"), pod()))
+    (line,) = lines(pod_spec.pod_change(pod(nodeName="n"), pod()))
     assert line.partition("\n")[2] == (
         "@@ -42,7 +42,7 @@\n"
         '  "NodeSelector": null,\n'
@@ -179,7 +181,7 @@ def test_what_differs_is_shown_in_the_server_s_own_terms(lines: Any) -> None:
 
 def test_node_selectors_are_fixed_once_the_gates_are_gone(fields: Any) -> None:
     old, new = pod(nodeSelector={"a": "b"}), pod(nodeSelector={"a": "c"})
-    assert fields(pods.pod_change(new, old)) == [("spec", "Forbidden")]
+    assert fields(pod_spec.pod_change(new, old)) == [("spec", "Forbidden")]
 
 
 TOKEN = {
@@ -226,4 +228,4 @@ PARTS = [
 
 @pytest.mark.parametrize(("document", "wrong"), PARTS)
 def test_parts_of_new_pods(fields: Any, document: Document, wrong: list[Any]) -> None:
-    assert fields(pods.pod(document)) == wrong
+    assert fields(pod_spec.pod(document)) == wrong

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import probes
+from harness.apiserver.validation.pod import probes
 
 Document = dict[str, Any]
 HTTP = {"httpGet": {"path": "/", "port": 80, "scheme": "HTTP"}}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import security
+from harness.apiserver.validation.pod import security_context
 
 Document = dict[str, Any]
 
@@ -40,12 +40,14 @@ PODS = [
 
 @pytest.mark.parametrize(("context", "wrong"), PODS)
 def test_pods(fields: Any, context: Document, wrong: list[Any]) -> None:
-    assert fields(security.of_pod(context, {"hostNetwork": True}, "s")) == wrong
+    assert fields(security_context.of_pod(context, {"hostNetwork": True}, "s")) == wrong
 
 
 def test_one_process_namespace(fields: Any) -> None:
     spec = {"hostPID": True, "shareProcessNamespace": True}
-    assert fields(security.of_pod({}, spec, "s")) == [("s.shareProcessNamespace", "Invalid")]
+    assert fields(security_context.of_pod({}, spec, "s")) == [
+        ("s.shareProcessNamespace", "Invalid")
+    ]
 
 
 CONTAINERS = [
@@ -62,8 +64,11 @@ CONTAINERS = [
 
 @pytest.mark.parametrize(("context", "wrong"), CONTAINERS)
 def test_containers(fields: Any, context: Document, wrong: list[Any]) -> None:
-    assert fields(security.of_container(context, "s", host_users=True)) == wrong
+    assert fields(security_context.of_container(context, "s", host_users=True)) == wrong
 
 
 def test_a_pod_with_its_own_users_may_see_all_of_proc(fields: Any) -> None:
-    assert fields(security.of_container({"procMount": "Unmasked"}, "s", host_users=False)) == []
+    assert (
+        fields(security_context.of_container({"procMount": "Unmasked"}, "s", host_users=False))
+        == []
+    )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import tolerations
+from harness.apiserver.validation.pod import tolerations
 
 Document = dict[str, Any]
 CASES = [

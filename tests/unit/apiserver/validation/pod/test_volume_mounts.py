@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import mounts
+from harness.apiserver.validation.pod import volume_mounts
 
 Document = dict[str, Any]
 VOLUMES: dict[str, Document] = {
@@ -48,4 +48,4 @@ CASES = [
 
 @pytest.mark.parametrize(("container", "wrong"), CASES)
 def test_mounts(fields: Any, container: Document, wrong: list[Any]) -> None:
-    assert fields(mounts.of_container(container, "c", VOLUMES)) == wrong
+    assert fields(volume_mounts.of_container(container, "c", VOLUMES)) == wrong

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.rules import volumes
+from harness.apiserver.validation.pod import volumes
 
 Document = dict[str, Any]
 EMPTY: Document = {"name": "e", "emptyDir": {}}

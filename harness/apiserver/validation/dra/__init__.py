@@ -1,0 +1,4 @@
+"""Validation of resource.k8s.io: claims, templates, slices, device classes, taint rules. After k8s.io/kubernetes/pkg/apis/resource/validation.
+
+Rules that other groups share belong in `validation.field`.
+"""
