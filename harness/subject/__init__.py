@@ -1,9 +1,11 @@
-"""The Python scheduler and ResourceClaim controller, and their known defects.
+"""The Python scheduler, the Python ResourceClaim controller, and their known defects.
 
-Written with the lock boundaries of kube-scheduler's DRA plugin, because that is where its races live: an assume cache that
-drains its events through whoever calls it, a tracker of allocated devices with a lock of its own, claims in flight with another,
-one scheduling thread and many binding threads. All threads, locks, queues and time come from `concurrency`.
+The lock boundaries are those of kube-scheduler's DRA plugin, because its races happen between them:
+an assume cache whose events are delivered on the threads of its callers; a tracker of allocated
+devices with its own lock; in-flight claims with another lock; one scheduling thread and many
+binding threads. All threads, locks, queues and clocks come from `concurrency`.
 
-No judging and nothing that judges use: judge and judged read API objects each in their own way. Nothing of the harness's
-run either: this runs stand-alone against any kubeconfig.
+Two things do not belong here. First, judging, and any code that the checks use: the subject and the
+checks read API objects independently of each other. Second, the orchestration of a run: these
+processes also run stand-alone against any kubeconfig.
 """

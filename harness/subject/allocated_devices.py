@@ -1,7 +1,8 @@
-"""Which devices are allocated, as the assume cache's events tell it; own lock, own revision.
+"""The set of allocated devices, maintained from the events of the assume cache.
 
-After allocatedDevices of kube-scheduler's dynamicresources plugin. A device is in the set or not; it is not
-counted, so that a double allocation that is half undone makes the device look free, as upstream.
+After pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go. The set has its own lock
+and its own revision. As upstream, devices are not counted: when one of two claims that hold a
+device is deallocated, the device looks free although the other claim still holds it.
 """
 
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ Object = dict[str, Any]
 
 
 class AllocatedDevices:
-    """The set of exclusively allocated devices; a handler of the assume cache."""
+    """The set of exclusively allocated devices; an event handler of the assume cache."""
 
     def __init__(self) -> None:
         self._guard = concurrency.lock("allocated-devices")
@@ -22,23 +23,26 @@ class AllocatedDevices:
         self._revision = 0
 
     def get(self) -> tuple[set[str], int]:
-        """A copy of the set and the revision it belongs to."""
+        """Return a copy of the set, and the revision of that copy."""
         with self._guard:
             return set(self._devices), self._revision
 
     def revision(self) -> int:
-        """Grows with every change."""
+        """Return the current revision, which every change increases."""
         with self._guard:
             return self._revision
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """A claim is new."""
+        """Insert the devices of a new claim."""
         del initial
         if allocation := claims.allocation_of(obj):
             self._insert(obj, list(claims.exclusive_devices(allocation)))
 
     def on_update(self, old: Object, new: Object) -> None:
-        """A claim has changed; its allocation cannot change, only come and go."""
+        """Insert or remove devices if the allocation was set or cleared.
+
+        An allocation is immutable while it is set.
+        """
         before, after = claims.allocation_of(old), claims.allocation_of(new)
         if after and not before:
             self._insert(new, list(claims.exclusive_devices(after)))
@@ -46,7 +50,7 @@ class AllocatedDevices:
             self._remove(new, list(claims.exclusive_devices(before)))
 
     def on_delete(self, last: Object) -> None:
-        """A claim is gone, and its allocation with it."""
+        """Remove the devices of a deleted claim."""
         if allocation := claims.allocation_of(last):
             self._remove(last, list(claims.exclusive_devices(allocation)))
 
@@ -67,5 +71,8 @@ class AllocatedDevices:
             concurrency.step("allocated-devices.removed", device=device, claim=claims.uid_of(claim))
 
     def _bump(self) -> None:
-        """Before the change and under its lock: whoever compares revisions must never be late."""
+        """Increase the revision; called under the lock, before the set changes.
+
+        A gather that compares revisions must not see the old revision after the set has changed.
+        """
         self._revision += 1

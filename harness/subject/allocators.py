@@ -1,8 +1,8 @@
-"""Structured allocation: which devices to give to the claims of a pod on a node. First fit, with backtracking.
+"""Structured allocation: a first-fit search with backtracking for the devices of a pod's claims.
 
-After k8s.io/dynamic-resource-allocation/structured: exact counts, all devices, admin access,
-alternatives (`firstAvailable`) and `matchAttribute`. One Allocator serves one scheduling attempt; what is chosen during a
-search lives in the search, so that searches of several nodes cannot disturb each other.
+After k8s.io/dynamic-resource-allocation/structured. Supported are exact counts, all devices, admin
+access, alternatives (`firstAvailable`) and `matchAttribute`. One Allocator serves one scheduling
+attempt. Each search keeps its own choices, so that searches on different nodes are independent.
 """
 
 import dataclasses
@@ -14,10 +14,11 @@ from harness.subject import inventories, nodes
 
 Object = dict[str, Any]
 DEVICES_PER_CLAIM_MAX = 32
+"""The API's limit for the results of one claim (`AllocationResultsMaxSize`)."""
 
 
 class AllocationError(errors.HarnessError):
-    """A claim that no node can satisfy as it is written: the attempt ends."""
+    """A claim that cannot be allocated on any node; the scheduling attempt ends."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,9 +26,9 @@ class Option:
     """One way to satisfy a request."""
 
     name: str
-    """`request`, or `request/subrequest`."""
+    """`request` or `request/subrequest`."""
     count: int | None
-    """None: all matching devices."""
+    """Number of devices; None: all matching devices."""
     selectors: tuple[str, ...]
     admin_access: bool
 
@@ -37,7 +38,7 @@ class DeviceRequest:
     """A request of one of the claims, with its alternatives in order of preference."""
 
     claim: int
-    """Index among the claims to allocate."""
+    """Index of the claim in the list of claims to allocate."""
     options: tuple[Option, ...]
     constraints: tuple[Object, ...]
 
@@ -52,7 +53,10 @@ class Allocator:
         classes: Mapping[str, Object],
         claims: Sequence[Object],
     ) -> None:
-        """`classes` by name. AllocationError for a claim that cannot be satisfied anywhere."""
+        """Resolve the requests of the claims; `classes` maps names to DeviceClasses.
+
+        Raises AllocationError for a claim that cannot be allocated on any node.
+        """
         self._snapshot, self._in_use, self._claims = snapshot, in_use, claims
         self._requests = [
             request
@@ -63,7 +67,10 @@ class Allocator:
             _require_few([item for item in self._requests if item.claim == index])
 
     def allocate(self, node: Object) -> list[Object] | None:
-        """An AllocationResult for each claim, None when the node cannot satisfy them all; SelectorError."""
+        """Return one AllocationResult per claim, or None if the node cannot satisfy all claims.
+
+        Raises SelectorError for a selector that does not compile or fails on a device.
+        """
         search = _Search(self._snapshot, self._in_use, self._requests, node)
         if not search.run():
             return None
@@ -81,7 +88,7 @@ class _Choice:
 
 
 class _Search:
-    """One depth-first search on one node."""
+    """A depth-first search on one node."""
 
     def __init__(
         self,
@@ -98,7 +105,7 @@ class _Search:
         return self._satisfy(0)
 
     def _satisfy(self, index: int) -> bool:
-        """Satisfy this request and all after it."""
+        """Satisfy the request at `index` and all requests after it."""
         if index == len(self._requests):
             return True
         request = self._requests[index]
@@ -112,7 +119,7 @@ class _Search:
         return self._pick(index, request, option, candidates, 0, needed)
 
     def _mine(self, claim: int) -> list[_Choice]:
-        """What is chosen for the claim so far."""
+        """Return the choices made so far for the claim at index `claim`."""
         return [item for item in self.chosen if item.request.claim == claim]
 
     def _pick(
@@ -124,7 +131,7 @@ class _Search:
         start: int,
         needed: int,
     ) -> bool:
-        """Choose `needed` more of the candidates from `start` on, then satisfy the other requests."""
+        """Choose `needed` candidates from `start` on, then satisfy the remaining requests."""
         if needed == 0:
             return self._satisfy(index + 1)
         for position in range(start, len(candidates) - needed + 1):
@@ -135,13 +142,10 @@ class _Search:
             if self._pick(index, request, option, candidates, position + 1, needed - 1):
                 return True
             self._undo(choice)
-            if not request.constraints and not self._has_alternatives(index):
-                return False  # devices are alike to what follows: another one would fail as well
+            is_last = index + 1 == len(self._requests)
+            if is_last and not request.constraints:
+                return False  # no later request depends on the choice: any other device fails too
         return False
-
-    def _has_alternatives(self, index: int) -> bool:
-        """Whether requests are left whose fate may depend on which device is taken here."""
-        return index + 1 < len(self._requests)
 
     def _is_possible(self, choice: _Choice) -> bool:
         device, mine = choice.device, self._mine(choice.request.claim)
@@ -164,7 +168,7 @@ class _Search:
 
 
 def _agrees(constraint: Object, choice: _Choice, others: Sequence[_Choice]) -> bool:
-    """Whether the device has the same value of the attribute as the others that the constraint covers."""
+    """Return whether the device has the attribute value of the constraint's other devices."""
     if not _covers(constraint, choice.option):
         return True
     value = choice.device.attribute(constraint["matchAttribute"])
@@ -190,7 +194,10 @@ def _requests(index: int, devices: Object, classes: Mapping[str, Object]) -> lis
 
 
 def _require_few(requests: Sequence[DeviceRequest]) -> None:
-    """AllocationError when a claim asks for too much: no search could end well, and a long one would be made."""
+    """Raise AllocationError for a claim that needs too many devices.
+
+    No search for such a claim can succeed, and it would take long to find that out.
+    """
     least = sum(min(option.count or 1 for option in request.options) for request in requests)
     if least > DEVICES_PER_CLAIM_MAX:
         raise AllocationError(

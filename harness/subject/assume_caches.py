@@ -1,8 +1,9 @@
-"""The assume cache: what the API server said last, overlaid with what the scheduler itself has just written.
+"""The assume cache: informer state, overlaid with the scheduler's own writes.
 
-After k8s.io/kubernetes/pkg/scheduler/util/assumecache. Changes are made under the lock and queue an event;
-events are handed to the handlers outside the lock by whoever caused a change. Emitting is exclusive: a caller that meets
-another emitter waits for its end, so that when `assume` returns, every effect of it can be seen.
+After pkg/scheduler/util/assumecache/assume_cache.go. A change is made under the lock and queues
+events; the thread that made the change delivers them to the handlers outside the lock. Only one
+thread emits at a time, and a second one waits until the first has finished: when `assume` returns,
+all its effects are visible (the fix of kubernetes#136269).
 """
 
 import collections
@@ -18,15 +19,15 @@ Object = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CacheEvent:
-    """A change of an object that one handler is still to be told of."""
+    """A change of an object that has not been delivered to one of the handlers yet."""
 
     obj: Object
-    """The object that it is about."""
+    """The object that changed."""
     handler: informers.EventHandler
-    tell: Callable[[informers.EventHandler], None]
+    call: Callable[[informers.EventHandler], None]
 
     def deliver(self) -> None:
-        """Tell the handler."""
+        """Call the handler."""
         meta = self.obj["metadata"]
         concurrency.step(
             "assume-cache.event.popped",
@@ -34,23 +35,23 @@ class CacheEvent:
             version=meta["resourceVersion"],
             handler=type(self.handler).__name__,
         )
-        self.tell(self.handler)
+        self.call(self.handler)
 
 
 class AssumeError(Exception):
-    """The object cannot be assumed: it is unknown, or older than what the cache holds."""
+    """The object cannot be assumed: it is unknown, or older than the cached version."""
 
 
 @dataclasses.dataclass(slots=True)
 class _Entry:
     latest: Object
-    """With what was assumed."""
+    """The newest version, including assumed ones."""
     api: Object
-    """As the API server had it."""
+    """The newest version that the informer delivered."""
 
 
 class AssumeCache:
-    """Objects by `namespace/name`, newest version wins; itself the handler of an informer."""
+    """The newest version of each object, by `namespace/name`; an event handler of an informer."""
 
     def __init__(self, handlers: Iterable[informers.EventHandler] = ()) -> None:
         self._changed = concurrency.condition("assume-cache")
@@ -60,20 +61,20 @@ class AssumeCache:
         self._handlers = tuple(handlers)
 
     def get(self, key: str) -> Object | None:
-        """The newest known state."""
+        """Return the newest version of an object, or None if it is unknown."""
         with self._changed:
             entry = self._entries.get(key)
             return entry.latest if entry else None
 
     def objects(self) -> list[Object]:
-        """The newest known state of everything."""
+        """Return the newest version of every object."""
         with self._changed:
             return [entry.latest for entry in self._entries.values()]
 
     def assume(self, obj: Object) -> None:
-        """Take what the scheduler has written for the truth; when this returns, every handler has seen it.
+        """Store an object that the scheduler has written; return after all handlers have seen it.
 
-        AssumeError when the object is unknown or the cache already holds a newer version.
+        Raises AssumeError if the object is unknown or the cache holds a newer version.
         """
         try:
             with self._changed:
@@ -82,7 +83,7 @@ class AssumeCache:
             self._emit()
 
     def restore(self, key: str) -> None:
-        """Forget what was assumed; back to what the API server had."""
+        """Discard the assumed version of an object and return to the informer's version."""
         with self._changed:
             entry = self._entries.get(key)
             if entry is not None and entry.latest is not entry.api:
@@ -93,20 +94,20 @@ class AssumeCache:
     # ------------------------------------------------------------ the informer's side
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """The informer has a new object."""
+        """Add an object from the informer."""
         with self._changed:
             self._learn(obj, initial=initial)
         self._emit()
 
     def on_update(self, old: Object, new: Object) -> None:
-        """The informer has a new version."""
+        """Store a newer version from the informer."""
         del old
         with self._changed:
             self._learn(new, initial=False)
         self._emit()
 
     def on_delete(self, last: Object) -> None:
-        """The informer has lost the object."""
+        """Remove an object that the informer reports as deleted."""
         with self._changed:
             entry = self._entries.pop(informers.key_of(last), None)
             if entry is not None:
@@ -140,7 +141,7 @@ class AssumeCache:
         self._events.extend(CacheEvent(obj, handler, call) for handler in self._handlers)
 
     def _emit(self) -> None:
-        """Deliver every queued event, in order, as the only emitter."""
+        """Deliver all queued events in order, as the only emitting thread."""
         if not self._begin_emitting():
             return
         try:
@@ -152,7 +153,7 @@ class AssumeCache:
             raise
 
     def _begin_emitting(self) -> bool:
-        """Become the emitter, after the one that is emitting now."""
+        """Become the emitting thread; wait while another one is emitting."""
         with self._changed:
             while self._emitting:
                 self._changed.wait()
@@ -160,7 +161,7 @@ class AssumeCache:
         return True
 
     def _next_event(self) -> CacheEvent | None:
-        """Take the oldest event; without one, end emitting in the same breath."""
+        """Take the oldest event; if there is none, stop emitting under the same lock."""
         with self._changed:
             if self._events:
                 return self._events.popleft()
@@ -173,5 +174,5 @@ class AssumeCache:
 
 
 def version_of(obj: Object) -> int:
-    """The resourceVersion, as the integer that DRA relies on."""
+    """Return the resourceVersion as an integer, as kube-scheduler's assume cache does."""
     return int(obj["metadata"]["resourceVersion"])

@@ -1,8 +1,8 @@
-"""The ResourceClaim controller: claims for templates, reservations of gone pods, deallocation, deletion.
+"""The ResourceClaim controller: generates claims, drops reservations, deallocates claims.
 
-After kube-controller-manager's resourceclaim controller. Keys `pod:namespace/name` and
-`claim:namespace/name` are synchronised by several workers; every sync starts from the informers' state, and whatever
-fails is tried again.
+After pkg/controller/resourceclaim/controller.go. Several workers process the keys
+`pod:namespace/name` and `claim:namespace/name`. Every sync starts from the informers' state; a
+failed sync is retried.
 """
 
 import collections
@@ -15,13 +15,16 @@ from harness.subject import claims, created_claims, generating, releasing, work_
 
 Object = dict[str, Any]
 FIELD_MANAGER = "ResourceClaimController"
+"""Field manager of the server-side apply of `status.resourceClaimStatuses`, as upstream."""
 SYNC_TIMEOUT_S = 30.0
+"""Time limit for the initial list of each informer, in seconds."""
 DELETED_PODS_MAX = 500
+"""Number of UIDs of deleted pods to remember, as upstream."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerOptions:
-    """How to control."""
+    """Options of the controller."""
 
     namespace: str | None = None
     """None: all namespaces."""
@@ -29,7 +32,7 @@ class ControllerOptions:
 
 
 class ClaimController:
-    """Keeps claims and pods in step."""
+    """The controller with its informers, its work queue and its worker threads."""
 
     def __init__(self, api: apis.Api, options: ControllerOptions) -> None:
         self._api, self._options = api, options
@@ -45,7 +48,10 @@ class ClaimController:
         self._releaser = releasing.Releaser(api, self._pods, self._deleted_pods)
 
     def start(self) -> None:
-        """Follow the API server, then begin to work; ClusterError when it does not answer."""
+        """Start the informers, then the workers.
+
+        Raises ClusterError if the API server does not answer.
+        """
         for informer in (self._templates, self._claims, self._pods):
             informer.start()
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
@@ -53,7 +59,7 @@ class ClaimController:
             self._threads.append(concurrency.spawn(f"controller-{index}", self._work))
 
     def stop(self) -> None:
-        """Finish what is being worked on, and end every thread."""
+        """Finish the keys being processed and end every thread."""
         self._queue.close()
         for thread in self._threads:
             thread.join()
@@ -74,7 +80,7 @@ class ClaimController:
     # ---------------------------------------------------------------------- events
 
     def on_pod(self, pod: Object) -> None:
-        """A pod with claims is new or was changed."""
+        """Index a new or changed pod with claims, and enqueue it if it needs work."""
         if not claims.entries_of(pod):
             return
         key = informers.key_of(pod)
@@ -87,7 +93,7 @@ class ClaimController:
             self._queue.add(f"pod:{key}")
 
     def on_pod_gone(self, pod: Object) -> None:
-        """A pod is gone: whatever was reserved for it is free."""
+        """Remember the UID of a deleted pod, and enqueue its claims to drop its reservations."""
         with self._guard:
             self._deleted_pods[claims.uid_of(pod)] = None
             while len(self._deleted_pods) > DELETED_PODS_MAX:
@@ -99,7 +105,7 @@ class ClaimController:
         self._enqueue_claims_of(pod)
 
     def on_claim(self, key: str) -> None:
-        """A claim is new, was changed or is gone; its pods may need work too."""
+        """Enqueue a claim that was added, changed or deleted, and its pods that need work."""
         self._queue.add(f"claim:{key}")
         with self._guard:
             users = sorted(self._users.get(key, ()))
@@ -109,7 +115,7 @@ class ClaimController:
                 self._queue.add(f"pod:{pod_key}")
 
     def on_template(self) -> None:
-        """A template has come: pods may have waited for it."""
+        """Enqueue all pods that need work; they may have waited for the new template."""
         for pod in self._pods.objects():
             self.on_pod(pod)
 
@@ -118,7 +124,10 @@ class ClaimController:
             self._queue.add(f"claim:{key}")
 
     def _needs_work(self, pod: Object) -> bool:
-        """A claim is missing, or the pod was bound by hand before its claims were reserved for it."""
+        """Return whether a claim is missing, or a bound pod has no reservation.
+
+        Pods that are bound without a scheduler (by `spec.nodeName`) have no reservations at first.
+        """
         if claims.is_done(pod) or claims.is_deleting(pod):
             return False
         recorded = claims.recorded_names(pod)
@@ -130,7 +139,7 @@ class ClaimController:
         return bool(pod["spec"].get("nodeName")) and any(self._unreserved_claims(pod))
 
     def _is_lost(self, pod: Object, name: str | None) -> bool:
-        """Whether the recorded claim is not there, or not the pod's."""
+        """Return whether the recorded claim is missing or belongs to another pod."""
         if name is None:
             return False
         claim = self._created.get(f"{pod['metadata']['namespace']}/{name}")
@@ -177,15 +186,14 @@ class ClaimController:
                 self._api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
 
     def _claim_for(self, pod: Object, entry: Object, recorded: str | None) -> str:
-        """The name of the claim generated for this entry: recorded, found, or created now."""
+        """Return the name of the claim generated for an entry; create it if there is none."""
         if recorded is not None and not self._is_lost(pod, recorded):
             return recorded
-        found = self._find_generated(pod, entry["name"])
-        claim = found or self._create(pod, entry)
+        claim = self._find_generated(pod, entry["name"]) or self._create(pod, entry)
         return str(claim["metadata"]["name"])
 
     def _find_generated(self, pod: Object, entry_name: str) -> Object | None:
-        """A claim that an earlier sync created but could not record."""
+        """Return a claim that an earlier sync created but failed to record in the pod's status."""
         for claim in self._created.owned_by(claims.uid_of(pod)):
             annotations = claim["metadata"].get("annotations", {})
             if annotations.get(claims.POD_CLAIM_NAME) == entry_name:
@@ -197,7 +205,7 @@ class ClaimController:
         key = f"{namespace}/{entry['resourceClaimTemplateName']}"
         template = self._templates.get(key)
         if template is None:
-            raise apis.ApiError(404, "NotFound", f"resourceclaimtemplate {key} is not there yet")
+            raise apis.ApiError(404, "NotFound", f"resourceclaimtemplate {key} not found")
         claim = self._api.create(
             apis.CLAIMS,
             generating.generated_claim(pod, entry["name"], template),
@@ -210,7 +218,7 @@ class ClaimController:
         return claim
 
     def _record(self, pod: Object, names: dict[str, str]) -> None:
-        """All claims of the pod in one write, forced: nobody else owns the field."""
+        """Record all claims of the pod in one forced apply; the field has no other owner."""
         meta = pod["metadata"]
         statuses = [{"name": name, "resourceClaimName": claim} for name, claim in names.items()]
         patch = {
@@ -231,11 +239,11 @@ class ClaimController:
         )
 
     def _unreserved_claims(self, pod: Object) -> list[Object]:
-        """Allocated claims of a bound pod that are not reserved for it."""
-        found = [self._claims.get(key) for key in claims.known_claim_keys(pod)]
+        """Return the allocated claims of a bound pod that are not reserved for it."""
+        known = [self._claims.get(key) for key in claims.known_claim_keys(pod)]
         return [
             claim
-            for claim in found
+            for claim in known
             if claim is not None
             and claims.allocation_of(claim)
             and not claims.is_deleting(claim)
@@ -285,7 +293,7 @@ class _TemplateEvents:
             self._controller.on_template()
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Templates do not change."""
+        """Ignore the update: the spec of a template is immutable."""
 
     def on_delete(self, last: Object) -> None:
-        """What was made from it stays."""
+        """Ignore the deletion: claims generated from the template remain."""

@@ -1,7 +1,8 @@
-"""What the controller knows of generated claims: those of the informer, and those it created that the informer has not seen yet.
+"""Generated claims that the controller knows, from the informer and from its own creations.
 
-The controller's mutation cache: a sync that is tried again after "created, but not recorded" must find the claim of the first
-try, also when the watch is behind, and not create a second one.
+Corresponds to the controller's use of client-go's tools/cache/mutation_cache.go. When a sync
+created a claim but failed to record it, the retry must find that claim instead of creating a second
+one, even if the watch lags behind.
 """
 
 import collections
@@ -15,7 +16,7 @@ Object = dict[str, Any]
 
 
 class CreatedClaims:
-    """Claims by key and by owner; a handler of the claim informer."""
+    """Claims by key and by owner; an event handler of the claim informer."""
 
     def __init__(self) -> None:
         self._guard = concurrency.lock("created-claims")
@@ -23,33 +24,33 @@ class CreatedClaims:
         self._owned: dict[str, set[str]] = collections.defaultdict(set)
 
     def add(self, claim: Object) -> None:
-        """The controller itself has created it; what the informer said of it meanwhile stays."""
+        """Add a claim that the controller has created, unless the informer has delivered it."""
         with self._guard:
             self._claims.setdefault(informers.key_of(claim), claim)
             self._index(claim)
 
     def get(self, key: str) -> Object | None:
-        """The newest known state."""
+        """Return the newest known state of a claim, or None if it is unknown."""
         with self._guard:
             return self._claims.get(key)
 
     def owned_by(self, uid: str) -> list[Object]:
-        """The claims that this pod controls, oldest name first."""
+        """Return the claims controlled by the pod with this UID, sorted by key."""
         with self._guard:
             return [self._claims[key] for key in sorted(self._owned.get(uid, ()))]
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """The informer has seen it."""
+        """Store a claim that the informer has added."""
         del initial
         self._put(obj)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """The informer has a new version."""
+        """Store a new version from the informer."""
         del old
         self._put(new)
 
     def on_delete(self, last: Object) -> None:
-        """It is gone."""
+        """Remove a deleted claim."""
         with self._guard:
             key = informers.key_of(last)
             self._claims.pop(key, None)

@@ -1,6 +1,7 @@
-"""The DynamicResources plugin: what kube-scheduler does with the ResourceClaims of a pod, extension point by extension point.
+"""The DynamicResources plugin: kube-scheduler's work on ResourceClaims, by extension point.
 
-The order of the writes and of the steps in `_bind_claim` is where double allocations are avoided or made.
+After pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go. The order of the writes
+and steps in `_bind_claim` decides whether a device can be allocated twice.
 """
 
 import dataclasses
@@ -23,31 +24,34 @@ from harness.subject import (
 
 Object = dict[str, Any]
 CONFLICT_TRIES = 5
+"""Attempts to write a claim before giving up on 409 conflicts."""
 CONFLICT_WAIT_S = 0.01
+"""Wait between two of these attempts, in seconds."""
 
 
 class Unschedulable(Exception):  # noqa: N818 - an answer, not an error
-    """The pod cannot be scheduled now; says why."""
+    """The pod cannot be scheduled now; the message gives the reason."""
 
 
 class BindingError(Exception):
-    """The pod cannot be bound after all; it is tried again."""
+    """The pod cannot be bound in this attempt; it is retried."""
 
 
 @dataclasses.dataclass(slots=True)
 class Attempt:
-    """What one scheduling attempt knows of its pod (upstream: stateData in the CycleState)."""
+    """The state of one scheduling attempt (upstream: `stateData` in the CycleState)."""
 
     pod: Object
     claims: list[Object]
-    """The pod's claims as the assume cache had them; replaced by what was written."""
+    """The pod's claims from the assume cache; PreBind replaces them with what it wrote."""
     to_allocate: list[int] = dataclasses.field(default_factory=list)
-    """Indexes of the claims without an allocation."""
+    """Indexes of the claims that have no allocation."""
     allocator: allocators.Allocator | None = None
+    """None: no claim needs an allocation."""
     planned: dict[int, Object] = dataclasses.field(default_factory=dict)
-    """The allocation for each of them on the chosen node."""
+    """Planned allocations on the chosen node, by index of the claim."""
     unavailable: set[int] = dataclasses.field(default_factory=set)
-    """Claims whose allocation kept some node out."""
+    """Indexes of claims whose existing allocation ruled out some node."""
 
     @property
     def name(self) -> str:
@@ -56,7 +60,7 @@ class Attempt:
 
 
 class DynamicResources:
-    """The plugin's state and its extension points."""
+    """The plugin with its extension points as methods."""
 
     def __init__(
         self,
@@ -76,7 +80,7 @@ class DynamicResources:
     # ---------------------------------------------------------- the scheduling thread
 
     def pre_enqueue(self, pod: Object) -> bool:
-        """Whether all claims of the pod are there."""
+        """Return whether all claims of the pod exist and can be used."""
         try:
             self._claims_of(pod)
         except claims.Unresolved:
@@ -84,21 +88,24 @@ class DynamicResources:
         return True
 
     def pre_filter(self, pod: Object) -> Attempt:
-        """Look at the claims and at what is in use; Unschedulable, or a hard error of a claim as it is written."""
+        """Collect the pod's claims and, if one must be allocated, the devices in use.
+
+        Raises Unschedulable if a claim is missing, being allocated, or cannot be allocated at all.
+        """
         try:
             attempt = Attempt(pod, self._claims_of(pod))
         except claims.Unresolved as reason:
             raise Unschedulable(str(reason)) from reason
         for index, claim in enumerate(attempt.claims):
             if not claims.allocation_of(claim):
-                self._require_rest(claim)
+                self._require_not_in_flight(claim)
                 attempt.to_allocate.append(index)
         if attempt.to_allocate:
             attempt.allocator = self._new_allocator(attempt)
         return attempt
 
     def filter(self, attempt: Attempt, node: Object) -> list[Object] | None:
-        """The allocations that the pod would get on the node; None when it cannot run there."""
+        """Return the planned allocations on the node, or None if the pod cannot run there."""
         misplaced = self._misplaced(attempt, node)
         attempt.unavailable |= misplaced
         if misplaced:
@@ -106,7 +113,7 @@ class DynamicResources:
         return attempt.allocator.allocate(node) if attempt.allocator else []
 
     def post_filter(self, attempt: Attempt) -> None:
-        """No node fits: give up one allocation that keeps the pod from its node and that nobody uses."""
+        """Deallocate one unused claim whose allocation ruled out a node, because no node fits."""
         for index in self._choices.sample(sorted(attempt.unavailable), len(attempt.unavailable)):
             claim = attempt.claims[index]
             others = [
@@ -121,7 +128,7 @@ class DynamicResources:
                 return
 
     def reserve(self, attempt: Attempt, allocations: list[Object]) -> None:
-        """Put the planned allocations in flight; nothing is written yet."""
+        """Add the planned allocations to the in-flight claims; write nothing."""
         for index, allocation in zip(attempt.to_allocate, allocations, strict=True):
             claim = attempt.claims[index]
             attempt.planned[index] = allocation
@@ -132,19 +139,22 @@ class DynamicResources:
             self._in_flight.add(claims.with_status(planned, allocation=allocation))
 
     def unreserve(self, attempt: Attempt) -> None:
-        """Undo Reserve and reservations; allocations that were written stay."""
-        for index, claim in enumerate(attempt.claims):
+        """Undo Reserve, and remove reservations for the pod; written allocations remain."""
+        for claim in attempt.claims:
             uid = claims.uid_of(claim)
             concurrency.step("unreserve.started", claim=uid)
             if self._in_flight.remove(uid):
                 self._cache.restore(informers.key_of(claim))
             if claims.allocation_of(claim) and claims.is_reserved_for(claim, attempt.pod):
-                self._remove_reservation(attempt.claims[index], attempt.pod)
+                self._remove_reservation(claim, attempt.pod)
 
     # ------------------------------------------------------------- the binding threads
 
     def pre_bind(self, attempt: Attempt) -> None:
-        """Write allocations and reservations; BindingError when that is impossible."""
+        """Write allocations and reservations.
+
+        Raises BindingError if a claim was deleted or allocated elsewhere, or on too many conflicts.
+        """
         for index, claim in enumerate(attempt.claims):
             if not claims.is_reserved_for(claim, attempt.pod):
                 attempt.claims[index] = self._bind_claim(attempt, index)
@@ -160,9 +170,12 @@ class DynamicResources:
         return written
 
     def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:
-        """First let the cache know, then forget the plan: the device must be visible in one of the two at every moment."""
+        """Update the assume cache, then remove the claim from the in-flight claims.
+
+        In this order the device is always visible in at least one of the two.
+        """
         self._assume(uid, written)
-        if was_planned and written is not None:  # a failed one is left to unreserve
+        if was_planned and written is not None:  # after a failure, unreserve removes it
             self._in_flight.remove(uid)
 
     def _assume(self, uid: str, written: Object | None) -> None:
@@ -178,7 +191,11 @@ class DynamicResources:
             concurrency.step("pre-bind.assumed", claim=uid)
 
     def _write(self, claim: Object, allocation: Object | None, pod: Object) -> Object:
-        """The claim with allocation and reservation as the API server has it now; tried again after a conflict."""
+        """Write allocation and reservation; return the claim as the API server returned it.
+
+        After a conflict the claim is read and written again. Raises BindingError if it was deleted
+        or allocated elsewhere, or on too many conflicts.
+        """
         for tries in range(CONFLICT_TRIES):
             if tries:
                 concurrency.sleep(CONFLICT_WAIT_S)
@@ -207,7 +224,10 @@ class DynamicResources:
         return self._api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
 
     def _protect(self, claim: Object) -> Object:
-        """The claim with its finalizer, which only a write of its own can add."""
+        """Return the claim with its finalizer, adding it first if necessary.
+
+        A status update cannot change finalizers, so that adding it takes a separate write.
+        """
         if claims.has_finalizer(claim):
             return claim
         finalizers = [*claim["metadata"].get("finalizers", ()), claims.FINALIZER]
@@ -234,7 +254,10 @@ class DynamicResources:
     # --------------------------------------------------------------------- parts
 
     def _claims_of(self, pod: Object) -> list[Object]:
-        """The pod's claims by the assume cache; claims.Unresolved."""
+        """Return the pod's claims from the assume cache.
+
+        Raises claims.Unresolved if one of them cannot be used yet.
+        """
         return [
             self._usable(pod, name, must_own=must_own) for name, must_own in claims.claim_names(pod)
         ]
@@ -249,7 +272,7 @@ class DynamicResources:
             raise claims.Unresolved(f"resourceclaim {name!r} was not created for the pod")
         return claim
 
-    def _require_rest(self, claim: Object) -> None:
+    def _require_not_in_flight(self, claim: Object) -> None:
         if claims.uid_of(claim) in self._in_flight:
             raise Unschedulable(
                 f"resource claim {informers.key_of(claim)} is in the process of being allocated"
@@ -272,7 +295,7 @@ class DynamicResources:
             raise Unschedulable(str(error)) from error
 
     def _misplaced(self, attempt: Attempt, node: Object) -> set[int]:
-        """Claims that are allocated where the node cannot use them."""
+        """Return the indexes of claims whose existing allocation cannot be used on the node."""
         allocations = [claims.allocation_of(claim) for claim in attempt.claims]
         return {
             index

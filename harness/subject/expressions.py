@@ -1,7 +1,8 @@
-"""CEL selectors over `device`, as DRA defines them: driver, attributes and capacity by domain.
+"""CEL selectors over `device`: its driver, and its attributes and capacity by domain.
 
-Evaluated by Google's C++ implementation. Quantities are integers in thousandths (the binding has no opaque types), so they
-compare exactly up to about 9 Pi.
+After k8s.io/dynamic-resource-allocation/cel/compile.go; evaluated by Google's C++ implementation.
+Its Python binding has no opaque types, so that quantities are integers in thousandths: they compare
+exactly up to about 9 Pi.
 """
 
 import decimal
@@ -16,7 +17,9 @@ from cel_expr_python.ext import ext_bindings, ext_optional
 from harness import errors
 
 EXPRESSION_CHARACTERS_MAX = 10 * 1024
+"""Maximum length of an expression, in characters; the API's own limit."""
 CACHE_SIZE = 256
+"""Number of compiled selectors to keep."""
 _QUANTITY = re.compile(
     r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)(|[KMGTPE]i|[kMGTPEmun])"
 )
@@ -28,21 +31,25 @@ _SCALES = {"": decimal.Decimal(1), **_BINARY, **_DECIMAL, **_SMALL}
 
 
 class SelectorError(errors.HarnessError):
-    """A selector that does not compile, or failed on a device."""
+    """A selector that does not compile, or fails on a device."""
 
 
 def quantity(text: object) -> int:
-    """A Kubernetes quantity in thousandths."""
-    found = _QUANTITY.fullmatch(str(text).strip())
-    if not found:
+    """Return a Kubernetes quantity in thousandths.
+
+    Raises SelectorError for a text that is not a quantity.
+    """
+    match = _QUANTITY.fullmatch(str(text).strip())
+    if not match:
         raise SelectorError(f"expected a quantity such as 40Gi, got {text!r}")
-    return int(decimal.Decimal(found[1]) * _SCALES[found[2]] * 1000)
+    return int(decimal.Decimal(match[1]) * _SCALES[match[2]] * 1000)
 
 
 class Selector:
-    """A compiled selector."""
+    """A compiled CEL selector."""
 
     def __init__(self, text: str) -> None:
+        """Compile an expression; raises SelectorError if it is too long or does not compile."""
         if len(text) > EXPRESSION_CHARACTERS_MAX:
             raise SelectorError(
                 f"expected a CEL selector of at most {EXPRESSION_CHARACTERS_MAX} characters, got {len(text)}"
@@ -55,7 +62,11 @@ class Selector:
             raise SelectorError(f"CEL selector {text!r} does not compile: {error}") from error
 
     def matches(self, driver: str, device: Mapping[str, Any]) -> bool:
-        """Whether a device of a ResourceSlice satisfies it; SelectorError when that cannot be told."""
+        """Return whether a device of a ResourceSlice satisfies the selector.
+
+        `device` is an entry of `spec.devices`. Raises SelectorError if the evaluation fails or
+        yields anything but a bool.
+        """
         answer = self._program.eval(data={"device": self._variables(driver, device)})
         if answer.type() == cel.Type.ERROR:
             raise SelectorError(f"CEL selector {self.text!r}: {answer.value()}")
@@ -73,13 +84,19 @@ class Selector:
         return {"driver": driver, "attributes": attributes, "capacity": capacity}
 
     def _empty_domains(self, driver: str) -> dict[str, dict[str, Any]]:
-        """DRA's maps yield an empty map for an unknown domain; here every domain the text names is there."""
+        """Return an empty map for the driver and for each domain that the expression names.
+
+        DRA's maps yield an empty map for an unknown domain; plain CEL maps would raise an error.
+        """
         return {domain: {} for domain in (*self._domains, driver)}
 
 
 @functools.lru_cache(CACHE_SIZE)
 def compiled(text: str) -> Selector:
-    """The selector; SelectorError when it is none."""
+    """Return the compiled selector, cached by its text.
+
+    Raises SelectorError if it does not compile.
+    """
     return Selector(text)
 
 

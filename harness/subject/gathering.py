@@ -1,23 +1,28 @@
-"""Gathering which devices are in use: allocated, or in flight.
+"""Gathering the devices in use: those that are allocated, and those that are in flight.
 
-Two structures with two locks cannot be read at one instant. So the gather is optimistic (as the upstream fix, kubernetes#136269): the
-allocated devices carry a revision, and an attempt that finds it changed at the end is thrown away. Comparing that one
-revision is enough: a claim only ever moves from in flight to allocated, and is allocated before it leaves the flight.
+After GatherAllocatedState in pkg/scheduler/framework/plugins/dynamicresources/dra_manager.go. The
+two sets have different locks and cannot be read at the same instant. The gather is therefore
+optimistic, as since the fix of kubernetes#136269: the allocated devices have a revision, and an
+attempt is discarded if the revision has changed at its end. Comparing that one revision is enough:
+claims only move from in flight to allocated, and are allocated before they leave the in-flight
+claims.
 """
 
 from harness import concurrency
 from harness.subject import allocated_devices, claims, in_flight
 
 RETRY_S = 1e-6
+"""Wait between two attempts, in seconds, as upstream."""
 TIMEOUT_S = 5.0
+"""Time limit for all attempts of one gather, in seconds, as upstream."""
 
 
 class GatherTimeoutError(Exception):
-    """There was never a moment of rest."""
+    """Every attempt within the time limit met a concurrent modification."""
 
 
 class Gatherer:
-    """Reads what is in use."""
+    """Gathers the devices in use."""
 
     def __init__(
         self, allocated: allocated_devices.AllocatedDevices, flight: in_flight.InFlightClaims
@@ -25,7 +30,10 @@ class Gatherer:
         self._allocated, self._in_flight = allocated, flight
 
     def gather(self) -> set[str]:
-        """`driver/pool/device` of every device in use at one instant; GatherTimeoutError after 5 s of conflicts."""
+        """Return `driver/pool/device` of every device in use at one instant.
+
+        Raises GatherTimeoutError after 5 s of conflicting modifications.
+        """
         deadline = concurrency.monotonic_s() + TIMEOUT_S
         while (in_use := self.attempt()) is None:
             if concurrency.monotonic_s() > deadline:
@@ -36,7 +44,7 @@ class Gatherer:
         return in_use
 
     def attempt(self) -> set[str] | None:
-        """One try; None when something changed meanwhile."""
+        """Gather once; return None if the allocated devices changed meanwhile."""
         concurrency.step("gather.started")
         in_use, revision = self._allocated.get()
         concurrency.step("gather.devices.cloned", revision=revision, count=len(in_use))

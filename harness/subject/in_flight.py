@@ -1,4 +1,7 @@
-"""Claims whose allocation is decided but may not be visible in the assume cache yet (upstream: inFlightAllocations)."""
+"""Claims whose planned allocation may not be visible in the assume cache yet.
+
+After inFlightAllocations in pkg/scheduler/framework/plugins/dynamicresources/dra_manager.go.
+"""
 
 from typing import Any
 
@@ -9,14 +12,14 @@ Object = dict[str, Any]
 
 
 class InFlightClaims:
-    """Claims with their planned allocation, by uid."""
+    """Claims with their planned allocation, by UID."""
 
     def __init__(self) -> None:
         self._guard = concurrency.lock("in-flight")
         self._claims: dict[str, Object] = {}
 
     def add(self, claim: Object) -> None:
-        """From Reserve: the planned allocation counts from now on."""
+        """Add a claim with its planned allocation; its devices count as used from now on."""
         uid = claims.uid_of(claim)
         with self._guard:
             self._claims[uid] = claim
@@ -24,7 +27,7 @@ class InFlightClaims:
             concurrency.step("in-flight.added", claim=uid, device=device)
 
     def remove(self, uid: str) -> bool:
-        """Count it no more; False when it was not there."""
+        """Remove a claim; return False if it was not in flight."""
         with self._guard:
             known = self._claims.pop(uid, None)
         concurrency.step("in-flight.removed", claim=uid, found=known is not None)
@@ -35,6 +38,6 @@ class InFlightClaims:
             return uid in self._claims
 
     def listed(self) -> list[Object]:
-        """The claims in flight at this moment."""
+        """Return the claims that are in flight now."""
         with self._guard:
             return list(self._claims.values())

@@ -1,8 +1,9 @@
-"""What the ResourceSlices offer: pools, their devices, and which of them a node can use.
+"""The devices that the ResourceSlices offer, by pool, and the devices that a node can use.
 
-Per pool (driver, name) the highest generation wins; a pool with missing slices or doubled device names is skipped. Devices that
-need what the allocator does not know (counters, sharing, binding conditions, taints) are never offered: it must not
-give away what it does not understand.
+After k8s.io/dynamic-resource-allocation/structured. Of a pool (driver and name) the highest
+generation counts; an incomplete pool, or one with duplicate device names, is skipped. Devices with
+features that the allocator does not support (counters, multiple allocations, binding conditions,
+taints) are never offered, because it could allocate them wrongly.
 """
 
 import collections
@@ -16,6 +17,7 @@ from harness.subject import expressions, nodes
 
 Object = dict[str, Any]
 _UNSUPPORTED = ("consumesCounters", "allowMultipleAllocations", "bindingConditions", "taints")
+"""Fields of a device that exclude it from allocation."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -23,23 +25,26 @@ class Device:
     """A device that can be allocated."""
 
     id: str
-    """`driver/pool/device`"""
+    """`driver/pool/device`."""
     driver: str
     pool: str
     name: str
     document: Mapping[str, Any]
-    """As the slice has it: attributes, capacity."""
+    """The device in its slice, with attributes and capacity."""
     is_node_local: bool
 
     def attribute(self, name: str) -> tuple[str, Any] | None:
-        """(type, value) of a (qualified) attribute, since for Python 1 is True; None when the device has none."""
+        """Return (type, value) of an attribute, by plain or qualified name; None if it is missing.
+
+        The type is part of the result because `1 == True` in Python.
+        """
         attributes = self.document.get("attributes") or {}
         value = attributes.get(name) or attributes.get(name.removeprefix(f"{self.driver}/"))
         return next(iter(value.items())) if value else None
 
 
 class Inventory:
-    """Follows the ResourceSlices; a handler of their informer."""
+    """The current ResourceSlices; an event handler of their informer."""
 
     def __init__(self) -> None:
         self._guard = concurrency.lock("inventory")
@@ -47,24 +52,24 @@ class Inventory:
         self._snapshot: Snapshot | None = None
 
     def snapshot(self) -> "Snapshot":
-        """The slices at this moment; the same object until one of them changes."""
+        """Return the current slices; the same object until one of them changes."""
         with self._guard:
             if self._snapshot is None:
                 self._snapshot = Snapshot(self._slices.values())
             return self._snapshot
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """A slice is new."""
+        """Add a slice."""
         del initial
         self._put(obj)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """A slice has changed."""
+        """Replace a slice."""
         del old
         self._put(new)
 
     def on_delete(self, last: Object) -> None:
-        """A slice is gone."""
+        """Remove a slice."""
         with self._guard:
             self._slices.pop(informers.key_of(last), None)
             self._snapshot = None
@@ -76,14 +81,17 @@ class Inventory:
 
 
 class Snapshot:
-    """An immutable state of the slices; remembers what selectors said of it (devices do not change within it)."""
+    """An immutable state of all slices, which caches the results of selectors."""
 
     def __init__(self, slices: Iterable[Object]) -> None:
         self._pools = [pool for pool in _pools(slices) if _is_whole(pool)]
         self._matching: dict[object, tuple[Device, ...]] = {}
 
     def matching(self, node: Object, selectors: tuple[str, ...]) -> tuple[Device, ...]:
-        """The devices that the node can use and that satisfy all selectors, in the slices' order; SelectorError."""
+        """Return the devices usable on the node that satisfy all selectors, in slice order.
+
+        Raises SelectorError if a selector does not compile or fails on a device.
+        """
         meta = node["metadata"]
         key = (meta["name"], frozenset(meta.get("labels", {}).items()), selectors)
         if key not in self._matching:
@@ -108,7 +116,7 @@ def _pools(slices: Iterable[Object]) -> Iterable[list[Object]]:
 
 
 def _natural(name: str) -> tuple[int, str]:
-    """worker-9 before worker-10."""
+    """Return a sort key that puts worker-9 before worker-10."""
     return len(name), name
 
 

@@ -1,4 +1,4 @@
-"""Which node may run a pod, or use a device: node selectors, labels and cordons. Pure functions."""
+"""Pure functions that decide which nodes can run a pod or use a device."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,16 +15,23 @@ _OPERATORS: dict[str, Callable[[str | None, Sequence[str]], bool]] = {
 
 
 def admits(node: Object, pod: Object) -> bool:
-    """Whether the node takes the pod at all, devices aside: not cordoned, not tainted, and the pod wants it."""
+    """Return whether the node accepts the pod, apart from devices.
+
+    It must be schedulable, match the pod's `nodeSelector`, and have no taint the pod does not
+    tolerate.
+    """
     spec, labels = node.get("spec", {}), node["metadata"].get("labels", {})
     if spec.get("unschedulable") or any(_blocks(taint, pod) for taint in spec.get("taints") or ()):
         return False
-    wanted = pod["spec"].get("nodeSelector") or {}
-    return all(labels.get(key) == value for key, value in wanted.items())
+    selector = pod["spec"].get("nodeSelector") or {}
+    return all(labels.get(key) == value for key, value in selector.items())
 
 
 def is_placed_on(place: Object, node: Object) -> bool:
-    """Whether the nodeName, nodeSelector or allNodes of a slice (or device) includes the node."""
+    """Return whether a slice or device is available on the node.
+
+    `place` is the slice's spec or the device, with `nodeName`, `nodeSelector` or `allNodes`.
+    """
     if place.get("nodeName"):
         return bool(place["nodeName"] == node["metadata"]["name"])
     if place.get("nodeSelector"):
@@ -33,14 +40,17 @@ def is_placed_on(place: Object, node: Object) -> bool:
 
 
 def selects(selector: Object | None, node: Object) -> bool:
-    """Whether a NodeSelector selects the node: any term, all its expressions; None selects every node."""
+    """Return whether a NodeSelector matches the node; None matches every node.
+
+    Terms are ORed, the expressions of a term are ANDed.
+    """
     if selector is None:
         return True
     return any(_term_selects(term, node) for term in selector.get("nodeSelectorTerms") or ())
 
 
 def only(node_name: str) -> Object:
-    """The NodeSelector of one node, as allocations of node-local devices carry it."""
+    """Return the NodeSelector for one node, as in allocations of node-local devices."""
     field = {"key": "metadata.name", "operator": "In", "values": [node_name]}
     return {"nodeSelectorTerms": [{"matchFields": [field]}]}
 

@@ -1,7 +1,8 @@
-"""Writes every named step of a subject process into its steps file.
+"""Writes every named step of a subject process to its steps file.
 
-The shapes are those of the harness's records (header, step, trailer), written here by hand: the subject shares no code with
-those who judge it, and runs without them.
+The records have the same shapes as those of `history.records` (header, step, trailer), but are
+written independently: the subject runs without the rest of the harness and shares no code with the
+checks.
 """
 
 import itertools
@@ -21,7 +22,11 @@ _encoder = msgspec.json.Encoder()
 
 
 class StepRecorder:
-    """A listener of steps. Each step is one write(2), and no lock is held: recording orders nothing, and a killed process loses none."""
+    """A step listener that appends each step to a file with one write(2) call.
+
+    No lock is held, so that recording does not order the threads, and a killed process loses no
+    steps.
+    """
 
     def __init__(self, path: pathlib.Path, *, process: str, run_id: str) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
@@ -40,7 +45,11 @@ class StepRecorder:
         )
 
     def __call__(self, name: str, fields: concurrency.StepFields) -> None:
-        """Record a step. `seq` gives the order of all threads' steps; lines of two threads may change places in the file."""
+        """Record a step.
+
+        `seq` is the order of steps across threads; lines of different threads may be swapped in the
+        file.
+        """
         self._put(
             {
                 "record": "step",
@@ -53,7 +62,7 @@ class StepRecorder:
         )
 
     def close(self) -> None:
-        """End the file in order; every thread that took steps must have ended."""
+        """Write the trailer and close the file; all threads that take steps must have ended."""
         count = next(self._numbers)
         self._put({"record": "trailer", "count": count, "ts_ns": time.monotonic_ns()})
         os.close(self._fd)

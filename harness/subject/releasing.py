@@ -1,4 +1,7 @@
-"""What becomes of a claim whose pods are gone: reservations dropped, devices given back, a generated claim deleted."""
+"""Releases claims whose pods have ended: reservations, allocations, and generated claims.
+
+After syncClaim in pkg/controller/resourceclaim/controller.go.
+"""
 
 from collections.abc import Container
 from typing import Any
@@ -11,14 +14,14 @@ Object = dict[str, Any]
 
 
 class Releaser:
-    """Takes back what nobody needs any more."""
+    """Drops reservations, deallocates claims, and deletes generated claims."""
 
     def __init__(self, api: apis.Api, pods: informers.Informer, gone: Container[str]) -> None:
-        """`gone`: uids of pods that are known to be gone."""
+        """`gone` contains the UIDs of pods that are known to be deleted."""
         self._api, self._pods, self._gone = api, pods, gone
 
     def sync(self, claim: Object) -> None:
-        """Drop the reservations of pods that will not run; delete the claim when it was made for such a pod."""
+        """Drop reservations of ended pods, and delete the claim if it was generated for one."""
         reservations = claims.reservations_of(claim)
         valid = [entry for entry in reservations if self._is_valid(claim, entry)]
         if len(valid) < len(reservations) or (not valid and claims.is_deleting(claim)):
@@ -31,9 +34,9 @@ class Releaser:
                 )
 
     def _is_valid(self, claim: Object, entry: Object) -> bool:
-        """Whether the pod that the claim is reserved for may still run."""
+        """Return whether the consumer that the claim is reserved for may still run."""
         if entry.get("resource") != "pods" or entry.get("apiGroup"):
-            return True  # somebody else's business
+            return True  # only pods are handled here
         if entry["uid"] in self._gone:
             return False
         namespace = claim["metadata"]["namespace"]
@@ -43,7 +46,10 @@ class Releaser:
         return pod is not None and claims.uid_of(pod) == entry["uid"] and not claims.is_done(pod)
 
     def _live_pod(self, name: str, namespace: str) -> Object | None:
-        """The informer may be behind: only the API server can say that a pod is gone."""
+        """Return the pod from the API server, or None if it is gone.
+
+        The informer may lag behind, so that a pod missing there may still exist.
+        """
         try:
             return self._api.get(apis.PODS, name, namespace=namespace)
         except apis.ApiError as error:
@@ -52,7 +58,7 @@ class Releaser:
             raise
 
     def _release(self, claim: Object, valid: list[Object]) -> Object:
-        """Drop reservations; with the last one the allocation, and then the finalizer."""
+        """Drop reservations; with the last one also the allocation, and then the finalizer."""
         if valid or not claims.has_finalizer(claim):
             if len(valid) == len(claims.reservations_of(claim)):
                 return claim
@@ -69,7 +75,7 @@ class Releaser:
         return self._api.update(apis.CLAIMS, claims.with_metadata(claim, finalizers=finalizers))
 
     def _is_orphan(self, claim: Object) -> bool:
-        """Whether it was generated for a pod that is done or was replaced."""
+        """Return whether the claim was generated for a pod that has ended or was replaced."""
         owner = claims.controller_uid(claim)
         if owner is None or claims.POD_CLAIM_NAME not in claim["metadata"].get("annotations", {}):
             return False

@@ -1,8 +1,9 @@
-"""The scheduler: one thread decides, many threads bind, as in kube-scheduler.
+"""The scheduler: one thread makes the decisions, many threads bind, as in kube-scheduler.
 
-One scheduling thread takes pod after pod: pre-filter, filter node by node, reserve, and hands it to a binding thread, which writes
-to the API server (pre-bind, bind). The first node that fits is taken, in natural order, and the first free devices on it: all
-racing pods want the same device.
+After pkg/scheduler/schedule_one.go. The scheduling thread takes one pod at a time, filters the
+nodes, reserves devices, and hands the pod to a binding thread, which writes to the API server
+(PreBind, Bind). The first node that fits in natural order is chosen, and its first free devices, so
+that all pods compete for the same device.
 """
 
 import dataclasses
@@ -28,11 +29,12 @@ from harness.subject import (
 
 Object = dict[str, Any]
 SYNC_TIMEOUT_S = 30.0
+"""Time limit for the initial list of each informer, in seconds."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulerParts:
-    """The classes that the scheduler is put together from; known defects replace one of them."""
+    """The classes that make up the scheduler; a known defect replaces one of them."""
 
     assume_cache: type[assume_caches.AssumeCache] = assume_caches.AssumeCache
     allocated: type[allocated_devices.AllocatedDevices] = allocated_devices.AllocatedDevices
@@ -42,15 +44,17 @@ class SchedulerParts:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerOptions:
-    """How to schedule."""
+    """Options of the scheduler."""
 
     scheduler_name: str = "flake-hunt"
     namespace: str | None = None
     """None: all namespaces."""
     binders: int = 32
+    """Number of binding threads."""
     backoff_initial_s: float = 1.0
     backoff_max_s: float = 10.0
     seed: int = 0
+    """Seed of PostFilter's choice of the claim to deallocate."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class _Binding:
 
 
 class Scheduler:
-    """Schedules the pods that name it."""
+    """A scheduler for the pods whose `schedulerName` is its name."""
 
     def __init__(
         self, api: apis.Api, options: SchedulerOptions, parts: SchedulerParts | None = None
@@ -89,15 +93,18 @@ class Scheduler:
         self._bindings: concurrency.Queue[_Binding] = concurrency.Queue("bindings")
         self._threads: list[concurrency.Thread] = []
         self._world = object()
-        """Another one after each change of nodes, classes or slices."""
+        """A token that is replaced on each change of nodes, DeviceClasses or slices."""
         self._node_order: tuple[object, list[Object]] = (None, [])
-        """The world that it was read in, and the nodes."""
+        """The sorted nodes, cached with the value of `_world` before they were read."""
         self._make_informers()
 
     # ------------------------------------------------------------------- life cycle
 
     def start(self) -> None:
-        """Follow the API server, then begin to schedule; ClusterError when it does not answer."""
+        """Start the informers, then the scheduling and binding threads.
+
+        Raises ClusterError if the API server does not answer.
+        """
         for informer in self._informers:
             informer.start()
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
@@ -106,7 +113,7 @@ class Scheduler:
             self._spawn(f"binder-{index}", self._bind_all)
 
     def stop(self) -> None:
-        """Take no new pod, finish the bindings, and end every thread."""
+        """Take no more pods, finish the bindings, and end every thread."""
         self._queue.close()
         self._threads[0].join()
         self._bindings.close()
@@ -119,7 +126,7 @@ class Scheduler:
         self._threads.append(concurrency.spawn(name, target))
 
     def _make_informers(self) -> None:
-        """Pods come last: their claims, nodes and devices are known when the first one is met."""
+        """Create the informers; pods come last, after the objects that scheduling them needs."""
         namespace = self._options.namespace
         followed: list[tuple[apis.Resource, Sequence[informers.EventHandler]]] = [
             (apis.NODES, [_NodeEvents(self)]),
@@ -142,7 +149,7 @@ class Scheduler:
     # --------------------------------------------------------------------- events
 
     def is_mine(self, pod: Object) -> bool:
-        """Whether the pod is to be scheduled here, and still needs it."""
+        """Return whether this scheduler has to schedule the pod, now or later."""
         spec = pod["spec"]
         return bool(
             spec.get("schedulerName") == self._options.scheduler_name
@@ -153,24 +160,24 @@ class Scheduler:
         )
 
     def on_pod(self, pod: Object) -> None:
-        """A pod is new or was changed."""
+        """Queue a new or changed pod, or remove it if it needs no scheduling."""
         if self.is_mine(pod):
             self._queue.put(pod)
         else:
             self._queue.remove(pod)
 
     def on_pod_gone(self, pod: Object) -> None:
-        """A pod is gone."""
+        """Remove a deleted pod from the queue."""
         self._queue.remove(pod)
 
     def on_claim(self, key: str, *, freed: bool) -> None:
-        """A claim was changed; `freed` when its devices are no longer allocated."""
+        """Retry the pods that use a changed claim; `freed`: all pods, as devices became free."""
         if freed:
             self._queue.move_all()
         self._queue.move_users(key)
 
     def on_world(self) -> None:
-        """Nodes, classes or slices were changed."""
+        """Retry all pods after a change of nodes, DeviceClasses or slices."""
         self._world = object()
         self._queue.move_all()
 
@@ -218,12 +225,12 @@ class Scheduler:
             )
 
     def _nodes(self) -> list[Object]:
-        """In natural order: worker-2 before worker-10."""
-        world = self._world  # first: a change while the nodes are read has them read again
+        """Return the nodes in natural order: worker-2 before worker-10."""
+        world = self._world  # read first: a change while the nodes are read invalidates the cache
         if self._node_order[0] is not world:
-            found = self._informers[0].objects()
             order = sorted(
-                found, key=lambda node: (len(node["metadata"]["name"]), node["metadata"]["name"])
+                self._informers[0].objects(),
+                key=lambda node: (len(node["metadata"]["name"]), node["metadata"]["name"]),
             )
             self._node_order = world, order
         return self._node_order[1]
@@ -252,12 +259,13 @@ class Scheduler:
             self._plugin.unreserve(binding.attempt)
             self._queue.failed(binding.queued, unschedulable=False)
         else:
-            # It stays in flight until the informer sees it bound: an older event of it must not queue it again.
+            # The pod stays in flight until the informer delivers it as bound: an older event must
+            # not queue it again.
             concurrency.step("bind.done", pod=uid, node=binding.node_name)
 
 
 class _PodEvents:
-    """Pods into the queue and out of it."""
+    """Queues and removes pods."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -275,7 +283,7 @@ class _PodEvents:
 
 
 class _ClaimEvents:
-    """Queueing hints of claims: pods are looked at again when something came that they may have waited for."""
+    """Queueing hints for claims: a change may let pods be scheduled that use the claim."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -286,7 +294,7 @@ class _ClaimEvents:
 
     def on_update(self, old: Object, new: Object) -> None:
         if old.get("status") == new.get("status"):
-            return  # the finalizer, or labels
+            return  # only metadata changed, such as the finalizer
         freed = claims.allocation_of(old) is not None and claims.allocation_of(new) is None
         self._scheduler.on_claim(informers.key_of(new), freed=freed)
 
@@ -296,7 +304,7 @@ class _ClaimEvents:
 
 
 class _NodeEvents:
-    """Nodes, classes and slices: any change may let any pod in."""
+    """Queueing hints for nodes, DeviceClasses and slices: a change may affect every pod."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -314,7 +322,7 @@ class _NodeEvents:
             }
             for item in (old, new)
         ]
-        if without_version[0] != without_version[1]:  # a heartbeat moves nobody
+        if without_version[0] != without_version[1]:  # not only a heartbeat
             self._scheduler.on_world()
 
     def on_delete(self, last: Object) -> None:

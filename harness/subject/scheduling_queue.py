@@ -1,9 +1,10 @@
-"""The scheduling queue: active, backing off, unschedulable, and gated pods (after kube-scheduler's PriorityQueue).
+"""The scheduling queue: gated, active, backing-off and unschedulable pods.
 
-A pod is in one of four places, or in flight: taken by the scheduling thread and neither bound nor given back. An event that
-may make pods schedulable moves the unschedulable ones on; for a pod in flight it is remembered, so that no event is lost
-between an attempt's reading and its end. Pods are indexed by their claims (as upstream since 1.37), so that an event costs what it
-concerns, not what waits.
+After PriorityQueue in pkg/scheduler/backend/queue/scheduling_queue.go. A pod is in one of these
+four places, or in flight: taken by the scheduling thread and neither bound nor returned. An event
+that may make pods schedulable moves unschedulable pods on. For a pod in flight it is remembered, so
+that an event during an attempt is not lost. As upstream since 1.37, pods are indexed by their
+claims, so that the cost of an event depends on the pods it concerns, not on the queue's length.
 """
 
 import collections
@@ -19,11 +20,14 @@ from harness.subject import claims
 
 Object = dict[str, Any]
 FLUSH_S = 30.0
-"""How long a pod may stay unschedulable before it is tried again unasked (upstream: 5 min): a lost event must not lose a pod."""
+"""Seconds after which an unschedulable pod is retried without an event (upstream: 5 min).
+
+Without it a lost event could leave a pod unscheduled forever.
+"""
 
 
 class Place(enum.Enum):
-    """Where a pod of the queue is."""
+    """The place of a pod in the queue."""
 
     GATED = "gated"
     ACTIVE = "active"
@@ -34,21 +38,21 @@ class Place(enum.Enum):
 
 @dataclasses.dataclass(slots=True, eq=False)
 class QueuedPod:
-    """A pod on its way through the queue."""
+    """A pod with its place and its scheduling attempts."""
 
     pod: Object
     place: Place = Place.GATED
     attempts: int = 0
     failed_s: float = 0.0
-    """When its last attempt failed."""
+    """Monotonic time at which the last attempt failed, in seconds."""
     seen_moves: int = 0
-    """Moves of everything that its attempt has seen."""
+    """The number of `move_all` calls before the attempt began."""
     was_moved: bool = False
-    """Whether an event concerned its claims while it was in flight."""
+    """Whether an event concerned the pod's claims while it was in flight."""
 
     @property
     def uid(self) -> str:
-        """The pod's."""
+        """The UID of the pod."""
         return claims.uid_of(self.pod)
 
 
@@ -58,7 +62,7 @@ class SchedulingQueue:
     def __init__(
         self, *, gate: Callable[[Object], bool], backoff_initial_s: float, backoff_max_s: float
     ) -> None:
-        """`gate(pod)`: whether the pod may be tried at all (PreEnqueue)."""
+        """`gate(pod)` is PreEnqueue: it returns whether the pod may be scheduled at all."""
         self._changed = concurrency.condition("scheduling-queue")
         self._gate = gate
         self._backoff_initial_s, self._backoff_max_s = backoff_initial_s, backoff_max_s
@@ -72,7 +76,7 @@ class SchedulingQueue:
         self._closed = False
 
     def put(self, pod: Object) -> None:
-        """A pod is new or was changed."""
+        """Add a new pod, or update a queued one."""
         with self._changed:
             queued = self._pods.setdefault(claims.uid_of(pod), QueuedPod(pod))
             queued.pod = pod
@@ -81,7 +85,7 @@ class SchedulingQueue:
         self._open_gate(queued)
 
     def remove(self, pod: Object) -> None:
-        """The pod is gone, or needs no scheduling any more."""
+        """Remove a pod that was deleted or needs no more scheduling."""
         with self._changed:
             uid = claims.uid_of(pod)
             self._pods.pop(uid, None)
@@ -92,7 +96,7 @@ class SchedulingQueue:
                     del self._users[key]
 
     def move_users(self, claim_key: str) -> None:
-        """Something happened to a claim: the pods that use it are looked at again."""
+        """Retry the pods that use a claim, after an event of that claim."""
         with self._changed:
             users = [
                 self._pods[uid]
@@ -106,14 +110,17 @@ class SchedulingQueue:
                 self._move(queued)
 
     def move_all(self) -> None:
-        """Something was freed or added: every unschedulable pod is tried again."""
+        """Retry every unschedulable pod, after something was freed or added."""
         with self._changed:
             self._moves += 1
             for queued in list(self._unschedulable.values()):
                 self._move(queued)
 
     def pop(self) -> QueuedPod:
-        """Take the next pod into flight, waiting for one; raise concurrency.Closed at the end."""
+        """Take the next pod into flight; wait until there is one.
+
+        Raises concurrency.Closed when the queue is closed.
+        """
         with self._changed:
             while not self._closed:
                 wait_s = self._flush()
@@ -125,7 +132,10 @@ class SchedulingQueue:
         raise concurrency.Closed
 
     def failed(self, queued: QueuedPod, *, unschedulable: bool) -> None:
-        """The attempt came to nothing: wait for an event, or only for the backoff after an error."""
+        """Return a pod after a failed attempt.
+
+        It waits for an event if it is unschedulable; after an error it only backs off.
+        """
         with self._changed:
             queued.failed_s = concurrency.monotonic_s()
             if not self._is_known(queued):
@@ -138,7 +148,7 @@ class SchedulingQueue:
                 self._back_off(queued)
 
     def close(self) -> None:
-        """End every pop."""
+        """Wake and end every `pop`."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -147,7 +157,7 @@ class SchedulingQueue:
         return len(self._pods)
 
     def _open_gate(self, queued: QueuedPod) -> None:
-        """Let a gated pod in; the gate is asked outside the lock, because it reads the assume cache."""
+        """Admit a gated pod; the gate reads the assume cache and is called without the lock."""
         if queued.place is Place.GATED and self._gate(queued.pod):
             with self._changed:
                 if queued.place is Place.GATED and self._is_known(queued):
@@ -175,7 +185,7 @@ class SchedulingQueue:
         self._changed.notify()
 
     def _back_off(self, queued: QueuedPod) -> None:
-        """Active again once its backoff is over, which began when the attempt failed."""
+        """Activate the pod once its backoff, which began when the attempt failed, has elapsed."""
         length_s = min(self._backoff_initial_s * 2 ** (queued.attempts - 1), self._backoff_max_s)
         left_s = queued.failed_s + length_s - concurrency.monotonic_s()
         if left_s <= 0:
@@ -190,7 +200,7 @@ class SchedulingQueue:
         self._changed.notify()
 
     def _flush(self) -> float | None:
-        """Activate whose time has come; seconds until the next one's."""
+        """Activate pods with an expired timer; return the seconds until the next timer, or None."""
         now_s = concurrency.monotonic_s()
         while self._timers and self._timers[0][0] <= now_s:
             self._expire(heapq.heappop(self._timers)[2], now_s)

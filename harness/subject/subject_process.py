@@ -15,10 +15,12 @@ from harness.subject import claim_controllers, defects, recording, schedulers
 
 
 class Pauses(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Seeded pauses at named steps."""
+    """Seeded random pauses at named steps."""
 
     probability: float = 0.0
+    """Probability of a pause at each step; 0: none."""
     pause_s_max: float = 0.005
+    """Maximum length of a pause, in seconds."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -27,7 +29,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     seed: int = 0
     run_id: str = ""
     switch_interval_s: float | None = None
-    """sys.setswitchinterval; None leaves CPython's."""
+    """Argument of `sys.setswitchinterval`, in seconds; None keeps CPython's default."""
     binders: int = 32
     backoff_initial_s: float = 1.0
     backoff_max_s: float = 10.0
@@ -36,15 +38,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectOptions:
-    """How to run a part of the subject."""
+    """Options of a subject process."""
 
     kubeconfig: pathlib.Path
     scheduler_name: str = "flake-hunt"
     namespace: str | None = None
+    """None: all namespaces."""
     defects: tuple[str, ...] = ()
     settings: pathlib.Path | None = None
+    """The settings file; None: the defaults."""
     steps: pathlib.Path | None = None
+    """The steps file to write; None: steps are not recorded."""
     ready_file: pathlib.Path | None = None
+    """A file to create once the process is ready."""
 
 
 class _Part(Protocol):
@@ -54,7 +60,10 @@ class _Part(Protocol):
 
 
 def run_scheduler(options: SubjectOptions) -> int:
-    """Schedule until told to end; UsageError for unusable options, ClusterError when the API server does not answer."""
+    """Run the scheduler until SIGTERM or Ctrl-C.
+
+    Raises UsageError for unusable options, and ClusterError if the API server does not answer.
+    """
     settings = read_settings(options.settings)
     parts = defects.parts(options.defects)
     with _api(options) as api, _listening("scheduler", options, settings):
@@ -75,11 +84,12 @@ def run_scheduler(options: SubjectOptions) -> int:
 
 
 def run_claim_controller(options: SubjectOptions) -> int:
-    """Control claims until told to end; errors as above."""
+    """Run the claim controller until SIGTERM or Ctrl-C.
+
+    Raises UsageError for unusable options, and ClusterError if the API server does not answer.
+    """
     settings = read_settings(options.settings)
-    defects.parts(
-        options.defects
-    )  # none of them changes the controller yet, but a wrong name is an error
+    defects.parts(options.defects)  # no defect changes the controller, but names are checked
     with _api(options) as api, _listening("claim-controller", options, settings):
         chosen = claim_controllers.ControllerOptions(namespace=options.namespace)
         _run(claim_controllers.ClaimController(api, chosen), options)
@@ -87,7 +97,10 @@ def run_claim_controller(options: SubjectOptions) -> int:
 
 
 def read_settings(path: pathlib.Path | None) -> Settings:
-    """The settings, or the defaults; UsageError when the file is wrong."""
+    """Read the settings file; None: return the defaults.
+
+    Raises UsageError if the file cannot be read or decoded.
+    """
     if path is None:
         return Settings()
     try:
@@ -116,7 +129,7 @@ def _api(options: SubjectOptions) -> Iterator[apis.Api]:
 
 @contextlib.contextmanager
 def _listening(process: str, options: SubjectOptions, settings: Settings) -> Iterator[None]:
-    """Record steps and pause at them as the settings say; a small switch interval lets threads race."""
+    """Record the steps, pause at them, and set the switch interval, as the settings say."""
     if settings.switch_interval_s is not None:
         sys.setswitchinterval(settings.switch_interval_s)
     recorder = None

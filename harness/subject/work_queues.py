@@ -1,4 +1,8 @@
-"""A work queue of keys, as client-go's: a key that waits is not added twice, and is never worked on by two workers at once."""
+"""A work queue of keys with retries.
+
+After k8s.io/client-go/util/workqueue: a waiting key is not added twice, and no two workers process
+the same key at the same time.
+"""
 
 import collections
 import heapq
@@ -6,11 +10,13 @@ import heapq
 from harness import concurrency
 
 RETRY_FIRST_S = 0.005
+"""Wait before the first retry of a key, in seconds; it doubles with each failure."""
 RETRY_MAX_S = 10.0
+"""Maximum wait before a retry, in seconds."""
 
 
 class WorkQueue:
-    """Keys to be synchronised."""
+    """Keys that wait to be processed."""
 
     def __init__(self, name: str) -> None:
         self._changed = concurrency.condition(name)
@@ -22,12 +28,15 @@ class WorkQueue:
         self._closed = False
 
     def add(self, key: str) -> None:
-        """Have the key worked on (again)."""
+        """Add a key, or have it processed again if it is being processed."""
         with self._changed:
             self._add(key)
 
     def get(self) -> str:
-        """Take a key, waiting for one; raise concurrency.Closed at the end."""
+        """Take a key for processing; wait until there is one.
+
+        Raises concurrency.Closed when the queue is closed.
+        """
         with self._changed:
             while not self._closed:
                 wait_s = self._flush()
@@ -40,7 +49,7 @@ class WorkQueue:
         raise concurrency.Closed
 
     def done(self, key: str, *, failed: bool = False) -> None:
-        """Give the key back; a failed one comes again after a wait that doubles each time."""
+        """Return a processed key; if it failed, it is retried after a wait."""
         with self._changed:
             self._working.discard(key)
             if key in self._dirty:
@@ -52,7 +61,7 @@ class WorkQueue:
                 self._failures.pop(key, None)
 
     def close(self) -> None:
-        """End every get."""
+        """Wake and end every `get`."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

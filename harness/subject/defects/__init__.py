@@ -1,7 +1,8 @@
-"""Known defects: one small class each, overriding one method of the correct code.
+"""Known defects of the scheduler: small classes that override one method of correct code.
 
-A defect's docstring says what was wrong, where, and how it was fixed. A run switches defects on by name; defects of different
-parts combine, and so do those of one part as long as they override different methods.
+The class docstring of a defect says what is wrong, in which versions, and how it was fixed. A run
+enables defects by name. Defects of different parts can be combined, and so can those of one part if
+they override different methods.
 """
 
 import dataclasses
@@ -23,10 +24,10 @@ from harness.subject.defects import (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Defect:
-    """A known defect: which part of the scheduler it replaces, and by what."""
+    """A known defect: the part of the scheduler that it replaces, and the replacement."""
 
     part: str
-    """The field of schedulers.Parts."""
+    """The field of `schedulers.SchedulerParts`."""
     replacement: type[Any]
 
 
@@ -45,17 +46,23 @@ _KNOWN = {
 
 
 def names() -> tuple[str, ...]:
-    """The names of all known defects."""
+    """Return the names of all known defects."""
     return tuple(_KNOWN)
 
 
 def describe(name: str) -> str:
-    """What is wrong, in words; UsageError for an unknown name."""
+    """Return the description of a defect.
+
+    Raises UsageError for an unknown name.
+    """
     return inspect.getdoc(_known(name).replacement) or ""
 
 
 def parts(chosen: Iterable[str]) -> schedulers.SchedulerParts:
-    """The scheduler's parts with these defects; UsageError for an unknown name."""
+    """Return the scheduler's parts with the chosen defects.
+
+    Raises UsageError for an unknown name.
+    """
     replaced: dict[str, type[Any]] = {}
     for name in dict.fromkeys(chosen):
         defect = _known(name)

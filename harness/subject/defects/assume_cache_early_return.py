@@ -1,13 +1,14 @@
-"""Root cause A again, through the tempting half of its fix."""
+"""A mutant: the fix of root cause A of kubernetes#136269 without the wait."""
 
 from harness.subject import assume_caches
 
 
 class EarlyReturnAssumeCache(assume_caches.AssumeCache):
-    """Emitting is exclusive, but a caller that meets another emitter returns at once instead of waiting for it.
+    """Emitting is exclusive, but a caller that meets another emitter returns instead of waiting.
 
-    The other one will deliver the event, yet `assume` has promised more: that it was delivered when it returns. The half of the
-    fix of kubernetes#136269 that keeps order and drops the wait.
+    The other emitter will deliver the event, but `assume` guarantees that it has been delivered
+    when it returns. This is the part of the fix of kubernetes#136269 that keeps the order of
+    events, without the part that waits.
     """
 
     def _begin_emitting(self) -> bool:

@@ -1,4 +1,4 @@
-"""A mutant of the fix of root cause B: the two moves in the wrong order."""
+"""A mutant: `bindClaim` with its two deferred calls in the wrong order."""
 
 from harness.subject import dynamic_resources
 
@@ -8,8 +8,9 @@ Object = dynamic_resources.Object
 class RemovedFirstPlugin(dynamic_resources.DynamicResources):
     """The claim leaves the in-flight claims before the assume cache knows its allocation.
 
-    Between the two the device is in neither, whatever the gather compares. Never shipped: a mutant that shows why the order of the
-    deferred calls in bindClaim matters.
+    In between, the device is in neither set, and no comparison of revisions can detect that. This
+    mutant of the fix of root cause B was never shipped; it shows why the order of the deferred
+    calls in `bindClaim` matters.
     """
 
     def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:

@@ -1,14 +1,15 @@
-"""A mutant of the fix of root cause B: the revision does not move with an insertion."""
+"""A mutant: an insertion of allocated devices does not increase the revision."""
 
 from harness.subject import allocated_devices
 
 
 class BumpedLateDevices(allocated_devices.AllocatedDevices):
-    """An insertion only notes that the revision has to grow; it grows when somebody copies the set the next time.
+    """An insertion does not increase the revision; the next copy of the set does.
 
-    So a gather that copied the set before the insertion finds its revision still current. Bumping merely after the lock was given
-    back turned out to be harmless once `assume` waits for its events: the claim leaves the in-flight claims later than the bump. The
-    bump must be missing for longer than that. Never shipped.
+    A gather that copied the set before the insertion then still finds its revision current.
+    Increasing the revision right after the lock was released is harmless, because `assume` waits
+    for its events: the claim leaves the in-flight claims after that. The increase must be missing
+    for longer. This mutant of the fix of root cause B was never shipped.
     """
 
     def __init__(self) -> None:
@@ -16,7 +17,7 @@ class BumpedLateDevices(allocated_devices.AllocatedDevices):
         self._owed = 0
 
     def get(self) -> tuple[set[str], int]:
-        """A copy of the set, and a revision that has caught up only now."""
+        """Return a copy of the set, and the revision, which is increased only now."""
         with self._guard:
             self._revision += self._owed
             self._owed = 0

@@ -1,18 +1,19 @@
-"""A mutant of the fix of root cause B: compared before the second read."""
+"""A mutant: the gather compares the revision before its second read."""
 
 from harness import concurrency
 from harness.subject import gathering
 
 
 class ComparedEarlyGatherer(gathering.Gatherer):
-    """The revision is compared before the in-flight claims are read, when nothing can have gone wrong yet.
+    """The revision is compared too early: before the in-flight claims are read.
 
-    A claim that moves from in flight to allocated after the comparison is seen in neither. Never shipped: a mutant that shows
-    that the comparison must be the last thing.
+    A claim that moves from in flight to allocated after the comparison is seen in neither set. This
+    mutant of the fix of root cause B was never shipped; it shows that the comparison must come
+    last.
     """
 
     def attempt(self) -> set[str] | None:
-        """One try, that cannot fail when it should."""
+        """Gather once; conflicts during the second read are not detected."""
         in_use, revision = self._allocated.get()
         if not self._is_current(revision):
             return None
