@@ -10,14 +10,7 @@ from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
-from harness.apiserver.validation.core import (
-    config_maps,
-    events,
-    leases,
-    namespaces,
-    node_rules,
-    priority_classes,
-)
+from harness.apiserver.validation.core import config_maps, events, node_rules, small_kinds
 from harness.apiserver.validation.dra import (
     claim_status,
     device_classes,
@@ -106,13 +99,13 @@ def _unchanged(rule: Callable[[Document], Causes]) -> Callable[[Document, Docume
 _NEW: dict[resources.ResourceType, Callable[[Document], Causes]] = {
     resources.PODS: pod_spec.pod,
     resources.NODES: node_rules.node,
-    resources.NAMESPACES: namespaces.namespace,
-    resources.PRIORITY_CLASSES: priority_classes.priority_class,
+    resources.NAMESPACES: small_kinds.namespace,
+    resources.PRIORITY_CLASSES: small_kinds.priority_class,
     resources.EVENTS: events.event,
     resources.NEW_EVENTS: events.new_event,
     resources.CONFIGMAPS: config_maps.config_map,
     resources.SECRETS: config_maps.secret,
-    resources.LEASES: leases.lease,
+    resources.LEASES: small_kinds.lease,
     resources.CLAIMS: resource_claims.claim,
     resources.CLAIM_TEMPLATES: resource_claims.template,
     resources.SLICES: resource_slices.device_slice,
@@ -122,10 +115,10 @@ _NEW: dict[resources.ResourceType, Callable[[Document], Causes]] = {
 _CHANGED: _Changes = {
     resources.PODS: pod_spec.pod_change,
     resources.NODES: node_rules.node_change,
-    resources.PRIORITY_CLASSES: priority_classes.priority_class_change,
+    resources.PRIORITY_CLASSES: small_kinds.priority_class_change,
     resources.CONFIGMAPS: config_maps.config_map_change,
     resources.SECRETS: config_maps.secret_change,
-    resources.LEASES: _unchanged(leases.lease),
+    resources.LEASES: _unchanged(small_kinds.lease),
     resources.CLAIMS: resource_claims.claim_change,
     resources.CLAIM_TEMPLATES: resource_claims.template_change,
     resources.SLICES: resource_slices.device_slice,
@@ -138,7 +131,7 @@ _CHANGED_STATUS: _Changes = {
     resources.TAINT_RULES: device_taints.rule_status,
 }
 _CHANGED_PARTS: dict[str, _Changes] = {
-    "finalize": {resources.NAMESPACES: _unchanged(namespaces.namespace)},
+    "finalize": {resources.NAMESPACES: _unchanged(small_kinds.namespace)},
     "status": _CHANGED_STATUS,
     "ephemeralcontainers": {resources.PODS: pod_changes.ephemeral_containers},
     "resize": {resources.PODS: pod_changes.resize},

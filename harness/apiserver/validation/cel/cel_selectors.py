@@ -6,7 +6,7 @@ from typing import Any
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import list_rules
+from harness.apiserver.validation.field import field_rules
 
 SELECTORS_MAX = 32
 BYTES_MAX = 10 * 1024
@@ -36,7 +36,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def selectors(documents: list[Document], at: str, *, stored: bool = False) -> Iterator[Cause]:
     """Selectors of a request or class; those that are stored already are not compiled again."""
-    return list_rules.limited(
+    return field_rules.limited(
         documents, at, SELECTORS_MAX, lambda document, where: _selector(document, where, stored)
     )
 
@@ -53,7 +53,7 @@ def _expression(text: str, at: str) -> Iterator[Cause]:
     if len(text.encode()) > BYTES_MAX:
         yield field_errors.too_long(at, BYTES_MAX)
         return
-    from harness.apiserver.validation.cel import compiler  # CEL costs start-up time
+    from harness.apiserver.validation.cel import compiler  # CEL costs start-up time,
 
     compiled = compiler.compiled(text)
     if compiled.problem:

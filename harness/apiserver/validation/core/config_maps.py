@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import formats, semantic_equality
+from harness.apiserver.validation.field import field_rules, formats
 
 BYTES_MAX = 1024 * 1024
 _FROZEN = "field is immutable when `immutable` is set"
@@ -59,7 +59,7 @@ def _kept(document: Document, old: Document, keys: tuple[str, ...]) -> Iterator[
     if not document.get("immutable"):
         yield field_errors.forbidden("immutable", _FROZEN)
     for key in keys:
-        if not semantic_equality.same(document.get(key), old.get(key)):
+        if not field_rules.semantically_equal(document.get(key), old.get(key)):
             yield field_errors.forbidden(key, _FROZEN)
 
 

@@ -6,7 +6,7 @@ from harness.apiserver.codec import go_values
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import formats, list_rules, resource_requirements
+from harness.apiserver.validation.field import field_rules, formats, resource_requirements
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _UNIQUE = "taints must be unique by key and effect pair"
@@ -46,7 +46,7 @@ def _ranges(found: list[str], at: str) -> Iterator[Cause]:
     if len(found) > 2 or len({":" in value for value in found}) == 1:
         why = "may specify no more than one CIDR for each IP family"
         yield field_errors.invalid(at, found, why)
-    yield from list_rules.repeated(found, at)
+    yield from field_rules.repeated(found, at)
 
 
 def _taints(taints: list[Document], at: str) -> Iterator[Cause]:

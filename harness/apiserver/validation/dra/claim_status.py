@@ -6,18 +6,12 @@ from harness.apiserver.codec import go_values
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.dra import device_requests, device_taints, opaque_config
-from harness.apiserver.validation.field import (
-    conditions,
-    formats,
-    list_rules,
-    node_selectors,
-    semantic_equality,
-)
+from harness.apiserver.validation.dra import device_classes, device_requests, device_taints
+from harness.apiserver.validation.field import conditions, field_rules, formats, selector_rules
 
 RESERVATIONS_MAX = 256
 RESULTS_MAX = 32
-CONFIGURATIONS_MAX = 2 * opaque_config.CONFIGURATIONS_MAX
+CONFIGURATIONS_MAX = 2 * device_classes.CONFIGURATIONS_MAX
 """Those of the classes and those of the claim."""
 ADDRESSES_MAX = 16
 INTERFACE_BYTES_MAX = 256
@@ -35,7 +29,7 @@ def status(document: Document, old: Document) -> Iterator[Cause]:
     reserved = new.get("reservedFor") or []
     if reserved:
         at = "status.reservedFor"
-        yield from list_rules.distinct(reserved, at, RESERVATIONS_MAX, _reservation, _uid)
+        yield from field_rules.distinct(reserved, at, RESERVATIONS_MAX, _reservation, _uid)
     if devices := new.get("devices"):
         yield from _device_statuses(devices, new.get("allocation") or {})
     if reserved:
@@ -50,7 +44,7 @@ def _allocated(new: Document, before: Document, document: Document) -> Iterator[
     if previous is None:
         wanted = ((document.get("spec") or {}).get("devices") or {}).get("requests") or []
         yield from _allocation(allocation, device_requests.names(wanted), "status.allocation")
-    elif not semantic_equality.same(allocation, previous):
+    elif not field_rules.semantically_equal(allocation, previous):
         shown = go_values.struct("AllocationResult", allocation)
         yield field_errors.immutable("status.allocation", shown)
 
@@ -83,20 +77,20 @@ def _may_reserve(new: Document, before: Document, *, deleting: bool) -> Iterator
 
 def _allocation(allocation: Document, known: device_requests.Names, at: str) -> Iterator[Cause]:
     devices = allocation.get("devices") or {}
-    yield from list_rules.limited(
+    yield from field_rules.limited(
         devices.get("results") or [],
         f"{at}.devices.results",
         RESULTS_MAX,
         lambda result, where: _result(result, where, known),
     )
-    yield from list_rules.limited(
+    yield from field_rules.limited(
         devices.get("config") or [],
         f"{at}.devices.config",
         CONFIGURATIONS_MAX,
         lambda document, where: _configuration(document, where, known),
     )
     if (selector := allocation.get("nodeSelector")) is not None:
-        yield from node_selectors.selector(selector, f"{at}.nodeSelector")
+        yield from selector_rules.node_selector(selector, f"{at}.nodeSelector")
 
 
 def _result(result: Document, at: str, known: device_requests.Names) -> Iterator[Cause]:
@@ -119,7 +113,7 @@ def _configuration(document: Document, at: str, known: device_requests.Names) ->
     elif source not in _SOURCES:
         yield field_errors.unsupported(f"{at}.source", source, _SOURCES)
     yield from device_requests.references(document.get("requests"), f"{at}.requests", known)
-    yield from opaque_config.configuration(document, at)
+    yield from device_classes.configuration(document, at)
 
 
 # ------------------------------------------------------------------ reports of drivers
@@ -162,7 +156,7 @@ def _device_status(device: Document, at: str, allocated: set[tuple[str, ...]]) -
         yield field_errors.too_many(f"{at}.conditions", len(found), limit)
     yield from conditions.listed(found, f"{at}.conditions")
     if device.get("data") is not None:
-        yield from opaque_config.raw(device["data"], f"{at}.data")
+        yield from device_classes.raw(device["data"], f"{at}.data")
     yield from _network(device.get("networkData") or {}, f"{at}.networkData")
 
 
@@ -174,8 +168,8 @@ def _network(network: Document, at: str) -> Iterator[Cause]:
     for key, limit in limits:
         if len((network.get(key) or "").encode()) > limit:
             yield field_errors.too_long(f"{at}.{key}", limit)
-    yield from list_rules.distinct(
-        network.get("ips") or [], f"{at}.ips", ADDRESSES_MAX, _address, list_rules.itself
+    yield from field_rules.distinct(
+        network.get("ips") or [], f"{at}.ips", ADDRESSES_MAX, _address, field_rules.itself
     )
 
 

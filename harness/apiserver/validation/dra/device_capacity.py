@@ -7,7 +7,7 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme import quantities
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import formats, list_rules
+from harness.apiserver.validation.field import field_rules, formats
 
 Quantity = quantities.Quantity
 COUNTERS_MAX = 32
@@ -77,11 +77,11 @@ def _values(preset: Quantity, whole: Quantity, values: list[Any], at: str) -> It
         if options[index - 1].amount > options[index].amount:
             why = "values must be sorted in ascending order"
             yield field_errors.invalid(f"{at}[{index}]", options[index].text, why)
-    yield from list_rules.limited(
+    yield from field_rules.limited(
         options, at, VALUES_MAX, lambda option, where: _fits(option, whole, where)
     )
     if len(options) <= VALUES_MAX:
-        yield from list_rules.repeated([str(option.integer()) for option in options], at)
+        yield from field_rules.repeated([str(option.integer()) for option in options], at)
     if len(options) > VALUES_MAX or all(option.amount != preset.amount for option in options):
         why = "default value is not valid according to the requestPolicy"
         yield field_errors.invalid(at, preset.text, why)

@@ -7,7 +7,7 @@ from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.cel import cel_selectors
 from harness.apiserver.validation.dra import device_taints
-from harness.apiserver.validation.field import formats, list_rules
+from harness.apiserver.validation.field import field_rules, formats
 
 Names = Mapping[str, frozenset[str]]
 """The names of the requests, and of each one's alternatives."""
@@ -43,7 +43,7 @@ def request(document: Document, at: str) -> Iterator[Cause]:
         yield from _devices(exactly, f"{at}.exactly")
     else:
         where = f"{at}.firstAvailable"
-        yield from list_rules.distinct(
+        yield from field_rules.distinct(
             alternatives or [], where, SUBREQUESTS_MAX, _subrequest, name_of
         )
 
@@ -67,12 +67,12 @@ def reference(name: str, at: str, known: Names) -> Iterator[Cause]:
 
 def references(wanted: list[str] | None, at: str, known: Names) -> Iterator[Cause]:
     """References, none of them twice."""
-    return list_rules.distinct(
+    return field_rules.distinct(
         wanted or [],
         at,
         REQUESTS_MAX,
         lambda name, where: reference(name, where, known),
-        list_rules.itself,
+        field_rules.itself,
     )
 
 

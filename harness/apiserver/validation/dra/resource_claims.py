@@ -7,14 +7,8 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.cel import cel_selectors
-from harness.apiserver.validation.dra import device_requests, opaque_config
-from harness.apiserver.validation.field import (
-    formats,
-    list_rules,
-    object_meta,
-    semantic_equality,
-    spec_memoization,
-)
+from harness.apiserver.validation.dra import device_classes, device_requests
+from harness.apiserver.validation.field import field_rules, formats, object_meta, spec_memoization
 
 CONSTRAINTS_MAX = 32
 _ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
@@ -82,7 +76,7 @@ def _spec(spec: Document, at: str) -> Iterator[Cause]:
         return
     devices, at = spec.get("devices") or {}, f"{at}.devices"
     wanted = devices.get("requests") or []
-    yield from list_rules.distinct(
+    yield from field_rules.distinct(
         wanted,
         f"{at}.requests",
         device_requests.REQUESTS_MAX,
@@ -93,16 +87,16 @@ def _spec(spec: Document, at: str) -> Iterator[Cause]:
     if not constraints and not configs:
         return
     known = device_requests.names(wanted)
-    yield from list_rules.limited(
+    yield from field_rules.limited(
         constraints or [],
         f"{at}.constraints",
         CONSTRAINTS_MAX,
         lambda document, where: _constraint(document, where, known),
     )
-    yield from list_rules.limited(
+    yield from field_rules.limited(
         configs or [],
         f"{at}.config",
-        opaque_config.CONFIGURATIONS_MAX,
+        device_classes.CONFIGURATIONS_MAX,
         lambda document, where: _configuration(document, where, known),
     )
 
@@ -118,11 +112,11 @@ def _constraint(document: Document, at: str, known: device_requests.Names) -> It
 
 def _configuration(document: Document, at: str, known: device_requests.Names) -> Iterator[Cause]:
     yield from device_requests.references(document.get("requests"), f"{at}.requests", known)
-    yield from opaque_config.configuration(document, at)
+    yield from device_classes.configuration(document, at)
 
 
 def _same_spec(document: Document, old: Document, struct: str) -> Iterator[Cause]:
-    if not semantic_equality.same(document.get("spec"), old.get("spec")):
+    if not field_rules.semantically_equal(document.get("spec"), old.get("spec")):
         yield field_errors.immutable("spec", go_values.struct(struct, document.get("spec")))
 
 

@@ -7,7 +7,7 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.dra import device_capacity, slice_devices
-from harness.apiserver.validation.field import formats, list_rules, node_selectors
+from harness.apiserver.validation.field import field_rules, formats, selector_rules
 
 DEVICES_MAX = 128
 DEVICES_MAX_ADVANCED = 64
@@ -33,7 +33,7 @@ def device_slice(document: Document, old: Document | None = None) -> Iterator[Ca
             "spec", "", "only one of `sharedCounters` or `devices` is allowed"
         )
     yield from _devices(spec, before)
-    yield from list_rules.distinct(
+    yield from field_rules.distinct(
         spec.get("sharedCounters") or [],
         "spec.sharedCounters",
         COUNTER_SETS_MAX,
@@ -76,7 +76,7 @@ def _nodes(spec: Document) -> Iterator[Cause]:
         why = "must be either unset or set to a non-empty string"
         yield field_errors.invalid("spec.nodeName", name, why)
     elif name is not None:
-        yield from node_selectors.node_name(name, "spec.nodeName")
+        yield from selector_rules.node_name(name, "spec.nodeName")
     if (selector := spec.get("nodeSelector")) is not None:
         yield from _selector(selector)
     for key in ("allNodes", "perDeviceNodeSelection"):
@@ -86,7 +86,7 @@ def _nodes(spec: Document) -> Iterator[Cause]:
 
 
 def _selector(selector: Document) -> Iterator[Cause]:
-    yield from node_selectors.selector(selector, "spec.nodeSelector")
+    yield from selector_rules.node_selector(selector, "spec.nodeSelector")
     terms = selector.get("nodeSelectorTerms")
     if len(terms or []) != 1:
         shown = go_values.structs("NodeSelectorTerm", terms)
@@ -115,4 +115,4 @@ def _devices(spec: Document, before: Document | None) -> Iterator[Cause]:
     for index, item in enumerate(found):
         at, old = f"spec.devices[{index}]", known.get(item.get("name"))
         yield from slice_devices.device(item, at, old=old, each_chooses=each_chooses)
-    yield from list_rules.repeated([item.get("name") or "" for item in found], "spec.devices")
+    yield from field_rules.repeated([item.get("name") or "" for item in found], "spec.devices")

@@ -8,13 +8,7 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.dra import device_capacity, device_taints
-from harness.apiserver.validation.field import (
-    conditions,
-    formats,
-    list_rules,
-    node_selectors,
-    semantic_equality,
-)
+from harness.apiserver.validation.field import conditions, field_rules, formats, selector_rules
 
 PROPERTIES_MAX = 32
 """Attributes and capacities together."""
@@ -43,12 +37,12 @@ def device(
         yield field_errors.invalid(at, count, why)
     if attributes:
         yield from by_name(attributes, f"{at}.attributes", _attribute)
-    if capacity and not (old and semantic_equality.same(capacity, old.get("capacity"))):
+    if capacity and not (old and field_rules.semantically_equal(capacity, old.get("capacity"))):
         shared = bool(document.get("allowMultipleAllocations"))
         rule = device_capacity.shared_capacity if shared else device_capacity.whole_capacity
         yield from by_name(capacity, f"{at}.capacity", rule)
     yield from _taints(document.get("taints") or [], old, at)
-    yield from list_rules.distinct(
+    yield from field_rules.distinct(
         document.get("consumesCounters") or [],
         f"{at}.consumesCounters",
         COUNTER_CONSUMPTIONS_MAX,
@@ -100,8 +94,8 @@ def _attribute(attribute: Document, at: str) -> Iterator[Cause]:
 
 
 def _taints(found: list[Document], old: Document | None, at: str) -> Iterator[Cause]:
-    if old is None or not semantic_equality.same(found, old.get("taints") or []):
-        yield from list_rules.limited(
+    if old is None or not field_rules.semantically_equal(found, old.get("taints") or []):
+        yield from field_rules.limited(
             found, f"{at}.taints", device_taints.TAINTS_MAX, device_taints.taint
         )
 
@@ -114,9 +108,9 @@ def _nodes(document: Document, at: str, *, each_chooses: bool) -> Iterator[Cause
     if (name := document.get("nodeName")) == "":
         yield field_errors.invalid(f"{at}.nodeName", name, "must not be empty")
     elif name is not None:
-        yield from node_selectors.node_name(name, f"{at}.nodeName")
+        yield from selector_rules.node_name(name, f"{at}.nodeName")
     if (selector := document.get("nodeSelector")) is not None:
-        yield from node_selectors.selector(selector, f"{at}.nodeSelector")
+        yield from selector_rules.node_selector(selector, f"{at}.nodeSelector")
     if document.get("allNodes") is False:
         yield field_errors.invalid(f"{at}.allNodes", False, "must be either unset or set to true")  # noqa: FBT003
     choices = chosen(document, _NODE_CHOICES)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import formats, list_rules
+from harness.apiserver.validation.field import field_rules, formats
 
 DEVICE_CONDITIONS_MAX = 8
 BINDING_MAX = 4
@@ -50,8 +50,8 @@ def binding(document: Document, at: str) -> Iterator[Cause]:
     if not wanted and not failures:
         return
     for items, name in ((wanted, "bindingConditions"), (failures, "bindingFailureConditions")):
-        yield from list_rules.limited(items, f"{at}.{name}", BINDING_MAX, _type)
-    yield from list_rules.repeated(wanted, f"{at}.bindingConditions")
+        yield from field_rules.limited(items, f"{at}.{name}", BINDING_MAX, _type)
+    yield from field_rules.repeated(wanted, f"{at}.bindingConditions")
     yield from _failures(failures, wanted, f"{at}.bindingFailureConditions")
     if not wanted:
         why = "bindingConditions are required to use bindingFailureConditions"

@@ -222,6 +222,26 @@ def address_range(value: str) -> Iterator[str]:
         yield "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 
+def path_without_backsteps(value: str) -> Iterator[str]:
+    """A path without the element `..`."""
+    if ".." in value.split("/"):
+        yield "must not contain '..'"
+
+
+def descending_path(value: str) -> Iterator[str]:
+    """A relative path without the element `..`."""
+    if value.startswith("/"):
+        yield "must be a relative path"
+    yield from path_without_backsteps(value)
+
+
+def unreserved_path(value: str) -> Iterator[str]:
+    """A descending path that does not begin with `..`, a prefix that the kubelet reserves."""
+    yield from descending_path(value)
+    if value.startswith("..") and not value.startswith("../"):
+        yield "must not start with '..'"
+
+
 def semantic_version(value: str) -> Iterator[str]:
     """A version as semver.org defines it."""
     if not _SEMVER.fullmatch(value):

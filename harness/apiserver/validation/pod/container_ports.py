@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import formats, scalars
+from harness.apiserver.validation.field import field_rules, formats
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 
@@ -18,10 +18,12 @@ def of_container(ports: list[Document], at: str) -> Iterator[Cause]:
         yield from _name(port.get("name") or "", f"{where}.name", seen)
         if not (number := port.get("containerPort")):
             yield field_errors.required(f"{where}.containerPort")
-        yield from scalars.between(number or None, f"{where}.containerPort", 1, scalars.PORT_MAX)
+        yield from field_rules.between(
+            number or None, f"{where}.containerPort", 1, field_rules.PORT_MAX
+        )
         host_port = port.get("hostPort") or None
-        yield from scalars.between(host_port, f"{where}.hostPort", 1, scalars.PORT_MAX)
-        yield from scalars.named(port, where, "protocol", PROTOCOLS, "")
+        yield from field_rules.between(host_port, f"{where}.hostPort", 1, field_rules.PORT_MAX)
+        yield from field_rules.named(port, where, "protocol", PROTOCOLS, "")
 
 
 def on_host(containers: Sequence[Document], at: str) -> Iterator[Cause]:
@@ -54,7 +56,7 @@ def target(port: int | str, at: str) -> Iterator[Cause]:
     if isinstance(port, str):
         yield from formats.each(at, port, formats.port_name)
     else:
-        yield from scalars.between(port, at, 1, scalars.PORT_MAX)
+        yield from field_rules.between(port, at, 1, field_rules.PORT_MAX)
 
 
 def _name(name: str, at: str, seen: set[str]) -> Iterator[Cause]:

@@ -6,7 +6,7 @@ from typing import Any
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import formats, resource_requirements, scalars
+from harness.apiserver.validation.field import field_rules, formats, resource_requirements
 from harness.apiserver.validation.pod import (
     container_ports,
     environment,
@@ -46,7 +46,7 @@ def all_containers(
         for index, container in enumerate(found):
             at, name = f"spec.{key}[{index}]", container.get("name") or ""
             yield from _container(container, at, claims, volumes)
-            yield from scalars.chosen(container, at, "restartPolicy", RESTART_POLICIES)
+            yield from field_rules.chosen(container, at, "restartPolicy", RESTART_POLICIES)
             if name in seen:
                 yield field_errors.duplicate(f"{at}.name", name)
             seen.add(name)
@@ -100,14 +100,14 @@ def _container(
     elif image != image.strip():
         why = "must not have leading or trailing whitespace"
         yield field_errors.invalid(f"{at}.image", image, why)
-    yield from scalars.chosen(container, at, "terminationMessagePolicy", _MESSAGE_POLICIES)
+    yield from field_rules.chosen(container, at, "terminationMessagePolicy", _MESSAGE_POLICIES)
     for key, rule in _PARTS.items():
         if part := container.get(key):
             yield from rule(part, f"{at}.{key}")
     yield from volume_mounts.of_container(container, at, volumes)
     policy = container.get("imagePullPolicy")
-    if policy and policy not in scalars.PULL_POLICIES:
-        yield field_errors.unsupported(f"{at}.imagePullPolicy", policy, scalars.PULL_POLICIES)
+    if policy and policy not in field_rules.PULL_POLICIES:
+        yield field_errors.unsupported(f"{at}.imagePullPolicy", policy, field_rules.PULL_POLICIES)
     if resources := container.get("resources"):
         yield from _resources(resources, f"{at}.resources", claims)
 

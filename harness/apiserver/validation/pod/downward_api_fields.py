@@ -7,7 +7,7 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme import quantities
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import formats, scalars
+from harness.apiserver.validation.field import field_rules, formats
 
 OF_FILES = (
     "metadata.annotations",
@@ -115,4 +115,4 @@ def file(document: Document, at: str) -> Iterator[Cause]:
         yield from resource(amount, f"{at}.resourceFieldRef", of_file=True)
     else:
         yield field_errors.required(at, "one of fieldRef and resourceFieldRef is required")
-    yield from scalars.file_mode(document, at, "mode")
+    yield from field_rules.file_mode(document, at, "mode")

@@ -6,7 +6,7 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme import qos
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import semantic_equality
+from harness.apiserver.validation.field import field_rules
 from harness.apiserver.validation.pod import containers, pod_spec
 
 _COMPUTE = ("cpu", "memory")
@@ -28,7 +28,7 @@ def ephemeral_containers(document: Document, old: Document) -> Iterator[Cause]:
             yield field_errors.forbidden(
                 at, f'existing ephemeral containers "{name}" may not be removed\n'
             )
-        elif not semantic_equality.same(item, found[name]):
+        elif not field_rules.semantically_equal(item, found[name]):
             yield field_errors.forbidden(
                 at, f'existing ephemeral containers "{name}" may not be changed\n'
             )
@@ -80,6 +80,6 @@ def _init_containers(spec: Document, before: Document) -> Iterator[Cause]:
     for index, (new, old) in enumerate(pairs):
         if old.get("restartPolicy") == "Always":
             yield from _container(new, old, f"spec.initContainers[{index}].resources")
-        elif not semantic_equality.same(new, old):
+        elif not field_rules.semantically_equal(new, old):
             why = "resources for non-sidecar init containers are immutable"
             yield field_errors.forbidden("spec", why)

@@ -7,23 +7,15 @@ from harness.apiserver.codec import go_values
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.core import priority_classes
-from harness.apiserver.validation.field import (
-    formats,
-    list_rules,
-    object_meta,
-    scalars,
-    semantic_equality,
-    spec_memoization,
-)
+from harness.apiserver.validation.core import small_kinds
+from harness.apiserver.validation.field import field_rules, formats, object_meta, spec_memoization
 from harness.apiserver.validation.pod import (
-    affinity,
     container_ports,
     containers,
     pod_dns,
     projected_volumes,
+    scheduling_constraints,
     security_context,
-    tolerations,
     volumes,
 )
 
@@ -76,7 +68,7 @@ def _spec(spec: Document) -> Iterator[Cause]:
         yield from security_context.of_pod(context or {}, spec, "spec.securityContext")
     yield from pod_dns.names(spec)
     gates = spec.get("schedulingGates") or []
-    yield from list_rules.distinct(gates, "spec.schedulingGates", len(gates), _gate, _name)
+    yield from field_rules.distinct(gates, "spec.schedulingGates", len(gates), _gate, _name)
     for key, rule in _PARTS.items():
         if part := spec.get(key):
             yield from rule(part, f"spec.{key}")
@@ -86,12 +78,10 @@ def _spec(spec: Document) -> Iterator[Cause]:
     for key, problems in _NAMES.items():
         if name := spec.get(key):
             yield from formats.each(f"spec.{key}", name, problems)
-    yield from scalars.between(
+    yield from field_rules.between(
         spec.get("activeDeadlineSeconds"), "spec.activeDeadlineSeconds", 1, DEADLINE_S_MAX
     )
-    yield from scalars.chosen(
-        spec, "spec", "preemptionPolicy", priority_classes.PREEMPTION_POLICIES
-    )
+    yield from field_rules.chosen(spec, "spec", "preemptionPolicy", small_kinds.PREEMPTION_POLICIES)
 
 
 def pod_change(document: Document, old: Document) -> Iterator[Cause]:
@@ -108,7 +98,7 @@ def pod_change(document: Document, old: Document) -> Iterator[Cause]:
     if gated:
         yield from _more_node_selectors(spec, before)
     expected = _expected(spec, before, gated=gated)
-    if not semantic_equality.same(expected, before):
+    if not field_rules.semantically_equal(expected, before):
         shown = go_values.difference("PodSpec", _internal(before), _internal(expected))
         yield field_errors.forbidden("spec", f"{_FROZEN}\n{shown}")
 
@@ -211,7 +201,9 @@ def _more_tolerations(spec: Document, before: Document) -> Iterator[Cause]:
         yield field_errors.forbidden("spec.tolerations", why)
     else:
         # The server looks at them with the rest of the spec, and here again.
-        yield from tolerations.listed(spec.get("tolerations") or [], "spec.tolerations")
+        yield from scheduling_constraints.tolerations(
+            spec.get("tolerations") or [], "spec.tolerations"
+        )
 
 
 def _more_node_selectors(spec: Document, before: Document) -> Iterator[Cause]:
@@ -244,10 +236,10 @@ def _internal(spec: Document) -> Document:
 
 
 _PARTS: dict[str, Callable[[Any, str], Iterable[Cause]]] = {
-    "affinity": affinity.affinity,
+    "affinity": scheduling_constraints.affinity,
     "readinessGates": _readiness_gates,
-    "topologySpreadConstraints": affinity.spread,
-    "tolerations": tolerations.listed,
+    "topologySpreadConstraints": scheduling_constraints.spread,
+    "tolerations": scheduling_constraints.tolerations,
     "hostAliases": pod_dns.aliases,
 }
 _NAMES: dict[str, formats.Problems] = {

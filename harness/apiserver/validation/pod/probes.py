@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import formats, scalars
+from harness.apiserver.validation.field import field_rules, formats
 from harness.apiserver.validation.pod import container_ports
 
 Rule = Callable[[Document, str], Iterable[Cause]]
@@ -64,17 +64,17 @@ def _handler(handler: Document, at: str, kinds: tuple[str, ...]) -> Iterator[Cau
     for kind in found[:1]:
         if (rule := _RULES.get(kind)) is not None:
             yield from rule(handler[kind], f"{at}.{kind}")
-    yield from scalars.exclusive(handler, at, kinds, "handler")
+    yield from field_rules.exclusive(handler, at, kinds, "handler")
 
 
 def _exec(action: Document, at: str) -> Iterator[Cause]:
-    yield from scalars.required(action, at, "command")
+    yield from field_rules.required(action, at, "command")
 
 
 def _http(action: Document, at: str) -> Iterator[Cause]:
-    yield from scalars.required(action, at, "path")
+    yield from field_rules.required(action, at, "path")
     yield from container_ports.target(action.get("port", 0), f"{at}.port")
-    yield from scalars.chosen(action, at, "scheme", _SCHEMES)
+    yield from field_rules.chosen(action, at, "scheme", _SCHEMES)
     for header in action.get("httpHeaders") or ():
         yield from formats.each(f"{at}.httpHeaders", header.get("name") or "", formats.http_header)
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import scalars
-from harness.apiserver.validation.pod import downward_api_fields, volume_paths
+from harness.apiserver.validation.field import field_rules, formats
+from harness.apiserver.validation.pod import downward_api_fields
 
 TOKEN_S_MIN = 600
 TOKEN_S_MAX = 2**32
@@ -15,27 +15,27 @@ _SOURCES = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "cluste
 
 def config_map(source: Document, at: str) -> Iterator[Cause]:
     """The keys of a ConfigMap as files."""
-    yield from scalars.required(source, at, "name")
-    yield from scalars.file_mode(source, at, "defaultMode")
+    yield from field_rules.required(source, at, "name")
+    yield from field_rules.file_mode(source, at, "defaultMode")
     yield from _keys(source, at)
 
 
 def secret(source: Document, at: str) -> Iterator[Cause]:
     """The keys of a Secret as files."""
-    yield from scalars.required(source, at, "secretName")
-    yield from scalars.file_mode(source, at, "defaultMode")
+    yield from field_rules.required(source, at, "secretName")
+    yield from field_rules.file_mode(source, at, "defaultMode")
     yield from _keys(source, at)
 
 
 def downward_api(source: Document, at: str) -> Iterator[Cause]:
     """What is known of the pod as files."""
-    yield from scalars.file_mode(source, at, "defaultMode")
+    yield from field_rules.file_mode(source, at, "defaultMode")
     yield from _files(source, at)
 
 
 def projected(volume: Document, at: str) -> Iterator[Cause]:
     """Several sources in one volume; no path twice."""
-    yield from scalars.file_mode(volume, at, "defaultMode")
+    yield from field_rules.file_mode(volume, at, "defaultMode")
     seen: set[str] = set()
     for index, source in enumerate(volume.get("sources") or ()):
         where = f"{at}.sources[{index}]"
@@ -61,7 +61,7 @@ def tokens(volumes: list[Document], at: str) -> Iterator[Cause]:
 def _parts(source: Document, where: str, at: str) -> Iterator[Cause]:
     for kind in ("secret", "configMap"):
         if (part := source.get(kind)) is not None:
-            yield from scalars.required(part, f"{where}.{kind}", "name")
+            yield from field_rules.required(part, f"{where}.{kind}", "name")
             yield from _keys(part, f"{where}.{kind}")
     if (part := source.get("downwardAPI")) is not None:
         yield from _files(part, f"{where}.downwardAPI")
@@ -72,16 +72,16 @@ def _parts(source: Document, where: str, at: str) -> Iterator[Cause]:
 def _keys(source: Document, at: str) -> Iterator[Cause]:
     for index, item in enumerate(source.get("items") or ()):
         where = f"{at}.items[{index}]"
-        yield from scalars.required(item, where, "key", "path")
-        yield from volume_paths.unreserved(item.get("path") or "", f"{where}.path")
-        yield from scalars.file_mode(item, where, "mode")
+        yield from field_rules.required(item, where, "key", "path")
+        yield from formats.each(f"{where}.path", item.get("path") or "", formats.unreserved_path)
+        yield from field_rules.file_mode(item, where, "mode")
 
 
 def _files(source: Document, at: str) -> Iterator[Cause]:
     """The server does not say which of the files it means."""
     for item in source.get("items") or ():
-        yield from scalars.required(item, at, "path")
-        yield from volume_paths.unreserved(item.get("path") or "", f"{at}.path")
+        yield from field_rules.required(item, at, "path")
+        yield from formats.each(f"{at}.path", item.get("path") or "", formats.unreserved_path)
         yield from downward_api_fields.file(item, at)
 
 
@@ -94,8 +94,8 @@ def _token(token: Document, where: str, at: str) -> Iterator[Cause]:
         why = "may not specify a duration larger than 2^32 seconds"
         yield field_errors.invalid(f"{where}.expirationSeconds", lifetime_s, why)
     # The path is reported as one of the volume's own fields.
-    yield from scalars.required(token, at, "path")
-    yield from volume_paths.unreserved(token.get("path") or "", f"{at}.path")
+    yield from field_rules.required(token, at, "path")
+    yield from formats.each(f"{at}.path", token.get("path") or "", formats.unreserved_path)
 
 
 def _repeated(source: Document, at: str, seen: set[str]) -> Iterator[Cause]:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import scalars
-from harness.apiserver.validation.pod import volume_paths
+from harness.apiserver.validation.field import field_rules, formats
 
 SYSCTL_MAX = 253
 PROFILE_PATH_MAX = 4095
@@ -23,24 +22,26 @@ _CHOICES = {
 def of_pod(context: Document, spec: Document, at: str) -> Iterator[Cause]:
     """What holds for all containers of the pod."""
     for key in ("fsGroup", "runAsUser", "runAsGroup"):
-        yield from scalars.between(context.get(key), f"{at}.{key}", 0, scalars.ID_MAX)
+        yield from field_rules.between(context.get(key), f"{at}.{key}", 0, field_rules.ID_MAX)
     for index, group in enumerate(context.get("supplementalGroups") or ()):
-        yield from scalars.between(group, f"{at}.supplementalGroups[{index}]", 0, scalars.ID_MAX)
+        yield from field_rules.between(
+            group, f"{at}.supplementalGroups[{index}]", 0, field_rules.ID_MAX
+        )
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         why = "ShareProcessNamespace and HostPID cannot both be enabled"
         yield field_errors.invalid(f"{at}.shareProcessNamespace", value=True, why=why)
     if sysctls := context.get("sysctls"):
         yield from _sysctls(sysctls, spec, f"{at}.sysctls")
     for key, known in _CHOICES.items():
-        yield from scalars.chosen(context, at, key, known)
+        yield from field_rules.chosen(context, at, key, known)
     yield from _profiles(context, at)
 
 
 def of_container(context: Document, at: str, *, host_users: bool) -> Iterator[Cause]:
     """What holds for one container, in a pod with the users of the host or with its own."""
     for key in ("runAsUser", "runAsGroup"):
-        yield from scalars.between(context.get(key), f"{at}.{key}", 0, scalars.ID_MAX)
-    yield from scalars.chosen(context, at, "procMount", ("Default", "Unmasked"))
+        yield from field_rules.between(context.get(key), f"{at}.{key}", 0, field_rules.ID_MAX)
+    yield from field_rules.chosen(context, at, "procMount", ("Default", "Unmasked"))
     if host_users and context.get("procMount") == "Unmasked":
         why = "`hostUsers` must be false to use `Unmasked`"
         yield field_errors.invalid(f"{at}.procMount", "Unmasked", why)
@@ -63,7 +64,7 @@ def _profiles(context: Document, at: str) -> Iterator[Cause]:
 
 def _seccomp(profile: Document, at: str) -> Iterator[Cause]:
     why = "type is required when seccompProfile is set"
-    yield from scalars.named(profile, at, "type", _PROFILES, why)
+    yield from field_rules.named(profile, at, "type", _PROFILES, why)
     path = profile.get("localhostProfile")
     if profile.get("type") != "Localhost":
         if path is not None:
@@ -73,7 +74,7 @@ def _seccomp(profile: Document, at: str) -> Iterator[Cause]:
         why = "must be set when seccomp type is Localhost"
         yield field_errors.required(f"{at}.localhostProfile", why)
     else:
-        yield from volume_paths.descending(path, f"{at}.localhostProfile")
+        yield from formats.each(f"{at}.localhostProfile", path, formats.descending_path)
 
 
 def _shown(profile: Document) -> Document:
@@ -85,7 +86,7 @@ def _shown(profile: Document) -> Document:
 
 def _app_armor(profile: Document, at: str) -> Iterator[Cause]:
     why = "type is required when appArmorProfile is set"
-    yield from scalars.named(profile, at, "type", _PROFILES, why)
+    yield from field_rules.named(profile, at, "type", _PROFILES, why)
     name, at = profile.get("localhostProfile"), f"{at}.localhostProfile"
     if profile.get("type") in ("RuntimeDefault", "Unconfined") and name is not None:
         yield field_errors.invalid(at, name, "can only be set when AppArmor type is Localhost")

@@ -6,8 +6,7 @@ from typing import Any
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import scalars
-from harness.apiserver.validation.pod import volume_paths
+from harness.apiserver.validation.field import field_rules, formats
 
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RECURSIVE = ("Disabled", "Enabled", "IfPossible")
@@ -30,7 +29,7 @@ def _mounts(
     for index, mount in enumerate(mounts):
         where, path = f"{at}[{index}]", mount.get("mountPath") or ""
         yield from _volume(mount, where, volumes)
-        yield from scalars.required(mount, where, "mountPath")
+        yield from field_rules.required(mount, where, "mountPath")
         if path in seen:
             yield field_errors.invalid(f"{where}.mountPath", path, "must be unique")
         seen.add(path)
@@ -64,16 +63,16 @@ def _within(mount: Document, where: str, at: str) -> Iterator[Cause]:
     """A part of the volume; its path is reported without the index of the mount."""
     path, expression = mount.get("subPath"), mount.get("subPathExpr")
     if path:
-        yield from volume_paths.descending(path, f"{at}.subPath")
+        yield from formats.each(f"{at}.subPath", path, formats.descending_path)
     if path and expression:
         why = "subPathExpr and subPath are mutually exclusive"
         yield field_errors.invalid(f"{where}.subPathExpr", expression, why)
     if expression:
-        yield from volume_paths.descending(expression, f"{at}.subPathExpr")
+        yield from formats.each(f"{at}.subPathExpr", expression, formats.descending_path)
 
 
 def _propagation(mount: Document, container: Document, at: str) -> Iterator[Cause]:
-    yield from scalars.chosen(mount, at, "mountPropagation", _PROPAGATIONS)
+    yield from field_rules.chosen(mount, at, "mountPropagation", _PROPAGATIONS)
     privileged = (container.get("securityContext") or {}).get("privileged")
     if mount.get("mountPropagation") == "Bidirectional" and not privileged:
         why = "Bidirectional mount propagation is available only to privileged containers"
@@ -81,7 +80,7 @@ def _propagation(mount: Document, container: Document, at: str) -> Iterator[Caus
 
 
 def _recursive(mount: Document, at: str) -> Iterator[Cause]:
-    yield from scalars.chosen(mount, at, "recursiveReadOnly", _RECURSIVE)
+    yield from field_rules.chosen(mount, at, "recursiveReadOnly", _RECURSIVE)
     if mount.get("recursiveReadOnly") not in ("Enabled", "IfPossible"):
         return
     if not mount.get("readOnly"):
@@ -110,7 +109,7 @@ def _devices(
         if name in volumes and not any(kind in volumes[name] for kind in _BLOCK):
             why = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
             yield field_errors.invalid(f"{where}.name", name, why)
-        yield from scalars.required(device, where, "devicePath")
+        yield from field_rules.required(device, where, "devicePath")
         if path in seen_paths:
             yield field_errors.invalid(f"{where}.devicePath", path, "must be unique")
         if ".." in path.split("/"):

@@ -6,8 +6,8 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme import quantities
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import formats, scalars
-from harness.apiserver.validation.pod import projected_volumes, volume_paths
+from harness.apiserver.validation.field import field_rules, formats
+from harness.apiserver.validation.pod import projected_volumes
 
 Rule = Callable[[Document, str], Iterable[Cause]]
 _HOST_PATH_TYPES = (
@@ -49,13 +49,13 @@ def _volume(volume: Document, at: str) -> Iterator[Cause]:
         yield field_errors.required(at, "must specify a volume type")
     for kind in kinds[:1]:
         yield from _SOURCES[kind](volume[kind], f"{at}.{kind}")
-    yield from scalars.exclusive(volume, at, tuple(_SOURCES), "volume")
+    yield from field_rules.exclusive(volume, at, tuple(_SOURCES), "volume")
     yield from formats.given(f"{at}.name", volume.get("name"), formats.label)
 
 
 def _needing(*keys: str) -> Rule:
     """A source that is fine when these fields are there."""
-    return lambda source, at: scalars.required(source, at, *keys)
+    return lambda source, at: field_rules.required(source, at, *keys)
 
 
 def _empty(source: Document, at: str) -> Iterator[Cause]:
@@ -69,24 +69,26 @@ def _host_path(source: Document, at: str) -> Iterator[Cause]:
     if not (path := source.get("path")):
         yield field_errors.required(f"{at}.path")
         return
-    yield from volume_paths.without_backsteps(path, f"{at}.path")
-    yield from scalars.chosen(source, at, "type", _HOST_PATH_TYPES)
+    yield from formats.each(f"{at}.path", path, formats.path_without_backsteps)
+    yield from field_rules.chosen(source, at, "type", _HOST_PATH_TYPES)
 
 
 def _git_repository(source: Document, at: str) -> Iterator[Cause]:
-    yield from scalars.required(source, at, "repository")
-    yield from volume_paths.descending(source.get("directory") or "", f"{at}.directory")
+    yield from field_rules.required(source, at, "repository")
+    yield from formats.each(
+        f"{at}.directory", source.get("directory") or "", formats.descending_path
+    )
 
 
 def _nfs(source: Document, at: str) -> Iterator[Cause]:
-    yield from scalars.required(source, at, "server", "path")
+    yield from field_rules.required(source, at, "server", "path")
     if not (path := source.get("path") or "").startswith("/"):
         yield field_errors.invalid(f"{at}.path", path, "must be an absolute path")
 
 
 def _csi(source: Document, at: str) -> Iterator[Cause]:
     driver = source.get("driver") or ""
-    yield from scalars.required(source, at, "driver")
+    yield from field_rules.required(source, at, "driver")
     if len(driver) > formats.DRIVER_BYTES_MAX:
         yield field_errors.too_long(f"{at}.driver", formats.DRIVER_BYTES_MAX)
     for why in formats.subdomain(driver.lower()):
@@ -100,8 +102,8 @@ def _csi(source: Document, at: str) -> Iterator[Cause]:
 
 
 def _image(source: Document, at: str) -> Iterator[Cause]:
-    yield from scalars.required(source, at, "reference")
-    yield from scalars.chosen(source, at, "pullPolicy", scalars.PULL_POLICIES)
+    yield from field_rules.required(source, at, "reference")
+    yield from field_rules.chosen(source, at, "pullPolicy", field_rules.PULL_POLICIES)
 
 
 _SOURCES: dict[str, Rule] = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.validation.core import priority_classes
+from harness.apiserver.validation.core import small_kinds
 
 Document = dict[str, Any]
 
@@ -30,12 +30,12 @@ CASES = [
 
 @pytest.mark.parametrize(("document", "wrong"), CASES)
 def test_new_classes(fields: Any, document: Document, wrong: list[Any]) -> None:
-    assert fields(priority_classes.priority_class(document)) == wrong
+    assert fields(small_kinds.priority_class(document)) == wrong
 
 
 def test_neither_value_nor_policy_changes(fields: Any) -> None:
     old = of(preemptionPolicy="Never")
-    assert fields(priority_classes.priority_class_change(old | {"description": "d"}, old)) == []
+    assert fields(small_kinds.priority_class_change(old | {"description": "d"}, old)) == []
     new = of(value=2, preemptionPolicy="PreemptLowerPriority")
     wrong = [("value", "Forbidden"), ("preemptionPolicy", "Invalid")]
-    assert fields(priority_classes.priority_class_change(new, old)) == wrong
+    assert fields(small_kinds.priority_class_change(new, old)) == wrong

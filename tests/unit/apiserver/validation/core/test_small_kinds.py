@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.validation.core import config_maps, events, leases, node_rules
+from harness.apiserver.validation.core import config_maps, events, node_rules, small_kinds
 from harness.apiserver.validation.dra import device_classes, device_taints
-from harness.apiserver.validation.field import node_selectors
+from harness.apiserver.validation.field import resource_requirements, selector_rules
 
 Document = dict[str, Any]
 NOT_BOOL = [{"cel": {"expression": "1"}}]
@@ -24,7 +24,7 @@ NOT_BOOL = [{"cel": {"expression": "1"}}]
     ],
 )
 def test_extended_resources(name: str, good: bool) -> None:
-    assert device_classes.is_extended_resource(name) is good
+    assert resource_requirements.is_extended(name) is good
 
 
 def test_classes(fields: Any) -> None:
@@ -108,7 +108,7 @@ def test_nodes(lines: Any) -> None:
     ],
 )
 def test_node_selectors(fields: Any, term: Document, wrong: list[Any]) -> None:
-    found = fields(node_selectors.selector({"nodeSelectorTerms": [term]}, "s"))
+    found = fields(selector_rules.node_selector({"nodeSelectorTerms": [term]}, "s"))
     at = f"s.nodeSelectorTerms[0].{next(iter(term))}[0]"
     assert found == [(f"{at}.{field}", reason) for field, reason in wrong]
 
@@ -123,7 +123,7 @@ def test_node_selectors(fields: Any, term: Document, wrong: list[Any]) -> None:
     ],
 )
 def test_leases(fields: Any, spec: Document, wrong: list[Any]) -> None:
-    assert fields(leases.lease({"spec": spec})) == wrong
+    assert fields(small_kinds.lease({"spec": spec})) == wrong
 
 
 def test_keys_and_size_of_config_maps(fields: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
-from harness.apiserver.validation.field import semantic_equality, spec_memoization
+from harness.apiserver.validation.field import field_rules, spec_memoization
 
 
 def test_equal_specs_are_looked_at_once() -> None:
@@ -38,4 +38,4 @@ def test_equal_specs_are_looked_at_once() -> None:
     ],
 )
 def test_what_is_the_same(one: Any, other: Any, same: bool) -> None:
-    assert semantic_equality.same(one, other) is same
+    assert field_rules.semantically_equal(one, other) is same

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import scalars
+from harness.apiserver.validation.field import field_rules, formats, object_meta
 
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 USER_VALUE_MAX = 1_000_000_000
@@ -27,7 +27,7 @@ def priority_class(document: Document) -> Iterator[Cause]:
     if (policy := document.get("preemptionPolicy")) == "":
         yield field_errors.required("preemptionPolicy")
     else:
-        yield from scalars.one_of(policy, "preemptionPolicy", PREEMPTION_POLICIES)
+        yield from field_rules.one_of(policy, "preemptionPolicy", PREEMPTION_POLICIES)
 
 
 def priority_class_change(document: Document, old: Document) -> Iterator[Cause]:
@@ -51,3 +51,22 @@ def _system(name: str, value: int, *, is_default: bool) -> Iterator[Cause]:
         return
     why = f"priority class names with '{_SYSTEM}' prefix are reserved for system use only. error: {error}"
     yield field_errors.forbidden("metadata.name", why)
+
+
+def lease(document: Document) -> Iterator[Cause]:
+    """A new or changed lease."""
+    spec = document.get("spec") or {}
+    duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
+    if duration is not None and duration <= 0:
+        yield field_errors.invalid("spec.leaseDurationSeconds", duration, "must be greater than 0")
+    if transitions is not None and transitions < 0:
+        why = "must be greater than or equal to 0"
+        yield field_errors.invalid("spec.leaseTransitions", transitions, why)
+
+
+def namespace(document: Document) -> Iterator[Cause]:
+    """A new namespace, or one that somebody is done with."""
+    for name in (document.get("spec") or {}).get("finalizers") or ():
+        yield from formats.each("spec.finalizers", name, formats.qualified_name)
+        if "/" not in name and name not in object_meta.FINALIZERS:
+            yield field_errors.invalid("spec.finalizers", name, object_meta.UNKNOWN_FINALIZER)

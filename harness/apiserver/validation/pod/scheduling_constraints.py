@@ -5,14 +5,11 @@ from collections.abc import Iterator, Sequence
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.field import (
-    formats,
-    label_selector_rules,
-    node_selectors,
-    scalars,
-)
+from harness.apiserver.validation.field import field_rules, formats, selector_rules
 
 WEIGHT_MAX = 100
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_TOLERATION_OPERATORS = ("Equal", "Exists")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _POLICIES = ("Honor", "Ignore")
@@ -40,20 +37,22 @@ def spread(constraints: list[Document], at: str) -> Iterator[Cause]:
             yield field_errors.duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", pair)
         yield from _fewest_domains(constraint, where)
         for key in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-            yield from scalars.chosen(constraint, where, key, _POLICIES)
+            yield from field_rules.chosen(constraint, where, key, _POLICIES)
         yield from _spread_keys(constraint, f"{where}.matchLabelKeys")
         selector = constraint.get("labelSelector")
-        yield from label_selector_rules.selector(selector, f"{where}.labelSelector")
+        yield from selector_rules.label_selector(selector, f"{where}.labelSelector")
 
 
 def _nodes(document: Document, at: str) -> Iterator[Cause]:
     if (required := document.get(_REQUIRED)) is not None:
-        yield from node_selectors.selector(required, f"{at}.{_REQUIRED}")
+        yield from selector_rules.node_selector(required, f"{at}.{_REQUIRED}")
     for index, term in enumerate(document.get(_PREFERRED) or ()):
         where = f"{at}.{_PREFERRED}[{index}]"
         yield from _weight(term, where)
         preference = term.get("preference") or {}
-        yield from node_selectors.term(preference, f"{where}.preference", check_values=False)
+        yield from selector_rules.node_selector_term(
+            preference, f"{where}.preference", check_values=False
+        )
 
 
 def _pods(document: Document, at: str) -> Iterator[Cause]:
@@ -72,7 +71,7 @@ def _weight(term: Document, at: str) -> Iterator[Cause]:
 
 def _pod_term(term: Document, at: str) -> Iterator[Cause]:
     for key in ("labelSelector", "namespaceSelector"):
-        yield from label_selector_rules.selector(term.get(key), f"{at}.{key}")
+        yield from selector_rules.label_selector(term.get(key), f"{at}.{key}")
     for name in term.get("namespaces") or ():
         yield from formats.each(f"{at}.namespace", name, formats.label)
     for key in ("matchLabelKeys", "mismatchLabelKeys"):
@@ -122,8 +121,44 @@ def _spread_keys(constraint: Document, at: str) -> Iterator[Cause]:
     found, selector = constraint.get("matchLabelKeys") or (), constraint.get("labelSelector")
     if found and selector is None:
         yield field_errors.forbidden(at, _NO_SELECTOR)
-    selected = label_selector_rules.keys(selector or {})
+    selected = selector_rules.label_keys(selector or {})
     for index, key in enumerate(found):
         yield from formats.each(f"{at}[{index}]", key, formats.qualified_name)
         if key in selected:
             yield field_errors.invalid(f"{at}[{index}]", key, _IN_BOTH)
+
+
+def tolerations(found: list[Document], at: str) -> Iterator[Cause]:
+    """Every toleration."""
+    for index, toleration in enumerate(found):
+        yield from _toleration(toleration, f"{at}[{index}]")
+
+
+def _toleration(toleration: Document, at: str) -> Iterator[Cause]:
+    key, operator = toleration.get("key") or "", toleration.get("operator") or ""
+    effect = toleration.get("effect") or ""
+    if key:
+        yield from formats.each(f"{at}.key", key, formats.qualified_name)
+    elif operator != "Exists":
+        why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        yield field_errors.invalid(f"{at}.operator", operator, why)
+    if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+        why = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+        yield field_errors.invalid(f"{at}.effect", effect, why)
+    yield from _toleration_value(operator, toleration.get("value") or "", f"{at}.operator")
+    if effect and effect not in _EFFECTS:
+        yield field_errors.unsupported(f"{at}.effect", effect, _EFFECTS)
+
+
+def _toleration_value(operator: str, value: str, at: str) -> Iterator[Cause]:
+    match operator:
+        case "" | "Equal":
+            if problems := formats.label_value(value):
+                yield field_errors.invalid(at, value, ";".join(problems))
+        case "Exists":
+            if value:
+                yield field_errors.invalid(
+                    at, value, "value must be empty when `operator` is 'Exists'"
+                )
+        case _:
+            yield field_errors.unsupported(at, operator, _TOLERATION_OPERATORS)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.validation.pod import affinity as pod_affinity
+from harness.apiserver.validation.pod import scheduling_constraints
 
 Document = dict[str, Any]
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -61,13 +61,15 @@ CASES = [
 
 @pytest.mark.parametrize(("affinity", "wrong"), CASES)
 def test_affinities(fields: Any, affinity: Document, wrong: list[Any]) -> None:
-    assert fields(pod_affinity.affinity(affinity, "a")) == wrong
+    assert fields(scheduling_constraints.affinity(affinity, "a")) == wrong
 
 
 def test_weights_of_pods(fields: Any) -> None:
     term = {"weight": 0, "podAffinityTerm": {"topologyKey": "z"}}
     wrong = [(f"a.podAffinity.{PREFERRED}[0].weight", "Invalid")]
-    assert fields(pod_affinity.affinity({"podAffinity": {PREFERRED: [term]}}, "a")) == wrong
+    assert (
+        fields(scheduling_constraints.affinity({"podAffinity": {PREFERRED: [term]}}, "a")) == wrong
+    )
 
 
 SPREAD: Document = {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}
@@ -97,4 +99,23 @@ SPREADS = [
 
 @pytest.mark.parametrize(("constraints", "wrong"), SPREADS)
 def test_spread(fields: Any, constraints: list[Document], wrong: list[Any]) -> None:
-    assert fields(pod_affinity.spread(constraints, "t")) == wrong
+    assert fields(scheduling_constraints.spread(constraints, "t")) == wrong
+
+
+TOLERATIONS = [
+    ({"key": "k", "operator": "Equal", "value": "v", "effect": "NoExecute"}, []),
+    ({"operator": "Exists"}, []),
+    ({"key": "k", "effect": "NoExecute", "tolerationSeconds": 0}, []),
+    ({}, [("t[0].operator", "Invalid")]),
+    ({"key": "-"}, [("t[0].key", "Invalid")]),
+    ({"key": "k", "value": "-"}, [("t[0].operator", "Invalid")]),
+    ({"key": "k", "operator": "Exists", "value": "v"}, [("t[0].operator", "Invalid")]),
+    ({"key": "k", "operator": "x"}, [("t[0].operator", "NotSupported")]),
+    ({"key": "k", "effect": "x"}, [("t[0].effect", "NotSupported")]),
+    ({"key": "k", "tolerationSeconds": 1}, [("t[0].effect", "Invalid")]),
+]
+
+
+@pytest.mark.parametrize(("toleration", "wrong"), TOLERATIONS)
+def test_tolerations(fields: Any, toleration: Document, wrong: list[Any]) -> None:
+    assert fields(scheduling_constraints.tolerations([toleration], "t")) == wrong

@@ -1,11 +1,13 @@
 """Rules about single fields of a document: there, one of a few words, within a range. Each yields what is wrong, nothing when it is fine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 
+Rule = Callable[[Any, str], Iterable[Cause]]
 FILE_MODE_MAX = 0o777
 PORT_MAX = 65535
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
@@ -56,3 +58,54 @@ def exclusive(document: Document, at: str, keys: Sequence[str], what: str) -> It
     """Of these fields only the first that is there may be there."""
     for key in [key for key in keys if document.get(key) is not None][1:]:
         yield field_errors.forbidden(f"{at}.{key}", f"may not specify more than 1 {what} type")
+
+
+def limited(items: Sequence[Any], at: str, limit: int, rule: Rule) -> Iterator[Cause]:
+    """A list that is too long is refused unread; otherwise each item is checked."""
+    if len(items) > limit:
+        yield field_errors.too_many(at, len(items), limit)
+        return
+    for index, item in enumerate(items):
+        yield from rule(item, f"{at}[{index}]")
+
+
+def distinct(
+    items: Sequence[Any], at: str, limit: int, rule: Rule, key: Callable[[Any], Any]
+) -> Iterator[Cause]:
+    """Like `limited`, and no two items may have the same key."""
+    yield from limited(items, at, limit, rule)
+    if len(items) <= limit:
+        yield from repeated([key(item) for item in items], at)
+
+
+def repeated(keys: Sequence[Any], at: str) -> Iterator[Cause]:
+    """The keys that were there before."""
+    if len(keys) < 2:
+        return
+    seen: set[Any] = set()
+    for index, key in enumerate(keys):
+        if key in seen:
+            yield field_errors.duplicate(f"{at}[{index}]", key)
+        seen.add(key)
+
+
+def itself(item: Any) -> Any:
+    """The key of items that are their own keys."""
+    return item
+
+
+def semantically_equal(one: Any, other: Any) -> bool:
+    """Return whether two values are equal when an absent field, null, `[]` and `{}` are the same.
+
+    After `equality.Semantic` of k8s.io/apimachinery/pkg/api/equality.
+    """
+    return bool(one == other or _without_empty(one) == _without_empty(other))
+
+
+def _without_empty(value: Any) -> Any:
+    if isinstance(value, dict):
+        items = {key: _without_empty(item) for key, item in value.items()}
+        return {key: item for key, item in items.items() if item not in (None, [], {})}
+    if isinstance(value, list):
+        return [_without_empty(item) for item in value]
+    return value
