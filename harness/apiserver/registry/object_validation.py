@@ -110,7 +110,7 @@ _NEW: dict[resources.ResourceType, Callable[[Document], Causes]] = {
     resources.CLAIM_TEMPLATES: resource_claims.template,
     resources.SLICES: resource_slices.device_slice,
     resources.DEVICE_CLASSES: device_classes.device_class,
-    resources.TAINT_RULES: device_taints.rule,
+    resources.TAINT_RULES: device_taints.taint_rule,
 }
 _CHANGED: _Changes = {
     resources.PODS: pod_spec.pod_change,
@@ -123,12 +123,12 @@ _CHANGED: _Changes = {
     resources.CLAIM_TEMPLATES: resource_claims.template_change,
     resources.SLICES: resource_slices.device_slice,
     resources.DEVICE_CLASSES: device_classes.device_class,
-    resources.TAINT_RULES: device_taints.rule,
+    resources.TAINT_RULES: device_taints.taint_rule,
 }
 _CHANGED_STATUS: _Changes = {
-    resources.PODS: pod_status.changed,
-    resources.CLAIMS: claim_status.status,
-    resources.TAINT_RULES: device_taints.rule_status,
+    resources.PODS: pod_status.pod_status_change,
+    resources.CLAIMS: claim_status.claim_status_change,
+    resources.TAINT_RULES: device_taints.taint_rule_status,
 }
 _CHANGED_PARTS: dict[str, _Changes] = {
     "finalize": {resources.NAMESPACES: _unchanged(small_kinds.namespace)},

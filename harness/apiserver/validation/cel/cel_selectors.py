@@ -13,7 +13,7 @@ BYTES_MAX = 10 * 1024
 TOGETHER_CHARACTERS_MAX = 24 * 1024
 
 
-def together(spec: Document, at: str) -> Iterator[Cause]:
+def total_length(spec: Document, at: str) -> Iterator[Cause]:
     """Limit the expressions of a claim or class together, because compiling them takes time."""
     size = sum(len(text) for text in _texts(spec))
     if size > TOGETHER_CHARACTERS_MAX:
@@ -34,9 +34,9 @@ def _texts(value: Any) -> Iterator[str]:
                 yield text
 
 
-def selectors(documents: list[Document], at: str, *, stored: bool = False) -> Iterator[Cause]:
+def selector_list(documents: list[Document], at: str, *, stored: bool = False) -> Iterator[Cause]:
     """Selectors of a request or class; those that are stored already are not compiled again."""
-    return field_rules.limited(
+    return field_rules.max_items(
         documents, at, SELECTORS_MAX, lambda document, where: _selector(document, where, stored)
     )
 

@@ -49,7 +49,7 @@ def compiled(text: str) -> Compiled:
     name = _type_name(expression.return_type().name())
     if name not in ("bool", "dyn"):
         return Compiled(f"must evaluate to bool or the unknown type, not {name}")
-    return Compiled(too_complex=cost_estimator.largest(tree) > COST_MAX)
+    return Compiled(too_complex=cost_estimator.max_cost(tree) > COST_MAX)
 
 
 def _message(text: str, error: str) -> str:

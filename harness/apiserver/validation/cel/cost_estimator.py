@@ -57,7 +57,7 @@ _SETS = ("sets.contains", "sets.equivalent", "sets.intersects")
 Path = tuple[str, ...]
 
 
-def largest(root: Node) -> int:
+def max_cost(root: Node) -> int:
     """The largest possible cost of a tree."""
     return min(_Estimate().cost(root), UNBOUNDED)
 

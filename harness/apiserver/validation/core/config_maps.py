@@ -16,14 +16,14 @@ def config_map(document: Document) -> Iterator[Cause]:
     data, binary = document.get("data") or {}, document.get("binaryData") or {}
     size = 0
     for key, value in data.items():
-        yield from formats.each(f"data[{key}]", key, formats.config_key)
+        yield from formats.check(f"data[{key}]", key, formats.config_key)
         if key in binary:
             yield field_errors.invalid(
                 f"data[{key}]", key, "duplicate of key present in binaryData"
             )
         size += len((value or "").encode())
     for key, value in binary.items():
-        yield from formats.each(f"binaryData[{key}]", key, formats.config_key)
+        yield from formats.check(f"binaryData[{key}]", key, formats.config_key)
         size += _decoded_size(value)
     if size > BYTES_MAX:
         yield field_errors.too_long("[]", BYTES_MAX)
@@ -39,7 +39,7 @@ def secret(document: Document) -> Iterator[Cause]:
     """A new Secret."""
     size = 0
     for key, value in (document.get("data") or {}).items():
-        yield from formats.each(f"data[{key}]", key, formats.config_key)
+        yield from formats.check(f"data[{key}]", key, formats.config_key)
         size += _decoded_size(value)
     if size > BYTES_MAX:
         yield field_errors.too_long("data", BYTES_MAX)

@@ -37,7 +37,7 @@ def new_event(document: Document) -> Iterator[Cause]:
     """A new event of events.k8s.io, in the form in which it is stored."""
     yield from _event(document, "reportingController")
     name = document["metadata"].get("name") or ""
-    yield from formats.each("metadata.name", name, object_names.subdomain_problems)
+    yield from formats.check("metadata.name", name, object_names.subdomain_problems)
     if not document.get("eventTime"):
         yield field_errors.required("eventTime")
     if (series := document.get("series")) is not None:
@@ -60,7 +60,7 @@ def _styled(document: Document, at: str) -> Iterator[Cause]:
     controller = document.get("reportingComponent") or ""
     if not controller:
         yield field_errors.required(at)
-    yield from formats.each(at, controller, formats.qualified_name)
+    yield from formats.check(at, controller, formats.qualified_name)
     for key in ("reportingInstance", "action", "reason"):
         text = document.get(key) or ""
         if not text:

@@ -40,13 +40,13 @@ def node_change(document: Document, old: Document) -> Iterator[Cause]:
 def _ranges(found: list[str], at: str) -> Iterator[Cause]:
     """Ranges of addresses: at the most one of each family."""
     for index, value in enumerate(found):
-        yield from formats.each(f"{at}[{index}]", value, formats.address_range)
+        yield from formats.check(f"{at}[{index}]", value, formats.cidr)
     if len(found) < 2:
         return
     if len(found) > 2 or len({":" in value for value in found}) == 1:
         why = "may specify no more than one CIDR for each IP family"
         yield field_errors.invalid(at, found, why)
-    yield from field_rules.repeated(found, at)
+    yield from field_rules.duplicates(found, at)
 
 
 def _taints(taints: list[Document], at: str) -> Iterator[Cause]:
@@ -62,8 +62,8 @@ def _taints(taints: list[Document], at: str) -> Iterator[Cause]:
 
 
 def _taint(taint: Document, at: str) -> Iterator[Cause]:
-    yield from formats.each(f"{at}.key", taint.get("key") or "", formats.qualified_name)
-    yield from formats.each(f"{at}.value", taint.get("value") or "", formats.label_value)
+    yield from formats.check(f"{at}.key", taint.get("key") or "", formats.qualified_name)
+    yield from formats.check(f"{at}.value", taint.get("value") or "", formats.label_value)
     effect = taint.get("effect") or ""
     if not effect:
         yield field_errors.required(f"{at}.effect")

@@ -27,7 +27,7 @@ def priority_class(document: Document) -> Iterator[Cause]:
     if (policy := document.get("preemptionPolicy")) == "":
         yield field_errors.required("preemptionPolicy")
     else:
-        yield from field_rules.one_of(policy, "preemptionPolicy", PREEMPTION_POLICIES)
+        yield from field_rules.enum(policy, "preemptionPolicy", PREEMPTION_POLICIES)
 
 
 def priority_class_change(document: Document, old: Document) -> Iterator[Cause]:
@@ -67,6 +67,6 @@ def lease(document: Document) -> Iterator[Cause]:
 def namespace(document: Document) -> Iterator[Cause]:
     """A new namespace, or one that somebody is done with."""
     for name in (document.get("spec") or {}).get("finalizers") or ():
-        yield from formats.each("spec.finalizers", name, formats.qualified_name)
+        yield from formats.check("spec.finalizers", name, formats.qualified_name)
         if "/" not in name and name not in object_meta.FINALIZERS:
             yield field_errors.invalid("spec.finalizers", name, object_meta.UNKNOWN_FINALIZER)

@@ -23,13 +23,13 @@ _DELETING = (
 )
 
 
-def status(document: Document, old: Document) -> Iterator[Cause]:
+def claim_status_change(document: Document, old: Document) -> Iterator[Cause]:
     """A changed status."""
     new, before = document.get("status") or {}, old.get("status") or {}
     reserved = new.get("reservedFor") or []
     if reserved:
         at = "status.reservedFor"
-        yield from field_rules.distinct(reserved, at, RESERVATIONS_MAX, _reservation, _uid)
+        yield from field_rules.unique_items(reserved, at, RESERVATIONS_MAX, _reservation, _uid)
     if devices := new.get("devices"):
         yield from _device_statuses(devices, new.get("allocation") or {})
     if reserved:
@@ -77,13 +77,13 @@ def _may_reserve(new: Document, before: Document, *, deleting: bool) -> Iterator
 
 def _allocation(allocation: Document, known: device_requests.Names, at: str) -> Iterator[Cause]:
     devices = allocation.get("devices") or {}
-    yield from field_rules.limited(
+    yield from field_rules.max_items(
         devices.get("results") or [],
         f"{at}.devices.results",
         RESULTS_MAX,
         lambda result, where: _result(result, where, known),
     )
-    yield from field_rules.limited(
+    yield from field_rules.max_items(
         devices.get("config") or [],
         f"{at}.devices.config",
         CONFIGURATIONS_MAX,
@@ -97,13 +97,13 @@ def _result(result: Document, at: str, known: device_requests.Names) -> Iterator
     yield from device_requests.reference(result.get("request") or "", f"{at}.request", known)
     yield from formats.driver_causes(f"{at}.driver", result.get("driver"))
     yield from formats.pool_causes(f"{at}.pool", result.get("pool"))
-    yield from formats.each(f"{at}.device", result.get("device") or "", formats.label)
+    yield from formats.check(f"{at}.device", result.get("device") or "", formats.label)
     if conditions.BINDING_FIELDS & result.keys():
-        yield from conditions.binding(result, at)
+        yield from conditions.binding_conditions(result, at)
     if tolerated := result.get("tolerations"):
         yield from device_taints.tolerations(tolerated, f"{at}.tolerations")
     if (share := result.get("shareID")) is not None:
-        yield from formats.each(f"{at}.shareID", share, formats.uid)
+        yield from formats.check(f"{at}.shareID", share, formats.uid)
 
 
 def _configuration(document: Document, at: str, known: device_requests.Names) -> Iterator[Cause]:
@@ -143,9 +143,9 @@ def _shown_key(device: Document) -> Document:
 def _device_status(device: Document, at: str, allocated: set[tuple[str, ...]]) -> Iterator[Cause]:
     yield from formats.driver_causes(f"{at}.driver", device.get("driver"))
     yield from formats.pool_causes(f"{at}.pool", device.get("pool"))
-    yield from formats.each(f"{at}.device", device.get("device") or "", formats.label)
+    yield from formats.check(f"{at}.device", device.get("device") or "", formats.label)
     if (share := device.get("shareID")) is not None:
-        yield from formats.each(f"{at}.shareID", share, formats.uid)
+        yield from formats.check(f"{at}.shareID", share, formats.uid)
     if device_key(device) not in allocated:
         yield field_errors.invalid(
             at, _shown_key(device), "must be an allocated device in the claim"
@@ -154,7 +154,7 @@ def _device_status(device: Document, at: str, allocated: set[tuple[str, ...]]) -
     if len(found) > conditions.DEVICE_CONDITIONS_MAX:
         limit = conditions.DEVICE_CONDITIONS_MAX
         yield field_errors.too_many(f"{at}.conditions", len(found), limit)
-    yield from conditions.listed(found, f"{at}.conditions")
+    yield from conditions.condition_list(found, f"{at}.conditions")
     if device.get("data") is not None:
         yield from device_classes.raw(device["data"], f"{at}.data")
     yield from _network(device.get("networkData") or {}, f"{at}.networkData")
@@ -168,10 +168,10 @@ def _network(network: Document, at: str) -> Iterator[Cause]:
     for key, limit in limits:
         if len((network.get(key) or "").encode()) > limit:
             yield field_errors.too_long(f"{at}.{key}", limit)
-    yield from field_rules.distinct(
+    yield from field_rules.unique_items(
         network.get("ips") or [], f"{at}.ips", ADDRESSES_MAX, _address, field_rules.itself
     )
 
 
 def _address(value: str, at: str) -> list[Cause]:
-    return formats.each(at, value, formats.interface_address)
+    return formats.check(at, value, formats.interface_cidr)

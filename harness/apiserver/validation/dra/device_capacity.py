@@ -18,7 +18,7 @@ _ONE_POLICY = (
 )
 
 
-def whole_capacity(capacity: Document, at: str) -> Iterator[Cause]:
+def unshared_capacity(capacity: Document, at: str) -> Iterator[Cause]:
     """The capacity of a device that is allocated once: nobody asks for a share."""
     if capacity.get("requestPolicy") is not None:
         yield field_errors.forbidden(f"{at}.requestPolicy", "allowMultipleAllocations must be true")
@@ -46,13 +46,13 @@ def shared_capacity(capacity: Document, at: str) -> Iterator[Cause]:
 
 def counter_set(counters: Document, at: str) -> Iterator[Cause]:
     """Counters that devices share."""
-    yield from formats.given(f"{at}.name", counters.get("name"), formats.label)
+    yield from formats.check_required(f"{at}.name", counters.get("name"), formats.label)
     yield from _counters(counters, at)
 
 
-def consumption(document: Document, at: str) -> Iterator[Cause]:
+def counter_consumption(document: Document, at: str) -> Iterator[Cause]:
     """What a device takes from the counters of a set."""
-    yield from formats.given(f"{at}.counterSet", document.get("counterSet"), formats.label)
+    yield from formats.check_required(f"{at}.counterSet", document.get("counterSet"), formats.label)
     yield from _counters(document, at)
 
 
@@ -64,7 +64,7 @@ def _counters(document: Document, at: str) -> Iterator[Cause]:
         yield field_errors.too_many(at, len(counters), COUNTERS_MAX)
     else:
         for name in counters:
-            yield from formats.each(at, name, formats.label)
+            yield from formats.check(at, name, formats.label)
 
 
 def _quantity(value: object) -> Quantity:
@@ -77,11 +77,11 @@ def _values(preset: Quantity, whole: Quantity, values: list[Any], at: str) -> It
         if options[index - 1].amount > options[index].amount:
             why = "values must be sorted in ascending order"
             yield field_errors.invalid(f"{at}[{index}]", options[index].text, why)
-    yield from field_rules.limited(
+    yield from field_rules.max_items(
         options, at, VALUES_MAX, lambda option, where: _fits(option, whole, where)
     )
     if len(options) <= VALUES_MAX:
-        yield from field_rules.repeated([str(option.integer()) for option in options], at)
+        yield from field_rules.duplicates([str(option.integer()) for option in options], at)
     if len(options) > VALUES_MAX or all(option.amount != preset.amount for option in options):
         why = "default value is not valid according to the requestPolicy"
         yield field_errors.invalid(at, preset.text, why)

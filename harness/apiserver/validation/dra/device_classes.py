@@ -20,12 +20,12 @@ def device_class(document: Document, old: Document | None = None) -> Iterator[Ca
     kept = old is not None and field_rules.semantically_equal(
         selectors, before.get("selectors") or []
     )
-    if too_long := list(cel_selectors.together(spec, "spec")):
+    if too_long := list(cel_selectors.total_length(spec, "spec")):
         yield from too_long
         return
-    yield from cel_selectors.selectors(selectors, "spec.selectors", stored=kept)
+    yield from cel_selectors.selector_list(selectors, "spec.selectors", stored=kept)
     kept = old is not None and field_rules.semantically_equal(configs, before.get("config") or [])
-    yield from field_rules.limited(
+    yield from field_rules.max_items(
         configs,
         "spec.config",
         CONFIGURATIONS_MAX,

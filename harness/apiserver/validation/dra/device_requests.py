@@ -33,7 +33,7 @@ def names(requests: list[Document]) -> Names:
 
 def request(document: Document, at: str) -> Iterator[Cause]:
     """A request: one device class, or a list of alternatives."""
-    yield from formats.each(f"{at}.name", document.get("name") or "", formats.label)
+    yield from formats.check(f"{at}.name", document.get("name") or "", formats.label)
     exactly, alternatives = document.get("exactly"), document.get("firstAvailable")
     if exactly is None and not alternatives:
         yield field_errors.required(at, _ONE_OF)
@@ -43,7 +43,7 @@ def request(document: Document, at: str) -> Iterator[Cause]:
         yield from _devices(exactly, f"{at}.exactly")
     else:
         where = f"{at}.firstAvailable"
-        yield from field_rules.distinct(
+        yield from field_rules.unique_items(
             alternatives or [], where, SUBREQUESTS_MAX, _subrequest, name_of
         )
 
@@ -60,14 +60,14 @@ def reference(name: str, at: str, known: Names) -> Iterator[Cause]:
         yield field_errors.invalid(at, name, _UNKNOWN)
         return
     for part in (request_name, alternative) if slash else (request_name,):
-        yield from formats.each(at, part, formats.label)
+        yield from formats.check(at, part, formats.label)
     if request_name not in known or (slash and alternative not in known[request_name]):
         yield field_errors.invalid(at, name, _UNKNOWN)
 
 
 def references(wanted: list[str] | None, at: str, known: Names) -> Iterator[Cause]:
     """References, none of them twice."""
-    return field_rules.distinct(
+    return field_rules.unique_items(
         wanted or [],
         at,
         REQUESTS_MAX,
@@ -77,15 +77,15 @@ def references(wanted: list[str] | None, at: str, known: Names) -> Iterator[Caus
 
 
 def _subrequest(document: Document, at: str) -> Iterator[Cause]:
-    yield from formats.each(f"{at}.name", document.get("name") or "", formats.label)
+    yield from formats.check(f"{at}.name", document.get("name") or "", formats.label)
     yield from _devices(document, at)
 
 
 def _devices(document: Document, at: str) -> Iterator[Cause]:
     class_name = document.get("deviceClassName")
-    yield from formats.given(f"{at}.deviceClassName", class_name, formats.subdomain)
+    yield from formats.check_required(f"{at}.deviceClassName", class_name, formats.subdomain)
     if selectors := document.get("selectors"):
-        yield from cel_selectors.selectors(selectors, f"{at}.selectors")
+        yield from cel_selectors.selector_list(selectors, f"{at}.selectors")
     yield from _amount(document.get("allocationMode") or "", document.get("count") or 0, at)
     if tolerated := document.get("tolerations"):
         yield from device_taints.tolerations(tolerated, f"{at}.tolerations")

@@ -14,9 +14,9 @@ TAINTS_MAX = 16
 
 def taint(document: Document, at: str, *, old: Document | None = None) -> Iterator[Cause]:
     """A taint; an effect that was stored once is not questioned again."""
-    yield from formats.each(f"{at}.key", document.get("key") or "", formats.qualified_name)
+    yield from formats.check(f"{at}.key", document.get("key") or "", formats.qualified_name)
     if value := document.get("value"):
-        yield from formats.each(f"{at}.value", value, formats.label_value)
+        yield from formats.check(f"{at}.value", value, formats.label_value)
     effect = document.get("effect") or ""
     if old is not None and effect == (old.get("effect") or ""):
         return
@@ -29,7 +29,7 @@ def taint(document: Document, at: str, *, old: Document | None = None) -> Iterat
 def toleration(document: Document, at: str) -> Iterator[Cause]:
     """What a request or an allocated device tolerates."""
     if key := document.get("key"):
-        yield from formats.each(f"{at}.key", key, formats.qualified_name)
+        yield from formats.check(f"{at}.key", key, formats.qualified_name)
     yield from _toleration_value(document, at)
     effect = document.get("effect")
     if effect and effect not in EFFECTS:
@@ -51,14 +51,14 @@ def _toleration_value(document: Document, at: str) -> Iterator[Cause]:
                     f"{at}.value", value, "must be empty for operator `Exists`"
                 )
         case "Equal":
-            yield from formats.each(f"{at}.value", value, formats.label_value)
+            yield from formats.check(f"{at}.value", value, formats.label_value)
         case "":
             yield field_errors.required(f"{at}.operator")
         case operator:
             yield field_errors.unsupported(f"{at}.operator", operator, OPERATORS)
 
 
-def rule(document: Document, old: Document | None = None) -> Iterator[Cause]:
+def taint_rule(document: Document, old: Document | None = None) -> Iterator[Cause]:
     """A DeviceTaintRule."""
     spec = document.get("spec") or {}
     selector, at = spec.get("deviceSelector") or {}, "spec.deviceSelector"
@@ -67,15 +67,15 @@ def rule(document: Document, old: Document | None = None) -> Iterator[Cause]:
     if (pool := selector.get("pool")) is not None:
         yield from formats.pool_causes(f"{at}.pool", pool)
     if (device := selector.get("device")) is not None:
-        yield from formats.each(f"{at}.device", device, formats.label)
+        yield from formats.check(f"{at}.device", device, formats.label)
     before = ((old.get("spec") or {}).get("taint") or {}) if old else None
     yield from taint(spec.get("taint") or {}, "spec.taint", old=before)
 
 
-def rule_status(document: Document, _old: Document) -> Iterator[Cause]:
+def taint_rule_status(document: Document, _old: Document) -> Iterator[Cause]:
     """The status of a DeviceTaintRule."""
     found = (document.get("status") or {}).get("conditions") or []
-    yield from conditions.listed(found, "status.conditions")
+    yield from conditions.condition_list(found, "status.conditions")
     if len(found) > conditions.DEVICE_CONDITIONS_MAX:
         yield field_errors.too_many(
             "status.conditions", len(found), conditions.DEVICE_CONDITIONS_MAX

@@ -71,12 +71,12 @@ def _results(document: Document) -> list[Document]:
 
 
 def _spec(spec: Document, at: str) -> Iterator[Cause]:
-    if too_long := list(cel_selectors.together(spec, at)):
+    if too_long := list(cel_selectors.total_length(spec, at)):
         yield from too_long
         return
     devices, at = spec.get("devices") or {}, f"{at}.devices"
     wanted = devices.get("requests") or []
-    yield from field_rules.distinct(
+    yield from field_rules.unique_items(
         wanted,
         f"{at}.requests",
         device_requests.REQUESTS_MAX,
@@ -87,13 +87,13 @@ def _spec(spec: Document, at: str) -> Iterator[Cause]:
     if not constraints and not configs:
         return
     known = device_requests.names(wanted)
-    yield from field_rules.limited(
+    yield from field_rules.max_items(
         constraints or [],
         f"{at}.constraints",
         CONSTRAINTS_MAX,
         lambda document, where: _constraint(document, where, known),
     )
-    yield from field_rules.limited(
+    yield from field_rules.max_items(
         configs or [],
         f"{at}.config",
         device_classes.CONFIGURATIONS_MAX,

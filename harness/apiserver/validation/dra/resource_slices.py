@@ -33,7 +33,7 @@ def device_slice(document: Document, old: Document | None = None) -> Iterator[Ca
             "spec", "", "only one of `sharedCounters` or `devices` is allowed"
         )
     yield from _devices(spec, before)
-    yield from field_rules.distinct(
+    yield from field_rules.unique_items(
         spec.get("sharedCounters") or [],
         "spec.sharedCounters",
         COUNTER_SETS_MAX,
@@ -115,4 +115,4 @@ def _devices(spec: Document, before: Document | None) -> Iterator[Cause]:
     for index, item in enumerate(found):
         at, old = f"spec.devices[{index}]", known.get(item.get("name"))
         yield from slice_devices.device(item, at, old=old, each_chooses=each_chooses)
-    yield from field_rules.repeated([item.get("name") or "" for item in found], "spec.devices")
+    yield from field_rules.duplicates([item.get("name") or "" for item in found], "spec.devices")

@@ -30,7 +30,7 @@ def device(
     document: Document, at: str, *, old: Document | None, each_chooses: bool
 ) -> Iterator[Cause]:
     """One device; what was stored in the same form is not questioned again."""
-    yield from formats.each(f"{at}.name", document.get("name") or "", formats.label)
+    yield from formats.check(f"{at}.name", document.get("name") or "", formats.label)
     attributes, capacity = document.get("attributes") or {}, document.get("capacity") or {}
     if (count := len(attributes) + len(capacity)) > PROPERTIES_MAX:
         why = f"the total number of attributes and capacities must not exceed {PROPERTIES_MAX}"
@@ -39,19 +39,19 @@ def device(
         yield from by_name(attributes, f"{at}.attributes", _attribute)
     if capacity and not (old and field_rules.semantically_equal(capacity, old.get("capacity"))):
         shared = bool(document.get("allowMultipleAllocations"))
-        rule = device_capacity.shared_capacity if shared else device_capacity.whole_capacity
+        rule = device_capacity.shared_capacity if shared else device_capacity.unshared_capacity
         yield from by_name(capacity, f"{at}.capacity", rule)
     yield from _taints(document.get("taints") or [], old, at)
-    yield from field_rules.distinct(
+    yield from field_rules.unique_items(
         document.get("consumesCounters") or [],
         f"{at}.consumesCounters",
         COUNTER_CONSUMPTIONS_MAX,
-        device_capacity.consumption,
+        device_capacity.counter_consumption,
         lambda consumption: consumption.get("counterSet") or "",
     )
     yield from _nodes(document, at, each_chooses=each_chooses)
     if conditions.BINDING_FIELDS & document.keys():
-        yield from conditions.binding(document, at)
+        yield from conditions.binding_conditions(document, at)
 
 
 def by_name(
@@ -84,7 +84,7 @@ def _attribute(attribute: Document, at: str) -> Iterator[Cause]:
     if (text := attribute.get("string")) is not None and len(text.encode()) > VALUE_BYTES_MAX:
         yield field_errors.too_long(f"{at}.string", VALUE_BYTES_MAX)
     if (version := attribute.get("version")) is not None:
-        yield from formats.each(f"{at}.version", version, formats.semantic_version)
+        yield from formats.check(f"{at}.version", version, formats.semantic_version)
         if len(version.encode()) > VALUE_BYTES_MAX:
             yield field_errors.too_long(f"{at}.version", VALUE_BYTES_MAX)
     count = sum(value is not None for value in attribute.values())
@@ -95,7 +95,7 @@ def _attribute(attribute: Document, at: str) -> Iterator[Cause]:
 
 def _taints(found: list[Document], old: Document | None, at: str) -> Iterator[Cause]:
     if old is None or not field_rules.semantically_equal(found, old.get("taints") or []):
-        yield from field_rules.limited(
+        yield from field_rules.max_items(
             found, f"{at}.taints", device_taints.TAINTS_MAX, device_taints.taint
         )
 

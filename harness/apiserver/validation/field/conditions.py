@@ -15,7 +15,7 @@ MESSAGE_BYTES_MAX = 32 * 1024
 _STATUSES = ("False", "True", "Unknown")
 
 
-def listed(documents: list[Document], at: str) -> Iterator[Cause]:
+def condition_list(documents: list[Document], at: str) -> Iterator[Cause]:
     """Conditions, each of its own type."""
     seen: set[str] = set()
     for index, document in enumerate(documents):
@@ -27,7 +27,7 @@ def listed(documents: list[Document], at: str) -> Iterator[Cause]:
 
 
 def _condition(document: Document, at: str) -> Iterator[Cause]:
-    yield from formats.each(f"{at}.type", document.get("type") or "", formats.qualified_name)
+    yield from formats.check(f"{at}.type", document.get("type") or "", formats.qualified_name)
     status = document.get("status") or ""
     if status not in _STATUSES:
         yield field_errors.unsupported(f"{at}.status", status, _STATUSES)
@@ -36,22 +36,24 @@ def _condition(document: Document, at: str) -> Iterator[Cause]:
         yield field_errors.invalid(f"{at}.observedGeneration", generation, why)
     if not document.get("lastTransitionTime"):
         yield field_errors.required(f"{at}.lastTransitionTime")
-    yield from formats.given(f"{at}.reason", document.get("reason"), formats.reason)
+    yield from formats.check_required(
+        f"{at}.reason", document.get("reason"), formats.condition_reason
+    )
     if len((document.get("reason") or "").encode()) > REASON_BYTES_MAX:
         yield field_errors.too_long(f"{at}.reason", REASON_BYTES_MAX)
     if len((document.get("message") or "").encode()) > MESSAGE_BYTES_MAX:
         yield field_errors.too_long(f"{at}.message", MESSAGE_BYTES_MAX)
 
 
-def binding(document: Document, at: str) -> Iterator[Cause]:
+def binding_conditions(document: Document, at: str) -> Iterator[Cause]:
     """What a device's binding waits for, and what ends the wait: both lists or none, and nothing in both."""
     wanted = document.get("bindingConditions") or []
     failures = document.get("bindingFailureConditions") or []
     if not wanted and not failures:
         return
     for items, name in ((wanted, "bindingConditions"), (failures, "bindingFailureConditions")):
-        yield from field_rules.limited(items, f"{at}.{name}", BINDING_MAX, _type)
-    yield from field_rules.repeated(wanted, f"{at}.bindingConditions")
+        yield from field_rules.max_items(items, f"{at}.{name}", BINDING_MAX, _type)
+    yield from field_rules.duplicates(wanted, f"{at}.bindingConditions")
     yield from _failures(failures, wanted, f"{at}.bindingFailureConditions")
     if not wanted:
         why = "bindingConditions are required to use bindingFailureConditions"
@@ -67,7 +69,7 @@ def binding(document: Document, at: str) -> Iterator[Cause]:
 
 
 def _type(name: str, at: str) -> list[Cause]:
-    return formats.each(at, name, formats.qualified_name)
+    return formats.check(at, name, formats.qualified_name)
 
 
 def _failures(failures: list[str], wanted: list[str], at: str) -> Iterator[Cause]:

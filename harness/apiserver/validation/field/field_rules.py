@@ -21,26 +21,28 @@ def required(document: Document, at: str, *keys: str) -> Iterator[Cause]:
             yield field_errors.required(f"{at}.{key}")
 
 
-def chosen(document: Document, at: str, key: str, known: Sequence[str]) -> Iterator[Cause]:
+def enum_field(document: Document, at: str, key: str, known: Sequence[str]) -> Iterator[Cause]:
     """A field that, when it is there at all, is one of a few words."""
-    return one_of(document.get(key), f"{at}.{key}", known)
+    return enum(document.get(key), f"{at}.{key}", known)
 
 
-def one_of(value: str | None, at: str, known: Sequence[str]) -> Iterator[Cause]:
+def enum(value: str | None, at: str, known: Sequence[str]) -> Iterator[Cause]:
     """Like `chosen`, for the value itself."""
     if value is not None and value not in known:
         yield field_errors.unsupported(at, value, known)
 
 
-def named(document: Document, at: str, key: str, known: Sequence[str], why: str) -> Iterator[Cause]:
+def required_enum_field(
+    document: Document, at: str, key: str, known: Sequence[str], why: str
+) -> Iterator[Cause]:
     """A field that has to be one of a few words, with a word on why it must be there."""
     if not document.get(key):
         yield field_errors.required(f"{at}.{key}", why)
     else:
-        yield from chosen(document, at, key, known)
+        yield from enum_field(document, at, key, known)
 
 
-def between(value: int | None, at: str, low: int, high: int) -> Iterator[Cause]:
+def in_range(value: int | None, at: str, low: int, high: int) -> Iterator[Cause]:
     """A number within a range."""
     if value is not None and not low <= value <= high:
         yield field_errors.invalid(at, value, f"must be between {low} and {high}, inclusive")
@@ -54,13 +56,13 @@ def file_mode(document: Document, at: str, key: str) -> Iterator[Cause]:
         yield field_errors.invalid(f"{at}.{key}", mode, why)
 
 
-def exclusive(document: Document, at: str, keys: Sequence[str], what: str) -> Iterator[Cause]:
+def at_most_one(document: Document, at: str, keys: Sequence[str], what: str) -> Iterator[Cause]:
     """Of these fields only the first that is there may be there."""
     for key in [key for key in keys if document.get(key) is not None][1:]:
         yield field_errors.forbidden(f"{at}.{key}", f"may not specify more than 1 {what} type")
 
 
-def limited(items: Sequence[Any], at: str, limit: int, rule: Rule) -> Iterator[Cause]:
+def max_items(items: Sequence[Any], at: str, limit: int, rule: Rule) -> Iterator[Cause]:
     """A list that is too long is refused unread; otherwise each item is checked."""
     if len(items) > limit:
         yield field_errors.too_many(at, len(items), limit)
@@ -69,16 +71,16 @@ def limited(items: Sequence[Any], at: str, limit: int, rule: Rule) -> Iterator[C
         yield from rule(item, f"{at}[{index}]")
 
 
-def distinct(
+def unique_items(
     items: Sequence[Any], at: str, limit: int, rule: Rule, key: Callable[[Any], Any]
 ) -> Iterator[Cause]:
     """Like `limited`, and no two items may have the same key."""
-    yield from limited(items, at, limit, rule)
+    yield from max_items(items, at, limit, rule)
     if len(items) <= limit:
-        yield from repeated([key(item) for item in items], at)
+        yield from duplicates([key(item) for item in items], at)
 
 
-def repeated(keys: Sequence[Any], at: str) -> Iterator[Cause]:
+def duplicates(keys: Sequence[Any], at: str) -> Iterator[Cause]:
     """The keys that were there before."""
     if len(keys) < 2:
         return

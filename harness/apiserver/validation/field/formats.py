@@ -89,14 +89,14 @@ _SEARCH_PATH_RULE = _rule(
 )
 
 
-def each(at: str, value: str, problems: Problems) -> list[Cause]:
+def check(at: str, value: str, problems: Problems) -> list[Cause]:
     """One cause for each problem of a value."""
     return [field_errors.invalid(at, value, problem) for problem in problems(value)]
 
 
-def given(at: str, value: str | None, problems: Problems) -> list[Cause]:
+def check_required(at: str, value: str | None, problems: Problems) -> list[Cause]:
     """Like `each`, for a value that must be there."""
-    return each(at, value, problems) if value else [field_errors.required(at)]
+    return check(at, value, problems) if value else [field_errors.required(at)]
 
 
 @text_memoization.small_text(CACHE_SIZE)
@@ -141,13 +141,13 @@ def label_value(value: str) -> tuple[str, ...]:
     return tuple(problems)
 
 
-def identifier(value: str) -> Iterator[str]:
+def c_identifier(value: str) -> Iterator[str]:
     """A C identifier."""
     if not re.fullmatch(_IDENTIFIER, value):
         yield _IDENTIFIER_RULE
 
 
-def reason(value: str) -> Iterator[str]:
+def condition_reason(value: str) -> Iterator[str]:
     """The reason of a condition."""
     if not re.fullmatch(_REASON, value):
         yield _REASON_RULE
@@ -167,7 +167,7 @@ def config_key(value: str) -> Iterator[str]:
         yield "must not start with '..'"
 
 
-def variable(value: str) -> Iterator[str]:
+def env_var_name(value: str) -> Iterator[str]:
     """The name of an environment variable."""
     if not value.isascii() or not value.isprintable() or "=" in value:
         yield (
@@ -190,13 +190,13 @@ def port_name(value: str) -> Iterator[str]:
         yield "must not begin or end with a hyphen"
 
 
-def http_header(value: str) -> Iterator[str]:
+def http_header_name(value: str) -> Iterator[str]:
     """The name of an HTTP header."""
     if not re.fullmatch(_HEADER, value):
         yield _HEADER_RULE
 
 
-def search_path(value: str) -> Iterator[str]:
+def search_domain(value: str) -> Iterator[str]:
     """A domain to look up names in, which may have underscores."""
     if len(value) > object_names.NAME_MAX:
         yield f"must be no more than {object_names.NAME_MAX} characters"
@@ -212,7 +212,7 @@ def ip_address(value: str) -> Iterator[str]:
         yield "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 
-def address_range(value: str) -> Iterator[str]:
+def cidr(value: str) -> Iterator[str]:
     """A range of addresses; bits behind its length do not matter."""
     address, _, length = value.partition("/")
     try:
@@ -261,7 +261,7 @@ def uid(value: str) -> Iterator[str]:
         )
 
 
-def interface_address(value: str) -> Iterator[str]:
+def interface_cidr(value: str) -> Iterator[str]:
     """An address with the length of its network, in the form in which Go prints it."""
     address, _, length = value.partition("/")
     try:
@@ -300,7 +300,7 @@ def identifier_causes(at: str, value: str) -> Iterator[Cause]:
     """The name of an attribute or capacity without its domain."""
     if len(value.encode()) > IDENTIFIER_BYTES_MAX:
         yield field_errors.too_long(at, IDENTIFIER_BYTES_MAX)
-    yield from each(at, value, identifier)
+    yield from check(at, value, c_identifier)
 
 
 def attribute_causes(at: str, value: str) -> Iterator[Cause]:

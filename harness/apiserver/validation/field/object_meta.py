@@ -35,12 +35,12 @@ def new(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
     """The metadata of a new object."""
     problems = name_problems(resource)
     if prefix := meta.get("generateName"):
-        yield from formats.each(
+        yield from formats.check(
             "metadata.generateName", prefix, lambda name: problems(object_names.unfinished(name))
         )
     name = meta.get("name") or ""
     if name:
-        yield from formats.each("metadata.name", name, problems)
+        yield from formats.check("metadata.name", name, problems)
     else:
         yield field_errors.required("metadata.name", "name or generateName is required")
     yield from _written(meta, with_finalizers=True)
@@ -70,7 +70,7 @@ def finalizers_of(meta: Document) -> Iterator[Cause]:
     """The names of finalizers."""
     names = meta.get("finalizers")
     for name in names or ():
-        yield from formats.each("metadata.finalizers", name, formats.qualified_name)
+        yield from formats.check("metadata.finalizers", name, formats.qualified_name)
     if names and "orphan" in names and "foregroundDeletion" in names:
         why = "finalizer orphan and foregroundDeletion cannot be both set"
         yield field_errors.invalid("metadata.finalizers", names, why)
@@ -93,8 +93,8 @@ def name_problems(resource: resources.ResourceType) -> Callable[[str], list[str]
 def labels(found: Document | None, at: str) -> Iterator[Cause]:
     """Labels: keys and values."""
     for key, value in (found or {}).items():
-        yield from formats.each(at, key, formats.qualified_name)
-        yield from formats.each(at, value or "", formats.label_value)
+        yield from formats.check(at, key, formats.qualified_name)
+        yield from formats.check(at, value or "", formats.label_value)
 
 
 def _written(meta: Document, *, with_finalizers: bool) -> Iterator[Cause]:

@@ -43,9 +43,9 @@ def _label_operator(name: str, values: list[str], at: str) -> Iterator[Cause]:
 def _label_selector_requirement(document: Document, at: str) -> Iterator[Cause]:
     values = document.get("values") or []
     yield from _label_operator(document.get("operator") or "", values, at)
-    yield from formats.each(f"{at}.key", document.get("key") or "", formats.qualified_name)
+    yield from formats.check(f"{at}.key", document.get("key") or "", formats.qualified_name)
     for index, value in enumerate(values):
-        yield from formats.each(f"{at}.values[{index}]", value, formats.label_value)
+        yield from formats.check(f"{at}.values[{index}]", value, formats.label_value)
 
 
 def node_selector(document: Document, at: str) -> Iterator[Cause]:
@@ -71,15 +71,15 @@ def node_selector_term(
 
 def node_name(value: str, at: str) -> list[Cause]:
     """The name of a node."""
-    return formats.each(at, value, formats.subdomain)
+    return formats.check(at, value, formats.subdomain)
 
 
 def _node_label_requirement(document: Document, at: str, *, check_values: bool) -> Iterator[Cause]:
     values = document.get("values") or []
     yield from _node_operator(document.get("operator") or "", values, at)
-    yield from formats.each(f"{at}.key", document.get("key") or "", formats.qualified_name)
+    yield from formats.check(f"{at}.key", document.get("key") or "", formats.qualified_name)
     for index, value in enumerate(values if check_values else ()):
-        yield from formats.each(f"{at}.values[{index}]", value, formats.label_value)
+        yield from formats.check(f"{at}.values[{index}]", value, formats.label_value)
 
 
 def _node_operator(operator: str, values: list[str], at: str) -> Iterator[Cause]:

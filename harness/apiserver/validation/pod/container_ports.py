@@ -18,15 +18,15 @@ def of_container(ports: list[Document], at: str) -> Iterator[Cause]:
         yield from _name(port.get("name") or "", f"{where}.name", seen)
         if not (number := port.get("containerPort")):
             yield field_errors.required(f"{where}.containerPort")
-        yield from field_rules.between(
+        yield from field_rules.in_range(
             number or None, f"{where}.containerPort", 1, field_rules.PORT_MAX
         )
         host_port = port.get("hostPort") or None
-        yield from field_rules.between(host_port, f"{where}.hostPort", 1, field_rules.PORT_MAX)
-        yield from field_rules.named(port, where, "protocol", PROTOCOLS, "")
+        yield from field_rules.in_range(host_port, f"{where}.hostPort", 1, field_rules.PORT_MAX)
+        yield from field_rules.required_enum_field(port, where, "protocol", PROTOCOLS, "")
 
 
-def on_host(containers: Sequence[Document], at: str) -> Iterator[Cause]:
+def host_port_conflicts(containers: Sequence[Document], at: str) -> Iterator[Cause]:
     """No port of the host twice."""
     seen: set[str] = set()
     for index, container in enumerate(containers):
@@ -39,7 +39,7 @@ def on_host(containers: Sequence[Document], at: str) -> Iterator[Cause]:
             seen.add(key)
 
 
-def of_host_network(containers: Sequence[Document], at: str) -> Iterator[Cause]:
+def host_network_ports(containers: Sequence[Document], at: str) -> Iterator[Cause]:
     """In the host's network, a port of the container is a port of the host."""
     for index, container in enumerate(containers):
         for position, port in enumerate(container.get("ports") or ()):
@@ -51,18 +51,18 @@ def of_host_network(containers: Sequence[Document], at: str) -> Iterator[Cause]:
                 )
 
 
-def target(port: int | str, at: str) -> Iterator[Cause]:
+def port_reference(port: int | str, at: str) -> Iterator[Cause]:
     """A port by its number or its name."""
     if isinstance(port, str):
-        yield from formats.each(at, port, formats.port_name)
+        yield from formats.check(at, port, formats.port_name)
     else:
-        yield from field_rules.between(port, at, 1, field_rules.PORT_MAX)
+        yield from field_rules.in_range(port, at, 1, field_rules.PORT_MAX)
 
 
 def _name(name: str, at: str, seen: set[str]) -> Iterator[Cause]:
     if not name:
         return
-    found = formats.each(at, name, formats.port_name)
+    found = formats.check(at, name, formats.port_name)
     yield from found
     if not found and name in seen:
         yield field_errors.duplicate(at, name)

@@ -46,7 +46,7 @@ def all_containers(
         for index, container in enumerate(found):
             at, name = f"spec.{key}[{index}]", container.get("name") or ""
             yield from _container(container, at, claims, volumes)
-            yield from field_rules.chosen(container, at, "restartPolicy", RESTART_POLICIES)
+            yield from field_rules.enum_field(container, at, "restartPolicy", RESTART_POLICIES)
             if name in seen:
                 yield field_errors.duplicate(f"{at}.name", name)
             seen.add(name)
@@ -62,12 +62,12 @@ def _host_ports(found: list[Document], at: str, *, together: bool) -> Iterator[C
     """Containers run together, init containers one after the other."""
     if any(container.get("ports") for container in found):
         for running in [found] if together else [[container] for container in found]:
-            yield from container_ports.on_host(running, at)
+            yield from container_ports.host_port_conflicts(running, at)
 
 
-def ephemeral(spec: Document) -> Iterator[Cause]:
+def ephemeral_containers(spec: Document) -> Iterator[Cause]:
     """Every ephemeral container: no name twice in the pod, and nothing that a guest has no say in."""
-    at, known = "spec.ephemeralContainers", volumes.valid(spec.get("volumes") or [])
+    at, known = "spec.ephemeralContainers", volumes.valid_by_name(spec.get("volumes") or [])
     names = {
         item.get("name") for key in ("containers", "initContainers") for item in spec.get(key) or ()
     }
@@ -93,14 +93,14 @@ def ephemeral(spec: Document) -> Iterator[Cause]:
 def _container(
     container: Document, at: str, claims: Sequence[str], volumes: Mapping[str, Document]
 ) -> Iterator[Cause]:
-    yield from formats.given(f"{at}.name", container.get("name"), formats.label)
+    yield from formats.check_required(f"{at}.name", container.get("name"), formats.label)
     image = container.get("image") or ""
     if not image:
         yield field_errors.required(f"{at}.image")
     elif image != image.strip():
         why = "must not have leading or trailing whitespace"
         yield field_errors.invalid(f"{at}.image", image, why)
-    yield from field_rules.chosen(container, at, "terminationMessagePolicy", _MESSAGE_POLICIES)
+    yield from field_rules.enum_field(container, at, "terminationMessagePolicy", _MESSAGE_POLICIES)
     for key, rule in _PARTS.items():
         if part := container.get(key):
             yield from rule(part, f"{at}.{key}")
@@ -145,6 +145,6 @@ def _claims(entries: list[Document], at: str, known: Sequence[str]) -> Iterator[
 
 _PARTS: dict[str, Callable[[Any, str], Iterable[Cause]]] = {
     "ports": container_ports.of_container,
-    "env": environment.variables,
-    "envFrom": environment.objects,
+    "env": environment.env,
+    "envFrom": environment.env_from,
 }

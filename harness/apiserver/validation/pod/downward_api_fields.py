@@ -9,14 +9,14 @@ from harness.apiserver.scheme import quantities
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.field import field_rules, formats
 
-OF_FILES = (
+FIELDS_OF_FILES = (
     "metadata.annotations",
     "metadata.labels",
     "metadata.name",
     "metadata.namespace",
     "metadata.uid",
 )
-OF_VARIABLES = (
+FIELDS_OF_ENV = (
     "metadata.name",
     "metadata.namespace",
     "metadata.uid",
@@ -28,7 +28,7 @@ OF_VARIABLES = (
     "status.podIPs",
 )
 _KNOWN = frozenset(
-    {*OF_FILES, *OF_VARIABLES, "spec.restartPolicy", "spec.schedulerName", "status.phase"}
+    {*FIELDS_OF_FILES, *FIELDS_OF_ENV, "spec.restartPolicy", "spec.schedulerName", "status.phase"}
 )
 """Fields that have a name here at all, wherever it may be used."""
 _SUBSCRIPTED = re.compile(r"(.*)\['(.*)'\]", re.DOTALL)
@@ -54,7 +54,7 @@ _DIVISORS = {
 }
 
 
-def field(document: Document, at: str, known: Sequence[str]) -> Iterator[Cause]:
+def field_ref(document: Document, at: str, known: Sequence[str]) -> Iterator[Cause]:
     """A reference to a field of the pod, one of those that are known in this place."""
     for key in ("apiVersion", "fieldPath"):
         if not document.get(key):
@@ -73,15 +73,15 @@ def field(document: Document, at: str, known: Sequence[str]) -> Iterator[Cause]:
 def _subscripted(path: str, subscript: str, at: str) -> Iterator[Cause]:
     match path:
         case "metadata.annotations":
-            yield from formats.each(at, subscript.lower(), formats.qualified_name)
+            yield from formats.check(at, subscript.lower(), formats.qualified_name)
         case "metadata.labels":
-            yield from formats.each(at, subscript, formats.qualified_name)
+            yield from formats.check(at, subscript, formats.qualified_name)
         case _:
             why = f"error converting fieldPath: field label does not support subscript: {path}"
             yield field_errors.invalid(f"{at}.fieldPath", f"{path}['{subscript}']", why)
 
 
-def resource(document: Document, at: str, *, of_file: bool) -> Iterator[Cause]:
+def resource_field_ref(document: Document, at: str, *, of_file: bool) -> Iterator[Cause]:
     """A reference to an amount that a container asks for or is limited to; a file has to say which container."""
     name = document.get("resource") or ""
     if of_file and not document.get("containerName"):
@@ -107,12 +107,12 @@ def file(document: Document, at: str) -> Iterator[Cause]:
     """A file with a field or an amount in it, but for its path."""
     fields, amount = document.get("fieldRef"), document.get("resourceFieldRef")
     if fields is not None:
-        yield from field(fields, f"{at}.fieldRef", OF_FILES)
+        yield from field_ref(fields, f"{at}.fieldRef", FIELDS_OF_FILES)
         if amount is not None:
             why = "fieldRef and resourceFieldRef can not be specified simultaneously"
             yield field_errors.invalid(at, "resource", why)
     elif amount is not None:
-        yield from resource(amount, f"{at}.resourceFieldRef", of_file=True)
+        yield from resource_field_ref(amount, f"{at}.resourceFieldRef", of_file=True)
     else:
         yield field_errors.required(at, "one of fieldRef and resourceFieldRef is required")
     yield from field_rules.file_mode(document, at, "mode")

@@ -12,24 +12,28 @@ _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "
 _SEVERAL = "may not have more than one field specified at a time"
 
 
-def variables(found: list[Document], at: str) -> Iterator[Cause]:
+def env(found: list[Document], at: str) -> Iterator[Cause]:
     """Variables; a name may come twice, the last one counts."""
     for index, variable in enumerate(found):
         where, source = f"{at}[{index}]", variable.get("valueFrom")
-        yield from formats.given(f"{where}.name", variable.get("name"), formats.variable)
+        yield from formats.check_required(
+            f"{where}.name", variable.get("name"), formats.env_var_name
+        )
         if source is not None:
             yield from _source(source, variable.get("value") or "", f"{where}.valueFrom")
 
 
-def objects(found: list[Document], at: str) -> Iterator[Cause]:
+def env_from(found: list[Document], at: str) -> Iterator[Cause]:
     """ConfigMaps and Secrets of which every key becomes a variable."""
     for index, source in enumerate(found):
         where = f"{at}[{index}]"
         if prefix := source.get("prefix"):
-            yield from formats.each(f"{where}.prefix", prefix, formats.variable)
+            yield from formats.check(f"{where}.prefix", prefix, formats.env_var_name)
         kinds = [key for key in ("configMapRef", "secretRef") if source.get(key) is not None]
         for key in kinds:
-            yield from formats.given(f"{where}.{key}.name", source[key].get("name"), _prefix)
+            yield from formats.check_required(
+                f"{where}.{key}.name", source[key].get("name"), _prefix
+            )
         if not kinds:
             why = "must specify one of: `configMapRef` or `secretRef`"
             yield field_errors.invalid(at, "", why)
@@ -45,12 +49,14 @@ def _prefix(name: str) -> list[str]:
 def _source(source: Document, value: str, at: str) -> Iterator[Cause]:
     kinds = [key for key in _SOURCES if source.get(key) is not None]
     if "fieldRef" in kinds:
-        yield from downward_api_fields.field(
-            source["fieldRef"], f"{at}.fieldRef", downward_api_fields.OF_VARIABLES
+        yield from downward_api_fields.field_ref(
+            source["fieldRef"], f"{at}.fieldRef", downward_api_fields.FIELDS_OF_ENV
         )
     if "resourceFieldRef" in kinds:
         where = f"{at}.resourceFieldRef"
-        yield from downward_api_fields.resource(source["resourceFieldRef"], where, of_file=False)
+        yield from downward_api_fields.resource_field_ref(
+            source["resourceFieldRef"], where, of_file=False
+        )
     for key in ("configMapKeyRef", "secretKeyRef"):
         if key in kinds:
             yield from _key(source[key], f"{at}.{key}")
@@ -64,5 +70,5 @@ def _source(source: Document, value: str, at: str) -> Iterator[Cause]:
 
 
 def _key(reference: Document, at: str) -> Iterator[Cause]:
-    yield from formats.each(f"{at}.name", reference.get("name") or "", formats.subdomain)
-    yield from formats.given(f"{at}.key", reference.get("key"), formats.config_key)
+    yield from formats.check(f"{at}.name", reference.get("name") or "", formats.subdomain)
+    yield from formats.check_required(f"{at}.key", reference.get("key"), formats.config_key)

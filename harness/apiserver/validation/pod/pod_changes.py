@@ -17,7 +17,7 @@ def ephemeral_containers(document: Document, old: Document) -> Iterator[Cause]:
     """Those that were there stay as they were."""
     spec, before = document["spec"], old["spec"]
     yield from pod_spec.spec_of(document)
-    yield from containers.ephemeral(spec)
+    yield from containers.ephemeral_containers(spec)
     if _MIRROR in (old["metadata"].get("annotations") or ()):
         yield field_errors.forbidden("", "static pods do not support ephemeral containers")
         return

@@ -12,7 +12,7 @@ SEARCHES_MAX = 32
 SEARCH_CHARACTERS_MAX = 2048
 
 
-def names(spec: Document) -> Iterator[Cause]:
+def dns_config(spec: Document) -> Iterator[Cause]:
     """The name servers of a pod that brings its own."""
     config, at = spec.get("dnsConfig"), "spec.dnsConfig"
     if spec.get("dnsPolicy") == "None":
@@ -31,13 +31,13 @@ def names(spec: Document) -> Iterator[Cause]:
                 yield field_errors.required(f"{at}.options[{index}]", "must not be empty")
 
 
-def aliases(found: list[Document], at: str) -> Iterator[Cause]:
+def host_aliases(found: list[Document], at: str) -> Iterator[Cause]:
     """More lines for the hosts file."""
     for index, alias in enumerate(found):
-        yield from formats.each(f"{at}[{index}].ip", alias.get("ip") or "", formats.ip_address)
+        yield from formats.check(f"{at}[{index}].ip", alias.get("ip") or "", formats.ip_address)
         for position, name in enumerate(alias.get("hostnames") or ()):
             where = f"{at}[{index}].hostnames[{position}]"
-            yield from formats.each(where, name, formats.subdomain)
+            yield from formats.check(where, name, formats.subdomain)
 
 
 def _servers(found: list[str], at: str) -> Iterator[Cause]:
@@ -46,7 +46,7 @@ def _servers(found: list[str], at: str) -> Iterator[Cause]:
             at, found, f"must not have more than {NAMESERVERS_MAX} nameservers"
         )
     for index, server in enumerate(found):
-        yield from formats.each(f"{at}[{index}]", server, formats.ip_address)
+        yield from formats.check(f"{at}[{index}]", server, formats.ip_address)
 
 
 def _searches(found: list[str], at: str) -> Iterator[Cause]:
@@ -63,4 +63,4 @@ def _searches(found: list[str], at: str) -> Iterator[Cause]:
     for index, search in enumerate(found):
         if search != ".":
             name = search.removesuffix(".")
-            yield from formats.each(f"{at}[{index}]", name, formats.search_path)
+            yield from formats.check(f"{at}[{index}]", name, formats.search_domain)

@@ -54,34 +54,38 @@ def spec_of(document: Document) -> Iterable[Cause]:
 def _spec(spec: Document) -> Iterator[Cause]:
     found = spec.get("volumes") or []
     yield from volumes.all_volumes(found, "spec.volumes")
-    known = volumes.valid(found)
+    known = volumes.valid_by_name(found)
     claims = spec.get("resourceClaims") or []
     yield from _claims(claims, "spec.resourceClaims")
     yield from containers.all_containers(spec, [claim.get("name") or "" for claim in claims], known)
     if spec.get("hostNetwork"):
-        yield from container_ports.of_host_network(spec.get("containers") or (), "spec.containers")
+        yield from container_ports.host_network_ports(
+            spec.get("containers") or (), "spec.containers"
+        )
     yield from _policy(spec, "restartPolicy", _RESTART_POLICIES)
     yield from _policy(spec, "dnsPolicy", _DNS_POLICIES)
     if selector := spec.get("nodeSelector"):
         yield from object_meta.labels(selector, "spec.nodeSelector")
     if (context := spec.get("securityContext")) or spec.get("hostPID"):
         yield from security_context.of_pod(context or {}, spec, "spec.securityContext")
-    yield from pod_dns.names(spec)
+    yield from pod_dns.dns_config(spec)
     gates = spec.get("schedulingGates") or []
-    yield from field_rules.distinct(gates, "spec.schedulingGates", len(gates), _gate, _name)
+    yield from field_rules.unique_items(gates, "spec.schedulingGates", len(gates), _gate, _name)
     for key, rule in _PARTS.items():
         if part := spec.get(key):
             yield from rule(part, f"spec.{key}")
     if found and not spec.get("serviceAccountName"):
-        yield from projected_volumes.tokens(found, "spec.volumes")
+        yield from projected_volumes.service_account_tokens(found, "spec.volumes")
     yield from _host_users(spec)
     for key, problems in _NAMES.items():
         if name := spec.get(key):
-            yield from formats.each(f"spec.{key}", name, problems)
-    yield from field_rules.between(
+            yield from formats.check(f"spec.{key}", name, problems)
+    yield from field_rules.in_range(
         spec.get("activeDeadlineSeconds"), "spec.activeDeadlineSeconds", 1, DEADLINE_S_MAX
     )
-    yield from field_rules.chosen(spec, "spec", "preemptionPolicy", small_kinds.PREEMPTION_POLICIES)
+    yield from field_rules.enum_field(
+        spec, "spec", "preemptionPolicy", small_kinds.PREEMPTION_POLICIES
+    )
 
 
 def pod_change(document: Document, old: Document) -> Iterator[Cause]:
@@ -110,7 +114,7 @@ def _name(document: Document) -> str:
 def _readiness_gates(gates: list[Document], at: str) -> Iterator[Cause]:
     for index, gate in enumerate(gates):
         kind = gate.get("conditionType") or ""
-        yield from formats.each(f"{at}[{index}].conditionType", kind, formats.qualified_name)
+        yield from formats.check(f"{at}[{index}].conditionType", kind, formats.qualified_name)
 
 
 def _host_users(spec: Document) -> Iterator[Cause]:
@@ -132,7 +136,7 @@ def _policy(spec: Document, key: str, known: tuple[str, ...]) -> Iterator[Cause]
 
 
 def _gate(gate: Document, at: str) -> list[Cause]:
-    return formats.each(f"{at}.name", _name(gate), formats.qualified_name)
+    return formats.check(f"{at}.name", _name(gate), formats.qualified_name)
 
 
 def _claims(claims: list[Document], at: str) -> Iterator[Cause]:
@@ -145,7 +149,7 @@ def _claims(claims: list[Document], at: str) -> Iterator[Cause]:
 
 
 def _claim(claim: Document, at: str) -> Iterator[Cause]:
-    yield from formats.given(f"{at}.name", claim.get("name"), formats.label)
+    yield from formats.check_required(f"{at}.name", claim.get("name"), formats.label)
     claim_name, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
     shown = go_values.struct("PodResourceClaim", claim)
     if claim_name is not None and template is not None:
@@ -159,7 +163,7 @@ def _claim(claim: Document, at: str) -> Iterator[Cause]:
         ("resourceClaimTemplateName", template),
     ):
         if value is not None:
-            yield from formats.each(f"{at}.{key}", value, formats.subdomain)
+            yield from formats.check(f"{at}.{key}", value, formats.subdomain)
 
 
 def _same_containers(spec: Document, before: Document) -> Iterator[Cause]:
@@ -238,9 +242,9 @@ def _internal(spec: Document) -> Document:
 _PARTS: dict[str, Callable[[Any, str], Iterable[Cause]]] = {
     "affinity": scheduling_constraints.affinity,
     "readinessGates": _readiness_gates,
-    "topologySpreadConstraints": scheduling_constraints.spread,
+    "topologySpreadConstraints": scheduling_constraints.topology_spread,
     "tolerations": scheduling_constraints.tolerations,
-    "hostAliases": pod_dns.aliases,
+    "hostAliases": pod_dns.host_aliases,
 }
 _NAMES: dict[str, formats.Problems] = {
     "serviceAccountName": formats.subdomain,

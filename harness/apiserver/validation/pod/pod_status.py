@@ -8,16 +8,16 @@ from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.field import formats
 
 
-def changed(document: Document, old: Document) -> Iterator[Cause]:
+def pod_status_change(document: Document, old: Document) -> Iterator[Cause]:
     """The status of a pod that was there before."""
     status, before = document.get("status") or {}, old.get("status") or {}
     spec = document.get("spec") or {}
     for index, condition in enumerate(status.get("conditions") or ()):
         at = f"status.conditions[{index}].Type"
-        yield from formats.each(at, condition.get("type") or "", formats.qualified_name)
+        yield from formats.check(at, condition.get("type") or "", formats.qualified_name)
     node = status.get("nominatedNodeName")
     if node and node != before.get("nominatedNodeName"):
-        yield from formats.each("status.nominatedNodeName", node, formats.subdomain)
+        yield from formats.check("status.nominatedNodeName", node, formats.subdomain)
     if (known := before.get("qosClass")) and status["qosClass"] != known:
         yield field_errors.immutable("status.qosClass", status["qosClass"])
     yield from _restarts(status, before, spec)
@@ -66,4 +66,4 @@ def _claims(statuses: list[Document], known: set[str]) -> Iterator[Cause]:
             yield field_errors.duplicate(f"{at}.name", name)
         seen.add(name)
         if claim_name := status.get("resourceClaimName"):
-            yield from formats.each(f"{at}.resourceClaimName", claim_name, formats.subdomain)
+            yield from formats.check(f"{at}.resourceClaimName", claim_name, formats.subdomain)

@@ -64,7 +64,7 @@ def _handler(handler: Document, at: str, kinds: tuple[str, ...]) -> Iterator[Cau
     for kind in found[:1]:
         if (rule := _RULES.get(kind)) is not None:
             yield from rule(handler[kind], f"{at}.{kind}")
-    yield from field_rules.exclusive(handler, at, kinds, "handler")
+    yield from field_rules.at_most_one(handler, at, kinds, "handler")
 
 
 def _exec(action: Document, at: str) -> Iterator[Cause]:
@@ -73,14 +73,16 @@ def _exec(action: Document, at: str) -> Iterator[Cause]:
 
 def _http(action: Document, at: str) -> Iterator[Cause]:
     yield from field_rules.required(action, at, "path")
-    yield from container_ports.target(action.get("port", 0), f"{at}.port")
-    yield from field_rules.chosen(action, at, "scheme", _SCHEMES)
+    yield from container_ports.port_reference(action.get("port", 0), f"{at}.port")
+    yield from field_rules.enum_field(action, at, "scheme", _SCHEMES)
     for header in action.get("httpHeaders") or ():
-        yield from formats.each(f"{at}.httpHeaders", header.get("name") or "", formats.http_header)
+        yield from formats.check(
+            f"{at}.httpHeaders", header.get("name") or "", formats.http_header_name
+        )
 
 
 def _knock(action: Document, at: str) -> Iterator[Cause]:
-    yield from container_ports.target(action.get("port", 0), f"{at}.port")
+    yield from container_ports.port_reference(action.get("port", 0), f"{at}.port")
 
 
 def _sleep(action: Document | None, at: str, grace_s: int | None) -> Iterator[Cause]:

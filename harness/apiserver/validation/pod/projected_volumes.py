@@ -47,7 +47,7 @@ def projected(volume: Document, at: str) -> Iterator[Cause]:
             )
 
 
-def tokens(volumes: list[Document], at: str) -> Iterator[Cause]:
+def service_account_tokens(volumes: list[Document], at: str) -> Iterator[Cause]:
     """The tokens in the volumes of a pod that has no account: nobody's."""
     for index, volume in enumerate(volumes):
         for position, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
@@ -73,7 +73,7 @@ def _keys(source: Document, at: str) -> Iterator[Cause]:
     for index, item in enumerate(source.get("items") or ()):
         where = f"{at}.items[{index}]"
         yield from field_rules.required(item, where, "key", "path")
-        yield from formats.each(f"{where}.path", item.get("path") or "", formats.unreserved_path)
+        yield from formats.check(f"{where}.path", item.get("path") or "", formats.unreserved_path)
         yield from field_rules.file_mode(item, where, "mode")
 
 
@@ -81,7 +81,7 @@ def _files(source: Document, at: str) -> Iterator[Cause]:
     """The server does not say which of the files it means."""
     for item in source.get("items") or ():
         yield from field_rules.required(item, at, "path")
-        yield from formats.each(f"{at}.path", item.get("path") or "", formats.unreserved_path)
+        yield from formats.check(f"{at}.path", item.get("path") or "", formats.unreserved_path)
         yield from downward_api_fields.file(item, at)
 
 
@@ -95,7 +95,7 @@ def _token(token: Document, where: str, at: str) -> Iterator[Cause]:
         yield field_errors.invalid(f"{where}.expirationSeconds", lifetime_s, why)
     # The path is reported as one of the volume's own fields.
     yield from field_rules.required(token, at, "path")
-    yield from formats.each(f"{at}.path", token.get("path") or "", formats.unreserved_path)
+    yield from formats.check(f"{at}.path", token.get("path") or "", formats.unreserved_path)
 
 
 def _repeated(source: Document, at: str, seen: set[str]) -> Iterator[Cause]:

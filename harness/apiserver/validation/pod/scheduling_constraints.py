@@ -27,7 +27,7 @@ def affinity(document: Document, at: str) -> Iterator[Cause]:
             yield from _pods(pods, f"{at}.{key}")
 
 
-def spread(constraints: list[Document], at: str) -> Iterator[Cause]:
+def topology_spread(constraints: list[Document], at: str) -> Iterator[Cause]:
     """Topology spread constraints; no topology twice for the same action."""
     for index, constraint in enumerate(constraints):
         where = f"{at}[{index}]"
@@ -37,7 +37,7 @@ def spread(constraints: list[Document], at: str) -> Iterator[Cause]:
             yield field_errors.duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", pair)
         yield from _fewest_domains(constraint, where)
         for key in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-            yield from field_rules.chosen(constraint, where, key, _POLICIES)
+            yield from field_rules.enum_field(constraint, where, key, _POLICIES)
         yield from _spread_keys(constraint, f"{where}.matchLabelKeys")
         selector = constraint.get("labelSelector")
         yield from selector_rules.label_selector(selector, f"{where}.labelSelector")
@@ -73,7 +73,7 @@ def _pod_term(term: Document, at: str) -> Iterator[Cause]:
     for key in ("labelSelector", "namespaceSelector"):
         yield from selector_rules.label_selector(term.get(key), f"{at}.{key}")
     for name in term.get("namespaces") or ():
-        yield from formats.each(f"{at}.namespace", name, formats.label)
+        yield from formats.check(f"{at}.namespace", name, formats.label)
     for key in ("matchLabelKeys", "mismatchLabelKeys"):
         yield from _label_keys(term.get(key) or (), term, f"{at}.{key}")
     for index, key in enumerate(term.get("matchLabelKeys") or ()):
@@ -83,7 +83,7 @@ def _pod_term(term: Document, at: str) -> Iterator[Cause]:
     topology = term.get("topologyKey") or ""
     if not topology:
         yield field_errors.required(f"{at}.topologyKey", "can not be empty")
-    yield from formats.each(f"{at}.topologyKey", topology, formats.qualified_name)
+    yield from formats.check(f"{at}.topologyKey", topology, formats.qualified_name)
 
 
 def _label_keys(found: Sequence[str], term: Document, at: str) -> Iterator[Cause]:
@@ -91,7 +91,7 @@ def _label_keys(found: Sequence[str], term: Document, at: str) -> Iterator[Cause
         yield field_errors.forbidden(at, _NO_SELECTOR)
         return
     for index, key in enumerate(found):
-        yield from formats.each(f"{at}[{index}]", key, formats.qualified_name)
+        yield from formats.check(f"{at}[{index}]", key, formats.qualified_name)
 
 
 def _spread(constraint: Document, at: str) -> Iterator[Cause]:
@@ -123,7 +123,7 @@ def _spread_keys(constraint: Document, at: str) -> Iterator[Cause]:
         yield field_errors.forbidden(at, _NO_SELECTOR)
     selected = selector_rules.label_keys(selector or {})
     for index, key in enumerate(found):
-        yield from formats.each(f"{at}[{index}]", key, formats.qualified_name)
+        yield from formats.check(f"{at}[{index}]", key, formats.qualified_name)
         if key in selected:
             yield field_errors.invalid(f"{at}[{index}]", key, _IN_BOTH)
 
@@ -138,7 +138,7 @@ def _toleration(toleration: Document, at: str) -> Iterator[Cause]:
     key, operator = toleration.get("key") or "", toleration.get("operator") or ""
     effect = toleration.get("effect") or ""
     if key:
-        yield from formats.each(f"{at}.key", key, formats.qualified_name)
+        yield from formats.check(f"{at}.key", key, formats.qualified_name)
     elif operator != "Exists":
         why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
         yield field_errors.invalid(f"{at}.operator", operator, why)

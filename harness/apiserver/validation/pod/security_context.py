@@ -22,9 +22,9 @@ _CHOICES = {
 def of_pod(context: Document, spec: Document, at: str) -> Iterator[Cause]:
     """What holds for all containers of the pod."""
     for key in ("fsGroup", "runAsUser", "runAsGroup"):
-        yield from field_rules.between(context.get(key), f"{at}.{key}", 0, field_rules.ID_MAX)
+        yield from field_rules.in_range(context.get(key), f"{at}.{key}", 0, field_rules.ID_MAX)
     for index, group in enumerate(context.get("supplementalGroups") or ()):
-        yield from field_rules.between(
+        yield from field_rules.in_range(
             group, f"{at}.supplementalGroups[{index}]", 0, field_rules.ID_MAX
         )
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
@@ -33,15 +33,15 @@ def of_pod(context: Document, spec: Document, at: str) -> Iterator[Cause]:
     if sysctls := context.get("sysctls"):
         yield from _sysctls(sysctls, spec, f"{at}.sysctls")
     for key, known in _CHOICES.items():
-        yield from field_rules.chosen(context, at, key, known)
+        yield from field_rules.enum_field(context, at, key, known)
     yield from _profiles(context, at)
 
 
 def of_container(context: Document, at: str, *, host_users: bool) -> Iterator[Cause]:
     """What holds for one container, in a pod with the users of the host or with its own."""
     for key in ("runAsUser", "runAsGroup"):
-        yield from field_rules.between(context.get(key), f"{at}.{key}", 0, field_rules.ID_MAX)
-    yield from field_rules.chosen(context, at, "procMount", ("Default", "Unmasked"))
+        yield from field_rules.in_range(context.get(key), f"{at}.{key}", 0, field_rules.ID_MAX)
+    yield from field_rules.enum_field(context, at, "procMount", ("Default", "Unmasked"))
     if host_users and context.get("procMount") == "Unmasked":
         why = "`hostUsers` must be false to use `Unmasked`"
         yield field_errors.invalid(f"{at}.procMount", "Unmasked", why)
@@ -64,7 +64,7 @@ def _profiles(context: Document, at: str) -> Iterator[Cause]:
 
 def _seccomp(profile: Document, at: str) -> Iterator[Cause]:
     why = "type is required when seccompProfile is set"
-    yield from field_rules.named(profile, at, "type", _PROFILES, why)
+    yield from field_rules.required_enum_field(profile, at, "type", _PROFILES, why)
     path = profile.get("localhostProfile")
     if profile.get("type") != "Localhost":
         if path is not None:
@@ -74,7 +74,7 @@ def _seccomp(profile: Document, at: str) -> Iterator[Cause]:
         why = "must be set when seccomp type is Localhost"
         yield field_errors.required(f"{at}.localhostProfile", why)
     else:
-        yield from formats.each(f"{at}.localhostProfile", path, formats.descending_path)
+        yield from formats.check(f"{at}.localhostProfile", path, formats.descending_path)
 
 
 def _shown(profile: Document) -> Document:
@@ -86,7 +86,7 @@ def _shown(profile: Document) -> Document:
 
 def _app_armor(profile: Document, at: str) -> Iterator[Cause]:
     why = "type is required when appArmorProfile is set"
-    yield from field_rules.named(profile, at, "type", _PROFILES, why)
+    yield from field_rules.required_enum_field(profile, at, "type", _PROFILES, why)
     name, at = profile.get("localhostProfile"), f"{at}.localhostProfile"
     if profile.get("type") in ("RuntimeDefault", "Unconfined") and name is not None:
         yield field_errors.invalid(at, name, "can only be set when AppArmor type is Localhost")

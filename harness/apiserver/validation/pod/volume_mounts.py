@@ -63,16 +63,16 @@ def _within(mount: Document, where: str, at: str) -> Iterator[Cause]:
     """A part of the volume; its path is reported without the index of the mount."""
     path, expression = mount.get("subPath"), mount.get("subPathExpr")
     if path:
-        yield from formats.each(f"{at}.subPath", path, formats.descending_path)
+        yield from formats.check(f"{at}.subPath", path, formats.descending_path)
     if path and expression:
         why = "subPathExpr and subPath are mutually exclusive"
         yield field_errors.invalid(f"{where}.subPathExpr", expression, why)
     if expression:
-        yield from formats.each(f"{at}.subPathExpr", expression, formats.descending_path)
+        yield from formats.check(f"{at}.subPathExpr", expression, formats.descending_path)
 
 
 def _propagation(mount: Document, container: Document, at: str) -> Iterator[Cause]:
-    yield from field_rules.chosen(mount, at, "mountPropagation", _PROPAGATIONS)
+    yield from field_rules.enum_field(mount, at, "mountPropagation", _PROPAGATIONS)
     privileged = (container.get("securityContext") or {}).get("privileged")
     if mount.get("mountPropagation") == "Bidirectional" and not privileged:
         why = "Bidirectional mount propagation is available only to privileged containers"
@@ -80,7 +80,7 @@ def _propagation(mount: Document, container: Document, at: str) -> Iterator[Caus
 
 
 def _recursive(mount: Document, at: str) -> Iterator[Cause]:
-    yield from field_rules.chosen(mount, at, "recursiveReadOnly", _RECURSIVE)
+    yield from field_rules.enum_field(mount, at, "recursiveReadOnly", _RECURSIVE)
     if mount.get("recursiveReadOnly") not in ("Enabled", "IfPossible"):
         return
     if not mount.get("readOnly"):

@@ -34,7 +34,7 @@ def all_volumes(volumes: list[Document], at: str) -> Iterator[Cause]:
         yield from found
 
 
-def valid(volumes: list[Document]) -> dict[str, Document]:
+def valid_by_name(volumes: list[Document]) -> dict[str, Document]:
     """The volumes that containers may refer to, by name: a wrong one is as good as none."""
     return {
         volume.get("name") or "": volume
@@ -49,8 +49,8 @@ def _volume(volume: Document, at: str) -> Iterator[Cause]:
         yield field_errors.required(at, "must specify a volume type")
     for kind in kinds[:1]:
         yield from _SOURCES[kind](volume[kind], f"{at}.{kind}")
-    yield from field_rules.exclusive(volume, at, tuple(_SOURCES), "volume")
-    yield from formats.given(f"{at}.name", volume.get("name"), formats.label)
+    yield from field_rules.at_most_one(volume, at, tuple(_SOURCES), "volume")
+    yield from formats.check_required(f"{at}.name", volume.get("name"), formats.label)
 
 
 def _needing(*keys: str) -> Rule:
@@ -69,13 +69,13 @@ def _host_path(source: Document, at: str) -> Iterator[Cause]:
     if not (path := source.get("path")):
         yield field_errors.required(f"{at}.path")
         return
-    yield from formats.each(f"{at}.path", path, formats.path_without_backsteps)
-    yield from field_rules.chosen(source, at, "type", _HOST_PATH_TYPES)
+    yield from formats.check(f"{at}.path", path, formats.path_without_backsteps)
+    yield from field_rules.enum_field(source, at, "type", _HOST_PATH_TYPES)
 
 
 def _git_repository(source: Document, at: str) -> Iterator[Cause]:
     yield from field_rules.required(source, at, "repository")
-    yield from formats.each(
+    yield from formats.check(
         f"{at}.directory", source.get("directory") or "", formats.descending_path
     )
 
@@ -98,12 +98,12 @@ def _csi(source: Document, at: str) -> Iterator[Cause]:
     if not (name := secret.get("name") or ""):
         yield field_errors.required(f"{at}.nodePublishSecretRef.name")
     else:
-        yield from formats.each(f"{at}.name", name, formats.subdomain)
+        yield from formats.check(f"{at}.name", name, formats.subdomain)
 
 
 def _image(source: Document, at: str) -> Iterator[Cause]:
     yield from field_rules.required(source, at, "reference")
-    yield from field_rules.chosen(source, at, "pullPolicy", field_rules.PULL_POLICIES)
+    yield from field_rules.enum_field(source, at, "pullPolicy", field_rules.PULL_POLICIES)
 
 
 _SOURCES: dict[str, Rule] = {

@@ -99,7 +99,7 @@ def test_nested_loops_multiply(depth: int, too_complex: bool) -> None:
 
 def cost(text: str) -> int:
     environment = compiler._environment(typed_fields=True)
-    return cost_estimator.largest(syntax_tree.read(environment.compile(text).serialize()))
+    return cost_estimator.max_cost(syntax_tree.read(environment.compile(text).serialize()))
 
 
 ATTRIBUTES = 'device.attributes["dra.example.com"]'
@@ -146,18 +146,20 @@ def test_an_expression_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None
     read = syntax_tree.read
     monkeypatch.setattr(syntax_tree, "read", lambda data: reads.append(1) or read(data))
     selectors = [{"cel": {"expression": "1 == 1"}}] * 3
-    assert list(cel_selectors.selectors(selectors, "s")) == []
+    assert list(cel_selectors.selector_list(selectors, "s")) == []
     assert len(reads) == 1
 
 
 def test_stored_selectors_are_not_compiled() -> None:
     wrong = [{"cel": {"expression": "1"}}]
-    assert list(cel_selectors.selectors(wrong, "s", stored=True)) == []
-    assert [cause.field for cause in cel_selectors.selectors(wrong, "s")] == ["s[0].cel.expression"]
+    assert list(cel_selectors.selector_list(wrong, "s", stored=True)) == []
+    assert [cause.field for cause in cel_selectors.selector_list(wrong, "s")] == [
+        "s[0].cel.expression"
+    ]
 
 
 def test_long_expressions_are_not_compiled() -> None:
-    (cause,) = cel_selectors.selectors([{"cel": {"expression": "é" * 5121}}], "s")
+    (cause,) = cel_selectors.selector_list([{"cel": {"expression": "é" * 5121}}], "s")
     assert cause.text() == "s[0].cel.expression: Too long: may not be more than 10240 bytes"
 
 

@@ -48,14 +48,14 @@ def test_selectors_that_did_not_change_are_not_compiled_again(fields: Any) -> No
 def test_taint_rules(fields: Any) -> None:
     selector = {"driver": "a b", "pool": "", "device": "D"}
     wrong = {"spec": {"deviceSelector": selector, "taint": {"key": "k", "effect": "Now"}}}
-    assert fields(device_taints.rule(wrong)) == [
+    assert fields(device_taints.taint_rule(wrong)) == [
         ("spec.deviceSelector.driver", "Invalid"),
         ("spec.deviceSelector.pool", "Required"),
         ("spec.deviceSelector.device", "Invalid"),
         ("spec.taint.effect", "NotSupported"),
     ]
     stored = {"spec": {"taint": {"key": "k", "effect": "Now"}}}
-    assert fields(device_taints.rule(stored, stored)) == []
+    assert fields(device_taints.taint_rule(stored, stored)) == []
 
 
 def test_the_status_of_a_taint_rule(fields: Any) -> None:
@@ -64,7 +64,9 @@ def test_the_status_of_a_taint_rule(fields: Any) -> None:
         for n in range(9)
     ]
     document = {"status": {"conditions": conditions}}
-    assert fields(device_taints.rule_status(document, {})) == [("status.conditions", "TooMany")]
+    assert fields(device_taints.taint_rule_status(document, {})) == [
+        ("status.conditions", "TooMany")
+    ]
 
 
 def test_nodes(lines: Any) -> None:

@@ -41,7 +41,9 @@ RESULTS = [
 
 @pytest.mark.parametrize(("document", "wrong"), RESULTS)
 def test_results(fields: Any, document: Document, wrong: list[Any]) -> None:
-    found = fields(claim_status.status(claim(allocation=allocation(document)), claim()))
+    found = fields(
+        claim_status.claim_status_change(claim(allocation=allocation(document)), claim())
+    )
     at = "status.allocation.devices.results[0]"
     assert found == [(f"{at}.{field}", reason) for field, reason in wrong]
 
@@ -54,7 +56,7 @@ def test_the_rest_of_an_allocation(fields: Any) -> None:
     ]
     selector = {"nodeSelectorTerms": []}
     new = claim(allocation=allocation(result(), config=config, nodeSelector=selector))
-    assert fields(claim_status.status(new, claim())) == [
+    assert fields(claim_status.claim_status_change(new, claim())) == [
         ("status.allocation.devices.config[1].source", "NotSupported"),
         ("status.allocation.devices.config[2].source", "Required"),
         ("status.allocation.nodeSelector.nodeSelectorTerms", "Required"),
@@ -63,9 +65,13 @@ def test_the_rest_of_an_allocation(fields: Any) -> None:
 
 def test_an_allocation_is_set_or_cleared_but_never_changed(lines: Any) -> None:
     one, other = allocation(result()), allocation(result(device="d1"))
-    assert lines(claim_status.status(claim(), claim(allocation=one))) == []
-    assert lines(claim_status.status(claim(allocation=one), claim(allocation=one))) == []
-    assert lines(claim_status.status(claim(allocation=other), claim(allocation=one))) == [
+    assert lines(claim_status.claim_status_change(claim(), claim(allocation=one))) == []
+    assert (
+        lines(claim_status.claim_status_change(claim(allocation=one), claim(allocation=one))) == []
+    )
+    assert lines(
+        claim_status.claim_status_change(claim(allocation=other), claim(allocation=one))
+    ) == [
         (
             'status.allocation: Invalid value: {"Devices":{"Results":[{"Request":"r","Driver":'
             '"d.example.com","Pool":"p","Device":"d1","AdminAccess":null,"Tolerations":null,'
@@ -98,11 +104,11 @@ RESERVED = [
 def test_reservations(fields: Any, users: list[Document], wrong: list[Any]) -> None:
     old = claim(allocation=allocation(result()))
     new = claim(allocation=allocation(result()), reservedFor=users)
-    assert fields(claim_status.status(new, old)) == wrong
+    assert fields(claim_status.claim_status_change(new, old)) == wrong
 
 
 def test_what_is_not_allocated_cannot_be_reserved(lines: Any) -> None:
-    assert lines(claim_status.status(claim(reservedFor=[user("a")]), claim())) == [
+    assert lines(claim_status.claim_status_change(claim(reservedFor=[user("a")]), claim())) == [
         "status.reservedFor: Forbidden: may not be specified when `allocated` is not set"
     ]
 
@@ -111,8 +117,10 @@ def test_no_new_reservations_while_deletion_is_under_way(fields: Any) -> None:
     old = claim(deleting=True, allocation=allocation(result()), reservedFor=[user("a"), user("b")])
     fewer = claim(deleting=True, allocation=allocation(result()), reservedFor=[user("b")])
     other = claim(deleting=True, allocation=allocation(result()), reservedFor=[user("c")])
-    assert fields(claim_status.status(fewer, old)) == []
-    assert fields(claim_status.status(other, old)) == [("status.reservedFor", "Forbidden")]
+    assert fields(claim_status.claim_status_change(fewer, old)) == []
+    assert fields(claim_status.claim_status_change(other, old)) == [
+        ("status.reservedFor", "Forbidden")
+    ]
 
 
 CONDITION = {
@@ -153,7 +161,7 @@ REPORTS = [
 def test_reports_of_drivers(fields: Any, report: Document, wrong: list[Any]) -> None:
     device = {"driver": "d.example.com", "pool": "p", "device": "d0", **report}
     new = claim(allocation=allocation(result()), devices=[device])
-    found = fields(claim_status.status(new, claim(allocation=allocation(result()))))
+    found = fields(claim_status.claim_status_change(new, claim(allocation=allocation(result()))))
     assert found == [(f"status.devices[0].{field}", reason) for field, reason in wrong]
 
 
@@ -162,7 +170,7 @@ def test_reports_are_about_allocated_devices(lines: Any) -> None:
     new = claim(allocation=allocation(result()), devices=[device, device])
     shown = '{"Driver":"d.example.com","Pool":"p","Device":"d1","ShareID":""}'
     missing = f"Invalid value: {shown}: must be an allocated device in the claim"
-    assert lines(claim_status.status(new, claim(allocation=allocation(result())))) == [
+    assert lines(claim_status.claim_status_change(new, claim(allocation=allocation(result())))) == [
         f"status.devices[0]: {missing}",
         f"status.devices[1]: {missing}",
         f"status.devices[1]: Duplicate value: {shown}",

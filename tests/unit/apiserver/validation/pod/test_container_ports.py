@@ -30,12 +30,12 @@ def test_ports(fields: Any, found: list[Document], wrong: list[Any]) -> None:
 def test_a_port_of_the_host_is_taken_once(fields: Any) -> None:
     container = {"ports": [PORT | {"hostPort": 80}]}
     wrong = [("c[1].ports[0].hostPort", "Duplicate")]
-    assert fields(container_ports.on_host([container, container], "c")) == wrong
+    assert fields(container_ports.host_port_conflicts([container, container], "c")) == wrong
 
 
 def test_in_the_network_of_the_host_ports_are_equal(fields: Any) -> None:
     wrong = [("c[0].ports[0].hostPort", "Invalid")]
     assert (
-        fields(container_ports.of_host_network([{"ports": [PORT | {"hostPort": 81}]}], "c"))
+        fields(container_ports.host_network_ports([{"ports": [PORT | {"hostPort": 81}]}], "c"))
         == wrong
     )

@@ -40,7 +40,7 @@ SOURCES = [
 
 @pytest.mark.parametrize(("source", "wrong"), SOURCES)
 def test_sources(fields: Any, source: Document, wrong: list[Any]) -> None:
-    assert fields(environment.variables([{"name": "A", "valueFrom": source}], "e")) == wrong
+    assert fields(environment.env([{"name": "A", "valueFrom": source}], "e")) == wrong
 
 
 VARIABLES = [
@@ -54,7 +54,7 @@ VARIABLES = [
 
 @pytest.mark.parametrize(("variable", "wrong"), VARIABLES)
 def test_variables(fields: Any, variable: Document, wrong: list[Any]) -> None:
-    assert fields(environment.variables([variable], "e")) == wrong
+    assert fields(environment.env([variable], "e")) == wrong
 
 
 OBJECTS = [
@@ -69,4 +69,4 @@ OBJECTS = [
 
 @pytest.mark.parametrize(("source", "wrong"), OBJECTS)
 def test_objects(fields: Any, source: Document, wrong: list[Any]) -> None:
-    assert fields(environment.objects([source], "f")) == wrong
+    assert fields(environment.env_from([source], "f")) == wrong

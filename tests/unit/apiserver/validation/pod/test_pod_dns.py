@@ -20,17 +20,17 @@ DNS = [
 
 @pytest.mark.parametrize(("config", "wrong"), DNS)
 def test_name_servers(fields: Any, config: Document, wrong: list[Any]) -> None:
-    assert fields(pod_dns.names({"dnsConfig": config})) == wrong
+    assert fields(pod_dns.dns_config({"dnsConfig": config})) == wrong
 
 
 def test_who_wants_no_name_servers_brings_some(fields: Any) -> None:
     spec: Document = {"dnsPolicy": "None"}
-    assert fields(pod_dns.names(spec)) == [("spec.dnsConfig", "Required")]
+    assert fields(pod_dns.dns_config(spec)) == [("spec.dnsConfig", "Required")]
     wrong = [("spec.dnsConfig.nameservers", "Required")]
-    assert fields(pod_dns.names(spec | {"dnsConfig": {}})) == wrong
+    assert fields(pod_dns.dns_config(spec | {"dnsConfig": {}})) == wrong
 
 
 def test_aliases(fields: Any) -> None:
     found = [{"ip": "1.2.3.4", "hostnames": ["a.b"]}, {"ip": "x", "hostnames": ["a", "B"]}]
     wrong = [("h[1].ip", "Invalid"), ("h[1].hostnames[1]", "Invalid")]
-    assert fields(pod_dns.aliases(found, "h")) == wrong
+    assert fields(pod_dns.host_aliases(found, "h")) == wrong

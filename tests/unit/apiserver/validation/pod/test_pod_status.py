@@ -24,7 +24,7 @@ def test_conditions_and_claims(fields: Any) -> None:
         ],
     }
     document = pod(status, resourceClaims=[{"name": "a", "resourceClaimName": "x"}])
-    assert fields(pod_status.changed(document, {})) == [
+    assert fields(pod_status.pod_status_change(document, {})) == [
         ("status.conditions[1].Type", "Invalid"),
         ("status.resourceClaimStatuses[1].name", "Invalid"),
         ("status.resourceClaimStatuses[1].resourceClaimName", "Invalid"),
@@ -33,14 +33,16 @@ def test_conditions_and_claims(fields: Any) -> None:
 
 def test_nominated_nodes_have_names_of_nodes(fields: Any) -> None:
     wrong = pod({"nominatedNodeName": "Not a node"})
-    assert fields(pod_status.changed(wrong, pod({}))) == [("status.nominatedNodeName", "Invalid")]
-    assert not list(pod_status.changed(wrong, wrong))
-    assert not list(pod_status.changed(pod({"nominatedNodeName": "worker-1"}), pod({})))
+    assert fields(pod_status.pod_status_change(wrong, pod({}))) == [
+        ("status.nominatedNodeName", "Invalid")
+    ]
+    assert not list(pod_status.pod_status_change(wrong, wrong))
+    assert not list(pod_status.pod_status_change(pod({"nominatedNodeName": "worker-1"}), pod({})))
 
 
 def test_the_class_of_a_pod_stays(fields: Any) -> None:
     old, new = pod({"qosClass": "Burstable"}), pod({"qosClass": "Guaranteed"})
-    assert fields(pod_status.changed(new, old)) == [("status.qosClass", "Invalid")]
+    assert fields(pod_status.pod_status_change(new, old)) == [("status.qosClass", "Invalid")]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,9 @@ def test_containers_that_have_ended(
 ) -> None:
     container = {"name": "c"} | ({"restartPolicy": own} if own else {})
     spec = {"restartPolicy": policy, parts: [container]}
-    found = fields(pod_status.changed(pod({key: [RUNNING]}, **spec), pod({key: [ENDED]}, **spec)))
+    found = fields(
+        pod_status.pod_status_change(pod({key: [RUNNING]}, **spec), pod({key: [ENDED]}, **spec))
+    )
     assert found == ([] if allowed else [(f"status.{key}[0].state", "Forbidden")])
 
 
@@ -68,6 +72,6 @@ def test_success_is_not_tried_again(fields: Any) -> None:
     spec = {"restartPolicy": "OnFailure", "containers": [{"name": "c"}]}
     old = pod({"containerStatuses": [{"name": "c", "state": {"terminated": {"exitCode": 0}}}]})
     new = pod({"containerStatuses": [RUNNING]}, **spec)
-    assert fields(pod_status.changed(new, old)) == [
+    assert fields(pod_status.pod_status_change(new, old)) == [
         ("status.containerStatuses[0].state", "Forbidden")
     ]

@@ -99,7 +99,7 @@ SPREADS = [
 
 @pytest.mark.parametrize(("constraints", "wrong"), SPREADS)
 def test_spread(fields: Any, constraints: list[Document], wrong: list[Any]) -> None:
-    assert fields(scheduling_constraints.spread(constraints, "t")) == wrong
+    assert fields(scheduling_constraints.topology_spread(constraints, "t")) == wrong
 
 
 TOLERATIONS = [

@@ -89,4 +89,4 @@ def test_volumes(fields: Any, found: list[Document], wrong: list[Any]) -> None:
 
 
 def test_only_right_volumes_are_known() -> None:
-    assert list(volumes.valid([EMPTY, {"name": "v"}])) == ["e"]
+    assert list(volumes.valid_by_name([EMPTY, {"name": "v"}])) == ["e"]
