@@ -1,5 +1,6 @@
 """Documents stay true: their commands exist, and they name nothing that a reader of the repository does not have."""
 
+import ast
 import pathlib
 import re
 import shlex
@@ -148,3 +149,27 @@ def test_the_exit_codes_of_the_readme() -> None:
 
 def test_the_attempts_of_a_control() -> None:
     assert f"{campaign_plan.CONTROL_ATTEMPTS} attempts in all" in (ROOT / "README.md").read_text()
+
+
+def contents(package: pathlib.Path) -> set[str]:
+    """Names of the modules and packages in a package."""
+    modules = {path.stem for path in package.glob("*.py")} - {"__init__", "__main__"}
+    return modules | {path.parent.name for path in package.glob("*/__init__.py")}
+
+
+PACKAGES = [path.parent for path in sorted((ROOT / "harness").rglob("__init__.py"))]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_docstring_of_a_package_names_what_is_in_it(package: pathlib.Path) -> None:
+    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
+    listed = docstring.rpartition("\n\nContents: ")[2] if "\n\nContents: " in docstring else ""
+    assert set(re.findall(r"`(\w+)`", listed)) == contents(package)
+
+
+def test_the_table_of_layers_names_every_package() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    table = text.partition("| package or module |")[2].partition("\n\n")[0]
+    first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    named = [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(named) == sorted(contents(ROOT / "harness"))
