@@ -1,1 +1,3 @@
-"""Figures and ratios of what ought to be fast. Nothing is asserted: machines differ, so compare two commits on one machine."""
+"""Figures and ratios of what ought to be fast. Nothing is asserted: machines differ, so compare two
+commits on one machine.
+"""

@@ -1,4 +1,6 @@
-"""`python -m bench [NAME…]`: apiserver, judging, scheduling, exploring; all of them without a name."""
+"""`python -m bench [NAME…]`: apiserver, judging, scheduling, exploring; all of them without a
+name.
+"""
 
 import sys
 

@@ -161,7 +161,9 @@ def claim(number: int) -> Document:
 
 
 def measure_latencies() -> Figures:
-    """How long it takes from a create to its answer and to its event, with other clients at work."""
+    """How long it takes from a create to its answer and to its event, with other clients at
+    work.
+    """
     with served() as server:
         begun: dict[bytes, float] = {}
         seen: dict[bytes, float] = {}
@@ -187,7 +189,7 @@ def measure_latencies() -> Figures:
 
 
 def measure_pauses() -> Figures:
-    """How long another client waits at most while somebody asks for very much."""
+    """Return the longest wait of one client during a large request of another."""
     with served() as server:
         client = server.client
         client.send_all(server.new_pods(PODS_LISTED))
@@ -198,7 +200,7 @@ def measure_pauses() -> Figures:
 
 
 def measure_logs() -> Figures:
-    """What a log costs."""
+    """The cost of a log."""
     for options in ([], ["never"], ["interval"], ["always"]):
         with tempfile.TemporaryDirectory() as data:
             log = ["--data-dir", data, "--fsync", *options] if options else []

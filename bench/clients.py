@@ -1,4 +1,6 @@
-"""Cheap clients of an API server: sockets in one selector loop, so that the server is what is measured."""
+"""Cheap clients of an API server: sockets in one selector loop, so that the server is what is
+measured.
+"""
 
 import contextlib
 import json
@@ -86,7 +88,9 @@ class Client:
         readers: Iterable[socket.socket] = (),
         on_event: Callable[[bytes], None] = lambda _: None,
     ) -> list[float]:
-        """Every request, by CLIENTS connections with one under way each; how long each took. What readers get goes to on_event."""
+        """Send every request by CLIENTS connections, one at a time each; return their durations.
+        Events go to `on_event`.
+        """
         waiting, sent, took = iter(requests), dict[socket.socket, float](), list[float]()
         with selectors.DefaultSelector() as selector, contextlib.ExitStack() as stack:
             for reader in readers:
@@ -116,7 +120,7 @@ class Client:
 
     @contextlib.contextmanager
     def deaf(self, path: str) -> Iterator[None]:
-        """A watch that nobody reads."""
+        """A watch that is never read."""
         with self.connect() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.sendall(self.request("GET", f"{path}?watch=true"))

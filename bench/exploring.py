@@ -1,4 +1,6 @@
-"""Schedules a second of the explorer, its memory, all interleavings of the smallest world, and how long each known defect takes to be found."""
+"""Schedules a second of the explorer, its memory, all interleavings of the smallest world, and how
+long each known defect takes to be found.
+"""
 
 import dataclasses
 import statistics
@@ -18,7 +20,9 @@ TIME_MAX_S = 20.0
 
 
 def measure() -> Iterator[tuple[str, float, str]]:
-    """The correct subject and the two upstream races at full length; then the time to the first finding of every defect."""
+    """The correct subject and the two upstream races at full length; then the time to the first
+    finding of every defect.
+    """
     for chosen in ((), *((name,) for name in UPSTREAM)):
         wanted = _hunt(chosen, "random", seed=1, schedules=SCHEDULES, until_found=False)
         started = time.perf_counter()

@@ -1,4 +1,6 @@
-"""Pods scheduled a second in `uses-all-resources`, and how long it takes from the first pod to the verdict."""
+"""Pods scheduled a second in `uses-all-resources`, and how long it takes from the first pod to the
+verdict.
+"""
 
 import pathlib
 import tempfile
@@ -20,7 +22,9 @@ VARIANTS = {
 
 
 def measure() -> Iterator[tuple[str, float, str]]:
-    """One whole run for each variant: server, recorder, kubelets, scheduler and controller on this machine."""
+    """One whole run for each variant: server, recorder, kubelets, scheduler and controller on this
+    machine.
+    """
     seconds: dict[str, float] = {}
     for name, overrides in VARIANTS.items():
         with tempfile.TemporaryDirectory() as folder:

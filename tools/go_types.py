@@ -1,8 +1,10 @@
-"""What OpenAPI does not tell of the Go types: which fields are pointers, and which are encoded when they are empty.
+"""Facts about Go types that OpenAPI lacks: which fields are pointers, and which are encoded when
+they are empty.
 
-Each line is a type and its fields; `tools/schemas.py` puts them into the schema data, for all versions of the type. The rule without
-these tables: a required field is encoded always; of the optional ones, structs are held by pointers and everything else by value, and
-they are left out when they are empty. Types that exist in alpha or beta versions only follow that rule alone.
+Each line is a type and its fields; `tools/schemas.py` puts them into the schema data, for all
+versions of the type. The rule without these tables: a required field is encoded always; of the
+optional ones, structs are held by pointers and everything else by value, and they are left out when
+they are empty. Types that exist in alpha or beta versions only follow that rule alone.
 """
 
 VALUE_STRUCTS = """
@@ -87,7 +89,8 @@ resource.v1beta1.DeviceRequest deviceClassName
 scheduling.v1.PriorityClass value
 storage.v1.CSINodeDriver topologyKeys
 """
-"""Optional fields that are encoded when they are empty, because their tag does not say `omitempty`."""
+"""Optional fields that are encoded when they are empty, because their tag does not say `omitempty`.
+"""
 
 POINTERS = """
 admissionregistration.v1.MatchResources matchPolicy
@@ -242,8 +245,9 @@ meta.v1.ObjectMeta deletionGracePeriodSeconds
 meta.v1.OwnerReference blockOwnerDeletion controller
 meta.v1.Preconditions resourceVersion uid
 """
-"""Fields that hold a pointer although they hold no struct, or although they are required; and the lists of which the server
-tells an empty one from none at all."""
+"""Fields that hold a pointer although they hold no struct, or although they are required; and the
+lists of which the server tells an empty one from none at all.
+"""
 
 OMITTED = """
 admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec policyName validationActions

@@ -2,8 +2,9 @@
 
     python tools/llhttp_cases.py llhttp/test/request > tests/unit/apiserver/server/http/llhttp.json
 
-The folder is in the source distributions of aiohttp, as vendor/llhttp/test/request. Tests of lenient modes and of pausing are
-left out: the server has neither. The escapes are those of llhttp's own test/md-test.ts.
+The folder is in the source distributions of aiohttp, as vendor/llhttp/test/request. Tests of
+lenient modes and of pausing are left out: the server has neither. The escapes are those of llhttp's
+own test/md-test.ts.
 """
 
 import json

@@ -1,14 +1,18 @@
 """Make the table of protobuf field numbers of the embedded API server.
 
-    .venv/bin/python tools/protobuf_numbers.py SOURCES harness/apiserver/serializer/protobuf.json.gz tests/unit/apiserver/serializer/protobuf_messages.txt.gz
+    .venv/bin/python tools/protobuf_numbers.py SOURCES TABLE MESSAGES
 
-SOURCES is a folder with Go's packages k8s.io/api, k8s.io/apimachinery and k8s.io/apiextensions-apiserver of one version: their
-generated.proto files are read (a module cache has them, and so has a Linux distribution's folder of Go sources). The messages of
-kube-aggregator, which programs seldom depend on, are in protobuf_additions.txt.
+TABLE is harness/apiserver/serializer/protobuf.json.gz, and MESSAGES is
+tests/unit/apiserver/serializer/protobuf_messages.txt.gz. SOURCES is a folder with Go's packages k8s.io/api, k8s.io/apimachinery and
+k8s.io/apiextensions-apiserver of one version: their generated.proto files are read (a module cache
+has them, and so has a Linux distribution's folder of Go sources). The messages of kube-aggregator,
+which programs seldom depend on, are in protobuf_additions.txt.
 
-Written are the server's table (for each OpenAPI definition its fields, and the numbers on the way to each: two where Go embeds a
-struct that JSON inlines), and all messages with their types as lines of text, with which tests judge what the server makes of the table.
-Fields of served kinds that have no number are printed. The generated.proto files: Copyright The Kubernetes Authors, Apache License 2.0.
+Written are the server's table (for each OpenAPI definition its fields, and the numbers on the way
+to each: two where Go embeds a struct that JSON inlines), and all messages with their types as lines
+of text, with which tests judge what the server makes of the table. Fields of served kinds that have
+no number are printed. The generated.proto files: Copyright The Kubernetes Authors, Apache License
+2.0.
 """
 
 import argparse
@@ -129,7 +133,9 @@ def _addition(name: str, *fields: str) -> tuple[str, Message]:
 
 
 def _messages(proto: str) -> Messages:
-    """What a generated.proto file says: [type] of what is repeated, {type} of a map's values."""
+    """Return the fields in a generated.proto file: [type] for repeated ones, {type} for a map's
+    values.
+    """
     package, found = "", Messages()
     message: Message = {}
     for statement in _STATEMENT.finditer(proto):

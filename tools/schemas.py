@@ -1,13 +1,16 @@
-"""Make the schema data of the embedded API server from the published OpenAPI definitions of Kubernetes.
+"""Make the schema data of the embedded API server from the published OpenAPI definitions of
+Kubernetes.
 
     .venv/bin/python tools/schemas.py _definitions.json harness/apiserver/scheme
 
-The input is a JSON document whose "$defs" are the definitions of Kubernetes' swagger.json with their x-kubernetes-* marks; the
-package kubernetes-validate ships one for each release (kubernetes_validate/kubernetes-json-schema/v1.36.0-local/_definitions.json).
-Definitions: Copyright The Kubernetes Authors, Apache License 2.0.
+The input is a JSON document whose "$defs" are the definitions of Kubernetes' swagger.json with
+their x-kubernetes-* marks; the package kubernetes-validate ships one for each release
+(kubernetes_validate/kubernetes-json-schema/v1.36.0-local/_definitions.json). Definitions: Copyright
+The Kubernetes Authors, Apache License 2.0.
 
-Written are schemas.json.gz (structure) and descriptions.json.gz (texts, for OpenAPI documents only). Added is what the definitions do
-not tell (go_types.py): which fields Go encodes although nobody set them (`x-go-always`), and which are pointers (`x-go-pointer`).
+Written are schemas.json.gz (structure) and descriptions.json.gz (texts, for OpenAPI documents
+only). Added are facts that the definitions lack (go_types.py): which fields Go encodes although
+they are not set (`x-go-always`), and which are pointers (`x-go-pointer`).
 """
 
 import argparse
@@ -71,7 +74,9 @@ def _definition(name: str, node: Node) -> Node:
 
 
 def _shape(node: Node) -> Node:
-    """A node without texts, without the nulls and the kinds that the JSON schema was enriched with."""
+    """A node without texts, without the nulls and the kinds that the JSON schema was enriched
+    with.
+    """
     made = {key: node[key] for key in _KEPT if key in node}
     made.update({key: value for key, value in node.items() if key.startswith("x-")})
     if isinstance(made.get("type"), list):

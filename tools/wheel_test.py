@@ -1,9 +1,11 @@
-"""Build the wheel and the source distribution, install each in an environment of its own, and use it.
+"""Build the wheel and the source distribution, install each in an environment of its own, and use
+it.
 
     .venv/bin/python tools/wheel_test.py [PYTHON]
 
-PYTHON makes the environments (default: the interpreter that runs this file). Everything happens in a temporary folder outside the
-checkout: a file that only the checkout has is missed. The exit code is 0 when every command ended as expected, 1 otherwise.
+PYTHON makes the environments (default: the interpreter that runs this file). Everything happens in
+a temporary folder outside the checkout: a file that only the checkout has is missed. The exit code
+is 0 when every command ended as expected, 1 otherwise.
 """
 
 import argparse
@@ -89,7 +91,9 @@ class Installed:
         return done.stdout
 
     def require(self, pattern: str) -> pathlib.Path:
-        """Return the one file that the pattern names; CheckError if there is none or it is empty."""
+        """Return the one file that the pattern names; CheckError if there is none or it is
+        empty.
+        """
         found = list(self.folder.glob(pattern))
         if len(found) != 1 or not found[0].stat().st_size:
             raise CheckError(f"expected one file {pattern} that is not empty, found {found}")

@@ -1,4 +1,6 @@
-"""An API server as a process, and the kubeconfig that it writes, which every client reads as it is."""
+"""An API server as a process, and the kubeconfig that it writes, which every client reads as it
+is.
+"""
 
 import pathlib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the clients create, as documents."""
+"""Documents that the clients create."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ def claim(name: str) -> Document:
 
 
 def allocation(pool: str, device: str) -> Document:
-    """What the status of such a claim says once it has its device."""
+    """The status of such a claim after its allocation."""
     result = {"request": "gpu", "driver": DRIVER, "pool": pool, "device": device}
     return {"allocation": {"devices": {"results": [result]}}}
 

@@ -1,4 +1,6 @@
-"""The informer of the official Python client: what its cache holds and what its handlers are told."""
+"""The informer of the official Python client: what its cache holds and what its handlers are
+told.
+"""
 
 import functools
 import pathlib
@@ -61,7 +63,9 @@ def create(core: Any, namespace: str, name: str) -> None:
 
 @pytest.fixture
 def informer(core: Any, namespace: str) -> Iterator[Informer]:
-    """It has `a` from its list and `b` from its watch, which is the moment from which it can be stopped."""
+    """It has `a` from its list and `b` from its watch, which is the moment from which it can be
+    stopped.
+    """
     informer = Informer(core, namespace)
     create(core, namespace, "a")
     informer.informer.start()

@@ -17,7 +17,9 @@ watches = pytest.importorskip("kubernetes_asyncio.watch")
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
 WATCH_S = 20
 TLS_CLOSE_S = 0.25
-"""What aiohttp asks for after a session's close (docs.aiohttp.org, Graceful Shutdown): its connections close in the background."""
+"""The pause that aiohttp recommends after a session's close (docs.aiohttp.org, Graceful Shutdown):
+its connections close in the background.
+"""
 Test = Callable[..., Awaitable[None]]
 
 

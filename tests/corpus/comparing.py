@@ -1,4 +1,6 @@
-"""Two answers, place by place. Texts that are meant for people are compared apart from everything else."""
+"""Two answers, place by place. Texts that are meant for people are compared apart from everything
+else.
+"""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +20,7 @@ class Difference:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the answers to a case differ in."""
+    """Return the differences between the answers to a case."""
 
     structure: Sequence[Difference]
     messages: Sequence[Difference] = ()

@@ -1,4 +1,6 @@
-"""A case: its requests are sent, its watches collected, and every answer is brought into the normal form."""
+"""A case: its requests are sent, its watches collected, and every answer is brought into the normal
+form.
+"""
 
 import contextlib
 import datetime
@@ -135,7 +137,7 @@ def _parse(raw: bytes, content_type: str) -> Any:
 
 
 def _compared(body: Any, step: Step) -> Any:
-    """What of a body the step is about."""
+    """Return the part of a body that the step is about."""
     if "select" in step and isinstance(body, dict):
         body = _project(body, step["select"])
     return _drop(body, step.get("ignore", ()))

@@ -1,4 +1,6 @@
-"""The list of known differences: which cases the embedded server answers otherwise, each with its reason."""
+"""The list of known differences: which cases the embedded server answers otherwise, each with its
+reason.
+"""
 
 import dataclasses
 import pathlib
@@ -15,7 +17,7 @@ class Difference:
     reason: str
     cases: tuple[str, ...]
     sometimes: bool = False
-    """Whether they match when something else happens late enough."""
+    """Return whether they match if another event happens late enough."""
 
 
 def known() -> list[Difference]:

@@ -1,7 +1,8 @@
-"""The normal form of answers: uids, resource versions, times and generated names become placeholders.
+"""The normal form of answers: uids, resource versions, times and generated names become
+placeholders.
 
-Placeholders are numbered by first appearance within a case, so equal ones are equal values, and a resource version that is
-older than one seen before says so.
+Placeholders are numbered by first appearance within a case, so equal ones are equal values, and a
+resource version that is older than one seen before says so.
 """
 
 import datetime
@@ -42,7 +43,8 @@ class Normaliser:
     def body(self, value: Any, now: datetime.datetime, list_version: str = "any") -> Any:
         """A body in its normal form.
 
-        `list_version`: "any" (only that it is not stale), "page" (numbered), or "object" (that of an object seen before).
+        `list_version`: "any" (only that it is not stale), "page" (numbered), or "object" (that of
+        an object seen before).
         """
         self._now, self._list_version_form = now, list_version
         self._learn_names(value)
@@ -141,7 +143,9 @@ class Normaliser:
         return "<age>" if is_age else self._value(cell, "")
 
     def _bookmark(self, item: Mapping[str, Any]) -> dict[str, Any]:
-        """The empty object of a bookmark is an object, but its version moves as that of a list does."""
+        """The empty object of a bookmark is an object, but its version moves as that of a list
+        does.
+        """
         meta = dict(item.get("metadata") or {})
         version = meta.pop("resourceVersion", None)
         result = {

@@ -1,4 +1,6 @@
-"""Requests that refer to earlier answers: `{{u}}` is the case's own name, `{{stepN.path}}` a value of step N's answer."""
+"""Requests that refer to earlier answers: `{{u}}` is the case's own name, `{{stepN.path}}` a value
+of step N's answer.
+"""
 
 import copy
 import json
@@ -11,7 +13,7 @@ REFERENCE = re.compile(r"\{\{(step\d+(?:\.[A-Za-z0-9_]+)*)([+-]\d+)?\}\}")
 
 
 class References:
-    """What a case's requests can refer to."""
+    """Values that a case's requests can refer to."""
 
     def __init__(self, unique: str) -> None:
         self.unique = unique

@@ -1,8 +1,9 @@
-"""Replay recorded conversations with kube-apiserver against a server and show where its answers differ.
+"""Replay recorded conversations with kube-apiserver against a server and show where its answers
+differ.
 
-    python -m tests.corpus.replay                                    # all of them, a fresh embedded server
+    python -m tests.corpus.replay                                # all, a fresh embedded server
     python -m tests.corpus.replay --group watch --group list -v
-    python -m tests.corpus.replay --kubeconfig ~/.kube/config        # a cluster that may be written to
+    python -m tests.corpus.replay --kubeconfig ~/.kube/config    # a cluster to write to
 
 Exit status: 0 when every case matches, 1 otherwise, 2 for wrong usage.
 """

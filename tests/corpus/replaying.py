@@ -1,4 +1,6 @@
-"""Cases against a server, many at a time: most of a case's time is waiting for a watch to stay silent."""
+"""Cases against a server, many at a time: most of a case's time is waiting for a watch to stay
+silent.
+"""
 
 import concurrent.futures
 import dataclasses
@@ -33,7 +35,7 @@ class Result:
 
     @property
     def matches(self) -> bool:
-        """Whether the answers are the recorded ones, but for texts that are meant for people."""
+        """Return whether the answers equal the recorded ones, except for texts for people."""
         return not self.judgement.structure
 
 

@@ -1,6 +1,7 @@
 """The embedded server answers as a kube-apiserver did when the corpus was recorded.
 
-What differs is listed with its reason in `differences.toml`; the list has to be complete and may not name a case that matches.
+Differences are listed with their reasons in `differences.toml`; the list has to be complete and may
+not name a case that matches.
 """
 
 import collections

@@ -1,4 +1,6 @@
-"""Requests as the corpus writes them, on a connection each, and watches whose lines are read as they come."""
+"""Requests as the corpus writes them, on a connection each, and watches whose lines are read as
+they come.
+"""
 
 import contextlib
 import http.client
@@ -93,7 +95,7 @@ class Answer:
                     yield line
 
     def interrupt(self) -> None:
-        """End the body for whoever reads it."""
+        """End the body for its reader."""
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
@@ -135,7 +137,9 @@ class Watch:
     def collect(
         self, expected_count: int, *, timeout_s: float, until_closed: bool, quiet_s: float
     ) -> tuple[list[Any], bool]:
-        """Events until the stream closes (then True), or is quiet after the expected number of them."""
+        """Events until the stream closes (then True), or is quiet after the expected number of
+        them.
+        """
         events: list[Any] = []
         deadline = time.monotonic() + timeout_s
         while True:

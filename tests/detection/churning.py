@@ -1,8 +1,10 @@
-"""Random churn over the parts that a double allocation comes from, and the invariant that they keep.
+"""Random churn over the parts that a double allocation comes from, and the invariant that they
+keep.
 
-The invariant: a device that is planned or allocated without a break from before a gather until after it is in what was gathered.
-Each binder has a device and a claim of its own and plans, binds and frees it again and again; one informer delivers what
-the server says, with seeded pauses; gatherers look all the time.
+The invariant: a device that is planned or allocated without a break from before a gather until
+after it is in what was gathered. Each binder has a device and a claim of its own and plans, binds
+and frees it again and again; one informer delivers what the server says, with seeded pauses;
+gatherers look all the time.
 """
 
 import random

@@ -1,7 +1,8 @@
-"""A stage for real threads: each plays its part, and is held at chosen steps until the test lets it go on.
+"""A stage for real threads: each plays its part, and is held at chosen steps until the test lets it
+go on.
 
-Put in place by `concurrency.install`. Nothing here takes time for an order: a thread that has not come where it should within
-the timeout fails the test.
+Put in place by `concurrency.install`. Nothing here takes time for an order: a thread that has not
+come where it should within the timeout fails the test.
 """
 
 import collections
@@ -17,7 +18,9 @@ Place = tuple[str, str, int]
 
 
 class Stage(concurrency.RealRuntime):
-    """Real threads and locks; steps and the waits of conditions are where actors can be held and seen."""
+    """Real threads and locks; steps and the waits of conditions are where actors can be held and
+    seen.
+    """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -108,7 +111,9 @@ class Stage(concurrency.RealRuntime):
 
 
 class _SeenCondition:
-    """A condition that tells the stage who is about to lock it (`<name>.locking`) and who waits (`<name>.waiting`)."""
+    """A condition that tells the stage who is about to lock it (`<name>.locking`) and who waits
+    (`<name>.waiting`).
+    """
 
     def __init__(self, stage: Stage, name: str) -> None:
         self._stage, self._name = stage, name

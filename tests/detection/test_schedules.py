@@ -1,7 +1,9 @@
-"""Every known defect hands one device out twice under a schedule of two or three threads; the correct code never does.
+"""Every known defect hands one device out twice under a schedule of two or three threads; the
+correct code never does.
 
-The node has one device. It is planned for claim `c` of pod `p`, whose binding the binder performs; the scheduler decides about
-pod `q` with claim `d`, and the informer delivers what the server has said. All of it is the real code, and so is the store.
+The node has one device. It is planned for claim `c` of pod `p`, whose binding the binder performs;
+the scheduler decides about pod `q` with claim `d`, and the informer delivers what the server has
+said. All of it is the real code, and so is the store.
 """
 
 import collections
@@ -46,7 +48,7 @@ class Play:
         self.stage.start("scheduler", self._schedule)
 
     def change_unrelated_claim(self) -> None:
-        """The server has something to tell of a claim that nobody here uses."""
+        """The server has something to tell of a claim that is not used here."""
         stored = self.world.stored("unrelated")
         labelled = claims.with_metadata(stored, labels={"changed": "yes"})
         self.world.api.update(apis.CLAIMS, labelled)
@@ -71,7 +73,9 @@ class Play:
 
 
 def the_watch_is_quicker_than_the_answer(play: Play) -> None:
-    """Root cause A: the informer has the event of the binder's own write, but has not run it yet."""
+    """Root cause A: the informer has the event of the binder's own write, but has not run it
+    yet.
+    """
     play.stage.hold("binder", "pre-bind.written")
     play.stage.hold("informer", POPPED)
     play.start_binder()
@@ -82,7 +86,9 @@ def the_watch_is_quicker_than_the_answer(play: Play) -> None:
 
 
 def another_claim_s_event_is_being_delivered(play: Play) -> None:
-    """Root cause A, again: the informer, at work on something else, takes the binder's event off the queue as well."""
+    """Root cause A, again: the informer, at work on something else, takes the binder's event off
+    the queue as well.
+    """
     play.change_unrelated_claim()
     play.stage.hold("informer", POPPED, time=1)
     play.stage.hold("binder", "assume-cache.locking", time=2)  # it has queued its event

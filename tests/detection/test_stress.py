@@ -1,4 +1,6 @@
-"""Random interleavings: the correct parts keep the invariant, and each defect breaks it before long."""
+"""Random interleavings: the correct parts keep the invariant, and each defect breaks it before
+long.
+"""
 
 import pytest
 

@@ -1,6 +1,7 @@
-"""Kills commands at random moments of their lives, and looks for what is left after the `flake-hunt cluster prune` that follows at once.
+"""Kills commands at random moments of their lives, and looks for what is left after the `flake-hunt
+cluster prune` that follows at once.
 
-.venv/bin/python -m tests.e2e.moments 50                       each command 50 times, with a table at the end
+.venv/bin/python -m tests.e2e.moments 50                       each command 50 times
 .venv/bin/python -m tests.e2e.moments 50 --only explore hunt   some of them
 """
 
@@ -26,7 +27,8 @@ SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 """SIGKILL as often as the two together: it is the one that leaves something."""
 GRACE_S = 60
 LIFE_S_MAX = 12.0
-"""Of a longer command, the first seconds are drawn from: it has workers, clusters and load by then."""
+"""Of a longer command, the first seconds are drawn from: it has workers, clusters and load by then.
+"""
 GONE_S = 3
 NOTHING = "Nothing to remove.\n"
 
@@ -41,7 +43,7 @@ class Kind:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """What was done to what, when."""
+    """One kill: the command, the signal and the moment."""
 
     kind: Kind
     signal: signal.Signals
@@ -53,13 +55,13 @@ class Moment:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a kill came to."""
+    """The result of a kill."""
 
     was_running: bool
     before: list[str]
     """Left by the command."""
     pruned: str
-    """What prune said."""
+    """The output of prune."""
     after: list[str]
 
     def __str__(self) -> str:
@@ -72,7 +74,9 @@ class Found:
 
 
 def kinds(place: remains.Place) -> list[Kind]:
-    """Explorations and campaigns; a run and a cluster that stays, on the embedded server, on kind, and on a local control plane with etcd."""
+    """Explorations and campaigns; a run and a cluster that stays, on the embedded server, on kind,
+    and on a local control plane with etcd.
+    """
     scenario = str(running.scenario(place.folder))
     reports = ("--reports", "reports")
     hunt = ("hunt", scenario, "--repeat", "2", "--repeat-controls", "1", "--jobs", "2", *reports)
@@ -143,7 +147,9 @@ def kill(moment: Moment, place: remains.Place) -> Found:
 
 
 def _settle(kind: Kind, place: remains.Place) -> str:
-    """Prune; then take a cluster down that came up in time, and so is meant to stay. What prune said."""
+    """Prune; then take a cluster down that came up in time, and so is meant to stay. The output of
+    prune.
+    """
     said = _flake_hunt(place, "cluster", "prune")
     entries = list((place.state / "flake-hunt" / "clusters").glob("*.json"))
     if "up" in kind.arguments and entries and '"state":"up"' in entries[0].read_text():

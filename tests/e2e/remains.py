@@ -1,4 +1,6 @@
-"""What a command has left: processes, files, shared memory, containers; with folders of its own, so that no other's count."""
+"""The remains of a command: processes, files, shared memory, containers; with folders of its own,
+so that no other's count.
+"""
 
 import contextlib
 import dataclasses
@@ -18,7 +20,9 @@ SHARED_MEMORY = "/dev/shm/"
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where commands are run: folders of their own for state, temporary files and reports, and a stand-in engine."""
+    """Where commands are run: folders of their own for state, temporary files and reports, and a
+    stand-in engine.
+    """
 
     folder: pathlib.Path
     engine: standing_in.StandIn
@@ -62,7 +66,9 @@ def everything(command: running.Command, place: Place, shared: set[str]) -> list
 
 
 def shared_memory(command: running.Command) -> set[str]:
-    """The files of shared memory that the command and its processes have mapped: semaphores of multiprocessing, for example."""
+    """The files of shared memory that the command and its processes have mapped: semaphores of
+    multiprocessing, for example.
+    """
     found = set()
     for pid in (command.process.pid, *command.others()):
         with contextlib.suppress(psutil.Error, OSError):
@@ -99,6 +105,8 @@ def _files(place: Place) -> list[str]:
 
 
 def _on_engine(place: Place) -> list[str]:
-    """The network `kind` is kind's own and is shared: it stays, as it does after `kind delete cluster`."""
+    """The network `kind` is kind's own and is shared: it stays, as it does after `kind delete
+    cluster`.
+    """
     left = place.engine.left()
     return [f"{kind} {name}" for kind, names in left.items() for name in names]

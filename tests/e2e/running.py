@@ -19,7 +19,7 @@ MARK = "FLAKE_HUNT_TEST_MARK"
 TIMEOUT_S = 120
 KIND_PROFILES = [name for name in os.environ.get("E2E_KIND_PROFILES", "").split(",") if name]
 KIND_PROFILE = KIND_PROFILES[0] if KIND_PROFILES else "kind"
-"""What every test on kind uses that is not about versions."""
+"""The profile of the tests on kind that are not about versions."""
 KIND_TIMEOUT_S = 1500
 """The image has to be pulled."""
 LONGER = ("--set", "traffic.duration_s=10")
@@ -85,7 +85,7 @@ class Command:
         return self.process.wait(timeout_s)
 
     def text(self) -> str:
-        """What it has printed."""
+        """Its output."""
         return self.output.read_text()
 
     def others(self) -> dict[int, str]:
@@ -99,7 +99,9 @@ class Command:
         return found
 
     def wait_for_other(self, words: str) -> int:
-        """The pid of a process with these words in its command line, once it is there; the newest one."""
+        """The pid of a process with these words in its command line, once it is there; the newest
+        one.
+        """
 
         def pids() -> list[int]:
             return [pid for pid, line in self.others().items() if words in line]
@@ -142,7 +144,9 @@ def run(folder: pathlib.Path, *arguments: str, timeout_s: float = TIMEOUT_S) -> 
 
 @contextlib.contextmanager
 def api(kubeconfig: pathlib.Path) -> Iterator[apis.Api]:
-    """A client for the time of the block. Left open by a test that fails, its socket would end in a traceback of its own."""
+    """A client for the time of the block. Left open by a test that fails, its socket would end in a
+    traceback of its own.
+    """
     with contextlib.closing(transports.connect(kubeconfig)) as transport:
         yield apis.Api(transport)
 
@@ -161,7 +165,9 @@ def run_directory(folder: pathlib.Path) -> pathlib.Path:
 
 
 def in_memory(folder: pathlib.Path, *names: str) -> list[pathlib.Path]:
-    """etcd's data of the runs below this folder and of clusters of these names; other tests have theirs there too."""
+    """etcd's data of the runs below this folder and of clusters of these names; other tests have
+    theirs there too.
+    """
     runs = [path.name.rpartition("-")[2] for path in folder.glob("reports/*/*-*")]
     endings = tuple(f"-{name}" for name in (*names, *runs))
     return [path for path in local_files.MEMORY.glob("flake-hunt-*") if path.name.endswith(endings)]

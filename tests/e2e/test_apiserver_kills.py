@@ -1,7 +1,8 @@
-"""SIGKILL at random moments under load: nothing that was acknowledged or shown is lost, and no version comes twice.
+"""SIGKILL at random moments under load: nothing that was acknowledged or shown is lost, and no
+version comes twice.
 
-`FLAKE_HUNT_KILLS=200 pytest --log-cli-level=INFO tests/e2e/test_apiserver_kills.py` kills more often than the suite does; `FLAKE_HUNT_KILLS_SEED` chooses
-other moments.
+`FLAKE_HUNT_KILLS=200 pytest --log-cli-level=INFO tests/e2e/test_apiserver_kills.py` kills more
+often than the suite does; `FLAKE_HUNT_KILLS_SEED` chooses other moments.
 """
 
 import json
@@ -32,7 +33,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60 + 10 * KILLS)]
 
 
 class Server:
-    """A server with a data directory, started again and again; its clients keep the kubeconfig of the first start."""
+    """A server with a data directory, started again and again; its clients keep the kubeconfig of
+    the first start.
+    """
 
     def __init__(self, folder: pathlib.Path) -> None:
         self._folder = folder
@@ -70,16 +73,21 @@ class Server:
 
 
 class Writer(threading.Thread):
-    """Creates, changes and deletes its own ConfigMaps; knows what was acknowledged and what is in doubt."""
+    """Creates, changes and deletes its own ConfigMaps; knows what was acknowledged and what is in
+    doubt.
+    """
 
     def __init__(self, api: apis.Api, index: int, known: dict[str, Any], seed: int) -> None:
         super().__init__(daemon=True)
         self._api, self._dice = api, random.Random(seed)
         self.names = [f"w{index}-{number}" for number in range(NAMES)]
         self.known = known
-        """name -> the acknowledged object; without an entry it is acknowledged that there is none."""
+        """name -> the acknowledged object; without an entry it is acknowledged that there is none.
+        """
         self.doubt: tuple[str, str | None] | None = None
-        """name, and the value that it may have got (None: it may be gone); nothing when all is acknowledged."""
+        """name, and the value that it may have got (None: it may be gone); nothing when all is
+        acknowledged.
+        """
         self.acknowledged = 0
 
     def run(self) -> None:
@@ -134,7 +142,7 @@ class Watcher(threading.Thread):
 
 
 def check_objects(listed: apis.Listing, writers: list[Writer]) -> int:
-    """What is there is what was acknowledged, or what was in doubt; the list's version."""
+    """Check that the objects are those acknowledged or in doubt; return the list's version."""
     found = {item["metadata"]["name"]: item for item in listed.items}
     for writer in writers:
         if writer.doubt is not None:
@@ -155,7 +163,7 @@ def essence(item: dict[str, Any]) -> dict[str, Any]:
 def settle_doubt(
     writer: Writer, name: str, value: str | None, found: dict[str, dict[str, Any]]
 ) -> None:
-    """What was in doubt happened or did not; whichever it was, it is known now."""
+    """Settle the writes in doubt: now it is known whether they happened."""
     now = found[name]["data"]["value"] if name in found else None
     if now == value:
         if name in found:
@@ -209,7 +217,9 @@ def one_life(
 
 
 def check_events(again: Watcher, seen: dict[int, tuple[str, str]], version: int, now: int) -> None:
-    """A watch that resumes from before the kill shows the same history, without a hole, and goes on."""
+    """A watch that resumes from before the kill shows the same history, without a hole, and goes
+    on.
+    """
     again.until = now
     if now > version:
         again.start()

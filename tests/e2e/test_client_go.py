@@ -1,7 +1,9 @@
-"""The embedded API server against client-go, the library of kube-scheduler, the controllers and DRA drivers: `make e2e-client-go`.
+"""The embedded API server against client-go, the library of kube-scheduler, the controllers and DRA
+drivers: `make e2e-client-go`.
 
-The program in `client-go/` plays one scenario at a time. It is built by `go` from a distribution's Go sources (FLAKE_HUNT_GOPATH, or where
-Debian has them) or from Go modules; FLAKE_HUNT_CLIENT_GO names one that was built elsewhere. Skips, and says why, where neither can be had.
+The program in `client-go/` plays one scenario at a time. It is built by `go` from a distribution's
+Go sources (FLAKE_HUNT_GOPATH, or where Debian has them) or from Go modules; FLAKE_HUNT_CLIENT_GO
+names one that was built elsewhere. Skips, and says why, where neither can be had.
 """
 
 import functools
@@ -25,7 +27,7 @@ SCENARIO_TIMEOUT_S = 300
 READY_TIMEOUT_S = 60
 KILLS = 3
 WRITING = "writing"
-"""What the program says when its caches are there and its writers begin."""
+"""The line that the program prints when its caches are there and its writers begin."""
 SCENARIOS = {
     "scheduling": "deallocation, and the claim's end",
     "claims": "a taint rule and its conditions",
@@ -137,7 +139,7 @@ def play(program: str, server: Server, *arguments: str, **env: str) -> subproces
 
 
 def finish(process: subprocess.Popen[str], *, shown: str = "") -> str:
-    """What was printed by a program that found nothing wrong."""
+    """Return the output of a program that found nothing wrong."""
     output, _ = process.communicate(timeout=SCENARIO_TIMEOUT_S)
     assert process.returncode == 0, shown + output
     return shown + output
@@ -164,7 +166,9 @@ def test_pages_and_watches_that_have_expired(program: str, server: Server) -> No
 @pytest.mark.parametrize("content", ["protobuf", "json"])
 @pytest.mark.parametrize("watch_list", ["true", "false"])
 def test_caches_under_load(program: str, server: Server, content: str, watch_list: str) -> None:
-    """Lists as streams of a watch, which are the default since client-go 0.35, and as they were before."""
+    """Lists as streams of a watch, which are the default since client-go 0.35, and as they were
+    before.
+    """
     env = {"KUBE_FEATURE_WatchListClient": watch_list}
     output = finish(play(program, server, "-content", content, "informers", **env))
     assert output.count(" objects after ") == 9
@@ -172,7 +176,9 @@ def test_caches_under_load(program: str, server: Server, content: str, watch_lis
 
 @pytest.mark.parametrize("server", [(), ("--watch-history", "20")], indirect=True)
 def test_caches_while_the_server_is_killed(program: str, server: Server) -> None:
-    """With a history that is long enough for watches to go on, and with one for which everything is listed again."""
+    """With a history that is long enough for watches to go on, and with one for which everything is
+    listed again.
+    """
     process = play(program, server, "-restarts", "-duration", "8s", "informers")
     assert process.stdout is not None
     shown = "".join(iter(process.stdout.readline, f"{WRITING}\n"))

@@ -1,7 +1,7 @@
 """One scenario, unchanged, on every kind of cluster; what is absent is skipped with its reason.
 
-`make e2e-local` runs it with real binaries (KUBEBUILDER_ASSETS or PATH), `make e2e-kind` on Docker, and E2E_CONTEXT=<context> on a cluster of
-yours that is marked for tests.
+`make e2e-local` runs it with real binaries (KUBEBUILDER_ASSETS or PATH), `make e2e-kind` on Docker,
+and E2E_CONTEXT=<context> on a cluster of yours that is marked for tests.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ Options = list[str]
 
 @pytest.fixture
 def elsewhere(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
-    """A cluster that exists, with a node of somebody else: its kubeconfig."""
+    """Yield the kubeconfig of a cluster that exists and has a foreign node."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     server = embedded_cluster.up("elsewhere", folder)
@@ -143,7 +143,7 @@ def test_a_scenario_runs_unchanged_on_every_cluster(
 def test_on_a_cluster_that_exists_nothing_of_a_run_stays(
     tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:
-    """Whether it ends by itself, or is told to end while everything is there."""
+    """It ends by itself, or by a signal while everything is up."""
     before = objects(elsewhere)
     scenario = str(running.scenario(tmp_path))
     options = on_existing(request)
@@ -213,7 +213,7 @@ def test_nothing_of_a_local_cluster_stays_when_it_is_told_to_end(
 def test_prune_leaves_a_local_cluster_that_stays_as_it_is(
     tmp_path: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:
-    """Also what its processes have started: whoever started the cluster has ended long ago."""
+    """Also the children of its processes: the process that started the cluster ended long ago."""
     _, _, _, binaries_of_it = on_stand_in(request)
     chosen = ("--cluster", "local", "--cluster-set", f"binaries={binaries_of_it}")
     with running.started(tmp_path, "cluster", "up", "--name", "g", *chosen) as command:
@@ -268,7 +268,9 @@ def test_kube_scheduler_and_its_logs(tmp_path: pathlib.Path) -> None:
 
 
 def test_several_schedulers_at_once_one_of_them_any_program(tmp_path: pathlib.Path) -> None:
-    """They know nothing of each other's plans, so a double allocation is to be expected, and is no mistake of the run."""
+    """They know nothing of each other's plans, so a double allocation is to be expected, and is no
+    mistake of the run.
+    """
     scenario = str(running.scenario(tmp_path))
     program = f"{sys.executable} -m harness.cli.main scheduler --kubeconfig {{kubeconfig}} --scheduler-name {{scheduler_name}} -n {{namespace}}"
     options = ("--subject", "python", "--subject", f"command={program}")
@@ -306,7 +308,7 @@ def test_a_subject_that_ends_at_once_is_told_with_its_last_words(tmp_path: pathl
 
 
 def test_four_embedded_clusters_do_not_touch_each_other(tmp_path: pathlib.Path) -> None:
-    """All up at once; each run is on its own, and the death of one cluster is nobody else's."""
+    """All are up at once; the death of one cluster ends only its own run."""
     folders = [tmp_path / f"cluster-{number}" for number in range(4)]
     with contextlib.ExitStack() as all_of_them:
         started = []

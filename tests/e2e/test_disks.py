@@ -1,4 +1,6 @@
-"""Every command that writes, on a disk that is full and on one that is read-only: one sentence, the right exit code, no traceback."""
+"""Every command that writes, on a disk that is full and on one that is read-only: one sentence, the
+right exit code, no traceback.
+"""
 
 import contextlib
 import pathlib
@@ -105,7 +107,9 @@ def _arguments(name: str, folder: pathlib.Path, disk: Disk, token: str) -> list[
 
 
 def _made(name: str, folder: pathlib.Path, disk: Disk, token: str, state: str) -> tuple[int, str]:
-    """Its exit code and output; its own notes are on the disk as well where it has nowhere else to write to."""
+    """Its exit code and output; its own notes are on the disk as well where it has nowhere else to
+    write to.
+    """
     arguments = _arguments(name, folder, disk, token)
     env = {"XDG_STATE_HOME": state}
     with running.started(folder, *arguments, env=env) as command:
@@ -192,7 +196,7 @@ def test_so_it_does_in_few_words(tmp_path: pathlib.Path, disk: Disk, option: str
 
 
 def test_a_disk_that_fills_up_during_a_run(tmp_path: pathlib.Path) -> None:
-    """What could be written stays, and the verdict on it is UNKNOWN."""
+    """The records that could be written stay, and their verdict is UNKNOWN."""
     with mounted(tmp_path / "disk", size="400k") as disk:
         arguments = ("run", str(running.scenario(tmp_path)), "--reports", str(disk.path / "r"))
         code, output = running.run(tmp_path, *arguments)

@@ -1,7 +1,9 @@
-"""End to end on real Kubernetes by kind and Docker: `make e2e-kind`. Skips, and says why, where a part is missing.
+"""End to end on real Kubernetes by kind and Docker: `make e2e-kind`. Skips, and says why, where a
+part is missing.
 
-Which profiles: E2E_KIND_PROFILES=kind-1.36,kind-1.37 (default: the profile `kind` for everything, and each shipped version for the first
-test). What is looked at on the engine is asked of the engine, not of the code under test.
+Which profiles: E2E_KIND_PROFILES=kind-1.36,kind-1.37 (default: the profile `kind` for everything,
+and each shipped version for the first test). Checks of the engine ask the
+engine, not of the code under test.
 """
 
 import contextlib
@@ -74,13 +76,13 @@ def volumes() -> set[str]:
 
 
 def users_kubeconfig() -> bytes | None:
-    """What kind would write to if it were not told otherwise."""
+    """The file that kind would write to by default."""
     path = pathlib.Path.home() / ".kube" / "config"
     return path.read_bytes() if path.exists() else None
 
 
 def flake_hunt(folder: pathlib.Path, *arguments: str, expected: int = 0) -> str:
-    """What a command printed."""
+    """Return the output of a command."""
     with running.started(folder, *arguments) as command:
         code = command.wait(timeout_s=running.KIND_TIMEOUT_S)
         assert code == expected, command.text()
@@ -141,7 +143,9 @@ def test_a_cluster_of_each_version_is_what_was_asked_for(tmp_path: pathlib.Path,
 
 
 def test_fake_nodes_stay_ready_without_leases(tmp_path: pathlib.Path) -> None:
-    """Kubernetes' own grace period is 50 s; the patched one keeps nodes Ready whose lease nobody renews."""
+    """Kubernetes' own grace period is 50 s; the patched one keeps nodes Ready although their leases
+    are not renewed.
+    """
     if MAIN not in ("kind", *SHIPPED):
         pytest.skip("the stand-in has no node-lifecycle controller")
     with cluster(tmp_path, MAIN) as kubeconfig, running.api(kubeconfig) as api:
@@ -214,7 +218,9 @@ def test_an_image_that_there_is_not(tmp_path: pathlib.Path) -> None:
 
 
 def test_from_an_archive(tmp_path: pathlib.Path) -> None:
-    """Saved by digest and loaded again: a loaded image has no digest, so the version is what is verified."""
+    """Saved by digest and loaded again: a loaded image has no digest, so the version is what is
+    verified.
+    """
     profile = profiles.load(MAIN)
     assert isinstance(profile, profiles.KindProfile)
     client = docker.from_env(timeout=600)

@@ -1,8 +1,10 @@
-"""kubectl as people use it, in several versions, against a cluster that the command line has started.
+"""kubectl as people use it, in several versions, against a cluster that the command line has
+started.
 
-Every `kubectl` and `kubectl.1.NN` on PATH and in the folders of the environment variable KUBECTL_DIRS counts; of those the oldest, the
-newest and one between are used. Versions before 1.27 do not count: nobody has tried them. The script of commands that every version goes
-through is in test_kubectl_script.py.
+Every `kubectl` and `kubectl.1.NN` on PATH and in the folders of the environment variable
+KUBECTL_DIRS counts; of those the oldest, the newest and one between are used. Versions before 1.27
+do not count: they are untested. The script of commands that every version goes through is in
+test_kubectl_script.py.
 """
 
 import dataclasses
@@ -151,13 +153,13 @@ class Kubectl:
         )
 
     def ok(self, *arguments: str, stdin: str = "") -> str:
-        """What it printed; it must have succeeded, without a complaint."""
+        """Return its output; fail unless it succeeded without a message on stderr."""
         ended = self.run(*arguments, stdin=stdin)
         assert (ended.returncode, ended.stderr) == (0, ""), ended
         return ended.stdout
 
     def fails(self, *arguments: str, stdin: str = "") -> str:
-        """What it complained of; its exit code must be 1."""
+        """Return its error message; fail unless its exit code is 1."""
         ended = self.run(*arguments, stdin=stdin)
         assert ended.returncode == 1, ended
         return ended.stderr

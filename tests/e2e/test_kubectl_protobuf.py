@@ -1,4 +1,6 @@
-"""Protobuf between kubectl's typed clients, which are those of kube-scheduler and of the controllers, and the embedded server."""
+"""Protobuf between kubectl's typed clients, which are those of kube-scheduler and of the
+controllers, and the embedded server.
+"""
 
 import contextlib
 import pathlib

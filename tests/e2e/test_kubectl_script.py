@@ -1,7 +1,9 @@
-"""One script of commands, as people type them, that every version of kubectl on this machine goes through.
+"""One script of commands, as people type them, that every version of kubectl on this machine goes
+through.
 
-A line is what is typed and a pattern of what has to be printed; `!` in front of it says that the command has to fail, and `1.28:` that
-older versions do not have it. Each version goes through it in a namespace of its own: `{me}` is its name.
+A line is what is typed and a pattern of what has to be printed; `!` in front of it says that the
+command has to fail, and `1.28:` that older versions do not have it. Each version goes through it in
+a namespace of its own: `{me}` is its name.
 """
 
 import pathlib
@@ -138,7 +140,7 @@ def player(
 def play(
     kubectl: kubectls.Kubectl, version: tuple[int, int], folder: pathlib.Path
 ) -> Iterator[str]:
-    """What went wrong."""
+    """Return the failures."""
     for line in lines():
         if line.since > version:
             continue

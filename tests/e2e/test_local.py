@@ -1,7 +1,8 @@
-"""End to end on real binaries, without Docker: `make e2e-local`. Skips, and says why, where a binary is missing.
+"""End to end on real binaries, without Docker: `make e2e-local`. Skips, and says why, where a
+binary is missing.
 
-etcd and kube-apiserver are needed; kube-controller-manager and kube-scheduler are tested when they are there too. They are looked for as
-envtest does: KUBEBUILDER_ASSETS, then PATH.
+etcd and kube-apiserver are needed; kube-controller-manager and kube-scheduler are tested when they
+are there too. They are looked for as envtest does: KUBEBUILDER_ASSETS, then PATH.
 """
 
 import contextlib

@@ -41,7 +41,9 @@ def test_prune_leaves_nothing_of_what_was_killed(
 
 
 def test_what_is_left_is_seen_and_prune_names_it(tmp_path: pathlib.Path) -> None:
-    """A campaign has workers and clusters as soon as it runs; when it is killed, prune has something to do."""
+    """A campaign has workers and clusters as soon as it runs; when it is killed, prune has
+    something to do.
+    """
     stream = random.Random(SEED)
     with standing_in.started(tmp_path / "engine") as engine:
         place = remains.Place(folder=tmp_path, engine=engine)

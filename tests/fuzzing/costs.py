@@ -1,4 +1,4 @@
-"""What one request may cost the API server, measured: how long other clients wait meanwhile, processor time, memory.
+"""Measure the cost of one request to the API server: waits of other clients, CPU time, memory.
 
 .venv/bin/python -m tests.fuzzing.costs           all requests, with the most expensive ones by name
 .venv/bin/python -m tests.fuzzing.costs yaml      those with `yaml` in their names
@@ -30,7 +30,7 @@ SHOWN = 10
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What one request cost."""
+    """The cost of one request."""
 
     name: str
     status: int
@@ -48,7 +48,7 @@ class Cost:
 
     @property
     def is_too_much(self) -> bool:
-        """Whether it is beyond a limit."""
+        """Return whether it exceeds a limit."""
         return (
             self.wait_s > WAIT_MAX_S
             or self.cpu_s > CPU_MAX_S

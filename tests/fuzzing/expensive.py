@@ -1,4 +1,6 @@
-"""Requests that look for what costs an API server much: small ones that grow, and large ones of every kind."""
+"""Requests that look for what costs an API server much: small ones that grow, and large ones of
+every kind.
+"""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""What clients that are wrong might send."""
+"""Requests that faulty clients might send."""
 
 import json
 from typing import Any

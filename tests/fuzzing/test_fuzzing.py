@@ -1,4 +1,5 @@
-"""Whatever a client sends: every answer is one that a kube-apiserver could give, in time, and the server lives on.
+"""Whatever a client sends: every answer is one that a kube-apiserver could give, in time, and the
+server lives on.
 
 `FLAKE_HUNT_EXAMPLES=5000 python -m pytest --timeout 0 tests/fuzzing` looks further.
 """

@@ -27,7 +27,7 @@ INTERNAL_ERRORS = (
     "cannot convert int64 to float64",
     "invalid",
 )
-"""What a kube-apiserver answers with 500 although the client is to blame."""
+"""Errors of the client for which kube-apiserver answers 500."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,7 +106,9 @@ class Server:
 
 
 def require_sense(answer: Answer) -> None:
-    """The answer is one that a kube-apiserver could give to a client's mistake, or to no mistake."""
+    """The answer is one that a kube-apiserver could give to a client's mistake, or to no
+    mistake.
+    """
     if answer.status < 400:
         return
     if answer.content_type.startswith("text/") or not answer.body:

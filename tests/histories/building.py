@@ -1,4 +1,6 @@
-"""Builds a whole, sound run directory around a history of the language, with the harness's own writers."""
+"""Builds a whole, sound run directory around a history of the language, with the harness's own
+writers.
+"""
 
 import pathlib
 from collections.abc import Iterable, Sequence
@@ -92,7 +94,9 @@ def _processes() -> Iterable[records.Body]:
 
 
 def _calls(text: str, names: language.Names | None) -> Iterable[records.Body]:
-    """Every claim and pod was created by an acknowledged call; the first call of all was refused."""
+    """Every claim and pod was created by an acknowledged call; the first call of all was
+    refused.
+    """
     yield invocation(0, language.PODS, "refused")
     yield records.Completion(op=0, outcome="fail", ts_ns=0, status=409, reason="AlreadyExists")
     for op, (resource, name, uid, rv) in enumerate(language.created(text, names=names), start=1):

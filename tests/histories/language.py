@@ -12,13 +12,15 @@ Each word is one commit, and commits count resourceVersions from 1:
     p*          pod p is seen Running
     .           something else is committed
 
-    [ … ]       a gap: the recorder does not see the claims' commits in it and lists them again at the end of it
+    [ … ]       a gap: the recorder misses the claims' commits in it and lists again at its end
     [ …         a gap after which the recorder never lists again
 
-So `a+D1 b+D1 a-D1 b-D1` gives D1 away twice, at resourceVersion 2, and both hold it until 3; in `a+D1 [ a-D1 b+D1 ]` the recorder
-only knows that a held D1 until the gap began, and that b held it when it ended.
+So `a+D1 b+D1 a-D1 b-D1` gives D1 away twice, at resourceVersion 2, and both hold it until 3; in
+`a+D1 [ a-D1 b+D1 ]` the recorder only knows that a held D1 until the gap began, and that b held it
+when it ended.
 
-The text says what is true. `parse` gives the commits, `observe` what a recorder writes down of them.
+The text says what is true. `parse` gives the commits, `observe` what a recorder writes down of
+them.
 """
 
 import collections
@@ -58,7 +60,7 @@ class Take:
 
     @property
     def exclusive(self) -> bool:
-        """Whether nobody else may have it at the same time."""
+        """Return whether only one claim may hold it at a time."""
         return not (self.admin or self.share)
 
 
@@ -272,7 +274,7 @@ def created(text: str, *, names: Names | None = None) -> list[tuple[str, str, st
 
 
 def observe(text: str, *, names: Names | None = None) -> list[records.Body]:
-    """What the recorder writes down of a history, from the first lists to the final ones; `names` renames."""
+    """Return the records of a history, from the first lists to the final ones; `names` renames."""
     return list(_Recorder(_World(names or {})).record(parse(text)))
 
 

@@ -1,4 +1,6 @@
-"""Random operations against a server and the reference at once: every answer and every event has to be the expected one."""
+"""Random operations against a server and the reference at once: every answer and every event has to
+be the expected one.
+"""
 
 import collections
 import json
@@ -186,7 +188,7 @@ class Machine(stateful.RuleBasedStateMachine):
         key = (kind, name)
         version = (
             "none" if uid == "wrong" else version
-        )  # which of two mistakes is told of is not documented
+        )  # it is not documented which of two mistakes is reported
         wanted_version, wanted_uid = self._version(key, version), self._uid(key, uid)
         meta: dict[str, Any] = {"labels": {LABEL: label}}
         _put(meta, "resourceVersion", wanted_version)
@@ -322,7 +324,9 @@ class Machine(stateful.RuleBasedStateMachine):
     def delete_collection(
         self, kind: str, selector: reference.Selector, grace_s: int | None
     ) -> None:
-        """The deletion of all objects that are selected, one after the other; they are listed as they were."""
+        """The deletion of all objects that are selected, one after the other; they are listed as
+        they were.
+        """
         options = {"apiVersion": "v1", "kind": "DeleteOptions"}
         _put(options, "gracePeriodSeconds", grace_s, as_text=False)
         query = {"labelSelector": "=".join(selector)} if selector else {}
@@ -389,7 +393,9 @@ class Machine(stateful.RuleBasedStateMachine):
     @stateful.precondition(lambda self: self.watches)
     @stateful.rule(number=st.integers(0, 3), resume=st.booleans())
     def follow(self, number: int, resume: bool) -> None:
-        """What a watch was told since it was looked at; then it goes on, or another one resumes where it ended."""
+        """Compare the events of a watch since the last look; then continue it, or resume another
+        one where it ended.
+        """
         position = number % len(self.watches)
         watch, kind, selector, version = self.watches.pop(position)
         Steps.taken["follow"] += 1
@@ -495,7 +501,7 @@ def _put(target: dict[str, Any], key: str, value: Any, *, as_text: bool = True) 
 
 
 def _view(kind: str, document: dict[str, Any]) -> reference.State:
-    """What of a document the reference knows."""
+    """Return the part of a document that the reference knows."""
     meta = document["metadata"]
     assert ("deletionTimestamp" in meta) == ("deletionGracePeriodSeconds" in meta), json.dumps(meta)
     return reference.State(
@@ -513,7 +519,7 @@ def _view(kind: str, document: dict[str, Any]) -> reference.State:
 
 
 def settings(runs: int, steps: int) -> hypothesis.settings:
-    """So many runs of so many steps, on any machine."""
+    """The number of runs and of steps in each, on any machine."""
     return hypothesis.settings(
         max_examples=runs,
         stateful_step_count=steps,

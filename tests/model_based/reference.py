@@ -1,6 +1,8 @@
-"""What an API server should do, as simply as it can be said: one dictionary of objects, one list of changes for each kind.
+"""The expected behaviour of an API server, as simple as possible: one dictionary of objects, one
+list of changes for each kind.
 
-It shares nothing with the server. It knows config maps and pods, of which only what is in `State` matters.
+It shares nothing with the server. It knows config maps and pods, of which only what is in `State`
+matters.
 """
 
 import dataclasses
@@ -35,11 +37,11 @@ class State:
 
     @property
     def is_deleting(self) -> bool:
-        """Whether its deletion is under way."""
+        """Return whether its deletion is under way."""
         return self.grace_s is not None
 
     def is_selected(self, selector: Selector) -> bool:
-        """Whether it has the label."""
+        """Return whether it has the label."""
         return selector is None or self.labels.get(selector[0]) == selector[1]
 
 
@@ -57,7 +59,7 @@ Event = tuple[Literal["ADDED", "MODIFIED", "DELETED"], State]
 
 @dataclasses.dataclass(frozen=True)
 class RefusedError(Exception):
-    """What the server should answer instead."""
+    """The expected response."""
 
     status: int
     reason: str
@@ -87,7 +89,9 @@ class Reference:
         return sorted(found, key=lambda state: state.name)
 
     def events_after(self, kind: str, version: int, selector: Selector) -> list[Event]:
-        """What a watch is told from a version on; 410 when some of it is forgotten."""
+        """Return the events of a watch from a version on. Raises 410 if some of them are
+        forgotten.
+        """
         if version < self._forgotten[kind]:
             raise RefusedError(410, "Expired")
         return list(_seen(self._changes[kind], version, selector))
@@ -133,7 +137,7 @@ class Reference:
     def delete(
         self, key: Key, *, grace_s: int | None, version: int | None, uid: str | None
     ) -> State | None:
-        """What is left of it: nothing, or an object whose deletion is under way."""
+        """Return the rest of it: None, or an object whose deletion is under way."""
         old = self.get(key)
         if uid not in (None, old.uid) or version not in (None, old.version):
             raise RefusedError(409, "Conflict")
@@ -145,14 +149,14 @@ class Reference:
         return self._end(old) if not wanted_s else old
 
     def _shorten(self, old: State, grace_s: int | None) -> State | None:
-        """Whoever deletes again can only make the grace of a pod shorter."""
+        """Another deletion can only shorten the grace period of a pod."""
         if old.kind != PODS or grace_s is None or old.grace_s is None or grace_s >= old.grace_s:
             return old
         new = self._commit(old, dataclasses.replace(old, grace_s=grace_s))
         return self._end(new) if not grace_s else new
 
     def _end(self, state: State) -> State | None:
-        """It goes, unless somebody has to remove a finalizer."""
+        """Remove it, unless it has finalizers."""
         if state.finalizers:
             return state
         self._commit(state, None)

@@ -1,4 +1,6 @@
-"""The servers that are compared with the reference: the store in this process, and a real one over HTTP."""
+"""The servers that are compared with the reference: the store in this process, and a real one over
+HTTP.
+"""
 
 import dataclasses
 import datetime
@@ -34,7 +36,7 @@ class Watch(Protocol):
     """A watch that is open."""
 
     def take(self, count: int) -> list[Any]:
-        """The next events, so many of them; fewer when no more came."""
+        """Return the next `count` events, fewer if no more came."""
 
     def close(self) -> None:
         """End it."""
@@ -74,7 +76,7 @@ class StoreServer:
         self._handler = handlers.Handler(self.store, now=self._now)
 
     def _now(self) -> str:
-        """Another second whenever somebody asks: what changes nothing may not depend on the time."""
+        """Advance by a second at each call: a change of nothing may not depend on the time."""
         moment = _EPOCH + datetime.timedelta(seconds=next(self._seconds))
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -188,13 +190,15 @@ class HttpServer:
         return _HttpWatch(watch)
 
     def compact(self, kind: str) -> bool:
-        """Nobody compacts over HTTP."""
+        """There is no compaction over HTTP."""
         del kind
         return False
 
 
 class _HttpWatch:
-    """The stream; whatever the reference does not expect shows up as the next event or in its place."""
+    """The stream; whatever the reference does not expect shows up as the next event or in its
+    place.
+    """
 
     def __init__(self, watch: transports.Watch) -> None:
         self._watch, self._lines = watch, iter(watch)

@@ -1,6 +1,7 @@
 """The store against the reference, and a server process over HTTP against it.
 
-`FLAKE_HUNT_STEPS=100000 python -m pytest -s --timeout 0 tests/model_based/test_store.py` takes so many steps instead of a few thousand.
+`FLAKE_HUNT_STEPS=100000 python -m pytest -s --timeout 0 tests/model_based/test_store.py` takes this
+number of steps instead of a few thousand.
 """
 
 import os

@@ -1,4 +1,5 @@
-"""What a node's kube-controller-manager does that others wait for: every namespace gets its `default` ServiceAccount.
+"""The part of kube-controller-manager that other programs wait for: every namespace gets its
+`default` ServiceAccount.
 
 python -m tests.stand_ins.controllers KUBECONFIG
 """

@@ -1,9 +1,11 @@
-"""A stand-in for a container engine: the part of the Docker Engine HTTP API 1.47 that kind and Flake Hunt use, on a Unix socket.
+"""A stand-in for a container engine: the part of the Docker Engine HTTP API 1.47 that kind and
+Flake Hunt use, on a Unix socket.
 
-Paths, parameters, answers and status codes are those of the API's documentation (docs.docker.com/reference/api/engine/version/v1.47), the
-error messages those of moby v27 (daemon/delete.go, daemon/names.go, daemon/archive_unix.go, volume/service, libnetwork). It knows
-nothing of Flake Hunt: it is run as a program of its own, and its containers are folders, with one process each where the image is a
-node of kind, which serves an API as the node would.
+Paths, parameters, answers and status codes are those of the API's documentation
+(docs.docker.com/reference/api/engine/version/v1.47), the error messages those of moby v27
+(daemon/delete.go, daemon/names.go, daemon/archive_unix.go, volume/service, libnetwork). It knows
+nothing of Flake Hunt: it is run as a program of its own, and its containers are folders, with one
+process each where the image is a node of kind, which serves an API as the node would.
 
     python engine.py --socket S --folder D [--images JSON] [--describe JSON] [--faults JSON]
 """
@@ -93,7 +95,7 @@ class Container:
 
 
 class State:
-    """What the engine knows."""
+    """The state of the engine."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.folder = options.folder

@@ -1,8 +1,10 @@
 """A stand-in for the kind command v0.33.0, over whatever engine DOCKER_HOST names.
 
-Subcommands, options, exit codes, order of steps, output and error texts are kind's (cmd/kind/app/main.go, pkg/cmd/kind/*, pkg/cluster/internal/
-{create,delete,providers/docker,kubeconfig}): errors go to stderr as `ERROR: …` with exit code 1, with `Command Output: …` behind them when a
-docker command failed; a control plane that is not ready in time is a warning and exit code 0; nothing is undone on signals.
+Subcommands, options, exit codes, order of steps, output and error texts are kind's
+(cmd/kind/app/main.go, pkg/cmd/kind/*, pkg/cluster/internal/
+{create,delete,providers/docker,kubeconfig}): errors go to stderr as `ERROR: …` with exit code 1,
+with `Command Output: …` behind them when a docker command failed; a control plane that is not ready
+in time is a warning and exit code 0; nothing is undone on signals.
 """
 
 import argparse
@@ -228,7 +230,9 @@ class Kind:
         )
 
     def _start_auditing(self, container: str, flags: dict[str, str]) -> str | None:
-        """kube-apiserver does not start without its policy; with it, it writes from the first request on."""
+        """kube-apiserver does not start without its policy; with it, it writes from the first
+        request on.
+        """
         try:
             policy = yaml.safe_load(self._read(container, flags["audit-policy-file"]))
         except docker.errors.NotFound:

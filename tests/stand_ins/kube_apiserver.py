@@ -1,9 +1,12 @@
-"""Stands in for a kube-apiserver binary: its flags, what it demands of them, its way to readiness, its authentication and its ends.
+"""Stands in for a kube-apiserver binary: its flags, what it demands of them, its way to readiness,
+its authentication and its ends.
 
-It wants a real etcd and asks it for its health; the API behind it is the embedded server's, with what the real one does besides: nodes are
-born with the taint `node.kubernetes.io/not-ready`, a deleted namespace stays until somebody finalizes it (the embedded server would
-do so itself), /readyz fails for a while, anonymous callers may see the version and nothing else.
-Messages are the real ones. A client certificate of another authority is refused in the handshake here, and with a 401 by the real one.
+It requires a real etcd and checks its health; the API behind it is the embedded server's, with
+what the real one does besides: nodes are born with the taint `node.kubernetes.io/not-ready`, a
+deleted namespace stays until a client finalizes it (the embedded server would do so itself),
+/readyz fails for a while, anonymous callers may see the version and nothing else. Messages are the
+real ones. A client certificate of another authority is refused in the handshake here, and with a
+401 by the real one.
 """
 
 import asyncio
@@ -28,7 +31,7 @@ ETCD_TIMEOUT_S = 5.0
 OPEN = ("/readyz", "/livez", "/healthz", "/version")
 _NAMESPACE = re.compile(r"(/api/v1/namespaces/[^/]+)(/finalize)?")
 DELETED = "stand-in/deleted"
-"""In place of a deletionTimestamp, which nobody can set."""
+"""In place of a deletionTimestamp, which clients cannot set."""
 RECONCILERS = ("master-count", "lease", "none")
 Flags = dict[str, str]
 
@@ -226,7 +229,9 @@ def _tainted(body: bytes) -> bytes:
 def _without_namespace_controller(
     method: str, path: str, body: bytes, line: str
 ) -> tuple[str, bytes, str]:
-    """A deletion only marks the namespace; that its finalizers are gone is what deletes it. Request line, body, content type."""
+    """A deletion only marks the namespace; that its finalizers are gone is what deletes it. Request
+    line, body, content type.
+    """
     match = _NAMESPACE.fullmatch(path.partition("?")[0])
     if match is None:
         return line, body, ""

@@ -1,4 +1,6 @@
-"""Stands in for a kube-controller-manager binary: its flags, service accounts, claims from templates, and the end of namespaces."""
+"""Stands in for a kube-controller-manager binary: its flags, service accounts, claims from
+templates, and the end of namespaces.
+"""
 
 import contextlib
 import pathlib

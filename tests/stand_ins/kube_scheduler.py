@@ -1,7 +1,9 @@
-"""Stands in for a kube-scheduler binary: its flags, its strict configuration, its ends. It schedules with the Python scheduler.
+"""Stands in for a kube-scheduler binary: its flags, its strict configuration, its ends. It
+schedules with the Python scheduler.
 
-What is documented of the real one: unknown flags and unknown fields are refused with exit code 1; `--version` prints one line; without
-leader election it ends with exit code 1 also when it is told to end ("finished without leader elect").
+Documented behaviour of the real one: it rejects unknown flags and unknown fields with exit code 1;
+`--version` prints one line; without leader election, SIGTERM ends it with exit code 1 as well
+("finished without leader elect").
 """
 
 import argparse

@@ -1,8 +1,10 @@
-"""What kind and kubeadm make of patches: the configuration's version, how patches are merged, and the flags in the static pods.
+"""How kind and kubeadm apply patches: the configuration's version, how patches are merged, and the
+flags in the static pods.
 
-From kind's documentation of kubeadmConfigPatches, pull request 4173 (v0.32: kubeadm v1beta4 from Kubernetes 1.36 on; unversioned patches are
-translated; a patch that names another version does not match; extraArgs are merged by appending), RFC 7386, and kubeadm's
-default flags (cmd/kubeadm/app/phases/controlplane).
+From kind's documentation of kubeadmConfigPatches, pull request 4173 (v0.32: kubeadm v1beta4 from
+Kubernetes 1.36 on; unversioned patches are translated; a patch that names another version does not
+match; extraArgs are merged by appending), RFC 7386, and kubeadm's default flags
+(cmd/kubeadm/app/phases/controlplane).
 """
 
 from typing import Any
@@ -58,7 +60,7 @@ def _merged(target: Any, patch: Any) -> Any:
 
 
 def cluster_configuration(version: str, runtime_config: str, gates: str) -> Document:
-    """What kind writes before any patch."""
+    """The configuration that kind writes before any patch."""
     gate = {"feature-gates": gates} if gates else {}
     parts = {
         "apiServer": {"runtime-config": runtime_config, **gate},
@@ -73,7 +75,7 @@ def cluster_configuration(version: str, runtime_config: str, gates: str) -> Docu
 
 
 def kubelet_configuration(cgroup_version: str) -> Document:
-    """What kind writes for the kubelet before any patch."""
+    """The kubelet configuration that kind writes before any patch."""
     driver = "systemd" if cgroup_version == "2" else "cgroupfs"
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -84,7 +86,9 @@ def kubelet_configuration(cgroup_version: str) -> Document:
 
 
 def kubelet_refusal(config: Document, kubernetes: str, cgroup_version: str) -> str | None:
-    """What the kubelet's journal says when it does not start (pkg/kubelet/apis/config/validation; the default is true from 1.35 on)."""
+    """The kubelet's log message when it does not start (pkg/kubelet/apis/config/validation; the
+    default is true from 1.35 on).
+    """
     minor = int(kubernetes.split(".")[1])
     if cgroup_version != "1" or not config.get("failCgroupV1", minor >= 35):
         return None
@@ -96,7 +100,9 @@ def kubelet_refusal(config: Document, kubernetes: str, cgroup_version: str) -> s
 
 
 def decoding_error(config: Document) -> str | None:
-    """kubeadm decodes strictly too: a map where a list belongs (or the other way round) is refused."""
+    """kubeadm decodes strictly too: a map where a list belongs (or the other way round) is
+    refused.
+    """
     wanted = list if config["apiVersion"].endswith("v1beta4") else dict
     for part in ("apiServer", "controllerManager", "scheduler"):
         arguments = (config.get(part) or {}).get("extraArgs")

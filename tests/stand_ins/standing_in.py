@@ -1,4 +1,6 @@
-"""A stand-in engine and a stand-in kind command for a test: a socket in DOCKER_HOST, executables in PATH."""
+"""A stand-in engine and a stand-in kind command for a test: a socket in DOCKER_HOST, executables in
+PATH.
+"""
 
 import contextlib
 import io
@@ -30,7 +32,7 @@ NODE_IMAGE = {
 
 
 class StandIn:
-    """What a test sees of both."""
+    """The view of a test on both."""
 
     def __init__(self, folder: pathlib.Path, socket: pathlib.Path) -> None:
         self.folder, self.bin = folder, folder / "bin"
@@ -46,7 +48,7 @@ class StandIn:
         return {"DOCKER_HOST": self.host, "PATH": path}
 
     def left(self) -> dict[str, list[str]]:
-        """What is on the engine that was not there when it started."""
+        """Return objects on the engine that were not there at its start."""
         client = self.client()
         try:
             return {
@@ -123,7 +125,7 @@ def _executables(folder: pathlib.Path) -> None:
 
 
 def image_archive(path: pathlib.Path) -> pathlib.Path:
-    """What `docker save` writes of the node image."""
+    """The archive that `docker save` writes of the node image."""
     manifest = {
         "Config": f"{'1' * 64}.json",
         "RepoTags": NODE_IMAGE["RepoTags"],

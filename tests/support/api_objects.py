@@ -85,7 +85,9 @@ def pod(
     phase: str | None = None,
     **meta: Any,
 ) -> Object:
-    """A pod that uses claims by name, and claims made from templates (entry and template have one name)."""
+    """A pod that uses claims by name, and claims made from templates (entry and template have one
+    name).
+    """
     entries: list[Object] = [{"name": item, "resourceClaimName": item} for item in use]
     entries += [{"name": item, "resourceClaimTemplateName": item} for item in templates]
     spec: Object = {

@@ -7,7 +7,7 @@ from harness import concurrency
 
 
 class WouldWaitForeverError(AssertionError):
-    """Somebody waited, without a timeout, for what no other thread can do."""
+    """A thread waited, without a timeout, for an event that no other thread can cause."""
 
 
 class VirtualTime(concurrency.RealRuntime):
@@ -58,10 +58,10 @@ class _VirtualCondition:
         return False
 
     def notify(self, n: int = 1) -> None:
-        """Nobody waits."""
+        """Do not wait."""
 
     def notify_all(self) -> None:
-        """Nobody waits."""
+        """Do not wait."""
 
 
 def waits_forever(action: Callable[[], object]) -> bool:

@@ -1,6 +1,8 @@
-"""An API server inside the test's own process: the real store and the real request handling, without sockets.
+"""An API server inside the test's own process: the real store and the real request handling,
+without sockets.
 
-Answers can be lost or refused, something can be made to happen just before a request, and watches can be held back.
+Answers can be lost or refused, something can be made to happen just before a request, and watches
+can be held back.
 """
 
 import collections
@@ -24,7 +26,7 @@ NOW = "2026-01-31T23:59:59Z"
 
 @dataclasses.dataclass
 class Disturbance:
-    """What befalls some requests."""
+    """Faults of some requests."""
 
     method: str
     part: str
@@ -53,7 +55,7 @@ class LocalServer:
         """`METHOD path` of everything that was sent."""
         self.store.listen(self._on_commit)
 
-    # ---------------------------------------------------------------- what befalls it
+    # ---------------------------------------------------------------- faults
 
     def lose_answer(self, method: str, part: str, *, times: int = 1) -> None:
         """Do what the next such requests ask for, but let no answer come."""
@@ -190,7 +192,7 @@ def _request(request: transports.Request) -> request_info.Request:
 
 
 def put(server: LocalServer, resource: apis.Resource, obj: Object) -> Object:
-    """Create an object, with its status, as whoever is not tested would; the stored object."""
+    """Create an object with its status, as another client would; return the stored object."""
     api = apis.Api(server)
     namespace = obj["metadata"].get("namespace")
     created = api.create(resource, obj, namespace=namespace)

@@ -1,4 +1,6 @@
-"""Documents stay true: their commands exist, and they name nothing that a reader of the repository does not have."""
+"""Documents stay true: their commands exist, and they name nothing that a reader of the repository
+does not have.
+"""
 
 import ast
 import pathlib

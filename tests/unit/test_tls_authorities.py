@@ -1,4 +1,6 @@
-"""Certificates that the strictest of clients accepts: Python's own since 3.13, which asks for all of RFC 5280."""
+"""Certificates that the strictest of clients accepts: Python's own since 3.13, which asks for all
+of RFC 5280.
+"""
 
 import pathlib
 import socket
@@ -17,7 +19,7 @@ def authority() -> tls_authorities.Authority:
 
 
 def strict(authority: bytes) -> ssl.SSLContext:
-    """What `ssl.create_default_context` is from 3.13 on, on every Python."""
+    """The `ssl.create_default_context` of Python 3.13, on every version."""
     context = ssl.create_default_context(cadata=authority.decode())
     context.verify_flags |= ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN
     return context

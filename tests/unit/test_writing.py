@@ -1,4 +1,6 @@
-"""Files that cannot be written: one sentence that names the file, the right exit code, and nothing left behind."""
+"""Files that cannot be written: one sentence that names the file, the right exit code, and nothing
+left behind.
+"""
 
 import errno
 import os

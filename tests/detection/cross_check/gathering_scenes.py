@@ -1,7 +1,9 @@
-"""One claim on its way from in flight to allocated, while devices in use are gathered: scenes for `frontrun`, on real threads.
+"""One claim on its way from in flight to allocated, while devices in use are gathered: scenes for
+`frontrun`, on real threads.
 
-`python gathering_scenes.py <scene> <cache> <gatherer>` explores a scene with those variants of the parts and prints as JSON what
-came of it. A process of its own, because frontrun replaces the locks, the clock and the trace function of the whole process.
+`python gathering_scenes.py <scene> <cache> <gatherer>` explores a scene with those variants of the
+parts and prints as JSON what came of it. A process of its own, because frontrun replaces the locks,
+the clock and the trace function of the whole process.
 """
 
 import dataclasses
@@ -22,9 +24,13 @@ DRIVER, POOL, NAME = "gpu.example.com", "node-1", "gpu-0"
 DEVICE = f"{DRIVER}/{POOL}/{NAME}"
 PREEMPTIONS_MAX = 2
 SCHEDULES_MAX = 200
-"""The defects take up to 40; with the correct gatherer 161 are all there are within two preemptions."""
+"""The defects take up to 40; with the correct gatherer 161 are all there are within two
+preemptions.
+"""
 STALL_S = 30.0
-"""A schedule takes some 10 ms; a machine that is busy with other things must not make it inconclusive."""
+"""A schedule takes some 10 ms; a machine that is busy with other things must not make it
+inconclusive.
+"""
 
 CACHES = {
     "correct": assume_caches.AssumeCache,
@@ -60,7 +66,9 @@ PENDING, PLANNED, WRITTEN = (
 
 @dataclasses.dataclass
 class Scene:
-    """The parts that share the claim. frontrun can control a lock only when it is made during the exploration."""
+    """The parts that share the claim. frontrun can control a lock only when it is made during the
+    exploration.
+    """
 
     cache: assume_caches.AssumeCache
     flight: in_flight.InFlightClaims
@@ -68,7 +76,9 @@ class Scene:
     gathered: set[str] | None = None
 
     def bind(self) -> None:
-        """The binding thread: the allocation is written; assume it, then the claim is in flight no more."""
+        """The binding thread: the allocation is written; assume it, then the claim is in flight no
+        more.
+        """
         self.cache.assume(WRITTEN)
         self.flight.remove("u1")
 
@@ -81,7 +91,9 @@ class Scene:
         self.gathered = self.gatherer.gather()
 
     def bind_then_gather(self) -> None:
-        """Binding, and scheduling right after it: two threads instead of three keep the search small."""
+        """Binding, and scheduling right after it: two threads instead of three keep the search
+        small.
+        """
         self.bind()
         self.gather()
 
@@ -94,7 +106,9 @@ SCENES = {
 
 
 def set_up(cache: str, gatherer: str) -> Scene:
-    """The claim is allocated in the scheduler's plan, in flight, and known to the cache without its allocation."""
+    """The claim is allocated in the scheduler's plan, in flight, and known to the cache without its
+    allocation.
+    """
     allocated, flight = allocated_devices.AllocatedDevices(), in_flight.InFlightClaims()
     assumed = CACHES[cache]([allocated])
     assumed.on_add(PENDING, initial=True)
@@ -103,7 +117,9 @@ def set_up(cache: str, gatherer: str) -> Scene:
 
 
 def explore(scene: str, cache: str, gatherer: str) -> dict[str, Any]:
-    """Search for an interleaving in which the device looks free, though the claim has it all the time."""
+    """Search for an interleaving in which the device looks free, though the claim has it all the
+    time.
+    """
     outcomes: set[tuple[str, ...] | None] = set()
 
     def is_in_use(state: Scene) -> bool:
@@ -114,14 +130,16 @@ def explore(scene: str, cache: str, gatherer: str) -> dict[str, Any]:
         setup=lambda: set_up(cache, gatherer),
         workers=SCENES[scene],
         invariant=is_in_use,
-        # With the real clock, a thread that waits for a condition is not known to be blocked, and a run can hang.
+        # With the real clock, a thread that waits for a condition is not known to be blocked, and a
+        # run can hang.
         clock="virtual",
         preemption_bound=PREEMPTIONS_MAX,
         max_executions=SCHEDULES_MAX,
         detect_io=False,
         timeout_per_run=STALL_S,
         deadlock_timeout=STALL_S,
-        # Also where the harness is installed and not a checkout: frontrun passes over site-packages.
+        # Also where the harness is installed and not a checkout: frontrun passes over
+        # site-packages.
         trace_packages=["harness.*"],
     )
     return {

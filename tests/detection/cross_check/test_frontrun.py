@@ -1,7 +1,8 @@
-"""An explorer that shares no code with ours agrees: the known defects lose a device for a moment, the correct parts never do.
+"""An explorer that shares no code with ours agrees: the known defects lose a device for a moment,
+the correct parts never do.
 
-frontrun knows nothing of `concurrency` and its steps. It runs real threads, switches between them at bytecodes, and chooses the
-interleavings itself (dynamic partial order reduction).
+frontrun knows nothing of `concurrency` and its steps. It runs real threads, switches between them
+at bytecodes, and chooses the interleavings itself (dynamic partial order reduction).
 """
 
 import importlib.util
@@ -28,7 +29,8 @@ def explored(scene: str, *, cache: str = "correct", gatherer: str = "correct") -
         capture_output=True,
         text=True,
         timeout=150,
-        # What its launcher sets; the other thing that it does, preloading a library that sees I/O, is not needed here.
+        # The variable that its launcher sets; its other task, preloading a library that sees I/O,
+        # is not needed here.
         env=os.environ | {"FRONTRUN_ACTIVE": "1"},
         check=False,
     )

@@ -65,7 +65,9 @@ def refuses() -> Callable[..., Any]:
 
 
 class LiveServer:
-    """The real server on loopback in a thread of this process; whatever touches its store runs on its loop."""
+    """The real server on loopback in a thread of this process; whatever touches its store runs on
+    its loop.
+    """
 
     def __init__(
         self,
@@ -154,7 +156,9 @@ class LiveServer:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., LiveServer]]:
-    """Start servers; the coin decides whether a write's events go before its answer, the parts are made on the server's loop."""
+    """Start servers; the coin decides whether a write's events go before its answer, the parts are
+    made on the server's loop.
+    """
     started: list[LiveServer] = []
 
     def start(

@@ -54,7 +54,9 @@ def test_what_cannot_be_run(
 
 
 def test_chosen_subjects_are_not_for_the_controls(tmp_path: pathlib.Path) -> None:
-    """The known defects are the Python scheduler's, and they show that the harness sees what happens on this cluster."""
+    """The known defects are the Python scheduler's, and they show that the harness sees what
+    happens on this cluster.
+    """
     plan = planned(tmp_path, subjects=["external=volcano"], binaries="/opt")
     assert {run.subject for run in plan.runs if not run.is_control} == {"external=volcano"}
     assert all(run.subjects == ["python"] for run in plan.runs if run.is_control)

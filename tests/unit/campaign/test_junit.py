@@ -1,4 +1,4 @@
-"""junit.xml of campaigns and nights: what fails, what is an error, what passes, and what is told of missed controls."""
+"""junit.xml of campaigns and nights: failures, errors, passed cases, and missed controls."""
 
 import pathlib
 import re

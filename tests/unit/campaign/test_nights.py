@@ -1,4 +1,4 @@
-"""A night: when it fails, when it stops, and what is told of it."""
+"""A night: when it fails, when it stops, and its summary."""
 
 import pathlib
 

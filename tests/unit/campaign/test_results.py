@@ -1,4 +1,4 @@
-"""What a campaign comes to, for every mix of what its runs can come to."""
+"""The result of a campaign for every mix of results of its runs."""
 
 import pytest
 

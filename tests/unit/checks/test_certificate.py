@@ -281,7 +281,7 @@ REFUSED = "ResourceClaim is invalid: spec.devices.requests[0]: compilation faile
 
 
 def _refused(count: int) -> damages.Damage:
-    """The load was refused so many times."""
+    """The number of refused requests of the load."""
     more: list[records.Body] = []
     for op in range(100, 100 + count):
         more.append(building.invocation(op, language.CLAIMS, f"claim-{op}"))

@@ -1,4 +1,6 @@
-"""Damaged evidence: the verdict is UNKNOWN, its reason names the file and the line, and the report can still be drawn."""
+"""Damaged evidence: the verdict is UNKNOWN, its reason names the file and the line, and the report
+can still be drawn.
+"""
 
 import os
 import pathlib
@@ -181,7 +183,9 @@ def test_damage_elsewhere_hides_no_violation(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_line_without_an_end_is_not_read_whole(tmp_path: pathlib.Path) -> None:
-    """64 GiB, of which the file system stores nothing: the first LINE_MAX bytes are enough to see that it is no record."""
+    """64 GiB, of which the file system stores nothing: the first LINE_MAX bytes are enough to see
+    that it is no record.
+    """
     directory = _build(tmp_path)
     os.truncate(directory.observations, 64 * 2**30)
     reader = histories.load(directory.path).observations()

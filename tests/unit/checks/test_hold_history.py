@@ -1,4 +1,6 @@
-"""Folding against an oracle that knows no intervals: it walks the truth commit by commit and notes who has what."""
+"""Folding against an oracle that knows no intervals: it walks the truth commit by commit and notes
+who has what.
+"""
 
 import collections
 import itertools
@@ -11,7 +13,8 @@ from harness.history import records
 from tests.histories import language
 
 Occupancy = dict[tuple[str, int], set[str]]
-"""(device, resourceVersion) -> uids of the claims that held it exclusively right after that commit"""
+"""(device, resourceVersion) -> uids of the claims that held it exclusively right after that commit
+"""
 
 
 # -------------------------------------------------------------------------------- the slow oracle

@@ -1,4 +1,6 @@
-"""From a directory to its verdict: which of several answers wins, and that it is always the same."""
+"""From a directory to its verdict: which of several answers wins, and that it is always the
+same.
+"""
 
 import itertools
 import os

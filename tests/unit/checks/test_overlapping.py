@@ -12,7 +12,8 @@ from harness.checks import overlapping
 Interval = tuple[int, int, int]
 """key, start, end"""
 
-# Few keys and a short line: ties, nesting and touching ends are the rule, and so are empty and backward intervals.
+# Few keys and a short line: ties, nesting and touching ends are the rule, and so are empty and
+# backward intervals.
 INTERVALS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(-3, 12), st.integers(-3, 12)), max_size=14
 )

@@ -1,4 +1,6 @@
-"""Which allocation results give a device to one claim alone: the same answer from the judge, the spotter and the scheduler."""
+"""Which allocation results give a device to one claim alone: the same answer from the judge, the
+spotter and the scheduler.
+"""
 
 import pathlib
 from typing import Any

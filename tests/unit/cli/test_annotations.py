@@ -1,4 +1,6 @@
-"""Workflow commands of GitHub Actions: which ones, how they are escaped, and that there are none elsewhere."""
+"""Workflow commands of GitHub Actions: which ones, how they are escaped, and that there are none
+elsewhere.
+"""
 
 import re
 import types

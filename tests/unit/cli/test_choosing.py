@@ -1,4 +1,4 @@
-"""What options come to when they are left out."""
+"""Defaults of options."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What people get wrong: one clear message, the designed exit code, no traceback."""
+"""Mistakes of users: one clear message, the designed exit code, no traceback."""
 
 import os
 import pathlib

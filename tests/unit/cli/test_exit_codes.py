@@ -1,4 +1,6 @@
-"""One rule over all providers: 2 for what was asked for and cannot be used, 1 for a cluster that failed although everything was there."""
+"""One rule over all providers: 2 for what was asked for and cannot be used, 1 for a cluster that
+failed although everything was there.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""`flake-hunt explore` and `replay`, in this process: what they print, their exit codes, and what people get wrong."""
+"""`flake-hunt explore` and `replay`, in this process: what they print, their exit codes, and what
+people get wrong.
+"""
 
 import pathlib
 import re

@@ -1,4 +1,6 @@
-"""The texts of `--help`: every option is described, in plain sentences, and the pages stay narrow enough for a terminal."""
+"""The texts of `--help`: every option is described, in plain sentences, and the pages stay narrow
+enough for a terminal.
+"""
 
 from collections.abc import Iterator
 from typing import Any

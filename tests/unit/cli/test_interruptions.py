@@ -71,7 +71,7 @@ def test_interrupted_during_the_imports_of_a_command(tmp_path: pathlib.Path) -> 
 
 
 def test_little_is_imported_before() -> None:
-    """What is, can be interrupted with Python's own traceback."""
+    """An interruption during these imports prints Python's own traceback."""
     code = "import os, sys; before = set(sys.modules); import harness.cli.interruptions; print(*set(sys.modules) - before)"
     ended = subprocess.run(
         [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True

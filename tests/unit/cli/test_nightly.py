@@ -1,4 +1,4 @@
-"""What `nightly` leaves: its junit.xml, its summary and its exit code, whatever made the runs."""
+"""Results of `nightly`: junit.xml, summary and exit code."""
 
 import pathlib
 import xml.etree.ElementTree as ET

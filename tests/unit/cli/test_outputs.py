@@ -1,4 +1,4 @@
-"""What a user sees, and what a program reads: JSON documents, columns, terminals of all kinds."""
+"""The output for users and for programs: JSON documents, columns, terminals of all kinds."""
 
 import io
 import json

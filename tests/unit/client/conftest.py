@@ -1,4 +1,6 @@
-"""A real API server process, a relay before it that can be cut, and a server that says what it is told to say."""
+"""A real API server process, a relay before it that can be cut, and a server that says what it is
+told to say.
+"""
 
 import asyncio
 import contextlib
@@ -158,7 +160,9 @@ Talk = Callable[[socket.socket], None]
 
 
 class ScriptedServer:
-    """Hands each connection to the next function of its script; nothing is listened to after the last."""
+    """Hands each connection to the next function of its script; nothing is listened to after the
+    last.
+    """
 
     def __init__(self, *script: Talk) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))

@@ -1,4 +1,5 @@
-"""An HTTP proxy as a process of its own: CONNECT, and requests for whole URLs. It writes down the first line of each request.
+"""An HTTP proxy as a process of its own: CONNECT, and requests for whole URLs. It writes down the
+first line of each request.
 
 python -m tests.unit.client.http_proxy LOG [USER:PASSWORD]
 

@@ -1,4 +1,6 @@
-"""Exec plugins: real programs, asked when needed and not more often; and an API server that believes them."""
+"""Exec plugins: real programs, asked when needed and not more often; and an API server that
+believes them.
+"""
 
 import json
 import pathlib
@@ -98,7 +100,7 @@ def test_what_was_refused_is_asked_for_again(program: Program) -> None:
     program.answer({"token": "second"})
     plugin.refused(first)
     assert plugin.current().token == "second"
-    plugin.refused(first)  # somebody else's refusal, come late
+    plugin.refused(first)  # a late refusal of another request
     assert plugin.current().token == "second"
     assert len(program.calls) == 2
 

@@ -1,4 +1,6 @@
-"""Informers against a real server behind a relay that can be cut: list, watch, resume, and list again after 410."""
+"""Informers against a real server behind a relay that can be cut: list, watch, resume, and list
+again after 410.
+"""
 
 import pathlib
 import threading
@@ -11,7 +13,8 @@ from harness import clocks, errors
 from harness.client import apis, informers, transports
 
 TIMEOUT_S = 30
-# An informer's thread takes its connection with it when it ends, which is what a short-lived test calls a leak.
+# An informer's thread takes its connection with it when it ends, which is what a short-lived test
+# calls a leak.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 

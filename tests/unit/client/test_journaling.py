@@ -1,4 +1,4 @@
-"""Every changing call is a pair of records; nobody goes on under a name whose last call nobody knows the end of."""
+"""Every changing call is a pair of records; after an unknown outcome, the process id is retired."""
 
 import pathlib
 import threading
@@ -166,7 +166,7 @@ def test_an_answer_that_says_nothing_retires_the_user_too(
 
 
 class Interrupted:
-    """A transport in which whoever calls is cut off, as a user of the traffic may be."""
+    """A transport that cuts its caller off, as a user of the traffic may be."""
 
     def send(self, request: transports.Request) -> transports.Response:
         raise KeyboardInterrupt
@@ -189,7 +189,7 @@ def test_a_call_that_is_cut_off_is_a_pair_too(journaled: Journaled) -> None:
 
 def test_a_refused_connection_is_a_definite_failure(journaled: Journaled, scripted: Any) -> None:
     server = scripted()
-    server.finish()  # nobody listens any more
+    server.finish()  # there is no listener any more
     transport = journaled.over(server.endpoint)
     for _ in range(2):
         with pytest.raises(transports.TransportError):

@@ -225,7 +225,9 @@ def test_an_unusable_kubeconfig_is_a_usage_error() -> None:
 
 
 def test_one_context_is_taken_out_of_several_files(tmp_path: pathlib.Path) -> None:
-    """As kubectl merges KUBECONFIG: the first file that has a name counts. Paths stay valid, and nothing else comes along."""
+    """As kubectl merges KUBECONFIG: the first file that has a name counts. Paths stay valid, and
+    nothing else comes along.
+    """
     first, second = tmp_path / "a" / "first", tmp_path / "b" / "second"
     for path in (first, second):
         path.parent.mkdir()

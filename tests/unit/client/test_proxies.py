@@ -1,4 +1,6 @@
-"""A kubeconfig's proxy-url, with a proxy that is a process of its own before a real API server; and what is said of other proxies."""
+"""A kubeconfig's proxy-url, with a proxy that is a process of its own before a real API server; and
+what is said of other proxies.
+"""
 
 import contextlib
 import json

@@ -1,4 +1,6 @@
-"""The recorder: lists, every commit, gaps written down, a final list, and a trailer when it ended in order."""
+"""The recorder: lists, every commit, gaps written down, a final list, and a trailer when it ended
+in order.
+"""
 
 import pathlib
 import signal

@@ -1,4 +1,6 @@
-"""The stand-alone parts with credentials that the API server refuses: told at once, with what to do."""
+"""The stand-alone parts with credentials that the API server refuses: told at once, with what to
+do.
+"""
 
 import http.server
 import json
@@ -117,7 +119,9 @@ def follow(server: Refusing, timeout_s: float) -> None:
 
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_one_refusal_is_none_yet(refusing: Callable[..., Refusing]) -> None:
-    """After the first, an exec plugin gives something new; other failures may pass by themselves."""
+    """After the first, an exec plugin gives something new; other failures may pass by
+    themselves.
+    """
     with pytest.raises(errors.ClusterError, match=r"none came \(500 InternalError: later\)"):
         follow(refusing(401, 500), 0.5)
     refused = refusing(500, 401, 403)

@@ -1,4 +1,6 @@
-"""The registry: entries that are there before anything is made, and names that must not be taken twice."""
+"""The registry: entries that are there before anything is made, and names that must not be taken
+twice.
+"""
 
 import os
 import pathlib

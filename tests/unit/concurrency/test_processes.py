@@ -1,4 +1,4 @@
-"""Processes that are started, stopped, and outlived by nobody: real ones."""
+"""Real processes: started, stopped, and never outliving their owner."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ def python(*lines: str, given: object = "") -> list[str]:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether it has ended; nobody may have collected its exit code yet."""
+    """Return whether it has ended, even if its exit code is not collected yet."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

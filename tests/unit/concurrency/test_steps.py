@@ -77,7 +77,7 @@ def test_several_listeners_are_called_in_turn() -> None:
 
 
 def pauses(seed: int, *, probability: float, count: int = 200) -> list[float]:
-    """The pauses of so many steps."""
+    """Return the pauses of `count` steps."""
     runtime = Tracing()
     pause = concurrency.pausing(
         stream=random.Random(seed), probability=probability, pause_s_max=0.005
@@ -103,7 +103,9 @@ def test_pauses_come_as_often_and_are_as_long_as_asked() -> None:
 
 
 def test_a_probability_chooses_among_the_same_draws() -> None:
-    """What is seldom chosen is chosen often too: each step draws the same two numbers."""
+    """Each step draws the same two numbers, so a rarer choice is a subset of a more frequent
+    one.
+    """
     assert set(pauses(7, probability=0.1)) < set(pauses(7, probability=0.9))
 
 

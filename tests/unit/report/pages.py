@@ -8,7 +8,7 @@ VOID = {"meta", "link", "img", "br", "hr", "input", "base"}
 
 @dataclasses.dataclass(slots=True)
 class Page:
-    """What is in a page."""
+    """The content of a page."""
 
     tags: list[str] = dataclasses.field(default_factory=list)
     attributes: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)

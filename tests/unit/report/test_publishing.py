@@ -1,4 +1,6 @@
-"""Verdict, pages and evidence never contradict each other: not after evidence changed, not after an interruption, not on a bad disk."""
+"""Verdict, pages and evidence never contradict each other: not after evidence changed, not after an
+interruption, not on a bad disk.
+"""
 
 import errno
 import json

@@ -1,4 +1,6 @@
-"""The log of the cluster's own scheduler, from an API server that serves logs as Kubernetes does."""
+"""The log of the cluster's own scheduler, from an API server that serves logs as Kubernetes
+does.
+"""
 
 import json
 import pathlib

@@ -65,7 +65,9 @@ def test_pods_are_counted_once_and_forgotten_when_they_go() -> None:
 
 
 def test_so_many_pods_mean_that_the_load_was_there() -> None:
-    """Every claim is shared by some pods; a device counts as used again from its second claim on."""
+    """Every claim is shared by some pods; a device counts as used again from its second claim
+    on.
+    """
     churn = loading.load("pod-churn").scenario
     devices = churn.pools.nodes * churn.pools.devices_per_node
     assert goals.pods_for_load(churn) == max(

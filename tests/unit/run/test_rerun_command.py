@@ -45,7 +45,7 @@ title = "mine"
 
 @pytest.fixture
 def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    """A folder of somebody who has files of their own in it."""
+    """A user's folder with files in it."""
     (tmp_path / "mine.toml").write_text(MINE)
     (tmp_path / "churn.toml").write_text(loading.load("pod-churn").text)
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,6 @@
-"""Subjects: named, resolved for a cluster, refused when they cannot work, and turned into command lines."""
+"""Subjects: named, resolved for a cluster, refused when they cannot work, and turned into command
+lines.
+"""
 
 import json
 import pathlib

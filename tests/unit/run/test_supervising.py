@@ -1,4 +1,4 @@
-"""Who of a run's processes may end, and how it is journaled."""
+"""Which processes of a run may end, and how that is journaled."""
 
 import errno
 import pathlib
@@ -21,7 +21,7 @@ def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
 
 @pytest.fixture
 def deaths() -> list[str]:
-    """What has ended of the cluster."""
+    """The exit report of the cluster."""
     return []
 
 

@@ -1,4 +1,6 @@
-"""The allocator against a search that has no tricks: every choice in order, the first one that is right."""
+"""The allocator against a search that has no tricks: every choice in order, the first one that is
+right.
+"""
 
 import itertools
 from collections.abc import Iterator, Sequence

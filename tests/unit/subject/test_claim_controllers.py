@@ -258,7 +258,9 @@ def test_a_conflict_is_tried_again(world: World) -> None:
 
 
 def test_a_lost_answer_may_leave_the_finalizer_until_the_claim_is_deleted(world: World) -> None:
-    """As upstream: only the sync that frees the device removes the finalizer, or one of a deleted claim."""
+    """As upstream: only the sync that frees the device removes the finalizer, or one of a deleted
+    claim.
+    """
     pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
     world.allocated("c", pod)
     world.start()

@@ -1,4 +1,4 @@
-"""What is read from claims and pods."""
+"""Reading claims and pods."""
 
 import copy
 from typing import Any

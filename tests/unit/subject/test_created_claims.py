@@ -1,4 +1,4 @@
-"""What the controller knows of claims before its informer does."""
+"""Claims that the controller knows before its informer does."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""The plugin's way of a pod, against the real store: from pre-filter to what is left when binding fails."""
+"""The plugin's way of a pod, against the real store: from pre-filter to what is left when binding
+fails.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +25,7 @@ def world(server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def fail_to_bind(world: World, attempt: dynamic_resources.Attempt) -> Exception:
-    """What pre-bind raised; Unreserve is done then."""
+    """Return the exception of pre-bind, after Unreserve."""
     with pytest.raises(FAILURES) as caught:
         world.plugin.pre_bind(attempt)
     world.plugin.unreserve(attempt)
@@ -31,7 +33,7 @@ def fail_to_bind(world: World, attempt: dynamic_resources.Attempt) -> Exception:
 
 
 def disturb(world: World, name: str = "c") -> Callable[[], object]:
-    """Somebody else changes the claim."""
+    """Change the claim as another client would."""
     return lambda: world.api.patch(
         apis.CLAIMS,
         name,

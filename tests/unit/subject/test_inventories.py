@@ -1,4 +1,4 @@
-"""What the slices offer to a node."""
+"""Devices that the slices offer to a node."""
 
 from typing import Any
 

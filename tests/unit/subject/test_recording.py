@@ -1,4 +1,4 @@
-"""What the subject writes by hand is what the harness reads."""
+"""The harness reads the records that the subject writes."""
 
 import pathlib
 

@@ -54,7 +54,7 @@ class World:
         self.wait(lambda: all(self.node_of(pod) for pod in pods), f"{pods} to be bound")
 
     def free(self, pod: str) -> None:
-        """What the claim controller does when a pod has gone."""
+        """Do the claim controller's work after a pod has gone."""
         self.api.delete(apis.PODS, pod, namespace="default", grace_period_s=0)
         claim = self.claim(f"of-{pod}")
         freed = claims.with_status(claim, allocation=None, reservedFor=None)

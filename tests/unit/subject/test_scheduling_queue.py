@@ -31,7 +31,7 @@ class World:
         return self.queue.pop()
 
     def is_idle(self) -> bool:
-        """Whether pop would wait for an event."""
+        """Return whether pop would wait for an event."""
         return controlled_runtimes.waits_forever(self.queue.pop)
 
 
@@ -202,7 +202,9 @@ def test_an_event_during_an_attempt_is_not_lost(
 
 
 def assert_forgotten(world: World) -> None:
-    """No pod is left anywhere but in timers that will run out: a queue lives as long as its scheduler."""
+    """No pod is left anywhere but in timers that will run out: a queue lives as long as its
+    scheduler.
+    """
     queue = world.queue
     assert (queue._pods, dict(queue._users), queue._unschedulable) == ({}, {}, {})
 

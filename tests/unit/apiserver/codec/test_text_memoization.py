@@ -1,4 +1,4 @@
-"""What is remembered, and what is not."""
+"""Which texts are remembered?"""
 
 from harness.apiserver.codec import text_memoization
 

@@ -89,7 +89,9 @@ POD = {
 
 
 def test_what_a_scheduler_writes_in_protobuf(live: Any) -> None:
-    """A pod, its binding, an event and a lease, and options of deletions, as kube-scheduler and its clients send them."""
+    """A pod, its binding, an event and a lease, and options of deletions, as kube-scheduler and its
+    clients send them.
+    """
     pods = "/api/v1/namespaces/default/pods"
     assert live.call("POST", pods, protobuf.encode(POD), headers=IN_PROTOBUF)[0] == 201
     target = {"kind": "Node", "name": "worker-0"}

@@ -13,7 +13,7 @@ KEYWORDS = {
 
 
 def parts(message: bytes, *path: int) -> Iterator[Any]:
-    """What is in the fields that the path of numbers leads to."""
+    """Return the fields at a path of numbers."""
     for number, value in protobuf_wire.read(message):
         if number == path[0]:
             yield from parts(value, *path[1:]) if len(path) > 1 else [value]
@@ -28,7 +28,9 @@ def schemas_in(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def test_a_document_byte_for_byte() -> None:
-    """The bytes are gnostic's OpenAPIv2.proto by hand: Document, Info, Definitions, NamedSchema, Schema, Properties, NamedAny, Any."""
+    """The bytes are gnostic's OpenAPIv2.proto by hand: Document, Info, Definitions, NamedSchema,
+    Schema, Properties, NamedAny, Any.
+    """
     schema = {
         "description": "d",
         "required": ["p"],
@@ -56,7 +58,9 @@ def test_a_document_byte_for_byte() -> None:
 
 
 def test_operations_say_that_the_server_validates_fields() -> None:
-    """What kubectl looks for: Paths.path, NamedPathItem.value, PathItem.post, Operation.parameters, …, QueryParameterSubSchema.name."""
+    """Fields that kubectl looks for: Paths.path, NamedPathItem.value, PathItem.post,
+    Operation.parameters, …, QueryParameterSubSchema.name.
+    """
     document = openapi.document_2(as_protobuf=True)
     paths = json_codec.decode(openapi.document_2())["paths"]
     assert [name.decode() for name in parts(document, 8, 2, 1)] == list(paths)

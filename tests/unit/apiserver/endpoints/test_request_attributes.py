@@ -1,4 +1,4 @@
-"""What requests are called in the words of authorization and audit."""
+"""Verbs of requests in authorization and audit."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the query and the body of a deletion say besides the object."""
+"""Options of a deletion in its query and its body."""
 
 from typing import Any
 

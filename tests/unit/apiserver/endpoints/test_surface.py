@@ -1,4 +1,4 @@
-"""What a cluster's users see around the objects: discovery, tables, scales, reviews, paths that are none."""
+"""Responses besides objects: discovery, tables, scales, reviews, paths that are none."""
 
 import base64
 import hashlib

@@ -1,4 +1,6 @@
-"""Faults on a real server: what each action does to requests, answers and watches, and to nobody else."""
+"""Faults on a real server: what each action does to requests, answers and watches, and that other
+requests are unaffected.
+"""
 
 import asyncio
 import itertools

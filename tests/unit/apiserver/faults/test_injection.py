@@ -1,4 +1,4 @@
-"""Faults without a server: whom they befall, how often, what they hold, what is kept of them."""
+"""Faults without a server: which requests they match, how often, and what is recorded."""
 
 import itertools
 import random

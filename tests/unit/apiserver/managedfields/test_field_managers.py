@@ -1,4 +1,4 @@
-"""Who has which fields after creations, updates and patches, as metadata.managedFields tells."""
+"""`metadata.managedFields` after creations, updates and patches."""
 
 from typing import Any
 
@@ -57,7 +57,9 @@ def test_what_only_the_server_says_is_nobodys() -> None:
 def test_the_known_parts_of_new_objects_are_those_of_a_comparison(
     entries: list[Document] | None,
 ) -> None:
-    """With entries of its own an object is compared in full, without them its parts are looked up."""
+    """With entries of its own an object is compared in full, without them its parts are looked
+    up.
+    """
     spec = {
         "containers": [
             {"name": "a", "image": "i", "resources": {}, "ports": [{"containerPort": 80}]}

@@ -1,4 +1,6 @@
-"""Journals: a store comes back as it was wherever its process ended, and a log does not grow for ever."""
+"""Journals: a store comes back as it was wherever its process ended, and a log does not grow for
+ever.
+"""
 
 import asyncio
 import itertools
@@ -47,7 +49,7 @@ class Session:
     ) -> None:
         self.directory = data_directories.claim(path)
         self.told = 0
-        """The newest version that somebody was told of."""
+        """The newest version in a response."""
         try:
             self.opened = store_journals.open_journal(
                 self.directory,
@@ -168,7 +170,9 @@ def test_logs_give_way_to_snapshots(
 
 
 def crash_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
-    """Have the process end before the step-th thing that it does to the disk: after it nothing is done."""
+    """Have the process end before the step-th thing that it does to the disk: after it nothing is
+    done.
+    """
     counter = itertools.count()
 
     def counted(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -186,7 +190,7 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
 
 
 def require_prefix(session: Session | None, again: Session) -> None:
-    """What came back is what was, up to a moment that is not before anything that was told."""
+    """Check that the recovered state is one that was, not older than any response."""
     if session is None:
         return
     version = again.store.resource_version

@@ -1,4 +1,6 @@
-"""Claims: which endpoint writes what, allocations that are set or cleared but never changed, reservations."""
+"""Claims: which endpoint writes what, allocations that are set or cleared but never changed,
+reservations.
+"""
 
 import copy
 from collections.abc import Callable

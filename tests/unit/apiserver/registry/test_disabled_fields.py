@@ -1,4 +1,4 @@
-"""What is dropped before an object is stored."""
+"""Fields that are dropped before an object is stored."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What cannot be created: one row a rule."""
+"""Invalid objects: one row for each rule."""
 
 from typing import Any
 

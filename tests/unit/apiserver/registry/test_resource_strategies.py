@@ -1,4 +1,4 @@
-"""What which endpoint may write."""
+"""The fields that each endpoint may write."""
 
 import copy
 

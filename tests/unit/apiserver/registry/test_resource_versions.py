@@ -1,4 +1,6 @@
-"""One integer counts all commits; who writes against an old version is refused; what changes nothing is no commit."""
+"""One integer counts all commits; who writes against an old version is refused; what changes
+nothing is no commit.
+"""
 
 from typing import Any
 

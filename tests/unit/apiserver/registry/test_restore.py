@@ -1,4 +1,6 @@
-"""A store that goes on from a past is the store that it was: objects, versions, history, and what was left to collect."""
+"""A store that goes on from a past is the store that it was: objects, versions, history, and what
+was left to collect.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -115,7 +115,7 @@ def test_descriptions_name_the_fields_of_the_definitions():
     assert "Spec describes" in texts["spec"]
 
 
-# ------------------------------------------------------------------ the tables that the data are made from
+# ---------------------------------------------------------------- tables of the data
 
 TOOLS = pathlib.Path(__file__).parents[4] / "tools"
 

@@ -1,7 +1,8 @@
-"""What the server knows of Go's types against the tags of the fields in k8s.io/api, k8s.io/apimachinery and k8s.io/apiextensions-apiserver 0.36.4.
+"""The server's data on Go types against the tags of the fields in k8s.io/api, k8s.io/apimachinery
+and k8s.io/apiextensions-apiserver 0.36.4.
 
-`go_fields.json.gz` was printed by `tests/e2e/client-go` (`client-go fields`), whose test says when it is out of date. Copyright The
-Kubernetes Authors, Apache License 2.0.
+`go_fields.json.gz` was printed by `tests/e2e/client-go` (`client-go fields`), whose test says when
+it is out of date. Copyright The Kubernetes Authors, Apache License 2.0.
 """
 
 import gzip
@@ -22,7 +23,7 @@ KINDS = {
     "runtime.RawExtension": "any", "v1.FieldsV1": "any", "v1.JSON": "any",
 }  # fmt: skip
 STRUCTS = ("object", "quantity", "int_or_string", "time", "micro_time", "any")
-"""What `omitempty` never omits."""
+"""Kinds of fields that `omitempty` never omits."""
 ELSEWHERE = "io.k8s.kube-aggregator."
 """Types of a module that programs seldom need."""
 MORE_THAN_THE_TAGS = {

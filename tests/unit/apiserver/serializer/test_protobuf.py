@@ -16,7 +16,9 @@ from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import protobuf, protobuf_encoder, protobuf_field_numbers
 
 MESSAGES_FILE = pathlib.Path(__file__).with_name("protobuf_messages.txt.gz")
-"""The messages of Kubernetes' generated.proto files, written by tools/protobuf_numbers.py: name=number:type; [list], {map}."""
+"""The messages of Kubernetes' generated.proto files, written by tools/protobuf_numbers.py:
+name=number:type; [list], {map}.
+"""
 SCALARS = {"number": 1, "int64": 3, "int32": 5, "boolean": 8, "string": 9, "bytes": 12}
 MESSAGE, OPTIONAL, REPEATED = 11, 1, 3
 SERVED = (*resources.ALL, *resources.OPTIONAL)
@@ -81,7 +83,9 @@ def message_name(kind: api_types.Type) -> str:
 
 
 def fill(message: Any, document: dict[str, Any]) -> None:
-    """Set the fields of one of Google's messages to a document, as Kubernetes documents what they mean."""
+    """Set the fields of one of Google's messages to a document, as Kubernetes documents what they
+    mean.
+    """
     fields = {plain(field.name): field for field in message.DESCRIPTOR.fields}
     for name, value in document.items():
         if (field := fields.get(plain(name))) is not None:

@@ -21,7 +21,9 @@ def varint(value: int) -> bytes:
 
 
 def message(fields: Fields) -> bytes:
-    """Fields by the encoding's own rules: (number, an integer, a text, bytes, or the fields of a message)."""
+    """Fields by the encoding's own rules: (number, an integer, a text, bytes, or the fields of a
+    message).
+    """
     made = b""
     for number, value in fields:
         if isinstance(value, int):
@@ -297,7 +299,7 @@ def refusal_or_none(kind: api_types.Type, body: bytes) -> str:
 
 
 def test_a_byte_that_changes_is_no_failure_of_the_server() -> None:
-    """What comes out is an object or a refusal, whichever byte it is, and wherever the message ends."""
+    """The result is an object or an error, for every changed byte and every cut."""
     refused = set()
     for (api_version, name), (fields, _) in MESSAGES.items():
         group, _, version = api_version.rpartition("/")
@@ -317,7 +319,9 @@ SEEDS = [
 
 @st.composite
 def torn_messages(draw: st.DrawFn) -> tuple[api_types.Type, bytes]:
-    """A message into which bytes of others, or any, are put somewhere, in place of some of its own."""
+    """A message into which bytes of others, or any, are put somewhere, in place of some of its
+    own.
+    """
     kind, body = draw(st.sampled_from(SEEDS))
     start = draw(st.integers(0, len(body)))
     end = draw(st.integers(start, len(body)))
@@ -329,7 +333,9 @@ def torn_messages(draw: st.DrawFn) -> tuple[api_types.Type, bytes]:
 @settings(max_examples=300, deadline=None)
 @given(torn=torn_messages())
 def test_whatever_is_read_can_be_written_and_read_again(torn: tuple[api_types.Type, bytes]) -> None:
-    """Bytes are refused, or they are an object that has a form in JSON, and a message of its own that says the same."""
+    """Bytes are refused, or they are an object that has a form in JSON, and a message of its own
+    that says the same.
+    """
     kind, body = torn
     try:
         found = protobuf.read(kind, body)

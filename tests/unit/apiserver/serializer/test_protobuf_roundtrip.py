@@ -1,7 +1,8 @@
-"""Messages against those that Kubernetes compares its own with: every field of every kind set, as JSON and as protobuf.
+"""Messages against those that Kubernetes compares its own with: every field of every kind set, as
+JSON and as protobuf.
 
-`roundtrip.jsonl.gz` has the files testdata/HEAD of k8s.io/api 0.36.4 for the kinds that the server knows. Copyright The
-Kubernetes Authors, Apache License 2.0.
+`roundtrip.jsonl.gz` has the files testdata/HEAD of k8s.io/api 0.36.4 for the kinds that the server
+knows. Copyright The Kubernetes Authors, Apache License 2.0.
 """
 
 import base64

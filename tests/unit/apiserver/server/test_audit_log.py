@@ -1,4 +1,6 @@
-"""The audit log: what is noted of every request, in Kubernetes' words, before its answer leaves, and never a token."""
+"""The audit log: what is noted of every request, in Kubernetes' words, before its answer leaves,
+and never a token.
+"""
 
 import itertools
 import json

@@ -1,4 +1,6 @@
-"""Idle clients, deaf ones and malformed requests, on a real process: the others are served, and its memory stays as it was."""
+"""Idle clients, deaf ones and malformed requests, on a real process: the others are served, and its
+memory stays as it was.
+"""
 
 import contextlib
 import pathlib
@@ -14,7 +16,7 @@ from harness.apiserver.codec import json_codec
 TIMEOUT_S = 30
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 GROWTH_BYTES_MAX = 16_000_000
-"""What two thousand clients would cost if they were not forgotten is more than twice as much."""
+"""Two thousand clients that were not forgotten would cost more than twice as much."""
 
 
 @pytest.fixture

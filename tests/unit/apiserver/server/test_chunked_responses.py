@@ -1,4 +1,4 @@
-"""Long lists: bit by bit, whole in the end, and in nobody's way."""
+"""Long lists: sent in pieces, complete, and without delaying other clients."""
 
 import asyncio
 import contextlib
@@ -41,7 +41,7 @@ def read_until(connection: socket.socket, end: bytes) -> bytes:
 
 
 def body_of(text: bytes) -> Any:
-    """What a chunked answer says."""
+    """Return the body of a chunked response."""
     head, _, body = text.partition(b"\r\n\r\n")
     assert b"\r\nTransfer-Encoding: chunked" in head
     return json.loads(b"".join(body.split(b"\r\n")[1::2]))
@@ -83,7 +83,7 @@ def test_a_connection_that_is_not_kept_ends_after_the_list(live: Any) -> None:
 
 
 def test_a_list_that_is_read_slowly_shows_its_moment_and_holds_nobody_up(live: Any) -> None:
-    """What is not read is not even made."""
+    """Pieces that the client does not read are not encoded."""
     fill(live, size=100_000)
     with live.connect() as connection:
         connection.sendall(GET + b"\r\n")

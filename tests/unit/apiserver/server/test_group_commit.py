@@ -1,4 +1,6 @@
-"""Turns: nothing is shown before it is settled, both orders of answers and events, and no event waits for long."""
+"""Turns: nothing is shown before it is settled, both orders of answers and events, and no event
+waits for long.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +17,7 @@ def shown(
     settles: bool = True,
     turns_max: int = 6,
 ) -> list[str]:
-    """What a turn does, in order, when this work is done in it."""
+    """Return the steps of a group commit with this work, in order."""
     noted: list[str] = []
     sides = iter(coin)
 

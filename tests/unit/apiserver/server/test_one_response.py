@@ -1,4 +1,6 @@
-"""Each request gets one answer, before the next one gets any; what cannot be answered so is refused before it begins."""
+"""Each request gets one answer, before the next one gets any; what cannot be answered so is refused
+before it begins.
+"""
 
 import contextlib
 import json

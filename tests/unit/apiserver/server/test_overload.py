@@ -1,4 +1,6 @@
-"""Clients that are too many, too slow, too greedy, or make no sense: the server goes on for all others."""
+"""Clients that are too many, too slow, too greedy, or make no sense: the server goes on for all
+others.
+"""
 
 import asyncio
 import json
@@ -172,7 +174,7 @@ def test_all_clients_together_may_leave_so_much_unread(serve_with: Callable[...,
 
 
 def stalled_watch(live: Any) -> socket.socket:
-    """A watch of more than may be left unread, which nobody reads yet."""
+    """Open a watch with more events than may be left unread, and do not read it."""
     fill(live, 12, 1_000_000)
     connection = socket.socket()
     connection.settimeout(TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""What waits for a transport: in order, whole, and not copied before there is room."""
+"""Bytes that wait for a transport: in order, complete, and not copied before there is room."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from harness.apiserver.server import send_queue
 
 
 class Transport:
-    """Takes so many bytes, then says that it is full."""
+    """Takes `room` bytes, then reports that it is full."""
 
     def __init__(self, out: send_queue.SendQueue, room: int) -> None:
         self.out, self.room, self.data = out, room, b""

@@ -1,4 +1,6 @@
-"""HTTP: who is let in, what is refused, order of answers and events, watches that stream, end and are dropped."""
+"""HTTP: who is let in, what is refused, order of answers and events, watches that stream, end and
+are dropped.
+"""
 
 import json
 import random
@@ -51,7 +53,7 @@ def raw(method: str, path: str, body: bytes = b"", *, headers: bytes = b"") -> b
 
 
 def read_until(connection: socket.socket, enough: Callable[[bytes], bool]) -> bytes:
-    """What comes until it is enough or the server ends."""
+    """Return the bytes that arrive until `enough` holds or the server closes."""
     text = b""
     while not enough(text):
         data = connection.recv(65536)
@@ -65,7 +67,7 @@ def read_all(connection: socket.socket) -> bytes:
     return read_until(connection, lambda _: False)
 
 
-# ---------------------------------------------------------------- who is let in, and what is refused
+# ---------------------------------------------------------------- admission and refusals
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "secret-of-the-test"])
@@ -165,7 +167,7 @@ def test_what_is_no_http_ends_the_connection(live: Any, text: bytes) -> None:
     ("kind", "levels"), [("strategic-merge-patch", 950), ("merge-patch", 200_000)]
 )
 def test_a_body_that_is_too_deep_is_the_clients_mistake(live: Any, kind: str, levels: int) -> None:
-    """Whether it is too deep to be read, or for what is done with it; which one differs by version of Python."""
+    """It is too deep to be read or to be processed; which one depends on the Python version."""
     live.call("POST", "/api/v1/nodes", {"metadata": {"name": "n"}})
     body = b'{"a":' * levels + b"1" + b"}" * levels
     headers = {"Content-Type": f"application/{kind}+json"}

@@ -1,4 +1,6 @@
-"""Resuming, compaction, selections that are entered and left, and: folding the events gives the list."""
+"""Resuming, compaction, selections that are entered and left, and: folding the events gives the
+list.
+"""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What rules say, as lines of `field: message`."""
+"""Return the errors of rules as lines of `field: message`."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,4 @@
-"""What is asked of a container engine, asked of the stand-in and, where this machine has one, of a real engine.
+"""The same requests to the stand-in and, where this machine has one, to a real container engine.
 
 Nothing is started, so that an image of one empty folder will do and no network is needed.
 """

@@ -1,4 +1,6 @@
-"""The kind provider, against a stand-in for the kind command and one for the container engine (tests/stand_ins)."""
+"""The kind provider, against a stand-in for the kind command and one for the container engine
+(tests/stand_ins).
+"""
 
 import pathlib
 import stat
@@ -125,7 +127,9 @@ def test_a_name_that_is_taken(used: standing_in.StandIn, tmp_path: pathlib.Path)
 
 
 def test_a_name_that_somebody_else_has_taken_is_not_harmed(used: standing_in.StandIn) -> None:
-    """In another registry, by another user of the same engine: neither the failure nor the next prune removes it."""
+    """In another registry, by another user of the same engine: neither the failure nor the next
+    prune removes it.
+    """
     client: docker.DockerClient = used.client()
     labels = {"io.x-k8s.kind.cluster": "fh-mine"}
     theirs = client.api.create_container(
@@ -226,7 +230,9 @@ def test_a_kind_that_writes_another_kubeadm_version_is_noticed(
 def test_patches_take_effect_whatever_kubeadm_version_kind_writes(
     kubernetes: str, version: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
-    """v1beta3 before Kubernetes 1.36 and with kind before 0.32; everywhere else in this file v1beta4 with its lists."""
+    """v1beta3 before Kubernetes 1.36 and with kind before 0.32; everywhere else in this file
+    v1beta4 with its lists.
+    """
     image = {**standing_in.NODE_IMAGE, "Kubernetes": kubernetes}
     monkeypatch.setenv("STAND_IN_KIND_VERSION", version)
     with standing_in.started(tmp_path / "engine", images=[image]) as engine:
@@ -277,7 +283,9 @@ def test_an_engine_on_cgroup_v1_whose_kubelet_would_refuse_it(
 def test_a_patch_of_the_kubelet_that_did_not_match_is_told(
     kubernetes: str, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
-    """Only the journal of the node names the reason; a kubelet that starts all the same is found by its configuration."""
+    """Only the journal of the node names the reason; a kubelet that starts all the same is found by
+    its configuration.
+    """
     text = kind_cluster.kind_config.text
 
     def versioned(*arguments: object) -> str:

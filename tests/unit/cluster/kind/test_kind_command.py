@@ -1,4 +1,6 @@
-"""The kind command: finding it, and its failures in words. The texts are kind's own, as reported in its issues."""
+"""The kind command: finding it, and its failures in words. The texts are kind's own, as reported in
+its issues.
+"""
 
 import pathlib
 

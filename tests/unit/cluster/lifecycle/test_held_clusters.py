@@ -24,7 +24,7 @@ from harness.scenario import profiles, specs
 SPEC = specs.PoolsSpec(nodes=2, devices_per_node=3)
 EMBEDDED = profiles.load("embedded")
 TIMEOUT_S = 30
-# The processes are to outlive whoever started them, which is what a short-lived test calls a leak.
+# The processes are meant to outlive the command that started them, which a test would call a leak.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:subprocess:ResourceWarning", "ignore:unclosed <socket:ResourceWarning"
 )
@@ -136,7 +136,7 @@ def orphan(mark: str) -> Iterator[psutil.Process]:
 
 
 def dead() -> cluster_records.ProcessIdentity:
-    """Somebody who has died."""
+    """An owner that has died."""
     child = subprocess.Popen(
         [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
     )
@@ -149,7 +149,7 @@ def owned(
     change: Callable[[cluster_records.ClusterRecord], cluster_records.ClusterRecord],
     profile: profiles.Profile = EMBEDDED,
 ) -> cluster_records.ClusterRecord:
-    """An entry that this process makes and then is somebody else's."""
+    """A record that this process creates and then gives to another owner."""
     directory = cluster_records.folder().parent / "run"
     directory.mkdir()
     entry = change(
@@ -203,7 +203,9 @@ def test_prune_kills_what_a_dead_owner_without_an_entry_has_left() -> None:
 def test_prune_spares_what_another_registry_knows(
     state_home: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cluster that stays has a dead owner as a rule; that it is to stay is written in its own registry only."""
+    """A cluster that stays has a dead owner as a rule; that it is to stay is written in its own
+    registry only.
+    """
     with orphan(cluster_records.mark(dead())) as child:
         monkeypatch.setenv("XDG_STATE_HOME", str(state_home / "other"))
         assert prune.prune().removed == []
@@ -264,7 +266,7 @@ def test_a_zombie_has_ended(tmp_path: pathlib.Path) -> None:
 def test_prune_removes_what_a_killed_run_left_on_a_cluster_that_exists(
     tmp_path: pathlib.Path,
 ) -> None:
-    """Its objects by their label, and nobody else's; then our copy of the credentials."""
+    """Only its own objects, by their label; then our copy of the credentials."""
     folder = tmp_path / "theirs"
     folder.mkdir()
     theirs = embedded_cluster.up("theirs", folder)
@@ -292,7 +294,7 @@ def test_prune_removes_what_a_killed_run_left_on_a_cluster_that_exists(
 
 @pytest.fixture
 def theirs(tmp_path: pathlib.Path) -> Iterator[embedded_cluster.EmbeddedCluster]:
-    """A cluster of somebody else, with a fake node of his."""
+    """A foreign cluster with a fake node."""
     folder = tmp_path / "theirs"
     folder.mkdir()
     cluster = embedded_cluster.up("theirs", folder)

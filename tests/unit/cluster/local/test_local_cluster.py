@@ -1,4 +1,6 @@
-"""Local control planes: a real etcd, and a stand-in for kube-apiserver. With a real one: tests/e2e/test_local.py."""
+"""Local control planes: a real etcd, and a stand-in for kube-apiserver. With a real one:
+tests/e2e/test_local.py.
+"""
 
 import json
 import pathlib

@@ -65,7 +65,9 @@ def test_the_correct_subject_is_left_alone(scenario: str, strategy: str) -> None
 
 
 def test_a_lost_answer_is_too_much_for_the_subject_as_it_is_upstream() -> None:
-    """Hypothesis H1: unreserve forgets the plan although the write was done, and the device is seen in neither place."""
+    """Hypothesis H1: unreserve forgets the plan although the write was done, and the device is seen
+    in neither place.
+    """
     progress = explored(hunt(schedules=5000, scenario="answer-lost"))
     token = hunt(schedules=1, scenario="answer-lost").token(progress.findings[0][1])
     run = search_campaign.replay(token, record=True)
@@ -135,7 +137,9 @@ def test_of_past_runs_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, strategy:
 
 
 def test_users_with_controller_and_kubelet_come_through() -> None:
-    """Everything unchanged in one process: templates, deallocation, deletion, and the device used again and again."""
+    """Everything unchanged in one process: templates, deallocation, deletion, and the device used
+    again and again.
+    """
     run = search_campaign.replay(undisturbed("two-users-one-device"))
     assert run.finding is None
     assert len(run.decisions) > 300

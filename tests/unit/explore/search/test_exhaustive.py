@@ -1,4 +1,6 @@
-"""The bounded search: nothing within the bound is lost, however much is left out. Shown on small random programs and on the scheduler."""
+"""The bounded search: nothing within the bound is lost, however much is left out. Shown on small
+random programs and on the scheduler.
+"""
 
 import dataclasses
 import functools
@@ -18,7 +20,7 @@ Body = Callable[["Memory"], None]
 
 
 class Memory:
-    """What the tasks of a program share, and what they saw of it."""
+    """State that the tasks of a program share, and their observations."""
 
     def __init__(self) -> None:
         self.locks = [concurrency.lock(f"lock-{index}") for index in range(2)]

@@ -1,4 +1,6 @@
-"""Worker processes of explore: none outlives the one that explores, and one that dies is a clear message."""
+"""Worker processes of explore: none outlives the one that explores, and one that dies is a clear
+message.
+"""
 
 import os
 import pathlib

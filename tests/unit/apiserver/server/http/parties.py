@@ -26,7 +26,7 @@ class Message:
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """What a reader made of the bytes of a connection."""
+    """The requests that a reader found in the bytes of a connection."""
 
     messages: list[Message]
     end: End
@@ -34,13 +34,13 @@ class Reading:
 
 @dataclasses.dataclass(frozen=True)
 class Conversation:
-    """What the server made of them, and what it said."""
+    """The requests that the server found, and its responses."""
 
     reading: Reading
     codes: list[int]
     """Of its answers, in order."""
     rest: bytes
-    """What it said that is no answer; it should be nothing."""
+    """Its output that is no response; it should be empty."""
 
 
 # ---------------------------------------------------------------- the server
@@ -108,7 +108,7 @@ def let_everybody_in(server: servers.Server) -> None:
 
 
 async def converse(server: servers.Server, text: bytes, step: int = 0) -> Conversation:
-    """Send these bytes to the server, so many at a time."""
+    """Send these bytes to the server, `size` at a time."""
     transport, connection = _Transport(), _Connection(server)
     connection.connection_made(transport)
     for start in range(0, len(text), step or len(text) or 1):
@@ -147,7 +147,9 @@ def _answers(written: bytes, messages: list[Message]) -> tuple[list[int], bytes]
 
 
 def read_by_h11(text: bytes) -> Reading:
-    """Return what h11 makes of the bytes; empty lines before a request are skipped for it (RFC 9112, 2.2)."""
+    """Return what h11 makes of the bytes; empty lines before a request are skipped for it (RFC
+    9112, 2.2).
+    """
     messages: list[Message] = []
     while text := text.lstrip(b"\r\n"):
         reader = h11.Connection(h11.SERVER, max_incomplete_event_size=_INCOMPLETE_BYTES_MAX)

@@ -1,7 +1,9 @@
-"""The server reads requests as h11 does, or refuses them: no two readers see different requests in the same bytes.
+"""The server reads requests as h11 does, or refuses them: no two readers see different requests in
+the same bytes.
 
-`llhttp.json` has the published test cases of llhttp 9.4.2 (MIT, see LICENSE-llhttp; made by tools/llhttp_cases.py). llhttp is
-also what the server parses with; its published results show that it is used in its strict mode.
+`llhttp.json` has the published test cases of llhttp 9.4.2 (MIT, see LICENSE-llhttp; made by
+tools/llhttp_cases.py). llhttp is also what the server parses with; its published results show that
+it is used in its strict mode.
 """
 
 import asyncio
@@ -27,7 +29,7 @@ LAXER = {
     "method: OPTIONS request with RTSP": "as above",
     "method: ANNOUNCE request with RTSP": "as above",
 }
-"""What the server reads although h11 refuses it, and why."""
+"""Inputs that the server accepts although h11 rejects them, with the reason."""
 STRICTER = {
     "connection: Multiple tokens with folding and LWS": "an upgrade to websocket is refused",
     "connection: Setting a flag and pausing": "an upgrade is refused",
@@ -57,7 +59,7 @@ STRICTER = {
     "transfer-encoding: Space after chunk header": "RFC 9112, 7.1: no space after the size of a chunk",
     "uri: Underscore in hostname": "CONNECT: tunnels are not served",
 }
-"""What the server refuses although h11 reads it, or waits for more, and why."""
+"""Inputs that the server rejects although h11 accepts them or waits for more, with the reason."""
 
 
 class Server:
@@ -68,7 +70,9 @@ class Server:
         self._live = live
 
     def read(self, text: bytes, step: int = 0) -> parties.Reading:
-        """Return what it reads; every request has one answer, and after a refusal there is nothing."""
+        """Return what it reads; every request has one answer, and after a refusal there is
+        nothing.
+        """
         talk = parties.converse(self._live.server, text, step)
         told = asyncio.run_coroutine_threadsafe(talk, self._live._loop).result(TIMEOUT_S)
         expected = [200] * len(told.reading.messages)

@@ -128,7 +128,7 @@ COSTS = [
     (f'{ATTRIBUTES}.services.matches("[^a]?sym")', 18),
     (nested(7, "int('1'.find('[0-9]*')) < 100"), 85_555_551),
 ]
-"""What Kubernetes' own tests of the DRA compiler expect."""
+"""Expectations of Kubernetes' own tests of the DRA compiler."""
 
 
 @pytest.mark.parametrize(("text", "expected"), COSTS, ids=[row[0][:60] for row in COSTS])

@@ -1,4 +1,4 @@
-"""What a claim or a template may ask for; the order of the causes is the server's."""
+"""Valid and invalid claims and templates; the order of the causes is the server's."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What names and other small texts may look like."""
+"""Formats of names and other small texts."""
 
 from collections.abc import Iterable
 from typing import Any

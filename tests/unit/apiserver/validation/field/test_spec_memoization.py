@@ -1,4 +1,4 @@
-"""What was found of one spec is remembered for equal ones, and emptiness makes no difference."""
+"""The result for one spec is reused for equal ones, also an empty result."""
 
 from collections.abc import Iterator
 from typing import Any

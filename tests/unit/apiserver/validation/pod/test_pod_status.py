@@ -1,4 +1,4 @@
-"""What the status of a pod may say."""
+"""Valid and invalid statuses of pods."""
 
 from typing import Any
 
