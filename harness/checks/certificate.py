@@ -50,7 +50,9 @@ TRAFFIC = "traffic"
 
 
 def certify(
-    history: histories.History, folded: hold_history.HoldHistory, recorder: histories.Reader | None
+    history: histories.History,
+    folded: hold_history.HoldHistory,
+    recorder: histories.EvidenceReader | None,
 ) -> tuple[list[Item], Operations]:
     """All items; `recorder` is the reader that was folded."""
     operations = read_operations(history)
@@ -115,13 +117,13 @@ def _traffic_failed(history: histories.History) -> bool:
     )
 
 
-def _recorder(reader: histories.Reader | None) -> ItemResult:
+def _recorder(reader: histories.EvidenceReader | None) -> ItemResult:
     if reader is None:
         return False, "there are no observations"
     return _ended_in_order(reader, "observations")
 
 
-def _ended_in_order(reader: histories.Reader, what: str) -> ItemResult:
+def _ended_in_order(reader: histories.EvidenceReader, what: str) -> ItemResult:
     if reader.damage:
         return False, f"the {what} are damaged"
     if reader.torn:
@@ -284,7 +286,7 @@ class _Tally:
         self.errors: collections.Counter[str] = collections.Counter()
         self.examples: dict[str, str] = {}
 
-    def read(self, reader: histories.Reader) -> int:
+    def read(self, reader: histories.EvidenceReader) -> int:
         """The number of calls whose end is missing."""
         begun: dict[int, records.Invocation] = {}
         for record in reader:

@@ -1,8 +1,9 @@
-"""The check this project exists for: no device is held by two claims at once, at any moment of the history.
+"""The check this project exists for: no device is held by two claims at once.
 
-The API server never compares claims with each other: nothing but the scheduler's own bookkeeping prevents it. A hold begins
-with the commit that writes the device into a claim's status.allocation and ends with the one that takes it out, or with the
-claim. Admin access and shares of a device are meant to overlap and are left out.
+The API server does not compare claims with each other; only the scheduler's own bookkeeping
+prevents double allocations. A hold begins with the commit that writes the device into the claim's
+`status.allocation` and ends with the commit that removes it or deletes the claim. Allocation
+results with admin access or a `shareID` may overlap and are ignored.
 """
 
 import itertools
@@ -14,30 +15,37 @@ import pandas as pd
 from harness.checks import hold_history, overlapping, verdicts
 
 NAME = "device_exclusivity"
+PROMISE = "no device is held by two claims at once"
 IN_FULL_MAX = 20
+"""Double allocations listed in full; the longest and the last one may come on top."""
 OTHERS_MAX = 200
+"""Double allocations listed by their summaries."""
 
 
-def check(folded: hold_history.HoldHistory) -> verdicts.CheckResult:
-    """INVALID with the double allocations, VALID when there are none, UNKNOWN when no hold was seen."""
-    holds = [hold for hold in folded.holds if hold.exclusive]
-    table = frame(holds, end_rv=folded.last_rv + 1)
-    found = conflicts(table)
-    violations = [_describe(holds[a], holds[b]) for a, b in _in_full(found)]
-    listed = {_short(violation) for violation in violations}
+def check(history: hold_history.HoldHistory) -> verdicts.CheckResult:
+    """Return INVALID with the double allocations, VALID without any, UNKNOWN without any hold."""
+    holds = [hold for hold in history.holds if hold.exclusive]
+    table = frame(holds, end_rv=history.last_rv + 1)
+    pairs = conflicts(table)
+    violations = [_describe(holds[a], holds[b]) for a, b in _in_full(pairs)]
     return verdicts.CheckResult(
         check=NAME,
-        verdict=_verdict(len(holds), len(found)),
+        promise=PROMISE,
+        verdict=_verdict(len(holds), len(pairs)),
         examined_count=len(holds),
-        violation_count=len(found),
+        violation_count=len(pairs),
         violations=violations,
-        others=_others(holds, found, listed),
-        reason=_reason(len(holds), table, found),
+        others=_others(holds, pairs, {violation.summary for violation in violations}),
+        reason=_reason(len(holds), table, pairs),
     )
 
 
 def frame(holds: Sequence[hold_history.Hold], *, end_rv: int) -> pd.DataFrame:
-    """One row for each hold: device and uid (category codes), from_rv, until_rv (`end_rv` when it goes on)."""
+    """Return a table with one row for each hold.
+
+    Columns: `device` and `uid` (categorical), `from_rv` and `until_rv` (int64; `end_rv` for holds
+    that never end).
+    """
     return pd.DataFrame(
         {
             "device": pd.Categorical([hold.device for hold in holds]),
@@ -52,15 +60,19 @@ def frame(holds: Sequence[hold_history.Hold], *, end_rv: int) -> pd.DataFrame:
 
 
 def conflicts(table: pd.DataFrame) -> pd.DataFrame:
-    """One row for each pair of overlapping holds of one device by different claims: first, second, from_rv, until_rv."""
-    found = overlapping.overlaps(
+    """Return one row for each pair of overlapping holds of one device by different claims.
+
+    `table` is a result of `frame`. Columns: `first` and `second` (its row numbers, the earlier
+    hold first), `from_rv` and `until_rv` of the overlap; sorted by `from_rv`.
+    """
+    overlaps = overlapping.overlaps(
         table["device"].cat.codes.to_numpy().astype(np.int64),
         table["from_rv"].to_numpy(),
         table["until_rv"].to_numpy(),
     )
     uids, until = table["uid"].cat.codes.to_numpy(), table["until_rv"].to_numpy()
-    differs = uids[found.first] != uids[found.second]
-    first, second = found.first[differs], found.second[differs]
+    differs = uids[overlaps.first] != uids[overlaps.second]
+    first, second = overlaps.first[differs], overlaps.second[differs]
     pairs = pd.DataFrame(
         {
             "first": first,
@@ -78,25 +90,43 @@ def _verdict(examined: int, violations: int) -> verdicts.Verdict:
     return verdicts.Verdict.VALID if examined else verdicts.Verdict.UNKNOWN
 
 
-def _in_full(found: pd.DataFrame) -> list[tuple[int, int]]:
-    """The first conflicts, the longest one and the last one, in order."""
-    if found.empty:
+def _in_full(pairs: pd.DataFrame) -> list[tuple[int, int]]:
+    """Return the first conflicts, the longest and the last one, in order."""
+    if pairs.empty:
         return []
-    longest = int((found["until_rv"] - found["from_rv"]).to_numpy().argmax())
-    chosen = sorted({*range(min(IN_FULL_MAX, len(found))), longest, len(found) - 1})
-    rows = found.loc[chosen, ["first", "second"]].itertuples(index=False)
+    longest = int((pairs["until_rv"] - pairs["from_rv"]).to_numpy().argmax())
+    chosen = sorted({*range(min(IN_FULL_MAX, len(pairs))), longest, len(pairs) - 1})
+    rows = pairs.loc[chosen, ["first", "second"]].itertuples(index=False)
     return [(int(first), int(second)) for first, second in rows]
 
 
 def _describe(first: hold_history.Hold, second: hold_history.Hold) -> verdicts.DoubleAllocation:
     ends = [hold.until_rv for hold in (first, second) if hold.until_rv is not None]
     until = min(ends, default=None)
+    versions = {first.from_rv, second.from_rv, *(() if until is None else (until,))}
+    pods = {(hold.namespace, pod) for hold in (first, second) for pod in hold.pods}
     return verdicts.DoubleAllocation(
+        guarantee=NAME,
+        summary=_summary(first, second),
+        text=_text(first, second, until),
+        resource_versions=sorted(versions),
+        objects=[
+            *(_claim(hold) for hold in (first, second)),
+            *(
+                verdicts.InvolvedObject(kind="Pod", namespace=namespace, name=name, uid="")
+                for namespace, name in sorted(pods)
+            ),
+        ],
         device=first.device,
         overlap_from_rv=second.from_rv,
         overlap_until_rv=until,
         holders=[_holder(first), _holder(second)],
-        text=_text(first, second, until),
+    )
+
+
+def _claim(hold: hold_history.Hold) -> verdicts.InvolvedObject:
+    return verdicts.InvolvedObject(
+        kind="ResourceClaim", namespace=hold.namespace, name=hold.name, uid=hold.uid
     )
 
 
@@ -113,12 +143,17 @@ def _holder(hold: hold_history.Hold) -> verdicts.Holder:
     )
 
 
+def _summary(first: hold_history.Hold, second: hold_history.Hold) -> str:
+    return f"{first.device}: {first.name} and {second.name} from version {second.from_rv}"
+
+
 def _text(first: hold_history.Hold, second: hold_history.Hold, until: int | None) -> str:
     end = "to the end of the history" if until is None else f"until resourceVersion {until}"
     return (
-        f"Device {first.device} was allocated to claim {_named(first)} at resourceVersion {first.from_rv}, "
-        f"and again to claim {_named(second)} at resourceVersion {second.from_rv}, while the first still held it; "
-        f"both held it {end}. Pods: {_pods(first)} and {_pods(second)}."
+        f"Device {first.device} was allocated to claim {_named(first)} at resourceVersion "
+        f"{first.from_rv}, and again to claim {_named(second)} at resourceVersion "
+        f"{second.from_rv}, while the first still held it; both held it {end}. "
+        f"Pods: {_pods(first)} and {_pods(second)}."
     )
 
 
@@ -130,27 +165,25 @@ def _pods(hold: hold_history.Hold) -> str:
     return ", ".join(sorted(hold.pods)) or "none yet"
 
 
-def _short(violation: verdicts.DoubleAllocation) -> str:
-    first, second = violation.holders
-    return f"{violation.device}: {first.name} and {second.name} from {violation.overlap_from_rv}"
-
-
-def _others(holds: Sequence[hold_history.Hold], found: pd.DataFrame, listed: set[str]) -> list[str]:
-    rows = found[["first", "second"]].head(IN_FULL_MAX + OTHERS_MAX).itertuples(index=False)
-    lines = (_short(_describe(holds[first], holds[second])) for first, second in rows)
+def _others(holds: Sequence[hold_history.Hold], pairs: pd.DataFrame, listed: set[str]) -> list[str]:
+    rows = pairs[["first", "second"]].head(IN_FULL_MAX + OTHERS_MAX).itertuples(index=False)
+    lines = (_summary(holds[first], holds[second]) for first, second in rows)
     return list(itertools.islice((line for line in lines if line not in listed), OTHERS_MAX))
 
 
-def _reason(examined: int, table: pd.DataFrame, found: pd.DataFrame) -> str:
+def _reason(examined: int, table: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if not examined:
-        return "no exclusive hold of any device was seen, so nothing was examined"
-    number = table["device"].nunique()
-    among = f"{_many(examined, 'allocation')} of {_many(number, 'device')}"
-    if found.empty:
+        return "no exclusive allocation of any device was observed, so nothing was examined"
+    device_count = table["device"].nunique()
+    among = f"{_counted(examined, 'allocation')} of {_counted(device_count, 'device')}"
+    if pairs.empty:
         return f"{among}; no device was held by two claims at once"
-    guilty = table["device"].iloc[found["first"]].nunique()
-    return f"{_many(len(found), 'double allocation')} of {_many(guilty, 'device')} among {among}"
+    doubled = table["device"].iloc[pairs["first"]].nunique()
+    return (
+        f"{_counted(len(pairs), 'double allocation')} of {_counted(doubled, 'device')} "
+        f"among {among}"
+    )
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,18 +1,18 @@
-"""Figures of a run for tables and pictures: counts, rates, latencies. They enter no verdict."""
+"""Figures of a run for tables and charts: counts, rates, latencies. No verdict depends on them."""
 
 from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
 
-from harness.checks import certificate, hold_history, verdicts
+from harness.checks import certificate, device_exclusivity, hold_history, verdicts
 from harness.history import histories
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):
-    """Quantiles of a duration, in milliseconds; all None when nothing was measured."""
+    """Quantiles of a duration, in milliseconds; all None if nothing was measured."""
 
     count: int
     p50_ms: float | None = None
@@ -31,14 +31,19 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     devices: int
     """Devices that were held at least once."""
     devices_used_again: int
+    """Holds of a device that another claim had held before."""
     double_allocations: int
+    violations: int
+    """Of all checks; includes the double allocations."""
     api_calls: int
     api_errors: dict[str, int]
+    """`verb resource status reason` -> calls that did not succeed."""
     seconds: float | None
-    """The whole run, from its first phase to its last."""
+    """From the first phase of the run to its last; None without phases."""
     scheduling_seconds: float | None
-    """From the first pod or the first allocation, whichever is later, to the last allocation."""
+    """From the first allocation to the last; None with fewer than two."""
     allocations_per_s: float | None
+    """Over `scheduling_seconds`."""
     claim_to_allocation: Latency
     pod_to_running: Latency
 
@@ -49,7 +54,8 @@ def measure(
     operations: certificate.Operations,
     results: Iterable[verdicts.CheckResult],
 ) -> Figures:
-    """The figures of a run."""
+    """Return the figures of a run."""
+    counts = {result.check: result.violation_count for result in results}
     span_ns = _span_ns([hold.from_ts_ns for hold in folded.holds])
     return Figures(
         claims=len(folded.claims),
@@ -58,7 +64,8 @@ def measure(
         allocations=len(folded.holds),
         devices=len({hold.device for hold in folded.holds}),
         devices_used_again=certificate.reuse(folded),
-        double_allocations=sum(result.violation_count for result in results),
+        double_allocations=counts.get(device_exclusivity.NAME, 0),
+        violations=sum(counts.values()),
         api_calls=operations.calls,
         api_errors=operations.errors,
         seconds=_seconds(_span_ns([phase.ts_ns for phase in history.phases])),

@@ -1,11 +1,12 @@
 """From a run directory to its verdict: fold the observations, certify the evidence, run the checks.
 
-Deterministic: two judgings of one directory give the same bytes. A check that breaks gives UNKNOWN with the reason, and so does
-evidence that is damaged.
+Deterministic: judging a directory twice gives the same bytes. A check that raises is UNKNOWN with
+the exception as its reason, and so is damaged evidence.
 """
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -13,13 +14,28 @@ from harness import errors, writing
 from harness.checks import certificate, device_exclusivity, figures, hold_history, verdicts
 from harness.history import directories, files, histories
 
-SCHEMA_VERSION = 2
-Check = Callable[[hold_history.HoldHistory], verdicts.CheckResult]
-CHECKS: dict[str, Check] = {device_exclusivity.NAME: device_exclusivity.check}
+SCHEMA_VERSION = 3
+"""Schema of verdict.json."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Check:
+    """A guarantee and the pure function that checks it."""
+
+    name: str
+    promise: str
+    """The guarantee as a clause."""
+    run: Callable[[hold_history.HoldHistory], verdicts.CheckResult]
+
+
+CHECKS: tuple[Check, ...] = (
+    Check(device_exclusivity.NAME, device_exclusivity.PROMISE, device_exclusivity.check),
+)
+"""All checks; verdict.json, the report, JUnit and the terminal show their results in this order."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a run: verdict.json."""
+    """The verdict about a run and everything it rests on: the content of verdict.json."""
 
     schema: int = SCHEMA_VERSION
     run_id: str
@@ -33,17 +49,17 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     checks: list[verdicts.CheckResult]
     figures: figures.Figures
     evidence: dict[str, str]
-    """What was judged: the name of every file -> its SHA-256."""
+    """Name of every judged file -> its SHA-256."""
 
     @property
     def exit_code(self) -> int:
-        """Of a command that came to this."""
+        """Exit code of a command that ends with this judgement."""
         return self.verdict.exit_code
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Examination:
-    """A judgement, with what it was made from."""
+    """A judgement together with the history it was made from."""
 
     history: histories.History
     folded: hold_history.HoldHistory
@@ -51,17 +67,23 @@ class Examination:
 
 
 def judge(directory: directories.RunDirectory) -> Judgement:
-    """The judgement of a directory; RunDirectoryError when it is none. Damaged evidence makes UNKNOWN."""
+    """Return the judgement of a run directory. Damaged evidence gives UNKNOWN.
+
+    Raises RunDirectoryError if it is not a run directory.
+    """
     return examine(directory).judgement
 
 
 def examine(directory: directories.RunDirectory) -> Examination:
-    """The same, with what it was made from."""
+    """Judge a run directory and keep the history.
+
+    Raises RunDirectoryError if it is not a run directory.
+    """
     history = histories.load(directory.path)
     recorder = history.observations()
     folded = _fold(recorder)
     items, operations = certificate.certify(history, folded, recorder)
-    results = [_run(name, check, folded) for name, check in CHECKS.items()]
+    results = [_run(check, folded) for check in CHECKS]
     verdict, reason = _conclude(items, results)
     plan = history.plan
     judgement = Judgement(
@@ -80,93 +102,107 @@ def examine(directory: directories.RunDirectory) -> Examination:
     return Examination(history, folded, judgement)
 
 
-def _fold(recorder: histories.Reader | None) -> hold_history.HoldHistory:
-    """Of damaged observations, nothing: what is missing from them, such as a release, could look like a double allocation."""
+def _fold(recorder: histories.EvidenceReader | None) -> hold_history.HoldHistory:
+    """Fold the observations; return an empty history if they are missing or damaged.
+
+    Part of damaged observations would mislead: a lost release looks like a double allocation.
+    """
     if recorder is None:
         return hold_history.fold(())
     try:
         folded = hold_history.fold(recorder)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        # The record is whole, but the object in it is none of the API's.
+        # The record is sound, but the `object` in it is not an object of the API.
         recorder.damage = (
-            f"{recorder.path.name}, line {recorder.line}: expected an object as the API server sends it ({error}). "
-            "The journal is damaged; restore the file or run again"
+            f"{recorder.path.name}, line {recorder.line}: expected an object as the API server "
+            f"sends it ({error}). The journal is damaged; restore the file or run again"
         )
     return hold_history.fold(()) if recorder.damage else folded
 
 
 def encode(judgement: Judgement) -> bytes:
-    """The content of verdict.json, for people too."""
+    """Return the content of verdict.json, indented."""
     return msgspec.json.format(msgspec.json.encode(judgement), indent=2) + b"\n"
 
 
 def write(directory: directories.RunDirectory, judgement: Judgement) -> None:
-    """Replace verdict.json, whole or not at all."""
+    """Replace verdict.json atomically."""
     writing.replace(directory.verdict, encode(judgement))
 
 
-def read(directory: directories.RunDirectory) -> Judgement:
-    """Read verdict.json; VerdictError when it is missing, damaged or of another schema."""
+def read(directory: directories.RunDirectory) -> dict[str, Any]:
+    """Return the document in verdict.json.
+
+    Raises VerdictError if it is missing, damaged, or has another schema.
+    """
     try:
         content = files.read_small(directory.verdict)
-        found = msgspec.json.decode(content, type=_Schema).schema
-        if found == SCHEMA_VERSION:
-            return msgspec.json.decode(content, type=Judgement)
+        schema = msgspec.json.decode(content, type=_Head).schema
+        document: dict[str, Any] = msgspec.json.decode(content)
     except (errors.HistoryError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _refuse(directory, f"expected the verdict of a run ({error})") from error
-    raise _refuse(directory, f"expected schema {SCHEMA_VERSION}, got {found}")
+        raise _reject(directory, f"expected the verdict of a run ({error})") from error
+    if schema != SCHEMA_VERSION:
+        raise _reject(directory, f"expected schema {SCHEMA_VERSION}, got {schema}")
+    return document
 
 
-class _Schema(msgspec.Struct):
+class _Head(msgspec.Struct):
     schema: int
+    evidence: dict[str, str] = {}
 
 
 def require_own(directory: directories.RunDirectory, judgement: Judgement) -> None:
-    """Reject a verdict.json that says anything else than this judgement of the evidence beside it; VerdictError.
+    """Reject a verdict.json that differs from this judgement of the evidence beside it.
 
-    It finds evidence that was changed, a verdict that was edited or copied here, and one of another version of the judges.
+    Raises VerdictError if the evidence was changed, or if the verdict was edited, copied from
+    another run, or written by another version of the judges.
     """
-    found = read(directory)
+    document = read(directory)
+    evidence = document.get("evidence", {})
     changed = sorted(
         name
-        for name in found.evidence.keys() | judgement.evidence.keys()
-        if found.evidence.get(name) != judgement.evidence.get(name)
+        for name in evidence.keys() | judgement.evidence.keys()
+        if evidence.get(name) != judgement.evidence.get(name)
     )
     if changed:
-        raise _refuse(directory, f"it was made from other evidence ({', '.join(changed)} differ)")
-    if found != judgement:
-        raise _refuse(directory, "it was edited, or made by another version of Flake Hunt")
+        raise _reject(directory, f"the evidence has changed since ({', '.join(changed)} differ)")
+    if document != msgspec.to_builtins(judgement):
+        raise _reject(directory, "it was edited, or written by another version of Flake Hunt")
 
 
-def _refuse(directory: directories.RunDirectory, why: str) -> errors.VerdictError:
+def _reject(directory: directories.RunDirectory, why: str) -> errors.VerdictError:
     return errors.VerdictError(
         f"{directory.verdict}: {why}. Judge the run again: flake-hunt check {directory.path}"
     )
 
 
-def _run(name: str, check: Check, folded: hold_history.HoldHistory) -> verdicts.CheckResult:
+def _run(check: Check, folded: hold_history.HoldHistory) -> verdicts.CheckResult:
     try:
-        return check(folded)
-    except Exception as error:  # noqa: BLE001 - whatever breaks a judge, it is no verdict about the judged
+        return check.run(folded)
+    except Exception as error:  # noqa: BLE001 - no error of a check is a verdict about the subject
         return verdicts.CheckResult(
-            check=name,
+            check=check.name,
+            promise=check.promise,
             verdict=verdicts.Verdict.UNKNOWN,
             examined_count=0,
             violation_count=0,
             violations=[],
             others=[],
-            reason=f"the check broke: {error!r}",
+            reason=f"the check failed: {error!r}",
         )
 
 
 def _conclude(
     items: list[certificate.Item], results: list[verdicts.CheckResult]
 ) -> tuple[verdicts.Verdict, str]:
-    """The worst of all; a violation counts whatever the certificate says, and nothing else does without it."""
-    found = verdicts.worst(result.verdict for result in results)
+    """Return the worst verdict of the checks, with its reason.
+
+    An incomplete certificate turns VALID into UNKNOWN; it does not weaken INVALID.
+    """
+    verdict = verdicts.worst(result.verdict for result in results)
     missing = [item for item in items if not item.ok]
-    if found is verdicts.Verdict.VALID and missing:
-        found = verdicts.Verdict.UNKNOWN
-    if missing and found is not verdicts.Verdict.INVALID:
-        return found, "; ".join(f"{item.name}: {item.reason}" for item in missing)
-    return found, "; ".join(result.reason for result in results if result.verdict is found)
+    if verdict is verdicts.Verdict.VALID and missing:
+        verdict = verdicts.Verdict.UNKNOWN
+    if missing and verdict is not verdicts.Verdict.INVALID:
+        return verdict, "; ".join(f"{item.name}: {item.reason}" for item in missing)
+    return verdict, "; ".join(result.reason for result in results if result.verdict is verdict)

@@ -1,13 +1,13 @@
-"""Verdicts, and what a check says besides."""
+"""Verdicts, check results, and the violations they carry."""
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 
 class Verdict(enum.StrEnum):
-    """From good to bad: the worst of several is the verdict of all."""
+    """The answer of a check or of a run, declared from best to worst."""
 
     VALID = "VALID"
     UNKNOWN = "UNKNOWN"
@@ -15,17 +15,47 @@ class Verdict(enum.StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """Of a command that came to this verdict."""
+        """Exit code of a command that ends with this verdict."""
         return {Verdict.VALID: 0, Verdict.UNKNOWN: 20, Verdict.INVALID: 10}[self]
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict of all; of nothing, UNKNOWN."""
+    """Return the worst of several verdicts; UNKNOWN if there are none."""
     return max(verdicts, key=list(Verdict).index, default=Verdict.UNKNOWN)
 
 
+class InvolvedObject(msgspec.Struct, frozen=True, kw_only=True):
+    """An API object that takes part in a violation."""
+
+    kind: str
+    """`ResourceClaim`, `Pod`, …"""
+    namespace: str
+    """Empty for cluster-scoped objects."""
+    name: str
+    uid: str
+    """Empty if the check does not know it."""
+
+
+class Violation(msgspec.Struct, frozen=True, kw_only=True):
+    """One piece of evidence that a guarantee is broken.
+
+    A check whose violations need further fields defines a subclass. verdict.json contains all
+    fields of the subclass; the report, JUnit and the terminal need only those of this class.
+    """
+
+    guarantee: str
+    """Name of the broken guarantee: the name of the check."""
+    summary: str
+    """One short line."""
+    text: str
+    """Full account for people."""
+    resource_versions: Sequence[int]
+    """The commits that show the violation, ascending."""
+    objects: Sequence[InvolvedObject]
+
+
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """One side of a double allocation: a claim and how long it held the device."""
+    """One side of a double allocation: a claim and the interval in which it held the device."""
 
     uid: str
     namespace: str
@@ -34,35 +64,49 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     held_until_rv: int | None
     """None: to the end of the history."""
     pods: list[str]
-    """The pods it was reserved for while it held the device."""
+    """Names of the pods in `status.reservedFor` while the claim held the device."""
     allocated_ts_ns: int
-    """When the recorder saw the allocation; for display only."""
+    """Monotonic time at which the recorder saw the allocation; for display only."""
     released_ts_ns: int | None
+    """Monotonic time at which the recorder saw the release; None: never. For display only."""
 
 
-class DoubleAllocation(msgspec.Struct, frozen=True, kw_only=True):
-    """One device that two claims held at once."""
+class DoubleAllocation(Violation, frozen=True, kw_only=True):
+    """Two claims held one device at once."""
 
     device: str
+    """`driver/pool/device`"""
     overlap_from_rv: int
     overlap_until_rv: int | None
     """None: to the end of the history."""
     holders: list[Holder]
-    """The earlier one first."""
-    text: str
-    """What happened, in words."""
+    """Exactly two, the earlier one first."""
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check found."""
+    """The result of one check."""
 
     check: str
+    promise: str
+    """The guarantee as a clause: `no device is held by two claims at once`"""
     verdict: Verdict
     examined_count: int
+    """Number of things examined; a check that examined nothing is UNKNOWN."""
     violation_count: int
-    """Exact, however many are listed."""
-    violations: list[DoubleAllocation]
-    """In full: the first ones, the longest, the last."""
-    others: list[str]
-    """The rest in short, up to a limit."""
+    """Exact, even if not all violations are listed."""
+    violations: Sequence[Violation]
+    """Violations in full: the first ones, the longest and the last."""
+    others: Sequence[str]
+    """Summaries of further violations, up to a limit."""
     reason: str
+    """One line with figures."""
+
+
+def double_allocations(results: Iterable[CheckResult]) -> list[DoubleAllocation]:
+    """Return the double allocations listed in full among the violations of several checks."""
+    return [
+        violation
+        for result in results
+        for violation in result.violations
+        if isinstance(violation, DoubleAllocation)
+    ]

@@ -1,9 +1,10 @@
 """What the terminal shows: progress while something runs, and the verdict at the end. Plain lines where there is no terminal."""
 
+import collections
 import contextlib
 import pathlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ STYLES = {
     verdicts.Verdict.INVALID: "bold red",
 }
 _VIOLATIONS_SHOWN = 3
-_PODS_SHOWN = 3
+_OBJECTS_SHOWN = 6
 _PLAIN = outputs.Output()
 WIDE = 160
 
@@ -187,10 +188,9 @@ def _details(
 ) -> Iterator[str]:
     violations = [item for check in judgement.checks for item in check.violations]
     for violation in violations[:_VIOLATIONS_SHOWN]:
-        yield from _told(violation)
-    found = sum(check.violation_count for check in judgement.checks)
-    if found > _VIOLATIONS_SHOWN:
-        yield f"and {found - _VIOLATIONS_SHOWN} more, see the report"
+        yield from _describe(violation)
+    if judgement.figures.violations > _VIOLATIONS_SHOWN:
+        yield f"and {judgement.figures.violations - _VIOLATIONS_SHOWN} more, see the report"
     for item in judgement.certificate:
         if not item.ok:
             yield f"not certified: {item.question} {item.reason}"
@@ -201,17 +201,23 @@ def _details(
         yield from (str(path) for path in sorted(directory.logs.rglob("*.log")))
 
 
-def _told(violation: verdicts.DoubleAllocation) -> Iterator[str]:
-    """The device, its claims and their pods; uids and resourceVersions are in the report."""
-    claims = [f"{holder.namespace}/{holder.name}" for holder in violation.holders]
-    yield f"device {violation.device}"
-    yield f"  claims  {' and '.join(claims)}"
-    yield f"  pods    {' and '.join(_pods(holder) for holder in violation.holders)}"
+def _describe(violation: verdicts.Violation) -> Iterator[str]:
+    """Yield the guarantee and summary, then a line for each kind of involved object.
+
+    The report has the uids and resourceVersions.
+    """
+    yield f"{violation.guarantee}: {violation.summary}"
+    names: dict[str, list[str]] = collections.defaultdict(list)
+    for item in violation.objects:
+        names[item.kind].append(f"{item.namespace}/{item.name}" if item.namespace else item.name)
+    rows = [(f"  {kind}", _enumerate(objects)) for kind, objects in names.items()]
+    if rows:
+        yield from outputs.aligned(rows)
 
 
-def _pods(holder: verdicts.Holder) -> str:
-    more = len(holder.pods) - _PODS_SHOWN
-    return ", ".join(holder.pods[:_PODS_SHOWN]) + f", {more} more" * (more > 0) or "(none)"
+def _enumerate(names: Sequence[str]) -> str:
+    more = len(names) - _OBJECTS_SHOWN
+    return ", ".join(names[:_OBJECTS_SHOWN]) + f", {more} more" * (more > 0)
 
 
 def _amounts(found: figures.Figures) -> str:

@@ -7,7 +7,7 @@ import msgspec
 
 from harness import clocks, concurrency
 from harness.client import outcomes, transports
-from harness.history import records
+from harness.history import journal_writer, records
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
@@ -34,7 +34,7 @@ _objects = msgspec.json.Decoder(_Object)
 class Journal:
     """One process's operations, numbered; any thread may write."""
 
-    def __init__(self, writer: records.Writer) -> None:
+    def __init__(self, writer: journal_writer.Writer) -> None:
         self._writer = writer
         self._guard = concurrency.lock("journal")
         self._numbers = itertools.count(1)

@@ -13,7 +13,7 @@ import msgspec
 
 from harness import clocks, concurrency, errors, processes
 from harness.client import apis, transports
-from harness.history import directories, plans, records
+from harness.history import directories, journal_writer, plans, records
 
 READY_TIMEOUT_S = 20.0
 CATCH_UP_TIMEOUT_S = 10.0
@@ -62,7 +62,7 @@ def run(options: RecorderOptions) -> int:
     directory = directories.existing(options.run_directory)
     plan = plans.read(directory.plan)
     transport = transports.connect(options.kubeconfig)
-    writer = records.Writer(directory.observations, process="recorder", run_id=plan.run_id)
+    writer = journal_writer.Writer(directory.observations, process="recorder", run_id=plan.run_id)
     recorder = Recorder(apis.Api(transport), writer, plan=plan)
     recorder.start()
     if options.ready_file is not None:
@@ -81,7 +81,7 @@ def _wait(stopped: threading.Event, recorder: "Recorder") -> None:
 class Recorder:
     """Records the resources of a plan."""
 
-    def __init__(self, api: apis.Api, writer: records.Writer, *, plan: plans.Plan) -> None:
+    def __init__(self, api: apis.Api, writer: journal_writer.Writer, *, plan: plans.Plan) -> None:
         guard = threading.Lock()
         self._streams = [
             _Stream(
@@ -119,7 +119,7 @@ class _Stream:
         self,
         api: apis.Api,
         resource: apis.Resource,
-        writer: records.Writer,
+        writer: journal_writer.Writer,
         guard: threading.Lock,
         *,
         namespace: str | None,

@@ -52,11 +52,6 @@ class RunDirectory:
         """Listed, Observation, Gap and Resumed records of the recorder."""
         return self.path / "observations.jsonl"
 
-    @property
-    def fault_windows(self) -> pathlib.Path:
-        """FaultWindow records."""
-        return self.path / "fault-windows.jsonl"
-
     def operations(self, process: str) -> pathlib.Path:
         """Invocation, Completion and Waited records of one process."""
         return self.path / f"operations-{process}.jsonl"
@@ -71,7 +66,7 @@ class RunDirectory:
 
     def journals(self) -> list[pathlib.Path]:
         """Every journal that is there, whatever it is, in the order of the table above."""
-        single = [self.processes, self.observations, self.fault_windows]
+        single = [self.processes, self.observations]
         found = [path for path in single if os.path.lexists(path)]
         return [*found, *self.all_operations(), *self.all_steps()]
 

@@ -11,10 +11,10 @@ import pathlib
 from collections.abc import Iterable, Iterator
 
 from harness import errors
-from harness.history import directories, files, plans, records
+from harness.history import directories, files, journal_reader, plans, records
 
 
-class Reader(records.Reader):
+class EvidenceReader(journal_reader.Reader):
     """Reads a journal of one run as far as it is sound; read `damage` afterwards."""
 
     def __init__(self, path: pathlib.Path, plan: plans.Plan) -> None:
@@ -49,23 +49,25 @@ class History:
 
     directory: directories.RunDirectory
     plan: plans.Plan
-    _readers: dict[pathlib.Path, Reader] = dataclasses.field(default_factory=dict, init=False)
+    _readers: dict[pathlib.Path, EvidenceReader] = dataclasses.field(
+        default_factory=dict, init=False
+    )
 
     @functools.cached_property
-    def processes(self) -> records.Journal | None:
+    def processes(self) -> journal_reader.Journal | None:
         """Starts, ends and phases; None when the orchestrator wrote nothing."""
         reader = self._reader(self.directory.processes)
-        return None if reader is None else records.gather(reader)
+        return None if reader is None else journal_reader.gather(reader)
 
-    def observations(self) -> Reader | None:
+    def observations(self) -> EvidenceReader | None:
         """What was committed; None when the recorder wrote nothing. Iterate once."""
         return self._reader(self.directory.observations)
 
-    def operations(self, process: str) -> Reader | None:
+    def operations(self, process: str) -> EvidenceReader | None:
         """The API calls of one process; None when it wrote nothing. Iterate once."""
         return self._reader(self.directory.operations(process))
 
-    def steps(self, process: str) -> Reader | None:
+    def steps(self, process: str) -> EvidenceReader | None:
         """The named steps of one process of the subject; None when it wrote none. Iterate once."""
         return self._reader(self.directory.steps(process))
 
@@ -81,7 +83,7 @@ class History:
         """What is wrong with the files that were read, as far as they were, and with the beginnings of the others."""
         for path in self.directory.journals():
             if path not in self._readers:
-                reader = Reader(path, self.plan)
+                reader = EvidenceReader(path, self.plan)
                 next(iter(reader), None)
                 self._readers[path] = reader
         return [
@@ -95,10 +97,10 @@ class History:
         paths = [self.directory.plan, *self.directory.journals()]
         return {path.name: files.digest(path) for path in paths}
 
-    def _reader(self, path: pathlib.Path) -> Reader | None:
+    def _reader(self, path: pathlib.Path) -> EvidenceReader | None:
         if not os.path.lexists(path):
             return None
-        self._readers[path] = Reader(path, self.plan)
+        self._readers[path] = EvidenceReader(path, self.plan)
         return self._readers[path]
 
 

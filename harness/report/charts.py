@@ -75,7 +75,7 @@ def _lane(
     for start, end, level in _runs(_levels(source, members, total)):
         left, right = (scale(source.seconds * edge / _BINS) for edge in (start, end))
         body.append(drawing.rect(left, y, right - left, height, kind=f"heat{level}"))
-    doubled = {item.device for item in source.violations}
+    doubled = {item.device for item in source.double_allocations}
     for hold in members:
         if hold.device in doubled:
             body += _double_marks(source, hold, y, height, scale)
@@ -90,7 +90,7 @@ def _double_marks(
     scale: drawing.Scale,
 ) -> list[str]:
     marks = []
-    for violation in source.violations:
+    for violation in source.double_allocations:
         if violation.device == hold.device and violation.holders[1].uid == hold.uid:
             x = scale((hold.from_ts_ns - source.started_ns) / 1e9)
             marks.append(drawing.rect(x - 2, y, 5, height, kind="double", title=violation.text))

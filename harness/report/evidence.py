@@ -1,4 +1,4 @@
-"""What the pictures of a report are drawn from: what was examined, and one pass over the steps."""
+"""The data behind a report: the examination of a run, and one pass over its steps."""
 
 import collections
 import dataclasses
@@ -16,15 +16,7 @@ GATHER_STEPS = frozenset(
         "gather.finished",
     }
 )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Strip:
-    """What one of the strips is about: a device and the two claims."""
-
-    device: str
-    first: str
-    second: str
+"""Steps in which the scheduler collects the devices that are allocated or in flight."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -35,26 +27,28 @@ class Evidence:
     judgement: judging.Judgement
     folded: hold_history.HoldHistory
     steps: list[list[records.Step]]
-    """For each of the violations the steps that concern its device or claims, and the gather that decided, in order."""
+    """For each of `double_allocations` its steps in order: those of its device and claims, and
+    the gather that preceded the second allocation."""
     started_ns: int
     ended_ns: int
     step_counts: dict[str, int]
+    """Name of a step -> how often it was recorded."""
     missing: list[str]
-    """What could not be read, in words."""
+    """One sentence for each file of steps that could not be read."""
 
     @property
-    def violations(self) -> list[verdicts.DoubleAllocation]:
+    def double_allocations(self) -> list[verdicts.DoubleAllocation]:
         """The double allocations listed in full."""
-        return [item for check in self.judgement.checks for item in check.violations]
+        return verdicts.double_allocations(self.judgement.checks)
 
     @property
     def seconds(self) -> float:
-        """The length of the run."""
+        """The duration of the run; never zero."""
         return max((self.ended_ns - self.started_ns) / 1e9, 1e-9)
 
 
 def collect(examination: judging.Examination) -> Evidence:
-    """Read the steps, which no judge needs, to what was examined."""
+    """Add the subject's steps, which no check reads, to an examination."""
     history, folded = examination.history, examination.folded
     started_ns, ended_ns = _span(history, folded)
     evidence = Evidence(
@@ -78,10 +72,7 @@ def _span(history: histories.History, folded: hold_history.HoldHistory) -> tuple
 
 
 def _read_steps(evidence: Evidence) -> None:
-    strips = [
-        Strip(item.device, item.holders[0].uid, item.holders[1].uid) for item in evidence.violations
-    ]
-    sorter = _Sorter(strips)
+    sorter = _StepSorter(evidence.double_allocations)
     for process in evidence.history.plan.expected_steps:
         reader = evidence.history.steps(process)
         if reader is None:
@@ -94,21 +85,21 @@ def _read_steps(evidence: Evidence) -> None:
     evidence.step_counts = dict(sorted(sorter.counts.items()))
 
 
-class _Sorter:
-    """Sorts steps to the strips that they explain."""
+class _StepSorter:
+    """Assigns steps to the double allocations that they explain."""
 
-    def __init__(self, strips: Iterable[Strip]) -> None:
-        self._strips = list(strips)
+    def __init__(self, violations: Iterable[verdicts.DoubleAllocation]) -> None:
+        self._violations = list(violations)
         self._by_name: dict[str, list[int]] = collections.defaultdict(list)
-        for index, strip in enumerate(self._strips):
-            for name in (strip.device, strip.first, strip.second):
+        for index, violation in enumerate(self._violations):
+            for name in (violation.device, *(holder.uid for holder in violation.holders)):
                 self._by_name[name].append(index)
-        self._found: list[dict[int, records.Step]] = [{} for _ in self._strips]
+        self._steps: list[dict[int, records.Step]] = [{} for _ in self._violations]
         self._gathers: list[records.Step] = []
         self.counts: collections.Counter[str] = collections.Counter()
 
     def sort(self, steps: Iterable[records.Body]) -> None:
-        """Take the steps of one process."""
+        """Assign the steps of one process."""
         for step in steps:
             if isinstance(step, records.Step):
                 self.counts[step.name] += 1
@@ -120,32 +111,34 @@ class _Sorter:
             return
         for key in ("device", "claim"):
             for index in self._by_name.get(str(step.fields.get(key)), ()):
-                self._found[index][step.ts_ns * 1000 + step.seq % 1000] = step
+                self._steps[index][step.ts_ns * 1000 + step.seq % 1000] = step
 
     def chosen(self) -> list[list[records.Step]]:
-        """For each strip its steps and the gather that decided."""
+        """Return, for each double allocation, its steps and the deciding gather, in order."""
         return [
-            self._around(strip, list(found.values()))
-            for strip, found in zip(self._strips, self._found, strict=True)
+            self._with_gather(violation, list(steps.values()))
+            for violation, steps in zip(self._violations, self._steps, strict=True)
         ]
 
-    def _around(self, strip: Strip, mine: list[records.Step]) -> list[records.Step]:
+    def _with_gather(
+        self, violation: verdicts.DoubleAllocation, steps: list[records.Step]
+    ) -> list[records.Step]:
         planned = [
             step.ts_ns
-            for step in mine
+            for step in steps
             if step.name == "in-flight.added"
-            and step.fields.get("claim") == strip.second
-            and step.fields.get("device") == strip.device
+            and step.fields.get("claim") == violation.holders[1].uid
+            and step.fields.get("device") == violation.device
         ]
         gather = self._last_gather(max(planned)) if planned else []
-        return sorted([*mine, *gather], key=lambda step: (step.ts_ns, step.seq))
+        return sorted([*steps, *gather], key=lambda step: (step.ts_ns, step.seq))
 
     def _last_gather(self, before_ns: int) -> list[records.Step]:
-        """The attempt whose answer decided: from its start to this moment."""
-        found: list[records.Step] = []
+        """Return the steps of the last gather that started before this time, latest first."""
+        gather: list[records.Step] = []
         for step in reversed(self._gathers):
             if step.ts_ns <= before_ns:
-                found.append(step)
+                gather.append(step)
                 if step.name == "gather.started":
                     break
-        return found
+        return gather

@@ -1,7 +1,9 @@
 """Writes report.html, junit.xml and trace.json of a run from its directory alone."""
 
+import dataclasses
 import functools
 import shlex
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jinja2
@@ -11,7 +13,8 @@ from harness.checks import judging, verdicts
 from harness.history import directories
 from harness.report import charts, escaping, evidence, junit, strips, traces
 
-STRIPS_MAX = 20
+CARDS_MAX = 20
+"""Violations of one check that the report shows in full."""
 SYMBOLS = {
     verdicts.Verdict.VALID: "✓",
     verdicts.Verdict.UNKNOWN: "?",
@@ -19,15 +22,44 @@ SYMBOLS = {
 }
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Card:
+    """One violation on the page."""
+
+    anchor: str
+    violation: verdicts.Violation
+    strip: strips.Strip | None
+    """The picture of a double allocation; None for every other violation."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Section:
+    """The violations of one check on the page."""
+
+    check: verdicts.CheckResult
+    cards: Sequence[Card]
+
+    @property
+    def left_out(self) -> int:
+        """The number of violations without a card."""
+        return self.check.violation_count - len(self.cards)
+
+
 def render(directory: directories.RunDirectory) -> None:
-    """Write the three files anew; VerdictError when verdict.json is missing or is not the verdict about this evidence."""
+    """Write the three files again.
+
+    Raises VerdictError if verdict.json is missing or is not the verdict about this evidence.
+    """
     examination = judging.examine(directory)
     judging.require_own(directory, examination.judgement)
     write(examination)
 
 
 def write(examination: judging.Examination) -> None:
-    """Write the three files, each whole or not at all; StorageError or UnwritableError when that cannot be done."""
+    """Write the three files, each atomically.
+
+    Raises StorageError or UnwritableError if the directory cannot be written.
+    """
     source = evidence.collect(examination)
     directory = examination.history.directory
     writing.replace(directory.report, page(source).encode())
@@ -36,26 +68,16 @@ def write(examination: judging.Examination) -> None:
 
 
 def page(source: evidence.Evidence) -> str:
-    """The report as one self-contained page; the same bytes for the same directory."""
-    judgement = source.judgement
-    violations = source.violations
-    drawn = [
-        strips.strip(number, violation, steps)
-        for number, (violation, steps) in enumerate(
-            zip(violations[:STRIPS_MAX], source.steps, strict=False), start=1
-        )
-    ]
+    """Return the report as one self-contained page; the same bytes for the same directory."""
     return (
         templates()
         .get_template("report.html.j2")
         .render(
-            judgement=judgement,
+            judgement=source.judgement,
             plan=source.history.plan,
-            symbol=SYMBOLS[judgement.verdict],
-            headline=_headline(source),
-            strips=drawn,
-            strips_left_out=judgement.figures.double_allocations - len(drawn),
-            others=[line for check in judgement.checks for line in check.others],
+            symbol=SYMBOLS[source.judgement.verdict],
+            headline=_headline(source.judgement),
+            sections=list(_sections(source)),
             devices=charts.devices_over_time(source),
             held=charts.held_over_time(source),
             latencies=_latencies(source),
@@ -69,7 +91,7 @@ def page(source: evidence.Evidence) -> str:
 
 @functools.cache
 def templates() -> jinja2.Environment:
-    """The templates, with everything escaped but what this package drew itself."""
+    """Return the templates; they escape all text except the SVG that this package draws."""
     return jinja2.Environment(
         loader=jinja2.PackageLoader("harness.report"),
         autoescape=True,
@@ -81,21 +103,43 @@ def templates() -> jinja2.Environment:
 
 
 def _finalize(value: Any) -> Any:
-    return escaping.visible(value) if type(value) is str else value  # markup is ours
+    return escaping.visible(value) if type(value) is str else value  # not Markup, a str subclass
 
 
-def _headline(source: evidence.Evidence) -> str:
-    figures = source.judgement.figures
-    match source.judgement.verdict:
+def _headline(judgement: judging.Judgement) -> str:
+    match judgement.verdict:
         case verdicts.Verdict.INVALID:
-            devices = len({item.device for item in source.violations})
-            several = "s were" if devices != 1 else " was"
-            more = "at least " if figures.double_allocations > len(source.violations) else ""
-            return f"{more}{devices} device{several} given to two claims at once"
+            return "; ".join(
+                f"broken: {check.promise} ({_counted(check.violation_count, 'violation')})"
+                for check in judgement.checks
+                if check.verdict is verdicts.Verdict.INVALID
+            )
         case verdicts.Verdict.UNKNOWN:
-            return "it cannot be told whether a device was given to two claims"
+            return "inconclusive"
         case verdicts.Verdict.VALID:
-            return f"no device was given to two claims, in {figures.allocations} allocations of {figures.devices} devices"
+            figures = judgement.figures
+            promises = "; ".join(check.promise for check in judgement.checks)
+            allocations = _counted(figures.allocations, "allocation")
+            return f"{promises}, in {allocations} of {_counted(figures.devices, 'device')}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _sections(source: evidence.Evidence) -> Iterator[Section]:
+    steps = iter(source.steps)
+    number = 0
+    for check in source.judgement.checks:
+        cards = []
+        for violation in check.violations:
+            strip = None
+            if isinstance(violation, verdicts.DoubleAllocation):
+                strip = strips.strip(violation, next(steps))
+            number += 1
+            cards.append(Card(f"violation-{number}", violation, strip))
+        if cards:
+            yield Section(check, cards[:CARDS_MAX])
 
 
 def _latencies(source: evidence.Evidence) -> list[tuple[str, Any, charts.Chart]]:
@@ -122,10 +166,10 @@ def _phases(source: evidence.Evidence) -> list[tuple[str, str, str]]:
 
 
 def _commands(source: evidence.Evidence) -> list[str]:
-    """Copy and paste: the run again, its judgement again."""
+    """Return the commands that repeat the run and that judge it again."""
     plan = source.history.plan
     token = plan.settings.get("token")
-    if token:  # an explored run
+    if token:  # a run of the explorer
         return [shlex.join(["flake-hunt", "replay", token]), "flake-hunt check RUN_DIR"]
     run = [shlex.join(["flake-hunt", *plan.again])] if plan.again else []
     return [*run, "flake-hunt check RUN_DIR"]

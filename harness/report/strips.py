@@ -28,20 +28,16 @@ class StepRow:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Strip:
-    """Everything that the page shows of one double allocation."""
+    """What the page shows of a double allocation in addition to its violation."""
 
-    anchor: str
-    violation: verdicts.DoubleAllocation
     picture: str
     explanation: str
     steps: list[StepRow]
     steps_left_out: int
 
 
-def strip(
-    number: int, violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]
-) -> Strip:
-    """The strip of a double allocation."""
+def strip(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> Strip:
+    """Draw and explain a double allocation; `steps` in order, empty if none were recorded."""
     origin = _origin(violation, steps)
     shown = _window(violation, steps)
     names = {holder.uid: name for holder, name in zip(violation.holders, "AB", strict=True)}
@@ -56,8 +52,6 @@ def strip(
         for index, step in enumerate(shown[:STEPS_MAX], start=1)
     ]
     return Strip(
-        anchor=f"double-{number}",
-        violation=violation,
         picture=_picture(violation, shown[:STEPS_MAX], origin, names),
         explanation=explaining.explain(violation, steps),
         steps=rows,

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from harness import clocks, errors, processes, writing
-from harness.history import directories, records
+from harness.history import directories, journal_writer, records
 
 READY_TIMEOUT_S = 30.0
 SETTLE_S = 0.5
@@ -37,7 +37,7 @@ class Supervisor:
     ) -> None:
         self._directory = directory
         self._cluster, self._cluster_look_ns = cluster, 0
-        self._journal = records.Writer(directory.processes, process="run", run_id=run_id)
+        self._journal = journal_writer.Writer(directory.processes, process="run", run_id=run_id)
         self._children: dict[str, _Child] = {}
         self.failure: errors.HarnessError | None = None
         """Why the journal cannot be written any more: that ends the run, but the processes are still stopped in order."""

@@ -9,7 +9,7 @@ import gevent.event
 
 from harness import clocks, errors, seeds
 from harness.client import apis, journaling, transports
-from harness.history import directories, plans, records
+from harness.history import directories, journal_writer, plans
 from harness.scenario import specs
 from harness.traffic import launching, objects, watching
 
@@ -119,7 +119,7 @@ class Worker:
         for index in range(self.scenario.traffic.processes):
             name = launching.process_name(index)
             try:
-                writer = records.Writer(
+                writer = journal_writer.Writer(
                     directory.operations(name), process=name, run_id=self.plan.run_id
                 )
             except FileExistsError:

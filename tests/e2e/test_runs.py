@@ -9,14 +9,14 @@ import pytest
 
 from harness import clocks
 from harness.checks import judging, verdicts
-from harness.history import directories, records
+from harness.history import directories, journal_reader
 from tests.e2e import running
 
 pytestmark = pytest.mark.e2e
 
 
 def judged(path: pathlib.Path) -> judging.Judgement:
-    return judging.read(directories.existing(path))
+    return judging.judge(directories.existing(path))
 
 
 def test_the_correct_subject_is_valid_and_judged_alike_again(tmp_path: pathlib.Path) -> None:
@@ -39,7 +39,7 @@ def test_a_known_defect_is_found_and_named(tmp_path: pathlib.Path) -> None:
     )
     assert code == verdicts.Verdict.INVALID.exit_code, output
     judgement = judged(running.run_directory(tmp_path))
-    violation = judgement.checks[0].violations[0]
+    violation = verdicts.double_allocations(judgement.checks)[0]
     for word in (violation.device, *(holder.name for holder in violation.holders)):
         assert word in output
     assert len({holder.uid for holder in violation.holders}) == 2
@@ -96,7 +96,7 @@ def test_an_interruption_keeps_the_evidence_and_leaves_nothing(tmp_path: pathlib
         assert "Traceback" not in command.text()
         command.require_alone()
     directory = running.run_directory(tmp_path)
-    assert records.read(directory / "processes.jsonl").trailer is not None
+    assert journal_reader.read(directory / "processes.jsonl").trailer is not None
     code, _ = running.run(tmp_path, "check", str(directory))
     assert code == verdicts.Verdict.UNKNOWN.exit_code
 

@@ -10,7 +10,7 @@ import pytest
 
 from harness import clocks, processes
 from harness.client import apis, transports
-from harness.history import directories, plans, records
+from harness.history import directories, journal_reader, plans, records
 from harness.run import run_plan
 from harness.scenario import loading, specs
 from harness.traffic import launching
@@ -90,7 +90,7 @@ def test_journals_are_closed_before_the_traffic_ends(
         clocks.wait_until(lambda: delayed(api) >= 4, timeout_s=TIMEOUT_S, why="slow calls")
         assert traffic.stop(timeout_s=TIMEOUT_S) == 0, traffic.log_tail()
     for name in ("traffic-0", "traffic-1"):
-        journal = records.read(directory.operations(name))
+        journal = journal_reader.read(directory.operations(name))
         assert journal.trailer is not None
         ops = [
             [item.op for item in journal.records if isinstance(item, kind)]

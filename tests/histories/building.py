@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Iterable, Sequence
 
 from harness import clocks
-from harness.history import directories, plans, records
+from harness.history import directories, journal_writer, plans, records
 from tests.histories import language
 
 RUN_ID, SCENARIO, SEED = "f00dfeed", "written-by-hand", 7
@@ -68,7 +68,7 @@ def write(
     path: pathlib.Path, body: Iterable[records.Body], *, process: str, run_id: str = RUN_ID
 ) -> None:
     """A file that was closed in order."""
-    writer = records.Writer(path, process=process, run_id=run_id)
+    writer = journal_writer.Writer(path, process=process, run_id=run_id)
     for record in body:
         writer.write(record)
     writer.close()

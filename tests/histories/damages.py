@@ -3,7 +3,7 @@
 import pathlib
 from collections.abc import Callable
 
-from harness.history import directories, records
+from harness.history import directories, journal_reader, records
 from tests.histories import building
 
 Damage = Callable[[directories.RunDirectory], None]
@@ -145,7 +145,7 @@ def ended_early() -> Damage:
 def _rewrite(
     path: pathlib.Path, change: Callable[[Body], Body], *, run_id: str = building.RUN_ID
 ) -> None:
-    journal = records.read(path)
+    journal = journal_reader.read(path)
     if journal.header is None:
         raise ValueError(f"{path}: expected a file with a header")
     path.unlink()

@@ -13,7 +13,7 @@ import msgspec
 from harness import clocks, writing
 from harness.apiserver.storage import watch_cache
 from harness.explore.search import explored_run, tokens
-from harness.history import directories, plans, records
+from harness.history import directories, journal_writer, plans, records
 
 RESOURCES = ["resourceclaims", "pods", "resourceslices"]
 _STEP_NS = 1_000_000
@@ -57,7 +57,7 @@ def _plan(token: tokens.Token, run_id: str) -> plans.Plan:
 def _write_processes(
     directory: directories.RunDirectory, run_id: str, run: explored_run.ExploredRun
 ) -> None:
-    writer = records.Writer(directory.processes, process="explore", run_id=run_id)
+    writer = journal_writer.Writer(directory.processes, process="explore", run_id=run_id)
     writer.write(records.Phase(name="explored", ts_ns=0, detail=run.finding or "nothing found"))
     writer.write(records.Phase(name="ended", ts_ns=len(run.moments) * _STEP_NS))
     writer.close()
@@ -66,7 +66,7 @@ def _write_processes(
 def _write_observations(
     directory: directories.RunDirectory, run_id: str, run: explored_run.ExploredRun
 ) -> None:
-    writer = records.Writer(directory.observations, process="recorder", run_id=run_id)
+    writer = journal_writer.Writer(directory.observations, process="recorder", run_id=run_id)
     for resource in RESOURCES:
         writer.write(_listed(resource, "first", 0, 0))
     for moment, commit in run.commits:
@@ -78,7 +78,7 @@ def _write_observations(
 
 
 def _write_final_list(
-    writer: records.Writer, resource: str, commits: Sequence[tuple[int, watch_cache.Commit]]
+    writer: journal_writer.Writer, resource: str, commits: Sequence[tuple[int, watch_cache.Commit]]
 ) -> None:
     last: dict[str, watch_cache.Commit] = {}
     for _, commit in commits:
@@ -116,7 +116,7 @@ def _observation(commit: watch_cache.Commit, kind: str, ts_ns: int) -> records.O
 def _write_steps(
     directory: directories.RunDirectory, run_id: str, run: explored_run.ExploredRun
 ) -> None:
-    writer = records.Writer(directory.steps("scheduler"), process="scheduler", run_id=run_id)
+    writer = journal_writer.Writer(directory.steps("scheduler"), process="scheduler", run_id=run_id)
     for number, moment in enumerate(run.moments):
         writer.write(
             records.Step(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from harness import errors
 from harness.checks import judging, verdicts
-from harness.history import directories, histories, records
+from harness.history import directories, histories, journal_reader, records
 from harness.report import publishing
 from tests.histories import building, damages, language
 
@@ -101,14 +101,14 @@ DAMAGES: dict[str, tuple[damages.Damage, str]] = {
     **{
         f"a time beyond all bounds, {file.__name__}": (
             _replaced(file, 2, HUGE),
-            ", line 2: expected a whole record",
+            ", line 2: expected a complete record",
         )
         for file in damages.FILES
     },
     **{
         f"garbage in the middle, {file.__name__}": (
             _replaced(file, 2, b"\x00\x1b[31mgarbage\n"),
-            ", line 2: expected a whole record",
+            ", line 2: expected a complete record",
         )
         for file in damages.FILES
     },
@@ -127,7 +127,7 @@ DAMAGES: dict[str, tuple[damages.Damage, str]] = {
     **{
         f"a line without an end, {file.__name__}": (
             _endless(file),
-            f": expected a line of at most {records.LINE_MAX} bytes",
+            f": expected a line of at most {journal_reader.LINE_MAX} bytes",
         )
         for file in damages.FILES
     },
@@ -194,7 +194,7 @@ def test_a_line_without_an_end_is_not_read_whole(tmp_path: pathlib.Path) -> None
     list(reader)
     after = resource.getrusage(resource.RUSAGE_SELF)
     assert "expected a line of at most" in reader.damage
-    assert (after.ru_maxrss - before.ru_maxrss) * 1024 < 8 * records.LINE_MAX
+    assert (after.ru_maxrss - before.ru_maxrss) * 1024 < 8 * journal_reader.LINE_MAX
 
 
 @pytest.mark.parametrize("back_ns", [10**9, 10**18])

@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from harness import errors
@@ -21,6 +22,7 @@ VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verd
 def _result(verdict: verdicts.Verdict, name: str = "made-up") -> verdicts.CheckResult:
     return verdicts.CheckResult(
         check=name,
+        promise="it works",
         verdict=verdict,
         examined_count=1,
         violation_count=0,
@@ -74,7 +76,10 @@ def test_nothing_examined_is_unknown_however_sound_the_directory(
     judgement = judging.judge(building.build(tmp_path / "run", text))
     assert all(item.ok for item in judgement.certificate)
     assert (judgement.verdict, judgement.exit_code) == (UNKNOWN, 20)
-    assert judgement.reason == "no exclusive hold of any device was seen, so nothing was examined"
+    assert (
+        judgement.reason
+        == "no exclusive allocation of any device was observed, so nothing was examined"
+    )
 
 
 def test_a_violation_wins_over_a_failed_certificate(tmp_path: pathlib.Path) -> None:
@@ -95,11 +100,16 @@ def test_a_check_that_breaks_is_unknown_and_says_how(
         raise ZeroDivisionError("who would have thought")
 
     monkeypatch.setattr(
-        judging, "CHECKS", {"fine": lambda folded: _result(VALID), "broken": broken}
+        judging,
+        "CHECKS",
+        (
+            judging.Check("fine", "it works", lambda folded: _result(VALID)),
+            judging.Check("broken", "it works", broken),
+        ),
     )
     judgement = judging.judge(building.build(tmp_path / "run", "a+D1"))
     assert judgement.verdict is UNKNOWN
-    assert judgement.reason == ("the check broke: ZeroDivisionError('who would have thought')")
+    assert judgement.reason == ("the check failed: ZeroDivisionError('who would have thought')")
     assert [(item.check, item.verdict) for item in judgement.checks] == [
         ("made-up", VALID),
         ("broken", UNKNOWN),
@@ -112,7 +122,7 @@ def test_a_violation_wins_over_a_check_that_breaks(
     def broken(folded: hold_history.HoldHistory) -> verdicts.CheckResult:
         raise RuntimeError
 
-    monkeypatch.setattr(judging, "CHECKS", {**judging.CHECKS, "broken": broken})
+    monkeypatch.setattr(judging, "CHECKS", (*judging.CHECKS, judging.Check("broken", "", broken)))
     directory = building.build(tmp_path / "run", "a+D1 b+D1")
     assert judging.judge(directory).verdict is INVALID
 
@@ -120,7 +130,7 @@ def test_a_violation_wins_over_a_check_that_breaks(
 def test_no_checks_at_all_are_unknown(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "CHECKS", {})
+    monkeypatch.setattr(judging, "CHECKS", ())
     assert judging.judge(building.build(tmp_path / "run", "a+D1")).verdict is UNKNOWN
 
 
@@ -133,7 +143,7 @@ def test_the_verdict_is_read_as_it_was_written(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "run", BUSY)
     judgement = judging.judge(directory)
     judging.write(directory, judgement)
-    assert judging.read(directory) == judgement
+    assert judging.read(directory) == msgspec.to_builtins(judgement)
 
 
 def test_judging_twice_gives_the_same_bytes(tmp_path: pathlib.Path) -> None:

@@ -19,7 +19,7 @@ def _overlaps(result: verdicts.CheckResult) -> list[tuple[str, int, int | None]]
             item.overlap_from_rv,
             item.overlap_until_rv,
         )
-        for item in result.violations
+        for item in verdicts.double_allocations([result])
     ]
 
 
@@ -99,11 +99,14 @@ def test_nothing_examined_is_unknown(text: str) -> None:
     result = _check(text)
     assert result.verdict is UNKNOWN
     assert result.examined_count == 0
-    assert result.reason == "no exclusive hold of any device was seen, so nothing was examined"
+    assert (
+        result.reason
+        == "no exclusive allocation of any device was observed, so nothing was examined"
+    )
 
 
 def test_a_violation_says_everything_in_words() -> None:
-    [violation] = _check("a+D1 a^p b+D1 b^q b^r a~").violations
+    [violation] = verdicts.double_allocations([_check("a+D1 a^p b+D1 b^q b^r a~")])
     assert violation.text == (
         "Device gpu.example/pool/D1 was allocated to claim tests/a (uid uid-a) at resourceVersion 1, "
         "and again to claim tests/b (uid uid-b) at resourceVersion 3, while the first still held it; "
@@ -135,7 +138,7 @@ def test_a_violation_says_everything_in_words() -> None:
 
 
 def test_a_violation_to_the_end_says_so() -> None:
-    [violation] = _check("a+D1 b+D1").violations
+    [violation] = verdicts.double_allocations([_check("a+D1 b+D1")])
     assert "both held it to the end of the history. Pods: none yet and none yet." in violation.text
 
 
@@ -176,7 +179,7 @@ def test_counts_are_exact_and_lists_are_limited() -> None:
     pairs = device_exclusivity.IN_FULL_MAX + device_exclusivity.OTHERS_MAX + 30
     result = _check(_many(pairs))
     assert result.violation_count == pairs
-    listed = [item.holders[0].name for item in result.violations]
+    listed = [item.holders[0].name for item in verdicts.double_allocations([result])]
     first = [f"a{index}" for index in range(device_exclusivity.IN_FULL_MAX)]
     assert listed == [*first, f"a{pairs // 2}", f"a{pairs - 1}"]
     assert len(result.others) <= device_exclusivity.OTHERS_MAX

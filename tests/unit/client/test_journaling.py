@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from harness.client import apis, journaling, kubeconfigs, transports
-from harness.history import records
+from harness.history import journal_reader, journal_writer, records
 
 POST = transports.Request(method="POST", path="/api/v1/namespaces/n/pods", body=b"{}")
 LEASE: dict[str, Any] = {"metadata": {"name": "l"}, "spec": {}}
@@ -20,7 +20,7 @@ class Journaled:
 
     def __init__(self, path: pathlib.Path) -> None:
         self._path = path
-        self.journal = journaling.Journal(records.Writer(path, process="p", run_id="r"))
+        self.journal = journaling.Journal(journal_writer.Writer(path, process="p", run_id="r"))
         self._inner: list[transports.Transport] = []
 
     def over(self, endpoint: Any, *, user: str | None = "user-1") -> journaling.JournalingTransport:
@@ -31,7 +31,7 @@ class Journaled:
         return journaling.JournalingTransport(inner, self.journal, user=user)
 
     def read(self) -> list[Any]:
-        return list(records.read(self._path).records)
+        return list(journal_reader.read(self._path).records)
 
     def pairs(self) -> list[tuple[records.Invocation, records.Completion]]:
         """Each invocation with its only completion, which comes after it."""

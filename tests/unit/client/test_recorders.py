@@ -14,7 +14,7 @@ import pytest
 from harness import clocks, processes
 from harness.checks import hold_history
 from harness.client import apis, recorders, transports
-from harness.history import directories, plans, records
+from harness.history import directories, journal_reader, journal_writer, plans, records
 
 TIMEOUT_S = 30
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
@@ -54,7 +54,7 @@ def recorder(
 ) -> Iterator[recorders.Recorder]:
     """A recorder in this process, behind the relay, started."""
     transport = transports.connect(relayed_kubeconfig)
-    writer = records.Writer(directory.observations, process="recorder", run_id="run-1")
+    writer = journal_writer.Writer(directory.observations, process="recorder", run_id="run-1")
     made = recorders.Recorder(apis.Api(transport), writer, plan=make_plan("leases"))
     made.start()
     yield made
@@ -107,7 +107,7 @@ def create(server: Any, *names: str) -> list[str]:
 
 
 def read(directory: directories.RunDirectory) -> list[Any]:
-    return list(records.read(directory.observations).records)
+    return list(journal_reader.read(directory.observations).records)
 
 
 def seen(found: list[Any]) -> list[tuple[str, str]]:
@@ -130,7 +130,7 @@ def test_a_recording_from_first_to_final_list(
     versions = create(server, "a", "b")
     server.api.delete(apis.LEASES, "a", namespace="default")
     assert started.stop(timeout_s=TIMEOUT_S) == 0
-    journal = records.read(directory.observations)
+    journal = journal_reader.read(directory.observations)
     assert journal.header is not None
     assert (journal.header.process, journal.header.run_id) == ("recorder", "run-1")
     assert journal.trailer is not None
@@ -311,7 +311,7 @@ def test_a_killed_recorder_leaves_what_it_had_written_and_no_trailer(
     create(server, "a", "b")
     wait_for(directory, lambda found: len(seen(found)) == 2)
     assert started.kill() == -signal.SIGKILL
-    journal = records.read(directory.observations)
+    journal = journal_reader.read(directory.observations)
     assert journal.trailer is None
     assert seen(journal.records) == [("ADDED", "a"), ("ADDED", "b")]
 
@@ -324,7 +324,7 @@ def test_a_killed_server_leaves_a_recording_without_an_end(
     wait_for(directory, seen)
     mortal_server.process.kill()
     assert started.stop(timeout_s=TIMEOUT_S) == 1
-    journal = records.read(directory.observations)
+    journal = journal_reader.read(directory.observations)
     assert journal.trailer is None
     assert seen(journal.records) == [("ADDED", "a")]
     assert "Traceback" not in started.log.read_text()

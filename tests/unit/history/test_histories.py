@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from harness import errors
-from harness.history import directories, histories, records
+from harness.history import directories, histories, journal_reader
 from tests.histories import building, damages, language
 
 TEXT = "a+D1 p* a~"
@@ -54,18 +54,12 @@ def test_a_file_nobody_expected_is_refused_all_the_same(
     assert damage.startswith("operations-stranger.jsonl: expected a file of run f00dfeed")
 
 
-def test_fault_windows_belong_to_the_run_too(directory: directories.RunDirectory) -> None:
-    building.write(directory.fault_windows, [], process="faults", run_id="another")
-    [damage] = _damages(directory)
-    assert damage.startswith("fault-windows.jsonl: expected a file of run f00dfeed")
-
-
 @pytest.mark.parametrize("file", damages.FILES, ids=lambda file: file.__name__)
 def test_a_file_of_another_boot_is_refused(
     directory: directories.RunDirectory, file: damages.File
 ) -> None:
     path = file(directory)
-    header = records.read(path).header
+    header = journal_reader.read(path).header
     assert header is not None
     boot = f'"boot_id":"{header.boot_id}"'.encode()
     path.write_bytes(path.read_bytes().replace(boot, b'"boot_id":"another"'))

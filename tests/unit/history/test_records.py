@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import clocks, errors
-from harness.history import records
+from harness.history import journal_reader, journal_writer, records
 
 PHASES: list[records.Body] = [records.Phase(name=f"phase {n}", ts_ns=n) for n in range(5)]
 
@@ -45,9 +45,6 @@ ONE_OF_EACH: list[records.Body] = [
     records.Gap(resource="pods", after_resource_version=3, reason="410", ts_ns=1),
     records.Resumed(resource="pods", resource_version=3, reason="watch opened", ts_ns=1),
     records.Step(seq=0, ts_ns=1, thread="t", name="s", fields={"count": 1, "found": True}),
-    records.FaultWindow(
-        fault="kill", target="t", injected=True, healed=False, started_ns=1, ended_ns=2
-    ),
     records.ProcessStarted(process="p", pid=1, argv=["a", "b"], ts_ns=1),
     records.ProcessEnded(process="p", pid=1, exit_code=-9, expected=False, ts_ns=1),
     records.Phase(name="load", ts_ns=1, detail="line\nline"),
@@ -60,7 +57,7 @@ def path(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def _write(path: pathlib.Path, body: list[records.Body], *, close: bool = True) -> None:
-    writer = records.Writer(path, process="traffic-0", run_id="run")
+    writer = journal_writer.Writer(path, process="traffic-0", run_id="run")
     for record in body:
         writer.write(record)
     if close:
@@ -76,14 +73,14 @@ def _lines(path: pathlib.Path) -> list[bytes]:
 
 def test_every_kind_of_record_is_read_as_it_was_written(path: pathlib.Path) -> None:
     _write(path, ONE_OF_EACH)
-    journal = records.read(path)
+    journal = journal_reader.read(path)
     assert journal.records == ONE_OF_EACH
     assert {type(record) for record in ONE_OF_EACH} == set(typing.get_args(records.Body))
 
 
 def test_an_object_is_kept_to_the_byte(path: pathlib.Path) -> None:
     _write(path, ONE_OF_EACH)
-    [seen] = [r for r in records.read(path).records if isinstance(r, records.Observation)]
+    [seen] = [r for r in journal_reader.read(path).records if isinstance(r, records.Observation)]
     assert bytes(seen.object) == b'{"metadata":{"name":"p\\n\xc3\xa4"},  "b":[1.50]}'
 
 
@@ -93,12 +90,12 @@ def test_each_record_is_one_line(path: pathlib.Path) -> None:
 
 
 def test_header_and_trailer_say_who_and_how_many(path: pathlib.Path) -> None:
-    writer = records.Writer(path, process="traffic-0", run_id="run")
+    writer = journal_writer.Writer(path, process="traffic-0", run_id="run")
     writer.write(PHASES[0])
     writer.write_many(PHASES[1:])
     writer.write_many([])
     writer.close(reason="enough")
-    journal = records.read(path)
+    journal = journal_reader.read(path)
     assert journal.header is not None
     assert journal.trailer is not None
     assert (journal.header.process, journal.header.run_id) == ("traffic-0", "run")
@@ -108,17 +105,17 @@ def test_header_and_trailer_say_who_and_how_many(path: pathlib.Path) -> None:
 
 
 def test_every_line_is_there_before_the_writer_goes_on(path: pathlib.Path) -> None:
-    writer = records.Writer(path, process="traffic-0", run_id="run")
+    writer = journal_writer.Writer(path, process="traffic-0", run_id="run")
     for count, record in enumerate(PHASES, start=1):
         writer.write(record)
-        assert len(records.read(path).records) == count
+        assert len(journal_reader.read(path).records) == count
 
 
 def test_a_file_that_is_there_is_not_written_again(path: pathlib.Path) -> None:
     _write(path, PHASES)
     before = path.read_bytes()
     with pytest.raises(FileExistsError):
-        records.Writer(path, process="traffic-0", run_id="run")
+        journal_writer.Writer(path, process="traffic-0", run_id="run")
     assert path.read_bytes() == before
 
 
@@ -127,7 +124,7 @@ def test_a_file_that_is_there_is_not_written_again(path: pathlib.Path) -> None:
 
 def test_no_trailer_is_noted(path: pathlib.Path) -> None:
     _write(path, PHASES, close=False)
-    journal = records.read(path)
+    journal = journal_reader.read(path)
     assert journal.records == PHASES
     assert journal.trailer is None
     assert not journal.torn
@@ -135,7 +132,7 @@ def test_no_trailer_is_noted(path: pathlib.Path) -> None:
 
 def test_an_empty_file_has_no_header(path: pathlib.Path) -> None:
     path.touch()
-    journal = records.read(path)
+    journal = journal_reader.read(path)
     assert (journal.header, journal.trailer, journal.torn, journal.records) == (
         None,
         None,
@@ -154,7 +151,7 @@ def test_wherever_a_file_is_cut_all_whole_lines_are_read(
     lines, content = _lines(path), path.read_bytes()
     cut = data.draw(st.integers(0, len(content)))
     path.write_bytes(content[:cut])
-    journal = records.read(path)
+    journal = journal_reader.read(path)
     whole = content[:cut].count(b"\n")
     assert journal.torn == (not content[:cut].endswith(b"\n") and cut > 0)
     assert journal.records == ONE_OF_EACH[: max(whole - 1, 0)]
@@ -168,7 +165,7 @@ def test_wherever_a_file_is_cut_all_whole_lines_are_read(
 def _damaged(path: pathlib.Path, lines: list[bytes]) -> str:
     path.write_bytes(b"".join(lines))
     with pytest.raises(errors.HistoryError) as caught:
-        records.read(path)
+        journal_reader.read(path)
     message = str(caught.value)
     assert message.startswith(f"{path.name}, line ")
     assert message.endswith("The journal is damaged; restore the file or run again")
@@ -193,7 +190,7 @@ def test_a_damaged_line_is_named(path: pathlib.Path, line: int, garbage: bytes) 
     _write(path, PHASES)
     lines = _lines(path)
     lines[line - 1] = garbage
-    assert _damaged(path, lines).startswith(f"line {line}: expected a whole record, got ")
+    assert _damaged(path, lines).startswith(f"line {line}: expected a complete record, got ")
 
 
 def test_a_long_damaged_line_is_cut(path: pathlib.Path) -> None:
@@ -206,7 +203,7 @@ def test_a_long_damaged_line_is_cut(path: pathlib.Path) -> None:
 def test_two_lines_that_ran_into_each_other_are_damage(path: pathlib.Path) -> None:
     _write(path, PHASES)
     lines = _lines(path)
-    assert "line 2: expected a whole record" in _damaged(
+    assert "line 2: expected a complete record" in _damaged(
         path, [lines[0], lines[1].rstrip(b"\n") + lines[2], *lines[3:]]
     )
 
@@ -250,7 +247,7 @@ def test_another_schema_is_refused(path: pathlib.Path) -> None:
     lines = _lines(path)
     lines[0] = lines[0].replace(b'"schema":1', b'"schema":2')
     assert _damaged(path, lines) == (
-        "line 1: expected schema 1, got 2: read it with the version that wrote it"
+        "line 1: expected schema 1, got 2: read it with the version of Flake Hunt that wrote it"
     )
 
 
@@ -258,8 +255,8 @@ def test_another_schema_is_refused(path: pathlib.Path) -> None:
 
 _ENDLESS_WRITER = """
 import os, pathlib, sys
-from harness.history import records
-writer = records.Writer(pathlib.Path(sys.argv[1]), process="traffic-0", run_id="run")
+from harness.history import journal_reader, journal_writer, records
+writer = journal_writer.Writer(pathlib.Path(sys.argv[1]), process="traffic-0", run_id="run")
 n = 0
 while True:
     batch = [records.Phase(name="x" * (n % 300), ts_ns=n + i) for i in range(1 + n % 3)]
@@ -280,7 +277,7 @@ def test_a_killed_writer_loses_nothing_that_it_had_written(path: pathlib.Path) -
         said += process.stdout.readlines()
     assert process.returncode == -signal.SIGKILL
     acknowledged = max(int(line) for line in said if line.endswith(b"\n"))
-    journal = records.read(path)
+    journal = journal_reader.read(path)
     numbers = [record.ts_ns for record in journal.records if isinstance(record, records.Phase)]
     assert len(numbers) >= acknowledged >= 300
     assert numbers == list(range(len(numbers)))
@@ -289,9 +286,9 @@ def test_a_killed_writer_loses_nothing_that_it_had_written(path: pathlib.Path) -
 
 _WRITER_WITHOUT_SPACE = """
 import pathlib, resource, sys
-from harness.history import records
+from harness.history import journal_reader, journal_writer, records
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-writer = records.Writer(pathlib.Path(sys.argv[1]), process="traffic-0", run_id="run")
+writer = journal_writer.Writer(pathlib.Path(sys.argv[1]), process="traffic-0", run_id="run")
 try:
     for n in range(1000):
         writer.write(records.Phase(name="phase", ts_ns=n))
@@ -308,7 +305,7 @@ def test_evidence_that_cannot_be_written_is_an_error_at_once(path: pathlib.Path)
         check=True,
     )
     written, error = done.stdout.split()
-    journal = records.read(path)
+    journal = journal_reader.read(path)
     assert error == "OSError"
     assert len(journal.records) == int(written) > 10
     assert journal.torn

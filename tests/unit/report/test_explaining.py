@@ -17,7 +17,8 @@ NOT_ALL = "The steps around it were not all recorded, so the stale read cannot b
 
 @pytest.fixture
 def violation() -> verdicts.DoubleAllocation:
-    [found] = device_exclusivity.check(hold_history.fold(language.observe(races.TEXT))).violations
+    result = device_exclusivity.check(hold_history.fold(language.observe(races.TEXT)))
+    [found] = verdicts.double_allocations([result])
     return found
 
 

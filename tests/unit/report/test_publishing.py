@@ -81,18 +81,18 @@ def _as_a_folder(directory: directories.RunDirectory) -> None:
 
 
 FOREIGN: dict[str, tuple[damages.Damage, str]] = {
-    "edited by hand": (_edited(verdict="INVALID"), "it was edited, or made by another version"),
+    "edited by hand": (_edited(verdict="INVALID"), "it was edited, or written by another version"),
     "a reason edited": (_edited(reason="trust me"), "it was edited"),
     "a certificate emptied": (_edited(certificate=[]), "it was edited"),
-    "of another schema": (_edited(schema=1), "expected schema 2, got 1"),
-    "of another run": (_from_elsewhere, "it was made from other evidence (observations.jsonl, operat"),
+    "of another schema": (_edited(schema=1), "expected schema 3, got 1"),
+    "of another run": (_from_elsewhere, "the evidence has changed since (observations.jsonl, operat"),
     "of other evidence": (
         damages.appended(damages.steps, building.step(9, "t", "s", 1)),
-        "it was made from other evidence (steps-scheduler.jsonl differ)",
+        "the evidence has changed since (steps-scheduler.jsonl differ)",
     ),
     "of more evidence": (
         damages.missing(damages.steps),
-        "it was made from other evidence (steps-scheduler.jsonl differ)",
+        "the evidence has changed since (steps-scheduler.jsonl differ)",
     ),
     "torn": (lambda directory: directory.verdict.write_bytes(b'{"schema": 2'), "expected the verdict"),
     "empty": (lambda directory: directory.verdict.write_bytes(b""), "expected the verdict of a run"),

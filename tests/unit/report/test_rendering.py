@@ -57,10 +57,10 @@ def test_a_valid_run(tmp_path: pathlib.Path) -> None:
     directory = _render(tmp_path, VALID)
     page = _page(directory)
     assert "✓ VALID" in page.texts
-    assert "no device was given to two claims, in 3 allocations of 2 devices" in page.text
+    assert "no device is held by two claims at once, in 3 allocations of 2 devices" in page.text
     assert page.text.count("✓ yes") == 12
     assert "✗ no" not in page.text
-    assert "Double allocations" not in page.texts
+    assert "Violations of device_exclusivity" not in page.texts
     assert _counts(_suite(directory)) == ("2", "0", "0")
 
 
@@ -84,9 +84,9 @@ def test_a_double_allocation_is_explained(
     directory = _render(tmp_path, races.TEXT, lines=lines)
     page = _page(directory)
     assert "✗ INVALID" in page.texts
-    assert "1 device was given to two claims at once" in page.text
+    assert "broken: no device is held by two claims at once (1 violation)" in page.text
     assert expected in page.text
-    assert "Double allocations" in page.texts
+    assert "Violations of device_exclusivity" in page.texts
     shown = [name for _, name, _ in lines]
     assert [text for text in page.texts if text in set(shown)][: len(shown)] == shown
     suite = _suite(directory)
@@ -150,9 +150,9 @@ def test_a_damaged_run_is_unknown(tmp_path: pathlib.Path, damage: damages.Damage
     directory = _render(tmp_path, VALID, damage)
     page = _page(directory)
     assert "? UNKNOWN" in page.texts
-    assert "it cannot be told whether a device was given to two claims" in page.text
+    assert "inconclusive" in page.text
     assert "✗ no" in page.text
-    failed = sum(not item.ok for item in judging.read(directory).certificate)
+    failed = sum(not item.ok for item in judging.judge(directory).certificate)
     suite = _suite(directory)
     assert len(suite.findall("testcase[@name='certificate']/error")) == failed > 0
     assert suite.get("failures") == "0"
@@ -178,10 +178,11 @@ def test_many_doubles_are_cut_and_counted(tmp_path: pathlib.Path) -> None:
     text = " ".join(f"a{i}+D{i} b{i}+D{i}" for i in range(30))
     directory = _render(tmp_path, text)
     page = _page(directory)
-    assert "at least 21 devices were given to two claims at once" in page.text
-    assert "The 20 most telling ones of 30 are shown." in page.text
+    assert "broken: no device is held by two claims at once (30 violations)" in page.text
+    assert "20 of 30 violations are shown in full." in page.text
     assert (
-        len([1 for _, name, value in page.attributes if name == "id" and "double-" in value]) == 20
+        len([1 for _, name, value in page.attributes if name == "id" and "violation-" in value])
+        == 20
     )
 
 
@@ -200,7 +201,7 @@ def test_what_was_not_judged_is_not_rendered(tmp_path: pathlib.Path) -> None:
 def test_a_damaged_middle_is_named(tmp_path: pathlib.Path) -> None:
     directory = _render(tmp_path, VALID)
     damages.garbled(damages.observations, line=4)(directory)
-    with pytest.raises(errors.VerdictError, match=r"other evidence \(observations\.jsonl differ"):
+    with pytest.raises(errors.VerdictError, match=r"has changed since \(observations\.jsonl differ"):
         rendering.render(directory)
     publishing.publish(judging.examine(directory))
     text = directory.report.read_text()

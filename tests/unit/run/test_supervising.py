@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness import clocks, errors
-from harness.history import directories, records
+from harness.history import directories, journal_reader, journal_writer, records
 from harness.run import supervising
 
 TIMEOUT_S = 30.0
@@ -107,10 +107,10 @@ def test_a_journal_that_finds_no_room_ends_the_run_and_every_process(
     wait = [sys.executable, "-c", "import signal; signal.pause()"]
     children = [supervisor.start(name, wait) for name in ("one", "two")]
 
-    def no_room(self: records.Writer, record: records.Body) -> None:
+    def no_room(self: journal_writer.Writer, record: records.Body) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(directory.processes))
 
-    monkeypatch.setattr(records.Writer, "write", no_room)
+    monkeypatch.setattr(journal_writer.Writer, "write", no_room)
     supervisor.phase("load")
     with pytest.raises(
         errors.StorageError, match=r"cannot write .*processes\.jsonl: no space left"
@@ -119,6 +119,6 @@ def test_a_journal_that_finds_no_room_ends_the_run_and_every_process(
     supervisor.kill_all()
     supervisor.close()
     assert all(child.poll() is not None for child in children)
-    journal = records.read(directory.processes)
+    journal = journal_reader.read(directory.processes)
     assert [type(record) for record in journal.records] == [records.ProcessStarted] * 2
     assert journal.trailer is None  # so the verdict on it is UNKNOWN

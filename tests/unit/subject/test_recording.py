@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from harness import clocks, concurrency
-from harness.history import records
+from harness.history import journal_reader, records
 from harness.subject import recording
 
 TIMEOUT_S = 20.0
@@ -21,7 +21,7 @@ def test_header_steps_and_trailer_are_the_harness_s_records(tmp_path: pathlib.Pa
     recorder("in-flight.added", {"claim": "c", "count": 2, "found": True})
     recorder("gather.started", {})
     recorder.close()
-    journal = records.read(path)
+    journal = journal_reader.read(path)
     assert journal.header is not None
     assert journal.header.schema == records.SCHEMA_VERSION
     assert (journal.header.process, journal.header.run_id) == ("scheduler", "run-7")
@@ -43,7 +43,7 @@ def test_a_recorder_that_did_not_end_leaves_every_step_but_no_trailer(
 ) -> None:
     path = tmp_path / "scheduler.jsonl"
     recorder_at(path)("gather.started", {})
-    journal = records.read(path)
+    journal = journal_reader.read(path)
     assert (len(journal.records), journal.trailer) == (1, None)
 
 
@@ -59,7 +59,7 @@ def test_many_threads_lose_no_step_and_share_no_number(tmp_path: pathlib.Path) -
     for thread in threads:
         thread.join(TIMEOUT_S)
     recorder.close()
-    journal = records.read(path)
+    journal = journal_reader.read(path)
     steps = [item for item in journal.records if isinstance(item, records.Step)]
     assert sorted(step.seq for step in steps) == list(range(1200))
     assert {step.thread for step in steps} == {"t0", "t1", "t2", "t3"}

@@ -208,7 +208,7 @@ def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:
     judgement = judging.judge(directory)
     assert judgement.verdict is verdicts.Verdict.INVALID
     assert [item.name for item in judgement.certificate if not item.ok] == []
-    (violation,) = judgement.checks[0].violations
+    (violation,) = verdicts.double_allocations(judgement.checks)
     assert {holder.name for holder in violation.holders} == {"claim-1", "claim-2"}
     judging.write(directory, judgement)
     rendering.render(directory)

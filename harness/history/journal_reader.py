@@ -1,0 +1,130 @@
+"""Reads a journal: a file of records with a header and a trailer.
+
+A torn last line is tolerated and noted. Any other damage raises an error that names file and line.
+"""
+
+import functools
+import pathlib
+from collections.abc import Iterator
+
+import msgspec
+
+from harness import errors
+from harness.history import files, records
+
+LINE_MAX = 32 * 2**20
+"""Longest accepted line, in bytes; an API object has at most a few MiB."""
+
+_decoder: msgspec.json.Decoder[records.Record] = msgspec.json.Decoder(records.Record)
+
+
+class Journal(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of a journal."""
+
+    path: pathlib.Path
+    header: records.Header | None
+    """None if not even the first line is complete."""
+    trailer: records.Trailer | None
+    """None if the writer was not closed."""
+    torn: bool
+    """True if the last line was cut short."""
+    records: list[records.Body]
+
+
+class Reader:
+    """Iterates over the records between header and trailer in constant memory.
+
+    The attributes are complete after the iteration. Iterating raises HistoryError, which names
+    file and line, for any damage except a torn last line.
+    """
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path
+        self.header: records.Header | None = None
+        self.trailer: records.Trailer | None = None
+        self.torn = False
+        self.line = 0
+        """Number of the line that was read last."""
+
+    def __iter__(self) -> Iterator[records.Body]:
+        count = 0
+        with files.open_regular(self.path) as file:
+            lines = iter(functools.partial(file.readline, LINE_MAX + 1), b"")
+            for number, line in enumerate(lines, start=1):
+                self.line = number
+                if not line.endswith(b"\n"):
+                    self._note_torn(line, number)
+                    return
+                record = self._decode(line, number)
+                if isinstance(record, records.Header):
+                    self._accept_header(record, number)
+                elif isinstance(record, records.Trailer):
+                    self._accept_trailer(record, number, count)
+                else:
+                    self._require_order(number)
+                    count += 1
+                    yield record
+
+    def _note_torn(self, line: bytes, number: int) -> None:
+        if len(line) > LINE_MAX:
+            raise self._damage(number, f"expected a line of at most {LINE_MAX} bytes")
+        self.torn = True
+
+    def _decode(self, line: bytes, number: int) -> records.Record:
+        try:
+            return _decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise self._damage(
+                number, f"expected a complete record, got {line[:60]!r} ({error})"
+            ) from error
+
+    def _accept_header(self, header: records.Header, number: int) -> None:
+        if number != 1:
+            raise self._damage(number, "a second header: two writers shared the file")
+        if header.schema != records.SCHEMA_VERSION:
+            raise self._damage(
+                number,
+                f"expected schema {records.SCHEMA_VERSION}, got {header.schema}: read it with "
+                "the version of Flake Hunt that wrote it",
+            )
+        self.header = header
+
+    def _accept_trailer(self, trailer: records.Trailer, number: int, count: int) -> None:
+        self._require_order(number)
+        if trailer.count != count:
+            raise self._damage(
+                number, f"the trailer counts {trailer.count} records, the file has {count}"
+            )
+        self.trailer = trailer
+
+    def _require_order(self, number: int) -> None:
+        if self.header is None:
+            raise self._damage(number, "expected the header first")
+        if self.trailer is not None:
+            raise self._damage(number, "a record after the trailer")
+
+    def _damage(self, number: int, what: str) -> errors.HistoryError:
+        return errors.HistoryError(
+            f"{self.path.name}, line {number}: {what}. "
+            "The journal is damaged; restore the file or run again"
+        )
+
+
+def gather(reader: Reader) -> Journal:
+    """Read everything that a reader yields."""
+    body = list(reader)
+    return Journal(
+        path=reader.path,
+        header=reader.header,
+        trailer=reader.trailer,
+        torn=reader.torn,
+        records=body,
+    )
+
+
+def read(path: pathlib.Path) -> Journal:
+    """Read a whole journal.
+
+    Raises HistoryError, which names file and line, for any damage except a torn last line.
+    """
+    return gather(Reader(path))

@@ -1,0 +1,64 @@
+"""Writes a journal: a file of records with a header and a trailer.
+
+A writer hands every line to the kernel before it goes on, so a killed process loses nothing that
+it had written.
+"""
+
+import os
+import pathlib
+from collections.abc import Sequence
+
+import msgspec
+
+from harness import clocks
+from harness.history import records
+
+_encoder = msgspec.json.Encoder()
+
+
+class Writer:
+    """Appends records to one new file.
+
+    Every method raises OSError if the file cannot be written. Each record is written by one
+    write(2). Not thread-safe: the caller has to lock.
+    """
+
+    def __init__(self, path: pathlib.Path, *, process: str, run_id: str) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        self._path, self._fd = path, os.open(path, flags, 0o644)
+        self._count = 0
+        self._put(
+            records.Header(
+                process=process,
+                run_id=run_id,
+                boot_id=clocks.boot_id(),
+                pid=os.getpid(),
+                started_wall_ns=clocks.wall_ns(),
+            )
+        )
+
+    def write(self, record: records.Body) -> None:
+        """Append one record."""
+        self._put(record)
+        self._count += 1
+
+    def write_many(self, batch: Sequence[records.Body]) -> None:
+        """Append several records with one write(2)."""
+        self._write_all(_encoder.encode_lines(batch))
+        self._count += len(batch)
+
+    def close(self, *, reason: str = "stopped") -> None:
+        """Append the trailer and close the file."""
+        self._put(records.Trailer(count=self._count, ts_ns=clocks.monotonic_ns(), reason=reason))
+        os.close(self._fd)
+
+    def _put(self, record: records.Record) -> None:
+        self._write_all(_encoder.encode(record) + b"\n")
+
+    def _write_all(self, line: bytes) -> None:
+        try:
+            while line:
+                line = line[os.write(self._fd, line) :]
+        except OSError as error:
+            error.filename = str(self._path)  # os.write does not know the name
+            raise
