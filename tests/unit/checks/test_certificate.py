@@ -235,7 +235,7 @@ def test_a_damaged_middle_makes_unknown(tmp_path: pathlib.Path, file: damages.Fi
     damages.garbled(file)(directory)
     judgement = judging.judge(directory)
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
-    assert f"files: {file(directory).name}, line 2: expected a whole record" in judgement.reason
+    assert f"files: {file(directory).name}, line 2: expected a complete record" in judgement.reason
     assert "restore the file or run again" in judgement.reason
 
 

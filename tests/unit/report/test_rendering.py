@@ -201,11 +201,13 @@ def test_what_was_not_judged_is_not_rendered(tmp_path: pathlib.Path) -> None:
 def test_a_damaged_middle_is_named(tmp_path: pathlib.Path) -> None:
     directory = _render(tmp_path, VALID)
     damages.garbled(damages.observations, line=4)(directory)
-    with pytest.raises(errors.VerdictError, match=r"has changed since \(observations\.jsonl differ"):
+    with pytest.raises(
+        errors.VerdictError, match=r"has changed since \(observations\.jsonl differ"
+    ):
         rendering.render(directory)
     publishing.publish(judging.examine(directory))
     text = directory.report.read_text()
-    assert "observations.jsonl, line 4: expected a whole record" in text
+    assert "observations.jsonl, line 4: expected a complete record" in text
     assert "UNKNOWN" in text
 
 
