@@ -1,4 +1,5 @@
-"""Server-side apply and `metadata.managedFields`. After sigs.k8s.io/structured-merge-diff and k8s.io/apimachinery/pkg/util/managedfields.
+"""Server-side apply and `metadata.managedFields`: field sets, typed values, merging, conflicts.
 
-Field sets, typed comparison and merging, ownership conflicts. Other kinds of patch belong in `patch`.
+After sigs.k8s.io/structured-merge-diff and k8s.io/apimachinery/pkg/util/managedfields. Other kinds
+of patch belong in `patch`.
 """

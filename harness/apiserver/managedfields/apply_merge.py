@@ -1,4 +1,7 @@
-"""Server-side apply as a merge: what an applier wants, what it no longer wants, and who disagrees."""
+"""The merge of server-side apply: merge a configuration, prune dropped fields, find conflicts.
+
+After sigs.k8s.io/structured-merge-diff/merge/update.go.
+"""
 
 import dataclasses
 import functools
@@ -11,18 +14,21 @@ _BEFORE_FIRST_APPLY = "before-first-apply"
 
 
 class ConflictsError(Exception):
-    """Others have fields that an applier wants to be different."""
+    """The configuration changes fields that other managers own."""
 
     def __init__(self, conflicts: list[tuple[field_managers.Entry, field_sets.Path]]) -> None:
         super().__init__(f"{len(conflicts)} conflicts")
         self.conflicts = conflicts
-        """The entries of the others, and the fields."""
+        """The other manager's entry and the path of the field, for each conflict."""
 
 
 def after_apply(
     live: Document, applied: Document, writer: field_managers.FieldWriter, *, force: bool
 ) -> tuple[Document, list[field_managers.Entry]]:
-    """The live document with a configuration applied, and its entries; ConflictsError unless forced."""
+    """Return the live document with a configuration applied, and its managedFields entries.
+
+    Raises ConflictsError if other managers own fields that change, unless `force` is set.
+    """
     kind = api_types.of(writer.resource)
     entries = live["metadata"].get("managedFields") or _before_first_apply(live, writer)
     mine = field_managers.identity(writer.entry)
@@ -51,19 +57,25 @@ def _applied_entry(
     *,
     changed: bool,
 ) -> field_managers.Entry:
-    """The applier's entry; its time is that of the last change, and it has none before there was one."""
-    made = {**writer.entry, "fieldsV1": field_managers.in_order(wanted)}
+    """Return the applier's new entry.
+
+    If the object did not change, the entry keeps the `time` of the last entry, or has none.
+    """
+    entry = {**writer.entry, "fieldsV1": field_managers.in_order(wanted)}
     if not changed:
-        made.pop("time")
+        entry.pop("time")
         if last is not None and "time" in last:
-            made["time"] = last["time"]
-    return made
+            entry["time"] = last["time"]
+    return entry
 
 
 def _before_first_apply(
     live: Document, writer: field_managers.FieldWriter
 ) -> list[field_managers.Entry]:
-    """What an object says of which nobody was remembered, as the fields of one more manager."""
+    """Return one entry that owns all fields of an object that has no managedFields yet.
+
+    The list is empty for an object that does not exist yet.
+    """
     empty = field_managers.nothing(writer.resource)
     if live is empty:
         return []
@@ -88,12 +100,15 @@ def _require_no_conflicts(others: list[field_managers.Entry], written: field_set
 def _prune(
     kind: api_types.Type, merged: Document, last: field_sets.Tree, owned: list[field_sets.Tree]
 ) -> Document:
-    """The document without what the applier wanted last time and nobody wants now."""
+    """Remove the fields that the applier's last configuration set and that nobody owns any more.
+
+    `owned` holds the field sets of the new configuration and of the other managers.
+    """
     last = typed_values.with_parents(kind, last)
     pruned: Document = typed_values.remove(kind, merged, last)
     kept = typed_values.with_parents(kind, functools.reduce(field_sets.union, owned))
     pruned = typed_values.remove(kind, merged, _missing(kind, merged, pruned, besides=kept))
-    # what hung below a field that went, but was never this applier's, comes back as well
+    # Only fields of the last configuration go; anything else removed with a parent stays.
     dangling = _missing(kind, merged, pruned, besides={})
     result: Document = typed_values.remove(kind, merged, field_sets.intersection(dangling, last))
     return result
@@ -102,7 +117,7 @@ def _prune(
 def _missing(
     kind: api_types.Type, merged: Document, pruned: Document, *, besides: field_sets.Tree
 ) -> field_sets.Tree:
-    """The fields that are in the first document alone, but for some."""
+    """Return the fields that `merged` has and `pruned` has not, except those of `besides`."""
     here = typed_values.with_parents(kind, typed_values.fields_of(kind, merged))
     there = typed_values.with_parents(kind, typed_values.fields_of(kind, pruned))
     return field_sets.difference(here, field_sets.union(there, besides))

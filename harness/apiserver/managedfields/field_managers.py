@@ -1,7 +1,10 @@
-"""Field managers: who wrote which fields of an object, kept in metadata.managedFields.
+"""The entries of `metadata.managedFields`: which manager owns which fields of an object.
 
-An entry belongs to one manager doing one kind of operation (Update or Apply) through one version and subresource. Whoever writes a field has
-it from then on; whoever else had it loses it, but for appliers of the same value, who share it. The fields of an entry are `field_sets`.
+An entry belongs to one manager, one operation (`Update` or `Apply`), one version and one
+subresource. Writing a field takes its ownership from all other managers, but several appliers of
+the same value share it. The fields of an entry are trees in the form of `field_sets`.
+
+After k8s.io/apimachinery/pkg/util/managedfields/internal.
 """
 
 import dataclasses
@@ -19,8 +22,9 @@ from harness.apiserver.scheme.json_document import Document
 Entry = dict[str, Any]
 Identity = tuple[str, ...]
 CLIENTS_ENTRIES_MAX = 200
-"""Of entries that a client sends; a server makes no more than ten for updates and one for each applier."""
+"""Maximum number of managedFields entries that a client may send; longer lists are ignored."""
 UPDATE_ENTRIES_MAX = 10
+"""Maximum number of `Update` entries of one object; beyond it the oldest are put together."""
 _ANCIENT = "ancient-changes"
 _UNKNOWN = "unknown"
 _OWN_METADATA = frozenset(
@@ -32,13 +36,13 @@ _OWN_METADATA = frozenset(
 SERVERS_OWN = field_sets.of_paths(
     "apiVersion", "kind", "metadata", *(f"metadata.{name}" for name in _OWN_METADATA)
 )
-"""Fields that are nobody's."""
+"""Fields that no manager ever owns."""
 _sorting_encoder = msgspec.json.Encoder(order="sorted")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FieldWriter:
-    """Who writes, how and when."""
+    """The manager, operation and time of one write."""
 
     resource: resources.ResourceType
     manager: str
@@ -48,8 +52,8 @@ class FieldWriter:
 
     @property
     def entry(self) -> Entry:
-        """An entry of this writer, still without fields."""
-        made = {
+        """The writer's managedFields entry, with an empty set of fields."""
+        entry = {
             "manager": self.manager or _UNKNOWN,
             "operation": self.operation,
             "apiVersion": self.resource.api_version,
@@ -57,11 +61,11 @@ class FieldWriter:
             "fieldsType": "FieldsV1",
             "fieldsV1": field_sets.LEAF,
         }
-        return made | ({"subresource": self.subresource} if self.subresource else {})
+        return entry | ({"subresource": self.subresource} if self.subresource else {})
 
 
 def of_created(document: Document, writer: FieldWriter) -> list[Entry]:
-    """The entries of a new object: those that came with it, and what its writer wrote."""
+    """Return the entries of a new object: the entries that it brought, and its writer's."""
     if "managedFields" in document["metadata"]:
         return after_update(nothing(writer.resource), document, writer)
     try:
@@ -72,10 +76,10 @@ def of_created(document: Document, writer: FieldWriter) -> list[Entry]:
 
 
 def _written_by_creation(document: Document, resource: resources.ResourceType) -> field_sets.Tree:
-    """As `_compare` with nothing; most parts of new objects were seen before, and are known by their bytes."""
+    """Return the fields that a create request sets, part by part so that each can be cached."""
     kind, before = api_types.of(resource), nothing(resource)
     ignored = reset_fields(resource, "")
-    made = {}
+    fields = {}
     for name in sorted(document):
         field = kind.fields.get(name)
         if field is None or f"f:{name}" in ignored or name in _TYPE_META:
@@ -84,43 +88,58 @@ def _written_by_creation(document: Document, resource: resources.ResourceType) -
             field.type, before.get(name, typed_values.ABSENT), document[name], name
         )
         if written is not None:
-            made[f"f:{name}"] = written
-    return made
+            fields[f"f:{name}"] = written
+    return fields
 
 
 _TYPE_META = frozenset({"apiVersion", "kind"})
 _PART_BYTES_MAX = 4_096
+"""Maximum size of a part whose fields are cached, in bytes of JSON."""
 _PARTS_MAX = 4_096
-_parts: dict[tuple[api_types.Type, bytes], field_sets.Tree | None] = {}
+"""Maximum number of cached parts; the cache is emptied when it is full."""
+_NOT_CACHED: Any = object()
+"""Returned by a lookup that finds no entry; None is a valid entry."""
+_fields_of_parts: dict[tuple[api_types.Type, bytes], field_sets.Tree | None] = {}
+"""The fields that a top-level part of a new object sets, by the part's type and JSON.
+
+The fields depend on nothing else, so an entry is valid as long as the process lives.
+"""
 
 
 def _written_part(
     kind: api_types.Type, before: Any, value: Any, name: str
 ) -> field_sets.Tree | None:
-    """What a new object writes in one of its fields; every new object has another name, but few have another spec."""
+    """Return the fields that one top-level field of a new object sets; None if it sets none.
+
+    Objects of one template differ in their names only, so most of their parts are in the cache.
+    """
     if name == "metadata":
         value = {key: item for key, item in value.items() if key not in _OWN_METADATA}
     key = (kind, json_codec.encode(value))
-    found = _parts.get(key, _parts)
-    if found is not _parts:
-        return found  # type: ignore[return-value]  # the dict itself stands for "not there"
-    change = typed_values.compare_part(kind, before, value)
-    if change is not None:
-        change = in_order(change)
+    cached: field_sets.Tree | None = _fields_of_parts.get(key, _NOT_CACHED)
+    if cached is not _NOT_CACHED:
+        return cached
+    written = typed_values.compare_part(kind, before, value)
+    if written is not None:
+        written = in_order(written)
     if len(key[1]) <= _PART_BYTES_MAX:
-        if len(_parts) >= _PARTS_MAX:
-            _parts.clear()
-        _parts[key] = change
-    return change
+        if len(_fields_of_parts) >= _PARTS_MAX:
+            _fields_of_parts.clear()
+        _fields_of_parts[key] = written
+    return written
 
 
 def after_update(old: Document, new: Document, writer: FieldWriter) -> list[Entry]:
-    """The entries after an object was replaced; what the new document says about them counts when it can be understood."""
+    """Return the entries of an object after an update.
+
+    The managedFields of the new document are used if they are well-formed, and those of the old one
+    otherwise; then the fields that changed are moved to the writer's entry.
+    """
     before = old["metadata"].get("managedFields")
     after = None if writer.subresource else new["metadata"].get("managedFields")
     entries = before if after is None or after == before else _chosen(before, after)
     if not entries and old is not nothing(writer.resource):
-        return []  # nobody is remembered: nor is this writer, until somebody applies something
+        return []  # an object without managedFields gets none until the first apply
     try:
         change = _compare(old, new, writer)
     except typed_values.KeyMissingError:
@@ -137,7 +156,7 @@ def _compare(old: Document, new: Document, writer: FieldWriter) -> typed_values.
 
 
 def same_but_for_times(one: Document, other: Document) -> bool:
-    """Whether two documents differ in the times of their entries at most: nobody has changed anything then."""
+    """Return True if two documents are equal except for the `time` of managedFields entries."""
     mine, theirs = [item["metadata"].get("managedFields") or [] for item in (one, other)]
     return _by_identity(mine) == _by_identity(theirs) and unmanaged(one) == unmanaged(other)
 
@@ -147,7 +166,7 @@ def _by_identity(entries: list[Entry]) -> dict[Identity, Any]:
 
 
 def unmanaged(document: Document) -> Document:
-    """The document without its managed fields."""
+    """Return the document without `metadata.managedFields`."""
     meta = document["metadata"]
     if "managedFields" not in meta:
         return document
@@ -157,7 +176,7 @@ def unmanaged(document: Document) -> Document:
 
 @functools.cache
 def nothing(resource: resources.ResourceType) -> Document:
-    """The object that a new one is compared with: what Go has before anything is set."""
+    """Return the zero value of the resource's Go type, with which a new object is compared."""
     zero: Document = api_types.of(resource).zero()
     return zero
 
@@ -166,14 +185,17 @@ def nothing(resource: resources.ResourceType) -> Document:
 
 
 def identity(entry: Entry) -> Identity:
-    """What makes two entries the same one; an applier is the same one in every version."""
+    """Return the key of an entry: manager, operation, version, subresource.
+
+    The version is empty for `Apply`: an applier has one entry for all versions.
+    """
     operation = entry["operation"]
     version = "" if operation == "Apply" else entry["apiVersion"]
     return (entry.get("manager", ""), operation, version, entry.get("subresource", ""))
 
 
 def understood(entries: list[Entry]) -> bool:
-    """Whether entries from a client say what they must."""
+    """Return True if the entries that a client sent are well-formed."""
     return all(
         entry.get("operation") in ("Apply", "Update")
         and entry.get("apiVersion")
@@ -183,26 +205,27 @@ def understood(entries: list[Entry]) -> bool:
 
 
 def _chosen(before: list[Entry] | None, after: list[Entry]) -> list[Entry]:
+    """Return the entries that the client sent, or the stored ones if these are malformed."""
     if not after or (len(after) == 1 and not any(after[0].values())):
-        return []  # a client wants them to be forgotten
+        return []  # an empty list, or one empty entry, resets managedFields
     if len(after) > CLIENTS_ENTRIES_MAX or not understood(after):
         return before or []
     return [{"fieldsV1": {}, **entry} for entry in after]
 
 
 def lost(entries: Iterable[Entry], change: typed_values.Comparison) -> list[Entry]:
-    """The entries without what was written or removed; those that are left with nothing vanish."""
-    kept = []
+    """Return the entries without the changed fields; drop entries that own nothing any more."""
+    remaining = []
     for entry in entries:
         fields = entry["fieldsV1"]
         left = field_sets.difference(field_sets.difference(fields, change.written), change.removed)
         if left:
-            kept.append(entry if left is fields else {**entry, "fieldsV1": left})
-    return kept
+            remaining.append(entry if left is fields else {**entry, "fieldsV1": left})
+    return remaining
 
 
 def _gained(entries: list[Entry], written: field_sets.Tree, writer: FieldWriter) -> list[Entry]:
-    """The entries with what the writer wrote."""
+    """Add the written fields to the writer's entry, which is appended if there is none yet."""
     if not written:
         return entries
     mine = writer.entry
@@ -218,12 +241,12 @@ def _gained(entries: list[Entry], written: field_sets.Tree, writer: FieldWriter)
 
 
 def in_order(fields: field_sets.Tree) -> Any:
-    """A set of fields with its paths in their order."""
+    """Return a copy of a set of fields with all keys sorted."""
     return json_codec.decode(_sorting_encoder.encode(fields))
 
 
 def ordered(entries: list[Entry]) -> list[Entry]:
-    """The entries as they are shown: appliers first, then by time."""
+    """Sort the entries as `metadata.managedFields` lists them: `Apply` first, then by `time`."""
     if len(entries) < 2:
         return entries
     return sorted(entries, key=_order)
@@ -240,7 +263,10 @@ def _order(entry: Entry) -> Identity:
 
 
 def _capped(entries: list[Entry]) -> list[Entry]:
-    """The entries with the oldest updates put together when there are too many of them."""
+    """Merge the oldest `Update` entries if there are more than UPDATE_ENTRIES_MAX of them.
+
+    After k8s.io/apimachinery/pkg/util/managedfields/internal/capmanagers.go.
+    """
     updates = sorted([entry for entry in entries if entry["operation"] == "Update"], key=age)
     if len(updates) <= UPDATE_ENTRIES_MAX:
         return entries
@@ -249,15 +275,16 @@ def _capped(entries: list[Entry]) -> list[Entry]:
 
 
 def age(entry: Entry) -> tuple[str, str]:
-    """Sorts entries by their time, then by what they are."""
+    """Return a sort key: the entry's `time`, then its identity."""
     return (entry.get("time") or "", _sorting_encoder.encode(identity(entry)).decode())
 
 
 def _bucketed(updates: list[Entry]) -> list[Entry]:
-    kept = list(updates)
+    """Merge entries of one version, oldest first, until only UPDATE_ENTRIES_MAX are left."""
+    remaining = list(updates)
     first: dict[str, Entry] = {}
     for entry in updates:
-        if len(kept) <= UPDATE_ENTRIES_MAX:
+        if len(remaining) <= UPDATE_ENTRIES_MAX:
             break
         version = entry["apiVersion"]
         older = first.get(version)
@@ -265,22 +292,19 @@ def _bucketed(updates: list[Entry]) -> list[Entry]:
             first[version] = entry
             continue
         fields = in_order(field_sets.union(older["fieldsV1"], entry["fieldsV1"]))
-        bucket = {**_without_subresource(entry), "manager": _ANCIENT, "fieldsV1": fields}
-        kept = [bucket if item is older else item for item in kept if item is not entry]
+        bucket = {**entry, "manager": _ANCIENT, "fieldsV1": fields}
+        bucket.pop("subresource", None)
+        remaining = [bucket if item is older else item for item in remaining if item is not entry]
         first[version] = bucket
-    return kept
+    return remaining
 
 
-def _without_subresource(entry: Entry) -> Entry:
-    return {key: value for key, value in entry.items() if key != "subresource"}
-
-
-# ------------------------------------------------------------------ what an endpoint resets
+# ------------------------------------------------------------------ reset fields
 
 
 @functools.cache
 def reset_fields(resource: resources.ResourceType, subresource: str) -> field_sets.Tree:
-    """The fields that an endpoint does not write whatever it is sent."""
+    """Return the fields that writes through an endpoint ignore (`ResetFieldsStrategy` upstream)."""
     if subresource == "status":
         return field_sets.of_paths("spec", *_RESET_BY_STATUS.get(resource.plural, ()))
     return field_sets.of_paths("status") if resource.has_status else {}

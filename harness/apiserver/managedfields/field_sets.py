@@ -1,8 +1,10 @@
-"""Sets of field paths, as trees in the form in which metadata.managedFields shows them (fieldsV1).
+"""Sets of field paths, as trees in the `fieldsV1` format of `metadata.managedFields`.
 
-A key is one step of a path: `f:name` a field, `k:{…}` an item of a list by its keys, `v:…` a value of a set. A node without
-children is a member of the set; one with children is a member when it has the child `.`. At the root `{}` is the empty set. Trees are never
-changed, so that they may share their parts.
+A key is one step of a path: `f:name` is a field, `k:{…}` a list item by its keys, `v:…` a value of
+a set. A node without children is a member of the set; a node with children is a member if it has
+the child `.`. At the root, `{}` is the empty set. Trees are immutable, so they may share parts.
+
+After sigs.k8s.io/structured-merge-diff/fieldpath.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,53 +15,61 @@ from harness.apiserver.codec import json_codec
 Tree = Mapping[str, Any]
 Path = tuple[str, ...]
 LEAF: Tree = {}
-"""A member without children."""
+"""A member of the set without children."""
 SELF = "."
+"""The child that marks a node with children as a member of the set."""
 
 
 def is_member(node: Tree) -> bool:
-    """Whether the path of this node is in the set (not only longer ones)."""
+    """Return True if the path of this node is in the set, and not only longer paths."""
     return not node or SELF in node
 
 
 def node(children: Tree, *, member: bool) -> Tree | None:
-    """A node of these children; None when it would stand for nothing."""
+    """Return a node with these children; None if it is no member and has no children."""
     if not member:
         return children or None
     return {SELF: LEAF, **children} if children else LEAF
 
 
 def union(one: Tree, other: Tree) -> Tree:
-    """What is in either set."""
-    made = dict(one)
+    """Return the paths that are in either set."""
+    result = dict(one)
     for part, theirs in other.items():
-        ours = made.get(part)
-        made[part] = theirs if ours is None else _join(ours, theirs)
-    return made
+        ours = result.get(part)
+        result[part] = theirs if ours is None else _join(ours, theirs)
+    return result
 
 
 def difference(one: Tree, other: Tree) -> Tree:
-    """What is in the first set alone; a path in the second says nothing about longer ones."""
+    """Return the paths of the first set that are not in the second.
+
+    A path in the second set does not remove the longer paths below it; `without` does. The result
+    is the first tree itself if nothing is removed.
+    """
     return _filtered(one, other, _subtract)
 
 
 def intersection(one: Tree, other: Tree) -> Tree:
-    """What is in both sets."""
-    made = {}
+    """Return the paths that are in both sets."""
+    result = {}
     for part in one.keys() & other.keys():
         left = _intersect(one[part], other[part])
         if left is not None:
-            made[part] = left
-    return made
+            result[part] = left
+    return result
 
 
 def without(one: Tree, other: Tree) -> Tree:
-    """The first set but for the paths of the second and everything below them."""
+    """Return the first set without the paths of the second and everything below them.
+
+    The result is the first tree itself if nothing is removed.
+    """
     return _filtered(one, other, _cut)
 
 
 def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
-    """The paths in a set: shorter ones first, then by their names."""
+    """Yield the paths of a set; at each level, its own members in order, then the longer paths."""
     for part in sorted(tree):
         if part != SELF and is_member(tree[part]):
             yield (*prefix, part)
@@ -69,18 +79,18 @@ def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
 
 
 def of_paths(*dotted: str) -> Tree:
-    """The set of some paths of field names: `object_meta.labels`."""
-    made: Tree = {}
+    """Return the set of some dotted paths of field names, such as `metadata.labels`."""
+    result: Tree = {}
     for text in dotted:
         branch: Tree = LEAF
         for name in reversed(text.split(".")):
             branch = {f"f:{name}": branch}
-        made = union(made, branch)
-    return made
+        result = union(result, branch)
+    return result
 
 
 def field_text(path: Path) -> str:
-    """A path as errors name it: `.spec.containers[name="a"].image`."""
+    """Return a path as error messages print it: `.spec.containers[name="a"].image`."""
     return "".join(map(_step_text, path))
 
 
@@ -90,27 +100,23 @@ def _step_text(part: str) -> str:
         return f".{name}"
     if kind == "k":
         keys = json_codec.decode(name.encode()).items()
-        return f"[{','.join(f'{key}={_quoted(value)}' for key, value in keys)}]"
+        return f"[{','.join(f'{key}={json_codec.encode(value).decode()}' for key, value in keys)}]"
     return f"[={name}]" if kind == "v" else f"[{name}]"
 
 
-def _quoted(value: Any) -> str:
-    return json_codec.encode(value).decode()
-
-
 def _filtered(one: Tree, other: Tree, subtract: Callable[[Tree, Tree], Tree | None]) -> Tree:
-    """The first tree itself when nothing of it goes, so that the caller sees that nothing did."""
+    """Subtract each node that both trees have; return the first tree itself if nothing changed."""
     common = one.keys() & other.keys()
     if not common:
         return one
-    made = dict(one)
+    result = dict(one)
     for part in common:
         left = subtract(one[part], other[part])
         if left is None:
-            del made[part]
+            del result[part]
         else:
-            made[part] = left
-    return one if all(made.get(part) is one[part] for part in common) else made
+            result[part] = left
+    return one if all(result.get(part) is one[part] for part in common) else result
 
 
 def _children(tree: Tree) -> Tree:

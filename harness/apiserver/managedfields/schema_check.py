@@ -1,4 +1,7 @@
-"""Whether an applied configuration is of its type, in the words of Kubernetes' structured merge."""
+"""Check an applied configuration against its type, with the error texts of Kubernetes.
+
+After sigs.k8s.io/structured-merge-diff/typed/validate.go.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +14,10 @@ _TEXTS = ("string", "bytes", "quantity", "time", "micro_time")
 
 
 def problems(kind: api_types.Type, value: Any, at: str = "") -> Iterator[str]:
-    """What is wrong with a value: `.data: expected map, got &{1}`."""
+    """Yield what is wrong with a value, for example `.data: expected map, got &{1}`.
+
+    `at` is the path of the value, "" for the whole document.
+    """
     if value is None or kind.kind == "any":
         return
     if kind.kind == "list":
@@ -23,7 +29,7 @@ def problems(kind: api_types.Type, value: Any, at: str = "") -> Iterator[str]:
 
 
 def summary(found: list[str]) -> str:
-    """All problems as one message."""
+    """Return all problems as one message."""
     return found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {item}" for item in found)])
 
 
@@ -55,7 +61,7 @@ def _list_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
 
 
 def _step(kind: api_types.Type, item: Any, index: int) -> tuple[str, str]:
-    """How an item is named in a path, or why it cannot be."""
+    """Return the path step of a list item and "", or "" and the reason why it has none."""
     if kind.merges == "atomic":
         return f"[{index}]", ""
     if kind.merges == "map" and not isinstance(item, dict):

@@ -1,6 +1,6 @@
-"""Server-side apply: from a request's body to the object that it makes of the live one, and the errors on the way.
+"""Server-side apply requests: read the body, merge it into the live object, word the errors.
 
-Who has which fields is the business of `field_managers`.
+`field_managers` tracks the ownership of fields; `apply_merge` merges.
 """
 
 import dataclasses
@@ -18,27 +18,31 @@ from harness.apiserver.serializer import decoding, json_bodies, strict_decoding,
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What somebody wants an object to say."""
+    """An apply request: the applied document, its field manager and `force`."""
 
     document: Document
     manager: str
     force: bool = False
-    """Whether fields are taken from others who want something else."""
+    """Take ownership of conflicting fields instead of failing with 409."""
 
 
 # ------------------------------------------------------------------ reading
 
 
 def read(resource: resources.ResourceType, body: bytes) -> Document:
-    """The configuration in a body (JSON or YAML); 400 or 500 when it is none of this resource."""
+    """Return the applied document of a request body in JSON or YAML.
+
+    Raises StatusError 400 if it cannot be decoded or is of another kind, and 500 (as Kubernetes
+    does) if it does not match the resource's type.
+    """
     document = _decode(body)
     if document is None:
         document = {}
     if not isinstance(document, dict):
-        what = strict_decoding.JSON_NAMES[type(document)]
+        json_type = strict_decoding.JSON_NAMES[type(document)]
         raise _undecodable(
             "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
-            f"{what} into Go value of type map[string]interface {{}}"
+            f"{json_type} into Go value of type map[string]interface {{}}"
         )
     _require_kind(resource, document)
     meta = document.get("metadata")
@@ -92,25 +96,31 @@ def _require_type(resource: resources.ResourceType, document: Document) -> None:
 def apply(
     configuration: Configuration, live: Document, writer: field_managers.FieldWriter
 ) -> Document:
-    """The live document with a configuration applied; 409 with causes when others want something else."""
+    """Return the live document with a configuration applied.
+
+    Raises StatusError 409 with one cause for each field that another manager owns.
+    """
     try:
         result, entries = apply_merge.after_apply(
             live, configuration.document, writer, force=configuration.force
         )
     except apply_merge.ConflictsError as error:
         raise _conflict(error) from None
-    made: Document = decoding.read(api_types.of(writer.resource), result, decoding.Tally())
+    document: Document = decoding.read(api_types.of(writer.resource), result, decoding.Tally())
     if entries:
-        made["metadata"]["managedFields"] = entries
-    return made
+        document["metadata"]["managedFields"] = entries
+    return document
 
 
 def apply_to_nothing(
     configuration: Configuration, writer: field_managers.FieldWriter, name: str
 ) -> Document:
-    """The new object that a configuration asks for."""
-    made = apply(configuration, field_managers.nothing(writer.resource), writer)
-    meta = made["metadata"]
+    """Return the new object that a configuration creates.
+
+    Raises StatusError 409 if the configuration has a uid, and 400 if its name is not `name`.
+    """
+    document = apply(configuration, field_managers.nothing(writer.resource), writer)
+    meta = document["metadata"]
     if uid := meta.pop("uid", None):
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise status_errors.conflict(writer.resource, name, why)
@@ -121,7 +131,7 @@ def apply_to_nothing(
     if meta["name"] != name:
         why = f"does not match the name on the URL ({name})"
         raise status_errors.bad_request(f"the name of the object ({meta['name']}) {why}")
-    return made
+    return document
 
 
 # ------------------------------------------------------------------ conflicts
@@ -131,7 +141,7 @@ def _conflict(error: apply_merge.ConflictsError) -> status_errors.StatusError:
     causes = [
         {
             "reason": "FieldManagerConflict",
-            "message": f"conflict with {_who(entry)}",
+            "message": f"conflict with {_manager_text(entry)}",
             "field": field_sets.field_text(path),
         }
         for entry, path in error.conflicts
@@ -142,18 +152,19 @@ def _conflict(error: apply_merge.ConflictsError) -> status_errors.StatusError:
 def _conflict_text(error: apply_merge.ConflictsError) -> str:
     if len(error.conflicts) == 1:
         [(entry, path)] = error.conflicts
-        return f"Apply failed with 1 conflict: conflict with {_who(entry)}: {field_sets.field_text(path)}"
+        field = field_sets.field_text(path)
+        return f"Apply failed with 1 conflict: conflict with {_manager_text(entry)}: {field}"
     lines: list[str] = []
     last = None
     for entry, path in error.conflicts:
         if entry is not last:
-            lines.append(f"conflicts with {_who(entry)}:")
+            lines.append(f"conflicts with {_manager_text(entry)}:")
             last = entry
         lines.append(f"- {field_sets.field_text(path)}")
     return f"Apply failed with {len(error.conflicts)} conflicts: " + "\n".join(lines)
 
 
-def _who(entry: field_managers.Entry) -> str:
+def _manager_text(entry: field_managers.Entry) -> str:
     text = _quoted(entry.get("manager", ""))
     if entry.get("subresource"):
         text += f" with subresource {_quoted(entry['subresource'])}"

@@ -1,7 +1,9 @@
-"""Documents as values of their types: which fields they set, in which they differ, how two of them merge.
+"""Fields, differences and merges of documents according to their types.
 
-These are the rules of Kubernetes' structured merge: an atomic value is one field, a list map is compared item by item, a set value by value.
-The sets of fields come in the form of `field_sets`. Documents are never changed.
+An atomic value is one field; a `map` list is compared item by item, a `set` list value by value.
+Sets of fields are trees in the form of `field_sets`. Documents are never changed in place.
+
+After sigs.k8s.io/structured-merge-diff/typed.
 """
 
 import dataclasses
@@ -15,27 +17,28 @@ from harness.apiserver.scheme import api_types
 
 Tree = field_sets.Tree
 ABSENT: Any = object()
-"""What a document says of a field that it does not have; null is another thing."""
+"""The value of a missing field, as distinct from null."""
 _UNKNOWN = api_types.Type(kind="any")
-"""Of fields that the types do not have; decoding leaves none, but not everything was decoded."""
+"""Type of unknown fields, which only undecoded documents contain."""
 _KEY_DEFAULTS = {"protocol": "TCP"}
-"""Keys of list maps that may be left out, and what they are then (the ports of containers and services)."""
+"""Defaults of list-map keys that may be left out: the ports of containers and services."""
 
 
 class KeyMissingError(ValueError):
-    """An item of a list map has none of its keys; the message says so."""
+    """An item of a list map has none of its keys."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Comparison:
-    """In which fields one document differs from another."""
+    """The fields in which a new document differs from an old one."""
 
     written: Tree
-    """Fields that were added or have another value."""
+    """Fields that were added or have a new value."""
     removed: Tree
+    """Fields that the new document does not have."""
 
     def excluding(self, ignored: Tree) -> "Comparison":
-        """Without some fields and all that is below them."""
+        """Return the comparison without some fields and everything below them."""
         return Comparison(
             field_sets.without(self.written, ignored), field_sets.without(self.removed, ignored)
         )
@@ -47,13 +50,13 @@ NOTHING = Comparison({}, {})
 
 
 def fields_of(kind: api_types.Type, value: Any) -> Tree:
-    """The fields that a document sets."""
-    found = _fields(kind, value)
-    return field_sets.LEAF if found is None else found
+    """Return the fields that a document sets."""
+    fields = _fields(kind, value)
+    return field_sets.LEAF if fields is None else fields
 
 
 def _fields(kind: api_types.Type, value: Any) -> Tree | None:
-    """None for a value that sets nothing by itself: a null or empty list of single items, an empty object."""
+    """Return the fields below a value; None for an empty or null list, map or object."""
     if is_leaf(kind):
         return field_sets.LEAF
     if not value:
@@ -67,22 +70,22 @@ def _fields(kind: api_types.Type, value: Any) -> Tree | None:
 
 
 def _fields_of_object(kind: api_types.Type, value: dict[str, Any]) -> Tree:
-    made: dict[str, Tree] = {}
+    fields: dict[str, Tree] = {}
     for name, child in value.items():
         child_kind = field_type(kind, name)
         below = _fields(child_kind, child)
-        alone = child is None or child == {} or kind.kind == "map"
-        found = field_sets.node(below or {}, member=alone or is_leaf(child_kind))
-        if found is not None:
-            made[f"f:{name}"] = found
-    return made
+        member = child is None or child == {} or kind.kind == "map" or is_leaf(child_kind)
+        node = field_sets.node(below or {}, member=member)
+        if node is not None:
+            fields[f"f:{name}"] = node
+    return fields
 
 
 # ------------------------------------------------------------------ comparing
 
 
 def compare(kind: api_types.Type, old: Any, new: Any) -> Comparison:
-    """What changed from the old document to the new one."""
+    """Return the fields that change from the old document to the new one."""
     if old == new:
         return NOTHING
     written, removed = _compare(kind, old, new)
@@ -90,7 +93,7 @@ def compare(kind: api_types.Type, old: Any, new: Any) -> Comparison:
 
 
 def compare_part(kind: api_types.Type, old: Any, new: Any) -> Tree | None:
-    """What is written in one field of an object, of whose old value there may be none; None when nothing is."""
+    """Return what a write sets in one field of an object; None if nothing. `old` may be ABSENT."""
     return _compare(kind, old, new)[0]
 
 
@@ -99,8 +102,8 @@ _SAME: Change = (None, None)
 
 
 def _compare(kind: api_types.Type, old: Any, new: Any) -> Change:
-    """What is written and what is removed; either may be absent."""
-    if is_leaf(kind) or not (old or new):  # an absent value is true: two empty forms are left
+    """Return the written and the removed fields, None for no field. Both values may be ABSENT."""
+    if is_leaf(kind) or not (old or new):  # ABSENT is truthy: both are null or empty
         return _compare_leaf(old, new)
     written: dict[str, Tree] = {}
     removed: dict[str, Tree] = {}
@@ -126,7 +129,7 @@ Pair = tuple[str, api_types.Type, Any, Any]
 
 
 def _pairs(kind: api_types.Type, old: Any, new: Any) -> Iterator[Pair]:
-    """The parts in which two values may differ."""
+    """Yield the parts in which two values may differ: step, type, old value, new value."""
     before: Any = old if old and old is not ABSENT else ()
     after: Any = new if new and new is not ABSENT else ()
     if kind.kind == "list":
@@ -138,7 +141,7 @@ def _field_pairs(kind: api_types.Type, old: dict[str, Any], new: dict[str, Any])
     for name, after in new.items():
         before = old.get(name, ABSENT)
         if before is ABSENT and after == []:
-            continue  # Go does not write it
+            continue  # Go's `omitempty` leaves it out
         if before is ABSENT or before != after:
             yield f"f:{name}", field_type(kind, name), before, after
     for name in old.keys() - new.keys():
@@ -146,90 +149,87 @@ def _field_pairs(kind: api_types.Type, old: dict[str, Any], new: dict[str, Any])
 
 
 def _item_pairs(kind: api_types.Type, old: list[Any], new: list[Any]) -> Iterator[Pair]:
-    before, after = _grouped(kind, old), _grouped(kind, new)
+    before, after = dict(items(kind, old)), dict(items(kind, new))
     for part in before | after:
         ours, theirs = before.get(part, ABSENT), after.get(part, ABSENT)
         if ours is ABSENT or theirs is ABSENT or ours != theirs:
             yield part, item_type(kind), ours, theirs
 
 
-def _grouped(kind: api_types.Type, values: list[Any]) -> dict[str, Any]:
-    return dict(items(kind, values))
-
-
 # ------------------------------------------------------------------ merging
 
 
 def merge(kind: api_types.Type, live: Any, applied: Any) -> Any:
-    """The live value with the applied one laid over it."""
+    """Return the live value with the applied value merged into it."""
     if is_leaf(kind) or not live:
         return applied
     if not applied:
         return live
     if kind.kind == "list":
         return _merge_items(kind, live, applied)
-    made = dict(live)
+    merged = dict(live)
     for name, value in applied.items():
-        known = name in made
-        made[name] = merge(field_type(kind, name), made[name], value) if known else value
-    return made
+        known = name in merged
+        merged[name] = merge(field_type(kind, name), merged[name], value) if known else value
+    return merged
 
 
 def _merge_items(kind: api_types.Type, live: list[Any], applied: list[Any]) -> list[Any]:
-    """Both lists' items; those of both come in the applied order, the others stay where they are among them."""
+    """Merge two lists: applied items in their order, live-only items at their places among them."""
     ours, theirs = dict(items(kind, live)), dict(items(kind, applied))
-    made = []
+    merged = {
+        part: merge(item_type(kind), ours[part], value) if part in ours else value
+        for part, value in theirs.items()
+    }
+    result = []
     waiting = list(theirs)
     for part, value in ours.items():
         if part not in theirs:
-            made.append(value)
+            result.append(value)
         elif part in waiting:
             upto = waiting.index(part) + 1
-            made += [_merged(kind, ours, theirs, other) for other in waiting[:upto]]
+            result += [merged[other] for other in waiting[:upto]]
             del waiting[:upto]
-    return made + [_merged(kind, ours, theirs, other) for other in waiting]
-
-
-def _merged(kind: api_types.Type, ours: dict[str, Any], theirs: dict[str, Any], part: str) -> Any:
-    if part not in ours:
-        return theirs[part]
-    return merge(item_type(kind), ours[part], theirs[part])
+    return result + [merged[other] for other in waiting]
 
 
 # ------------------------------------------------------------------ removing
 
 
 def remove(kind: api_types.Type, value: Any, unwanted: Tree) -> Any:
-    """The value without some of its fields; None for an object or a list of which nothing is left."""
+    """Return the value without some of its fields; None if nothing of an object or list is left."""
     if not unwanted or is_leaf(kind):
         return value
     if not value:
         return None
     if kind.kind == "list":
         return _remove_items(kind, value, unwanted)
-    made = {}
+    remaining = {}
     for name, child in value.items():
         below = unwanted.get(f"f:{name}")
         if below is None:
-            made[name] = child
+            remaining[name] = child
         elif not field_sets.is_member(below):
-            made[name] = remove(field_type(kind, name), child, below)
-    return made or None
+            remaining[name] = remove(field_type(kind, name), child, below)
+    return remaining or None
 
 
 def _remove_items(kind: api_types.Type, values: list[Any], unwanted: Tree) -> list[Any] | None:
-    made = []
+    remaining = []
     for part, item in items(kind, values):
         below = unwanted.get(part)
         if below is None:
-            made.append(item)
+            remaining.append(item)
         elif not field_sets.is_member(below):
-            made.append(remove(item_type(kind), item, below))
-    return made or None
+            remaining.append(remove(item_type(kind), item, below))
+    return remaining or None
 
 
 def with_parents(kind: api_types.Type, tree: Tree) -> Tree:
-    """The set with those fields of objects as well that have members below them."""
+    """Return the set with each declared field that has members below it added.
+
+    `EnsureNamedFieldsAreMembers` in sigs.k8s.io/structured-merge-diff/fieldpath/set.go.
+    """
     return {
         part: _with_parents(kind, part, below)
         for part, below in tree.items()
@@ -252,12 +252,12 @@ def _with_parents(kind: api_types.Type, part: str, below: Tree) -> Tree:
 
 @functools.cache
 def is_leaf(kind: api_types.Type) -> bool:
-    """Whether a value of this type is one field: a scalar, or something atomic."""
+    """Return True if a value of this type is one field: a scalar, or an atomic list or object."""
     return kind.kind not in ("object", "list", "map") or kind.merges == "atomic"
 
 
 def field_type(kind: api_types.Type, name: str) -> api_types.Type:
-    """The type of a field of an object or of a value of a map; what no type has is one value."""
+    """Return the type of an object's field or of a map's value; `any` for an unknown field."""
     if kind.kind == "map":
         return item_type(kind)
     field = kind.fields.get(name)
@@ -265,7 +265,10 @@ def field_type(kind: api_types.Type, name: str) -> api_types.Type:
 
 
 def items(kind: api_types.Type, values: list[Any]) -> Iterator[tuple[str, Any]]:
-    """The items of a list map or a set with their steps in a path."""
+    """Yield (path step, item) for each item of a `map` or `set` list.
+
+    Raises KeyMissingError for an item of a `map` list that has none of the keys.
+    """
     if kind.merges == "set":
         for value in values:
             yield f"v:{json_codec.encode(value).decode()}", value
@@ -276,18 +279,18 @@ def items(kind: api_types.Type, values: list[Any]) -> Iterator[tuple[str, Any]]:
 
 def _key_step(keys: tuple[str, ...], value: Any) -> str:
     given = {**_KEY_DEFAULTS, **value}
-    found = {key: given[key] for key in sorted(keys) if key in given}
-    if not found:
+    present = {key: given[key] for key in sorted(keys) if key in given}
+    if not present:
         names = " ".join(json_codec.encode(key).decode() for key in keys)
         raise KeyMissingError(
             f"associative list with keys has an element that omits all key fields [{names}] "
             "(and doesn't have default values for any key fields)"
         )
-    return f"k:{json_codec.encode(found).decode()}"
+    return f"k:{json_codec.encode(present).decode()}"
 
 
 def item_type(kind: api_types.Type) -> api_types.Type:
-    """The type of the items of a list or of the values of a map."""
+    """Return the type of a list's items or of a map's values."""
     if kind.item is None:
         raise TypeError(f"expected a {kind.kind} with items")
     return kind.item
