@@ -1,4 +1,5 @@
-"""Formats without API types: JSON, the protobuf wire format, Go's way to print values and JSON errors; memoization of small texts.
+"""Formats without API types: JSON, protobuf's wire format, Go's value syntax and JSON errors.
 
-Nothing here knows a kind or a field. Decoding of API objects belongs in `serializer`.
+Also memoization of functions of small texts. Nothing here decodes API objects; that belongs in
+`serializer`.
 """

@@ -1,4 +1,4 @@
-"""Decoded JSON as Go's fmt prints it, for messages that show what somebody sent."""
+"""Format decoded JSON as Go's `fmt` package does, for error messages that quote a request."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from harness.apiserver.codec import json_codec
 
 
 def plain(value: Any) -> str:
-    """As %v prints it: `map[a:1 b:[x y]]`."""
+    """Format a value like `%v`: `map[a:1 b:[x y]]`."""
     if isinstance(value, dict):
         return f"map[{' '.join(f'{key}:{plain(value[key])}' for key in sorted(value))}]"
     if isinstance(value, list):
@@ -17,7 +17,7 @@ def plain(value: Any) -> str:
 
 
 def syntax(value: Any) -> str:
-    """As %#v prints it: `map[string]interface {}{"a":1}`."""
+    """Format a value like `%#v`: `map[string]interface {}{"a":1}`."""
     if isinstance(value, dict):
         pairs = ", ".join(f"{syntax(key)}:{syntax(value[key])}" for key in sorted(value))
         return f"map[string]interface {{}}{{{pairs}}}"

@@ -1,6 +1,6 @@
-"""Why Go's JSON decoder refuses a text, in its own words.
+"""The error messages of Go's `encoding/json` for malformed JSON.
 
-Nesting ends where Python's decoders end, at about a thousand levels (Go's ends at ten thousand).
+Nesting is limited by Python's decoder, to about 1,000 levels; Go's limit is 10,000.
 """
 
 import json
@@ -17,31 +17,31 @@ _PLACES = {
 
 
 def error(body: bytes) -> str:
-    """The decoder's message, "" when the text is JSON to Go."""
+    """Return the error message of Go's decoder for a body, "" if the body is valid JSON."""
     text = body.decode(errors="replace")
     try:
         json.loads(text, parse_constant=_refuse)
     except RecursionError:
         return TOO_DEEP
-    except json.JSONDecodeError as found:
-        return _describe(text, found)
-    except ValueError as found:
-        return f"invalid character '{str(found)[0]}' looking for beginning of value"
+    except json.JSONDecodeError as failure:
+        return _describe(text, failure)
+    except ValueError as failure:
+        return f"invalid character '{str(failure)[0]}' looking for beginning of value"
     return ""
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(constant)  # NaN and Infinity, which Python takes
+    raise ValueError(constant)  # NaN and Infinity, which Python's decoder accepts
 
 
-def _describe(text: str, found: json.JSONDecodeError) -> str:
-    at = found.pos
+def _describe(text: str, failure: json.JSONDecodeError) -> str:
+    at = failure.pos
     while at < len(text) and text[at] in " \t\r\n":
         at += 1
-    if at >= len(text) or found.msg.startswith("Unterminated string"):
+    if at >= len(text) or failure.msg.startswith("Unterminated string"):
         return "unexpected end of JSON input"
     character = {"'": "\\'", '"': '\\"'}.get(text[at], text[at])
-    return f"invalid character '{character}' {_place(text[:at], found.msg)}"
+    return f"invalid character '{character}' {_place(text[:at], failure.msg)}"
 
 
 def _place(before: str, message: str) -> str:
@@ -51,7 +51,7 @@ def _place(before: str, message: str) -> str:
 
 
 def _innermost(text: str) -> str:
-    """The bracket that is still open at the end of a text."""
+    """Return the innermost bracket that is still open at the end of a text."""
     opened: list[str] = []
     for bracket in _BRACKET.findall(_STRING.sub("", text)):
         if bracket in "[{":

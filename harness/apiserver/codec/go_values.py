@@ -1,6 +1,7 @@
-"""How the server prints values in its messages: Go's quoted strings, and JSON of its internal structs.
+"""Values as Kubernetes prints them in error messages: quoted strings and internal structs.
 
-Internal structs have no JSON names, so their fields appear with Go's names, in Go's order, and with their zero values.
+Kubernetes prints internal structs as JSON. They have no JSON names, so their fields appear with
+their Go names, in Go's order, and with their zero values.
 """
 
 import difflib
@@ -94,22 +95,26 @@ _STRUCTS = {
     "Toleration": "Key Operator Value Effect TolerationSeconds:*",
     "Taint": "Key Value Effect TimeAdded:*",
 }
-"""Go name, the name in the API when it differs by more than its first letter, and what the field holds: text, `0` a number, `false` a truth, `*`
-anything or null, and structs by name (`*` or null, `[]` a list of them)."""
+"""The fields of Go's internal structs, each as `GoName=apiName:type`.
+
+The API's name is omitted if it differs in the case of its first letter only. The type is empty for
+a string, `0` for a number, `false` for a boolean, `*` for any value or null, the name of a struct,
+`*` and a name for a pointer to a struct, `[]` and a name for a slice of structs.
+"""
 
 Document = Mapping[str, Any]
 _Printer = Callable[[Any], Any]
 
 
 def quoted(text: str) -> str:
-    """A string as Go's %q writes it."""
+    """Format a string like Go's `%q`."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + "".join(_GO_ESCAPES.get(letter) or _escaped(letter) for letter in text) + '"'
 
 
 def shown(value: object) -> str:
-    """A bad value as it appears in a message."""
+    """Format the bad value of an error message."""
     match value:
         case str():
             return quoted(value)
@@ -120,13 +125,13 @@ def shown(value: object) -> str:
 
 
 def json(value: object) -> str:
-    """JSON as Go writes it: without spaces, and safe inside HTML."""
+    """Encode JSON as Go does: without spaces, with `<`, `>` and `&` escaped."""
     text = _ENCODER.encode(value).decode()
     return _JSON_ESCAPES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def struct(name: str, document: Document | None) -> dict[str, Any]:
-    """A document with the fields of the server's internal struct of that name, ready for `shown`."""
+    """Convert a document to the fields of an internal struct of Kubernetes, ready for `shown`."""
     given = document or {}
     printed: dict[str, Any] = {}
     for go_name, key, convert in _FIELDS[name]:
@@ -138,15 +143,15 @@ def struct(name: str, document: Document | None) -> dict[str, Any]:
 
 
 def structs(name: str, documents: list[Document] | None) -> list[dict[str, Any]] | None:
-    """Like `struct`, for a list."""
+    """Convert each document of a list like `struct`; None for None."""
     return None if documents is None else [struct(name, document) for document in documents]
 
 
 def difference(name: str, old: Document, new: Document) -> str:
-    """What differs between two structs of that name, as a unified diff of their JSON."""
+    """Return a unified diff of two documents, printed as the internal struct of that name."""
     before, after = (_indented(struct(name, document)) for document in (old, new))
     lines = list(difflib.unified_diff(before, after))
-    return "".join(lines[2:])  # without the names of files
+    return "".join(lines[2:])  # without the header of file names
 
 
 def _indented(value: object) -> list[str]:

@@ -1,4 +1,7 @@
-"""JSON as the server keeps and sends it: exact-size bytes, decoded to plain values."""
+"""The JSON encoder and decoder of the server.
+
+A module of their own because every other package uses them.
+"""
 
 from typing import Any
 
@@ -9,10 +12,10 @@ _decoder = msgspec.json.Decoder()
 
 
 def encode(document: object) -> bytes:
-    """Exact-size JSON bytes."""
+    """Encode a document as compact JSON, in bytes of exact size."""
     return _encoder.encode(document)
 
 
 def decode(data: bytes) -> Any:
-    """Decoded JSON; msgspec.DecodeError or UnicodeDecodeError for what is not JSON."""
+    """Decode JSON. Raises msgspec.DecodeError or UnicodeDecodeError if it is malformed."""
     return _decoder.decode(data)

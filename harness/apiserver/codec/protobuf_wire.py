@@ -1,7 +1,8 @@
-"""The wire format of protobuf: fields of numbers and bytes, whatever they mean.
+"""The wire format of protobuf: numbered fields, without their meaning.
 
-`read` gives what is in a message; `integer`, `real`, `text` and `data` make one field each: a message is such fields one after the
-other, and a message in a message is `data`. What is malformed is refused in the words of Go's generated code.
+`read` yields the fields of a message. `integer`, `real`, `text` and `data` encode one field each; a
+message is the concatenation of its fields, and a nested message is `data`. Errors have the texts of
+Go's generated code.
 """
 
 import contextlib
@@ -17,22 +18,25 @@ _DOUBLE = struct.Struct("<d")
 
 
 class MalformedError(ValueError):
-    """Bytes that are no message."""
+    """The bytes are not a valid message."""
 
 
 class TooManyError(Exception):
-    """A message has more fields than may be read."""
+    """A message has more fields than `at_most` allows."""
 
 
 class _Budget:
-    """How many fields may still be read; no limit unless one was set."""
+    """The number of fields that may still be read; unlimited outside `at_most`."""
 
     left: float = math.inf
 
 
 @contextlib.contextmanager
 def at_most(fields: int) -> Iterator[None]:
-    """Read about so many fields and no more, of messages in messages too. Raises TooManyError."""
+    """Limit the number of fields that are read, including those of nested messages.
+
+    Beyond the limit, which is approximate, `read` raises TooManyError.
+    """
     _Budget.left = fields
     try:
         yield
@@ -47,7 +51,10 @@ class Skipped(NamedTuple):
 
 
 def read(message: bytes, name: str = "") -> Iterator[tuple[int, Any]]:
-    """(number, value) of each field: an integer, a float, bytes, or Skipped; MalformedError for what is no message of that name."""
+    """Yield (number, value) of each field; a value is an integer, a float, bytes, or Skipped.
+
+    Raises MalformedError if the message is malformed; its text contains `name`, the message's type.
+    """
     at, end = 0, len(message)
     count, left = 0, _Budget.left
     while at < end:
@@ -60,7 +67,7 @@ def read(message: bytes, name: str = "") -> Iterator[tuple[int, Any]]:
             raise MalformedError(f"proto: {name}: wiretype end group for non-group")
         if not 0 < number < 1 << 31:
             raise MalformedError(f"proto: {name}: illegal tag {number} (wire type {key})")
-        if wire_type == _BYTES and at < end and message[at] < 0x80:  # most are short
+        if wire_type == _BYTES and at < end and message[at] < 0x80:  # fast path: a short value
             start = at + 1
             at = start + message[at]
             if at > end:
@@ -73,27 +80,27 @@ def read(message: bytes, name: str = "") -> Iterator[tuple[int, Any]]:
 
 
 def integer(number: int, value: int) -> bytes:
-    """A field with an integer or a boolean."""
+    """Encode an integer or boolean field."""
     return varint(number << 3 | _VARINT) + varint(int(value) % _UINT64)
 
 
 def real(number: int, value: float) -> bytes:
-    """A field with a floating-point number."""
+    """Encode a `double` field."""
     return varint(number << 3 | _FIXED_64) + _DOUBLE.pack(value)
 
 
 def text(number: int, value: str) -> bytes:
-    """A field with a text."""
+    """Encode a string field."""
     return data(number, value.encode())
 
 
 def data(number: int, value: bytes) -> bytes:
-    """A field with bytes or a message."""
+    """Encode a field of bytes or of a nested message."""
     return varint(number << 3 | _BYTES) + varint(len(value)) + value
 
 
 def packed(values: bytes) -> Iterator[int]:
-    """The integers of a list that is packed into one field."""
+    """Yield the integers of a packed repeated field."""
     at = 0
     while at < len(values):
         value, at = _varint(values, at)
@@ -101,12 +108,12 @@ def packed(values: bytes) -> Iterator[int]:
 
 
 def int32(value: int) -> int:
-    """What was read, as a number of 32 bits with a sign."""
+    """Interpret a decoded integer as a signed 32-bit number."""
     return _signed(value, _INT32_BITS)
 
 
 def int64(value: int) -> int:
-    """What was read, as a number of 64 bits with a sign."""
+    """Interpret a decoded integer as a signed 64-bit number."""
     return _signed(value, _INT64_BITS)
 
 
@@ -169,7 +176,7 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 
 
 def varint(value: int) -> bytes:
-    """An integer as it is written."""
+    """Encode a non-negative integer as a varint."""
     if value < 0x80:
         return bytes((value,))
     parts = bytearray()

@@ -1,10 +1,14 @@
-"""Remember what small texts mean; large ones are looked at each time, because a cache of them would fill the memory."""
+"""LRU caches for functions of small texts.
+
+Large texts are never cached, so that clients cannot fill the memory with them.
+"""
 
 import functools
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
 CHARACTERS_MAX = 1024
+"""Maximum length of a cached text, in characters or bytes."""
 P = ParamSpec("P")
 Text = TypeVar("Text", str, bytes)
 Result = TypeVar("Result")
@@ -13,7 +17,7 @@ Result = TypeVar("Result")
 def small_texts(
     size: int,
 ) -> Callable[[Callable[Concatenate[Text, P], Result]], Callable[Concatenate[Text, P], Result]]:
-    """Decorate a function like `functools.lru_cache`, but keep nothing whose first argument is long."""
+    """Decorate a function like `functools.lru_cache(size)`; do not cache long first arguments."""
 
     def decorate(
         function: Callable[Concatenate[Text, P], Result],
@@ -34,7 +38,7 @@ def small_texts(
 def small_text(
     size: int,
 ) -> Callable[[Callable[[Text], Result]], Callable[[Text], Result]]:
-    """Decorate a function of one text; a call costs less than with `small_texts`."""
+    """Decorate a function of one text like `small_texts`, with less overhead per call."""
 
     def decorate(function: Callable[[Text], Result]) -> Callable[[Text], Result]:
         cached = functools.lru_cache(size)(function)

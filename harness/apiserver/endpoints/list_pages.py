@@ -206,7 +206,7 @@ def _require_list_options(request: request_info.Request) -> None:
         if query.get("continue"):
             causes.append(_forbidden("is forbidden when continue is provided"))
         if match not in (_EXACT, _NOT_OLDER):
-            causes.append(field_errors.unsupported_option(_MATCH, match, (_EXACT, _NOT_OLDER, "")))
+            causes.append(field_errors.unsupported(_MATCH, match, (_EXACT, _NOT_OLDER, "")))
         if match == _EXACT and query.get("resourceVersion") == "0":
             causes.append(_forbidden('"exact" is forbidden for resourceVersion "0"'))
     if "sendInitialEvents" in query:
@@ -225,7 +225,7 @@ def _require_watch_options(request: request_info.Request) -> None:
     if match and not initial:
         causes.append(_forbidden("is forbidden for watch unless sendInitialEvents is provided"))
     if match and match != _NOT_OLDER:
-        causes.append(field_errors.unsupported_option(_MATCH, match, (_NOT_OLDER,)))
+        causes.append(field_errors.unsupported(_MATCH, match, (_NOT_OLDER,)))
     if query.get("continue"):
         causes.append(_forbidden("is forbidden when continue is provided"))
     if causes:

@@ -32,9 +32,7 @@ def check(request: request_info.Request, kind: str) -> None:
     directive = request.query.get("fieldValidation", "")
     if directive not in request_objects.DIRECTIVES:
         causes.append(
-            field_errors.unsupported_option(
-                "fieldValidation", directive, request_objects.DIRECTIVES
-            )
+            field_errors.unsupported("fieldValidation", directive, request_objects.DIRECTIVES)
         )
     if causes:
         raise status_errors.invalid_options(kind, causes)
@@ -132,7 +130,7 @@ def _deletion_causes(given: Document) -> list[Cause]:
         causes.append(field_errors.invalid_value("propagationPolicy", f'"{policy}"', why))
     elif policy is not None and policy not in object_deletion.POLICIES:
         known = (*object_deletion.POLICIES, "nil")
-        causes.append(field_errors.unsupported_option("propagationPolicy", str(policy), known))
+        causes.append(field_errors.unsupported("propagationPolicy", str(policy), known))
     dry_run = given.get("dryRun") or []
     if set(dry_run) - {"All"}:
         causes.append(_unknown_dry_run(dry_run))

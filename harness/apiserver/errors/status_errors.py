@@ -1,4 +1,7 @@
-"""Errors as Kubernetes says them: a Status object with code, reason, message, details and causes."""
+"""`Status` errors, with the codes, reasons and texts of Kubernetes.
+
+After k8s.io/apimachinery/pkg/api/errors/errors.go.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +11,7 @@ from harness.apiserver.scheme import resources
 
 
 class StatusError(Exception):
-    """A request that ends with a Status of failure."""
+    """A request fails with this `Status`."""
 
     def __init__(
         self,
@@ -24,7 +27,7 @@ class StatusError(Exception):
         self._metadata = metadata or {}
 
     def to_status(self) -> dict[str, Any]:
-        """The Status object."""
+        """Return the `Status` object."""
         status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -40,19 +43,19 @@ class StatusError(Exception):
 
 
 def about(resource: resources.ResourceType, name: str, *, kind: str = "") -> dict[str, Any]:
-    """The details that say which object a Status is about; by its resource's plural, unless a kind is given."""
-    found = {"name": name, "group": resource.group, "kind": kind or resource.plural}
-    return {key: value for key, value in found.items() if value}
+    """Return `details` that name an object; their `kind` is the plural unless `kind` is given."""
+    details = {"name": name, "group": resource.group, "kind": kind or resource.plural}
+    return {key: value for key, value in details.items() if value}
 
 
 def invalid(resource: resources.ResourceType, name: str, causes: Sequence[Cause]) -> StatusError:
-    """422: the object breaks rules."""
+    """422: the object is invalid."""
     what = f'{resource.qualified_kind} "{name}"'
     return unprocessable(what, causes, about(resource, name, kind=resource.kind))
 
 
 def invalid_options(kind: str, causes: Sequence[Cause]) -> StatusError:
-    """422: the options of a request break rules."""
+    """422: the options of a request are invalid."""
     about_options = {"group": "meta.k8s.io", "kind": kind}
     return unprocessable(f'{kind}.meta.k8s.io ""', causes, about_options)
 
@@ -60,7 +63,7 @@ def invalid_options(kind: str, causes: Sequence[Cause]) -> StatusError:
 def unprocessable(
     what: str, causes: Sequence[Cause], details: dict[str, Any] | None = None
 ) -> StatusError:
-    """422: something breaks rules; each text is said once, each cause is listed."""
+    """422: `what` is invalid. The message drops duplicate texts, the causes are complete."""
     texts = list(dict.fromkeys(cause.text() for cause in causes))
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     listed = [cause.to_detail() for cause in causes]
@@ -69,20 +72,20 @@ def unprocessable(
 
 
 def not_found(resource: resources.ResourceType, name: str) -> StatusError:
-    """404: there is no such object."""
+    """404: the object does not exist."""
     message = f'{resource.qualified} "{name}" not found'
     return StatusError(404, "NotFound", message, about(resource, name))
 
 
 def version_at_creation() -> StatusError:
-    """500 without a reason, as Kubernetes answers when its storage is given a new object with a version."""
+    """500 without a reason, as in Kubernetes: a new object has a `resourceVersion`."""
     return StatusError(500, "", "resourceVersion should not be set on objects to be created")
 
 
 def already_exists(
     resource: resources.ResourceType, name: str, *, deleting: bool = False
 ) -> StatusError:
-    """409: the name is taken, perhaps by what is on its way out."""
+    """409: an object of this name exists; `deleting` if it is being deleted."""
     message = f'{resource.qualified} "{name}" already exists'
     if deleting:
         message = f"object is being deleted: {message}"
@@ -92,7 +95,7 @@ def already_exists(
 def conflict(
     resource: resources.ResourceType, name: str, why: str, *, subresource: str = ""
 ) -> StatusError:
-    """409: the object is not as the writer believed."""
+    """409: the state of the object does not allow the write."""
     suffix = f"/{subresource}" if subresource else ""
     message = f'Operation cannot be fulfilled on {resource.qualified}{suffix} "{name}": {why}'
     return StatusError(
@@ -101,7 +104,7 @@ def conflict(
 
 
 def stale(resource: resources.ResourceType, name: str) -> StatusError:
-    """409: the writer's resourceVersion is not the current one."""
+    """409: the `resourceVersion` of the request is not the current one."""
     why = (
         "the object has been modified; please apply your changes to the latest version "
         "and try again"
@@ -110,14 +113,14 @@ def stale(resource: resources.ResourceType, name: str) -> StatusError:
 
 
 def bad_request(message: str) -> StatusError:
-    """400: the request cannot be understood."""
+    """400: the request is malformed."""
     return StatusError(400, "BadRequest", message)
 
 
 def denied(
     resource: resources.ResourceType, name: str, why: str, *, causes: Sequence[Cause] = ()
 ) -> StatusError:
-    """403: the request is understood and refused."""
+    """403: the request is forbidden, by admission or by authorization."""
     message = f'{resource.qualified} "{name}" is forbidden: {why}'
     details = about(resource, name)
     if causes:
@@ -126,57 +129,58 @@ def denied(
 
 
 def expired(wanted: int, oldest: int) -> StatusError:
-    """410: the history no longer reaches back so far."""
+    """410: the resource version is older than the retained history."""
     return StatusError(410, "Expired", f"too old resource version: {wanted} ({oldest})")
 
 
 def unauthorized() -> StatusError:
-    """401: no token, or a wrong one."""
+    """401: the request has no token, or a wrong one."""
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
 def unknown_path() -> StatusError:
-    """404: nothing is served there."""
+    """404: the path is not served."""
     message = "the server could not find the requested resource"
     return StatusError(404, "NotFound", message, {})
 
 
 def method_not_allowed() -> StatusError:
-    """405: the resource does not know the verb."""
+    """405: the resource does not support the verb."""
     message = "the server does not allow this method on the requested resource"
     return StatusError(405, "MethodNotAllowed", message, {})
 
 
 def not_served(what: str) -> StatusError:
-    """501: Kubernetes serves it, this server does not."""
+    """501: Kubernetes serves this, the embedded API server does not."""
     message = f"{what} is not served: the embedded API server has no kubelets to talk to"
     return StatusError(501, "NotImplemented", message)
 
 
 def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
-    """415: the body is of a type that is not accepted."""
-    message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
+    """415: the media type of the body is not accepted."""
+    what = "the body of the request was in an unknown format"
+    message = f"{what} - accepted media types include: {', '.join(accepted)}"
     return StatusError(415, "UnsupportedMediaType", message)
 
 
 def unsupported_patch_type() -> StatusError:
-    """415: there are no patches of this type."""
+    """415: the patch type is not supported."""
     return StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
 def too_busy(code: int, reason: str, why: str, retry_after_s: int) -> StatusError:
-    """429 or 503: try again later."""
+    """429 or 503: the client should retry after `retry_after_s` seconds."""
     return StatusError(code, reason, why, {"retryAfterSeconds": retry_after_s})
 
 
 def too_large(limit: int) -> StatusError:
-    """413: the body is larger than the limit in bytes."""
+    """413: the body is larger than `limit` bytes."""
     message = f"Request entity too large: limit is {limit}"
     return StatusError(413, "RequestEntityTooLarge", message)
 
 
 def success(details: dict[str, Any] | None = None, *, code: int | None = None) -> dict[str, Any]:
-    """A Status of success."""
+    """Return a `Status` object of success."""
     status: dict[str, Any] = {
         "kind": "Status",
         "apiVersion": "v1",

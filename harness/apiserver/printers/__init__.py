@@ -1,4 +1,4 @@
-"""Table responses, as `kubectl get` prints them. After k8s.io/kubernetes/pkg/printers.
+"""`Table` responses for `kubectl get`: the columns of each kind and the text of their cells.
 
-Columns of each kind and the text of their cells. Media types and list metadata belong in `endpoints`.
+After k8s.io/kubernetes/pkg/printers. Media types and list metadata belong in `endpoints`.
 """

@@ -1,4 +1,7 @@
-"""What stands in the cells of tables: an object's state in a few words, as kubectl's users know them."""
+"""The cells of table rows, for all kinds but pods.
+
+After k8s.io/kubernetes/pkg/printers/internalversion/printers.go.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,31 +20,31 @@ _ROLE_PREFIX = "node-role.kubernetes.io/"
 
 
 def value(document: Any, path: str) -> Any:
-    """What is at a dotted path, None when nothing is."""
+    """Return the value at a dotted path, None if there is none."""
     for part in path.split("."):
         document = document.get(part) if isinstance(document, dict) else None
     return document
 
 
 def count(path: str) -> Callable[[Document], int]:
-    """How many there are at a path."""
+    """Count the items of the list at a path."""
     return lambda document: len(value(document, path) or ())
 
 
 def data_count(document: Document) -> int:
-    """How many keys a config map or secret has."""
+    """Count the keys of a ConfigMap or Secret."""
     return len(document.get("data") or ()) + len(document.get("binaryData") or ())
 
 
 def phase(document: Document) -> str:
-    """The phase, unless the object is being deleted."""
+    """Return `status.phase`, or `Terminating` if the object is being deleted."""
     if "deletionTimestamp" in document["metadata"]:
         return "Terminating"
     return value(document, "status.phase") or ""
 
 
 def conditions_met(document: Document) -> set[str]:
-    """The types of its conditions that are true."""
+    """Return the types of the conditions whose status is `True`."""
     conditions = value(document, "status.conditions") or ()
     return {item.get("type", "") for item in conditions if item.get("status") == "True"}
 
@@ -50,7 +53,7 @@ def conditions_met(document: Document) -> set[str]:
 
 
 def node_status(node: Document) -> str:
-    """`Ready`, `NotReady`, and whether it takes pods."""
+    """Return `Ready`, `NotReady` or `Unknown`, with `,SchedulingDisabled` if it is cordoned."""
     conditions = value(node, "status.conditions") or ()
     ready = next((c.get("status") for c in conditions if c.get("type") == "Ready"), None)
     words = ["Unknown" if ready is None else "Ready" if ready == "True" else "NotReady"]
@@ -60,7 +63,7 @@ def node_status(node: Document) -> str:
 
 
 def node_roles(node: Document) -> str:
-    """What its labels say that it is for."""
+    """Return the roles that the node's labels name, `<none>` if they name none."""
     labels = value(node, "metadata.labels") or {}
     roles = [key.removeprefix(_ROLE_PREFIX) for key in labels if key.startswith(_ROLE_PREFIX)]
     if role := labels.get("kubernetes.io/role"):
@@ -69,7 +72,7 @@ def node_roles(node: Document) -> str:
 
 
 def node_address(kind: str) -> Callable[[Document], str]:
-    """Its first address of a kind."""
+    """Return a cell with the node's first address of a type, such as `InternalIP`."""
 
     def cell(node: Document) -> str:
         addresses = value(node, "status.addresses") or ()
@@ -82,32 +85,32 @@ def node_address(kind: str) -> Callable[[Document], str]:
 
 
 def event_object(event: Document) -> str:
-    """`pod/web-0`."""
+    """Return the object that an event is about: `pod/web-0`."""
     about = event.get("involvedObject") or {}
     kind, name = str(about.get("kind", "")).lower(), about.get("name", "")
     return f"{kind}/{name}" if name else kind
 
 
 def event_source(event: Document) -> str:
-    """Who reported it, and where."""
+    """Return the component that reported an event, and its host: `kubelet, node-1`."""
     component = value(event, "source.component") or event.get("reportingComponent") or ""
     host = value(event, "source.host") or event.get("reportingInstance") or ""
     return ", ".join(part for part in (component, host) if part)
 
 
 def event_count(event: Document) -> int:
-    """How often it happened."""
+    """Return the number of occurrences of an event."""
     return value(event, "series.count") or event.get("count") or 1
 
 
 def event_last_seen(event: Document, now: str) -> str:
-    """When it happened last."""
+    """Return the time since the last occurrence of an event."""
     last = value(event, "series.lastObservedTime") or event.get("lastTimestamp")
     return durations.between(last or event.get("eventTime") or "", now)
 
 
 def event_first_seen(event: Document, now: str) -> str:
-    """When it happened first."""
+    """Return the time since the first occurrence of an event."""
     return durations.between(event.get("firstTimestamp") or event.get("eventTime") or "", now)
 
 
@@ -119,38 +122,38 @@ def _containers(document: Document) -> list[Document]:
 
 
 def container_names(document: Document) -> str:
-    """The containers of its template."""
+    """Return the names of the pod template's containers."""
     return ",".join(container.get("name", "") for container in _containers(document))
 
 
 def container_images(document: Document) -> str:
-    """Their images."""
+    """Return the images of the pod template's containers."""
     return ",".join(container.get("image", "") for container in _containers(document))
 
 
 def selector(document: Document) -> str:
-    """Its label selector as text."""
-    wanted = value(document, "spec.selector") or {}
-    labels = wanted.get("matchLabels", wanted) or {}
+    """Return the labels of `spec.selector` as text: `app=web,tier=front`."""
+    label_selector = value(document, "spec.selector") or {}
+    labels = label_selector.get("matchLabels", label_selector) or {}
     texts = [f"{key}={text}" for key, text in sorted(labels.items()) if isinstance(text, str)]
     return ",".join(texts) or NONE
 
 
 def node_selector(document: Document) -> str:
-    """The nodes that its pods may be on."""
+    """Return the pod template's `nodeSelector` as text."""
     labels = value(document, "spec.template.spec.nodeSelector") or {}
     return ",".join(f"{key}={text}" for key, text in sorted(labels.items())) or NONE
 
 
 def ready_of_desired(document: Document) -> str:
-    """`1/3`."""
+    """Return the ready and the desired replicas: `1/3`."""
     ready = value(document, "status.readyReplicas") or 0
     desired = value(document, "spec.replicas")
     return f"{ready}/{0 if desired is None else desired}"
 
 
 def job_status(job: Document) -> str:
-    """How a job ended, or what keeps it from ending."""
+    """Return the state of a Job: `Complete`, `Failed`, `Terminating`, `Suspended`, `Running`, …"""
     met = conditions_met(job)
     for word in ("Complete", "Failed"):
         if word in met:
@@ -161,28 +164,28 @@ def job_status(job: Document) -> str:
 
 
 def job_completions(job: Document) -> str:
-    """`1/3`."""
+    """Return the succeeded and the desired completions: `1/3`, or `1/1 of 4` without a number."""
     succeeded = value(job, "status.succeeded") or 0
-    wanted = value(job, "spec.completions")
-    if wanted is not None:
-        return f"{succeeded}/{wanted}"
+    completions = value(job, "spec.completions")
+    if completions is not None:
+        return f"{succeeded}/{completions}"
     parallelism = value(job, "spec.parallelism") or 1
     return f"{succeeded}/1 of {parallelism}" if parallelism > 1 else f"{succeeded}/1"
 
 
 def job_duration(job: Document, now: str) -> str:
-    """How long it took, or takes."""
+    """Return the time from the Job's start to its completion or to now, "" before the start."""
     started, ended = value(job, "status.startTime"), value(job, "status.completionTime")
     return durations.between(started, ended or now) if started else ""
 
 
 def suspended(job: Document) -> str:
-    """`True` or `False`."""
+    """Return `spec.suspend` as `True` or `False`."""
     return str(bool(value(job, "spec.suspend")))
 
 
 def last_schedule(job: Document, now: str) -> str:
-    """When a job was made last."""
+    """Return the time since the CronJob last created a Job, `<none>` if it never did."""
     last = value(job, "status.lastScheduleTime")
     return durations.between(last, now) if last else NONE
 
@@ -191,7 +194,7 @@ def last_schedule(job: Document, now: str) -> str:
 
 
 def external_ips(service: Document) -> str:
-    """Where it is reached from outside."""
+    """Return the external addresses of a Service; `<pending>` for a load balancer without any."""
     points = value(service, "status.loadBalancer.ingress") or ()
     addresses = [point.get("ip") or point.get("hostname") or "" for point in points]
     addresses += value(service, "spec.externalIPs") or ()
@@ -201,7 +204,7 @@ def external_ips(service: Document) -> str:
 
 
 def service_ports(service: Document) -> str:
-    """`80/TCP,443:30443/TCP`."""
+    """Return the ports of a Service: `80/TCP,443:30443/TCP`."""
     texts = []
     for port in value(service, "spec.ports") or ():
         outside = f":{port['nodePort']}" if port.get("nodePort") else ""
@@ -210,20 +213,20 @@ def service_ports(service: Document) -> str:
 
 
 def access_modes(path: str) -> Callable[[Document], str]:
-    """`RWO,ROX`."""
+    """Return a cell with the abbreviated access modes at a path: `RWO,ROX`."""
     return lambda document: ",".join(
         _ACCESS_MODES.get(mode, mode) for mode in value(document, path) or ()
     )
 
 
 def volume_claim(volume: Document) -> str:
-    """The claim that it is bound to."""
+    """Return the claim that a PersistentVolume is bound to: `default/data-0`."""
     claim = value(volume, "spec.claimRef") or {}
     return f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else ""
 
 
 def role(binding: Document) -> str:
-    """`ClusterRole/admin`."""
+    """Return the role of a role binding: `ClusterRole/admin`."""
     reference = binding.get("roleRef") or {}
     return f"{reference.get('kind', '')}/{reference.get('name', '')}"
 
@@ -232,7 +235,7 @@ def role(binding: Document) -> str:
 
 
 def claim_state(claim: Document) -> str:
-    """`pending`, or what has been done about it."""
+    """Return the state of a ResourceClaim: `deleted,allocated,reserved` in part, or `pending`."""
     status, states = claim.get("status") or {}, []
     if "deletionTimestamp" in claim["metadata"]:
         states.append("deleted")

@@ -1,9 +1,7 @@
-"""What a column of `kubectl get` is made of, and the columns that many kinds share.
+"""The type of a column of `kubectl get`, and the columns that many kinds share.
 
-The columns of each kind are in `columns_core`, `columns_workloads` and `columns_groups`; the cells of a row are computed in their order.
-
-A column is its name, its priority (1 is shown by `-o wide` only), what describes it (a field of a type in Kubernetes' OpenAPI, or the
-text itself), and a function from the object to the cell.
+The columns of each kind are in `columns_core`, `columns_workloads` and `columns_groups`, in the
+order of the cells of a row.
 """
 
 from collections.abc import Callable
@@ -18,40 +16,41 @@ class Column(NamedTuple):
 
     name: str
     cell: Callable[[Document, str], Any]
-    """From the object and the time that it is now."""
+    """Computes the cell from the object and the current time."""
     described: str = ""
-    """`core.v1.Event reason`: a field of a type; or a text."""
+    """The description: a field of an OpenAPI type, such as `core.v1.Event reason`, or a text."""
     priority: int = 0
+    """1 for columns that only `-o wide` shows."""
 
 
 def at(path: str, default: Any = "") -> Callable[[Document, str], Any]:
-    """What is at a path of field names, or the default when there is nothing."""
+    """Return a cell with the value at a path, or the default if that is missing or empty."""
 
     def cell(document: Document, _: str) -> Any:
-        found = cells.value(document, path)
-        return default if found is None or found == "" else found
+        value = cells.value(document, path)
+        return default if value is None or value == "" else value
 
     return cell
 
 
 def field(name: str, path: str, type_name: str, default: Any = "", *, priority: int = 0) -> Column:
-    """A column of what is in one field, which describes it."""
+    """Return a column that shows one field, with the description of that field."""
     described = f"{type_name} {path.rpartition('.')[2]}"
     return Column(name, at(path, default), described, priority)
 
 
 def flag(path: str) -> Callable[[Document, str], bool]:
-    """Whether what is at a path is true."""
+    """Return a cell that is true if the value at a path is."""
     return lambda document, _: bool(cells.value(document, path))
 
 
 def age(path: str) -> Callable[[Document, str], Any]:
-    """How long ago the time at a path was."""
+    """Return a cell with the time that has passed since the time at a path."""
     return lambda document, now: durations.between(cells.value(document, path) or "", now)
 
 
 def by(function: Callable[[Document], Any]) -> Callable[[Document, str], Any]:
-    """A cell that no time plays a part in."""
+    """Return a cell for a function that does not use the current time."""
     return lambda document, _: function(document)
 
 
@@ -69,3 +68,4 @@ WIDE_CONTAINERS = (
 )
 SELECTOR = Column("Selector", by(cells.selector), "The label selector of the object.", 1)
 PLAIN = (NAME, AGE)
+"""The columns of kinds without columns of their own."""

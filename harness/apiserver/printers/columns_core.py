@@ -1,4 +1,4 @@
-"""The columns of the kinds of the core group that are no workloads."""
+"""The columns of the core group's kinds, except workloads."""
 
 from harness.apiserver.printers import cells, columns
 

@@ -1,4 +1,4 @@
-"""The columns of the kinds of other API groups: leases, priorities, storage, roles, devices."""
+"""The columns of kinds outside the core group, except workloads: leases, storage, devices, …"""
 
 from harness.apiserver.printers import cells, columns
 

@@ -1,4 +1,4 @@
-"""The columns of pods, and of what makes, scales and protects them."""
+"""The columns of workloads: pods, their controllers, and PodDisruptionBudgets."""
 
 from harness.apiserver.printers import cells, columns, pod_cells
 

@@ -1,4 +1,7 @@
-"""Durations as kubectl prints them: the longer, the coarser."""
+"""Durations as kubectl prints them, coarser the longer they are.
+
+After k8s.io/apimachinery/pkg/util/duration.
+"""
 
 import datetime
 
@@ -6,7 +9,7 @@ _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86_400, 365 * 86_400
 
 
 def between(since: str, now: str) -> str:
-    """The time from one moment to another; `<unknown>` when the first is not known."""
+    """Return the duration between two RFC 3339 times, `<unknown>` if `since` is empty."""
     if not since:
         return "<unknown>"
     elapsed = datetime.datetime.fromisoformat(now) - datetime.datetime.fromisoformat(since)
@@ -14,7 +17,7 @@ def between(since: str, now: str) -> str:
 
 
 def human(seconds: int) -> str:
-    """`119s`, `2m`, `7h59m`, `3d`, …"""
+    """Format a number of seconds: `119s`, `2m`, `7h59m`, `3d`, …"""
     if seconds < -1:
         return "<invalid>"
     if seconds < 2 * _MINUTE:

@@ -1,7 +1,10 @@
-"""What stands in the cells of pods: how many containers are ready, and what happens to the one that matters.
+"""The cells of pods: ready containers, status, restarts, readiness gates.
 
-While a pod is initialized that is its first init container that is not done; afterwards it is its first container that waits or
-has ended. Init containers that are restarted always (sidecars) count among the containers once they have started.
+The status of a pod that is being initialized comes from the first init container that is not done,
+afterwards from the first container that is waiting or terminated. Sidecars (init containers with
+`restartPolicy: Always`) count as containers once they have started.
+
+After `printPod` in k8s.io/kubernetes/pkg/printers/internalversion/printers.go.
 """
 
 from collections.abc import Iterator
@@ -13,7 +16,7 @@ _ENDED = ("Succeeded", "Failed")
 
 
 def ready(pod: Document) -> str:
-    """`1/2`: how many of its containers are ready."""
+    """Return the number of ready containers and of all containers: `1/2`."""
     sidecars = _sidecars(pod)
     started = [
         item for item in _reached(pod) if item.get("name") in sidecars and _is_done(pod, item)
@@ -25,7 +28,7 @@ def ready(pod: Document) -> str:
 
 
 def status(pod: Document) -> str:
-    """Why it waits or ended, else its phase."""
+    """Return the reason why the pod waits or has ended, or else its phase."""
     known = pod.get("status") or {}
     phase = known.get("phase") or ""
     if "deletionTimestamp" in pod["metadata"]:
@@ -41,20 +44,20 @@ def status(pod: Document) -> str:
 
 
 def restarts(pod: Document, now: str) -> str:
-    """How often its containers were restarted, and when last."""
-    found = list(_reached(pod))
+    """Return the number of container restarts and the time since the last: `2 (5m ago)`."""
+    statuses = list(_reached(pod))
     if not _is_initializing(pod):
         sidecars = _sidecars(pod)
-        found = [item for item in found if item.get("name") in sidecars]
-        found += _statuses(pod, "containerStatuses")
-    count = sum(item.get("restartCount") or 0 for item in found)
-    ends = [cells.value(item, "lastState.terminated.finishedAt") for item in found]
+        statuses = [item for item in statuses if item.get("name") in sidecars]
+        statuses += _statuses(pod, "containerStatuses")
+    count = sum(item.get("restartCount") or 0 for item in statuses)
+    ends = [cells.value(item, "lastState.terminated.finishedAt") for item in statuses]
     last = max(filter(None, ends), default="")
     return f"{count} ({durations.between(last, now)} ago)" if count and last else str(count)
 
 
 def readiness_gates(pod: Document) -> str:
-    """`1/2`: how many of its gates are open."""
+    """Return the number of readiness gates that are met and of all gates: `1/2`, or `<none>`."""
     gates = {gate.get("conditionType") for gate in cells.value(pod, "spec.readinessGates") or ()}
     if not gates:
         return cells.NONE
@@ -73,10 +76,13 @@ def _is_running(item: Document) -> bool:
 
 
 def _container_reason(pod: Document) -> str:
-    """Of the first container that waits or has ended; what has completed beside one that runs does not count."""
-    found = _statuses(pod, "containerStatuses")
-    reason = next(filter(None, map(_reason, found)), "")
-    if reason == "Completed" and any(map(_is_running, found)):
+    """Return the reason of the first waiting or terminated container, "" if all run.
+
+    `Completed` is replaced by `Running` or `NotReady` if another container still runs.
+    """
+    statuses = _statuses(pod, "containerStatuses")
+    reason = next(filter(None, map(_reason, statuses)), "")
+    if reason == "Completed" and any(map(_is_running, statuses)):
         return "Running" if "Ready" in cells.conditions_met(pod) else "NotReady"
     return reason
 
@@ -107,12 +113,12 @@ def _is_gated(pod: Document) -> bool:
 
 
 def _sidecars(pod: Document) -> set[str]:
-    found = cells.value(pod, "spec.initContainers") or ()
-    return {item.get("name", "") for item in found if item.get("restartPolicy") == "Always"}
+    containers = cells.value(pod, "spec.initContainers") or ()
+    return {item.get("name", "") for item in containers if item.get("restartPolicy") == "Always"}
 
 
 def _is_done(pod: Document, item: Document) -> bool:
-    """Whether the next init container may begin."""
+    """Return True if the next init container may start."""
     ended = cells.value(item, "state.terminated")
     if ended is not None and not ended.get("exitCode"):
         return True
@@ -120,7 +126,7 @@ def _is_done(pod: Document, item: Document) -> bool:
 
 
 def _reached(pod: Document) -> Iterator[Document]:
-    """The init containers up to the first one that is not done."""
+    """Yield the statuses of the init containers up to the first one that is not done."""
     for item in _statuses(pod, "initContainerStatuses"):
         yield item
         if not _is_done(pod, item):
@@ -128,7 +134,7 @@ def _reached(pod: Document) -> Iterator[Document]:
 
 
 def _init_reason(pod: Document) -> str:
-    """What the first init container that is not done does, "" when all are."""
+    """Return the state of the first init container that is not done, "" if all are."""
     for index, item in enumerate(_reached(pod)):
         if not _is_done(pod, item):
             waits = cells.value(item, "state.waiting.reason")

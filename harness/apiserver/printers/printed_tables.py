@@ -1,4 +1,4 @@
-"""Objects as the rows that `kubectl get` prints."""
+"""The `Table` form of objects: column definitions and rows."""
 
 import functools
 
@@ -8,12 +8,15 @@ from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.scheme.json_document import Document
 
 COLUMNS = columns_core.COLUMNS | columns_workloads.COLUMNS | columns_groups.COLUMNS
-"""Those of each kind, by group and kind."""
+"""The columns of each kind, by (group, kind)."""
 _INCLUDES = ("", "None", "Metadata", "Object")
 
 
 def include(text: str) -> str:
-    """How much of each object its row carries; 400 for what is none of the three."""
+    """Return the `includeObject` option of a request, `Metadata` by default.
+
+    Raises StatusError 400 if it is none of `None`, `Metadata`, `Object`.
+    """
     if text not in _INCLUDES:
         raise status_errors.bad_request(f'unrecognized includeObject value: "{text}"')
     return text or "Metadata"
@@ -26,7 +29,7 @@ def table(
     version: str = "v1",
     with_columns: bool = True,
 ) -> Document:
-    """A meta.k8s.io Table, but for its rows, which are to be its last key."""
+    """Return a meta.k8s.io `Table` without `rows`, which the caller appends as the last key."""
     return {
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{version}",
@@ -43,13 +46,13 @@ def row(
     version: str = "v1",
     include: str = "Metadata",
 ) -> Document:
-    """An object as a row of the table; it carries the object's metadata, the object, or nothing."""
+    """Return an object as a row of a table; `include` is its `includeObject` option."""
     cells = [column.cell(document, now) for column in _columns(resource)]
     return {"cells": cells, **_object(document, version, include)}
 
 
 def partial(document: Document, version: str = "v1") -> Document:
-    """The metadata of an object, as an object."""
+    """Return an object as `PartialObjectMetadata`."""
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{version}",

@@ -14,7 +14,7 @@ def target(wanted: Document) -> str:
         raise status_errors.bad_request("name in URL does not match name in Binding object")
     found = wanted.get("target") or {}
     if (kind := found.get("kind") or "Node") != "Node":
-        cause = field_errors.unsupported_option("target.kind", kind, ("Node", "<empty>"))
+        cause = field_errors.unsupported("target.kind", kind, ("Node", "<empty>"))
         raise status_errors.StatusError(500, "", cause.text())
     node: str = found.get("name") or ""
     if not node:
