@@ -18,7 +18,6 @@ from collections.abc import Iterator
 import pytest
 
 from harness import processes
-from tests.unit.apiserver.scheme import test_go_fields as go_fields
 
 SOURCES = pathlib.Path(__file__).with_name("client-go")
 GOPATHS = (os.environ.get("FLAKE_HUNT_GOPATH", ""), "/usr/share/gocode")
@@ -42,6 +41,7 @@ SCENARIOS = {
 WITH_TAINT_RULES = ("--runtime-config", "resource.k8s.io/v1beta2=true")
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(BUILD_TIMEOUT_S + SCENARIO_TIMEOUT_S)]
+FIELDS_FILE = pathlib.Path(__file__).parents[1] / "unit/apiserver/scheme/go_fields.json.gz"
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def finish(process: subprocess.Popen[str], *, shown: str = "") -> str:
 
 def test_the_fields_of_go_are_those_of_the_fixture(program: str) -> None:
     printed = subprocess.run([program, "fields"], stdout=subprocess.PIPE, check=True).stdout
-    assert json.loads(printed) == json.loads(gzip.decompress(go_fields.FIELDS_FILE.read_bytes()))
+    assert json.loads(printed) == json.loads(gzip.decompress(FIELDS_FILE.read_bytes()))
 
 
 @pytest.mark.parametrize("content", ["protobuf", "json"])

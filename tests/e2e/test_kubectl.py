@@ -1,30 +1,19 @@
 """kubectl as people use it, in several versions, against a cluster that the command line has
 started.
 
-Every `kubectl` and `kubectl.1.NN` on PATH and in the folders of the environment variable
-KUBECTL_DIRS counts; of those the oldest, the newest and one between are used. Versions before 1.27
-do not count: they are untested. The script of commands that every version goes through is in
-test_kubectl_script.py.
+The oldest, the newest and one between of those that `kubectls` finds are used. The script of
+commands that every version goes through is in test_kubectl_script.py.
 """
 
-import dataclasses
-import json
-import os
 import pathlib
-import re
 import subprocess
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from harness import processes
+from tests.e2e import kubectls
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("kubectl")]
-TIMEOUT_S = 60
-VERSION_MIN = (1, 27)
-NONE_FOUND = "no kubectl of 1.27 or newer on PATH or in the folders of KUBECTL_DIRS"
-_NAME = re.compile(r"kubectl(\.1\.\d+)?")
+cluster = kubectls.cluster
 CLAIM = """
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
@@ -37,18 +26,6 @@ spec:
     - name: gpu
       exactly: {{deviceClassName: flake-hunt}}
 """
-POD = """
-apiVersion: v1
-kind: Pod
-metadata:
-  name: {name}
-  labels: {{app: {name}}}
-spec:
-  nodeName: {node}
-  containers:
-  - name: main
-    image: none
-"""
 CONFIG = """
 apiVersion: v1
 kind: ConfigMap
@@ -57,40 +34,16 @@ data: {{key: {value}}}
 """
 
 
-def candidates() -> list[pathlib.Path]:
-    folders = [os.environ.get(name, "") for name in ("PATH", "KUBECTL_DIRS")]
-    paths = [
-        path
-        for folder in os.pathsep.join(folders).split(os.pathsep)
-        if folder and pathlib.Path(folder).is_dir()
-        for path in sorted(pathlib.Path(folder).glob("kubectl*"))
-    ]
-    return [path for path in paths if _NAME.fullmatch(path.name) and os.access(path, os.X_OK)]
-
-
-def version_of(path: pathlib.Path) -> tuple[int, int] | None:
-    """(1, 33); None for what does not answer."""
-    try:
-        ended = subprocess.run(
-            [path, "version", "--client", "--output=json"],
-            capture_output=True,
-            timeout=TIMEOUT_S,
-            check=True,
-        )
-        found = json.loads(ended.stdout)["clientVersion"]
-        return int(found["major"]), int(found["minor"].rstrip("+"))
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError):
-        return None
-
-
 @pytest.fixture(scope="module")
-def kubectls() -> dict[str, pathlib.Path]:
+def programs() -> dict[str, pathlib.Path]:
     """The oldest, the newest, and one between."""
-    by_version = {version_of(path): path for path in reversed(candidates())}
-    versions = sorted(version for version in by_version if version and version >= VERSION_MIN)
+    by_version = {kubectls.version_of(path): path for path in reversed(kubectls.candidates())}
+    versions = sorted(
+        version for version in by_version if version and version >= kubectls.VERSION_MIN
+    )
     found = [by_version[version] for version in versions]
     if not found:
-        pytest.skip(NONE_FOUND)
+        pytest.skip(kubectls.NONE_FOUND)
     chosen = {"oldest": found[0]}
     if len(found) > 1:
         chosen["newest"] = found[-1]
@@ -99,83 +52,14 @@ def kubectls() -> dict[str, pathlib.Path]:
     return chosen
 
 
-class Cluster:
-    """A cluster that was started with `flake-hunt cluster up`."""
-
-    def __init__(self, home: pathlib.Path) -> None:
-        self.home = home
-        self.env = {**os.environ, "XDG_STATE_HOME": str(home), "HOME": str(home)}
-        up = self.run("up", "--name", "e2e", "--nodes", "2", "--devices-per-node", "2")
-        assert up.returncode == 0, up.stderr
-        self.said = up.stdout
-        self.kubeconfig = self.run("kubeconfig", "e2e").stdout.strip()
-
-    def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """`flake-hunt cluster …`"""
-        return subprocess.run(
-            processes.command("cluster", *arguments),
-            capture_output=True,
-            text=True,
-            env=self.env,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    made = Cluster(tmp_path_factory.mktemp("home"))
-    yield made
-    down = made.run("down", "e2e")
-    assert (down.returncode, down.stdout) == (0, "Cluster 'e2e' is gone.\n")
-
-
-@dataclasses.dataclass(frozen=True)
-class Kubectl:
-    """One kubectl in a namespace of its own."""
-
-    path: pathlib.Path
-    namespace: str
-    env: dict[str, str]
-
-    def argv(self, *arguments: str) -> list[str]:
-        return [str(self.path), "--namespace", self.namespace, *arguments]
-
-    def run(self, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            self.argv(*arguments),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            env=self.env,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-
-    def ok(self, *arguments: str, stdin: str = "") -> str:
-        """Return its output; fail unless it succeeded without a message on stderr."""
-        ended = self.run(*arguments, stdin=stdin)
-        assert (ended.returncode, ended.stderr) == (0, ""), ended
-        return ended.stdout
-
-    def fails(self, *arguments: str, stdin: str = "") -> str:
-        """Return its error message; fail unless its exit code is 1."""
-        ended = self.run(*arguments, stdin=stdin)
-        assert ended.returncode == 1, ended
-        return ended.stderr
-
-    def json(self, *arguments: str) -> Any:
-        return json.loads(self.ok(*arguments, "--output=json"))
-
-
 @pytest.fixture(scope="module", params=["oldest", "between", "newest"])
 def kubectl(
-    request: pytest.FixtureRequest, kubectls: dict[str, pathlib.Path], cluster: Cluster
-) -> Kubectl:
-    if request.param not in kubectls:
-        pytest.skip(f"only {len(kubectls)} versions of kubectl were found")
+    request: pytest.FixtureRequest, programs: dict[str, pathlib.Path], cluster: kubectls.Cluster
+) -> kubectls.Kubectl:
+    if request.param not in programs:
+        pytest.skip(f"only {len(programs)} versions of kubectl were found")
     env = {**cluster.env, "KUBECONFIG": cluster.kubeconfig}
-    made = Kubectl(kubectls[request.param], request.param, env)
+    made = kubectls.Kubectl(programs[request.param], request.param, env)
     namespace = f"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {request.param}\n"
     said = made.ok("create", "-f", "-", stdin=namespace)
     assert said == f"namespace/{request.param} created\n"
@@ -186,7 +70,7 @@ def rows(table: str) -> list[list[str]]:
     return [line.split() for line in table.splitlines()]
 
 
-def test_what_the_cluster_command_says(cluster: Cluster) -> None:
+def test_what_the_cluster_command_says(cluster: kubectls.Cluster) -> None:
     assert "Cluster 'e2e' is up: 2 nodes with 2 devices each." in cluster.said
     assert f"export KUBECONFIG={cluster.kubeconfig}" in cluster.said
     headings, row = rows(cluster.run("list").stdout)
@@ -201,7 +85,7 @@ def test_what_the_cluster_command_says(cluster: Cluster) -> None:
     assert "Clusters: e2e" in unknown.stderr
 
 
-def test_nodes_and_slices(kubectl: Kubectl) -> None:
+def test_nodes_and_slices(kubectl: kubectls.Kubectl) -> None:
     nodes = rows(kubectl.ok("get", "nodes"))
     assert nodes[0] == ["NAME", "STATUS", "ROLES", "AGE", "VERSION"]
     assert [row[:2] for row in nodes[1:]] == [["worker-0", "Ready"], ["worker-1", "Ready"]]
@@ -212,7 +96,7 @@ def test_nodes_and_slices(kubectl: Kubectl) -> None:
     assert [item["spec"]["nodeName"] for item in by_driver["items"]] == ["worker-1"]
 
 
-def test_create_and_get(kubectl: Kubectl) -> None:
+def test_create_and_get(kubectl: kubectls.Kubectl) -> None:
     for name in ("red", "blue"):
         created = kubectl.ok("create", "-f", "-", stdin=CLAIM.format(name=name))
         assert created == f"resourceclaim.resource.k8s.io/{name} created\n"
@@ -239,7 +123,7 @@ def test_create_and_get(kubectl: Kubectl) -> None:
     assert kubectl.run("get", "secrets").stderr.startswith("No resources found")
 
 
-def test_get_and_watch(kubectl: Kubectl) -> None:
+def test_get_and_watch(kubectl: kubectls.Kubectl) -> None:
     def change(value: str) -> None:
         kubectl.ok("apply", "-f", "-", stdin=CONFIG.format(value=value).replace("config}", "seen}"))
 
@@ -256,7 +140,7 @@ def test_get_and_watch(kubectl: Kubectl) -> None:
         process.terminate()
 
 
-def test_apply(kubectl: Kubectl) -> None:
+def test_apply(kubectl: kubectls.Kubectl) -> None:
     said = [
         kubectl.ok("apply", "-f", "-", stdin=CONFIG.format(value=value))
         for value in ("one", "one", "two")
@@ -272,7 +156,7 @@ def test_apply(kubectl: Kubectl) -> None:
     assert "field is immutable" in kubectl.fails("apply", "-f", "-", stdin=other)
 
 
-def test_apply_on_the_server(kubectl: Kubectl) -> None:
+def test_apply_on_the_server(kubectl: kubectls.Kubectl) -> None:
     def apply(manager: str, *options: str) -> list[str]:
         return ["apply", "--server-side", f"--field-manager={manager}", *options, "-f", "-"]
 
@@ -291,7 +175,7 @@ def test_apply_on_the_server(kubectl: Kubectl) -> None:
     assert kubectl.json("get", "configmap", "shared")["data"] == {"key": "b"}
 
 
-def test_patches(kubectl: Kubectl) -> None:
+def test_patches(kubectl: kubectls.Kubectl) -> None:
     config = CONFIG.format(value="one").replace("config}", "patched}")
     kubectl.ok("create", "-f", "-", stdin=config)
     for kind, patch in [
@@ -311,8 +195,8 @@ def test_patches(kubectl: Kubectl) -> None:
     kubectl.fails("patch", "configmap", "patched", "--type=json", "--patch", missing)
 
 
-def test_wait(kubectl: Kubectl) -> None:
-    kubectl.ok("create", "-f", "-", stdin=POD.format(name="waited", node="worker-0"))
+def test_wait(kubectl: kubectls.Kubectl) -> None:
+    kubectl.ok("create", "-f", "-", stdin=kubectls.POD.format(name="waited", node="worker-0"))
     running = kubectl.ok("wait", "pod/waited", "--for=condition=Ready", "--timeout=30s")
     assert running == "pod/waited condition met\n"
     phase = "--for=jsonpath={.status.phase}=Running"
@@ -325,15 +209,15 @@ def test_wait(kubectl: Kubectl) -> None:
         assert process.stderr is not None
         assert any(b"watch=true" in line for line in process.stderr), "it does not watch"
         kubectl.ok("delete", "pod", "waited", "--wait=false")
-        said, _ = process.communicate(timeout=TIMEOUT_S)
+        said, _ = process.communicate(timeout=kubectls.TIMEOUT_S)
     assert process.returncode == 0
     assert said == b"pod/waited condition met\n"
     assert "not found" in kubectl.fails("get", "pod", "waited")
 
 
-def test_delete(kubectl: Kubectl) -> None:
+def test_delete(kubectl: kubectls.Kubectl) -> None:
     for name in ("one", "two", "three"):
-        kubectl.ok("create", "-f", "-", stdin=POD.format(name=name, node="worker-1"))
+        kubectl.ok("create", "-f", "-", stdin=kubectls.POD.format(name=name, node="worker-1"))
         kubectl.ok("create", "-f", "-", stdin=CLAIM.format(name=name))
     columns = ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]
     assert rows(kubectl.ok("get", "pods", "one"))[0] == columns

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e import test_kubectl as kubectls
+from tests.e2e import kubectls
 
 pytestmark = pytest.mark.e2e
 PROTOBUF = "Content-Type: application/vnd.kubernetes.protobuf"

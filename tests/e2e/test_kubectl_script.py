@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.e2e import test_kubectl as kubectls
+from tests.e2e import kubectls
 
 pytestmark = pytest.mark.e2e
 FILES = {

@@ -8,7 +8,7 @@ import pytest
 
 from harness import errors
 from harness.client import impersonations, kubeconfigs, transports
-from tests.unit.client.test_transports import OK, answering
+from tests.support import http_answers
 
 USER = {
     "token": "t",
@@ -38,7 +38,7 @@ def test_every_request_names_the_user(
     scripted: Any, tmp_path: pathlib.Path, request_: transports.Request, call: str
 ) -> None:
     seen: list[bytes] = []
-    server = scripted(answering(OK, seen))
+    server = scripted(http_answers.answering(http_answers.OK, seen))
     document = {
         "current-context": "c",
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],

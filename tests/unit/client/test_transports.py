@@ -8,38 +8,11 @@ from typing import Any
 import pytest
 
 from harness.client import kubeconfigs, transports
+from tests.support import http_answers
 
 POST = transports.Request(method="POST", path="/api/v1/pods", body=b'{"a":1}')
 GET = transports.Request(method="GET", path="/api/v1/pods")
-OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 STREAM = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-
-def read_request(connection: socket.socket) -> bytes:
-    """One whole request; empty when the client has ended."""
-    text = b""
-    while b"\r\n\r\n" not in text:
-        data = connection.recv(65536)
-        if not data:
-            return text
-        text += data
-    head, _, body = text.partition(b"\r\n\r\n")
-    lines = [line.partition(b":") for line in head.split(b"\r\n")]
-    length = next((int(value) for key, _, value in lines if key.lower() == b"content-length"), 0)
-    while len(body) < length:
-        body += connection.recv(65536)
-    return head + b"\r\n\r\n" + body
-
-
-def answering(answer: bytes, seen: list[bytes] | None = None, times: int = 1) -> Any:
-    def talk(connection: socket.socket) -> None:
-        for _ in range(times):
-            request = read_request(connection)
-            if seen is not None:
-                seen.append(request)
-            connection.sendall(answer)
-
-    return talk
 
 
 def chunk(data: bytes) -> bytes:
@@ -51,7 +24,7 @@ def chunk(data: bytes) -> bytes:
 
 def test_a_request_as_it_is_sent(scripted: Any, transport_to: Any) -> None:
     seen: list[bytes] = []
-    server = scripted(answering(OK, seen))
+    server = scripted(http_answers.answering(http_answers.OK, seen))
     endpoint = kubeconfigs.Endpoint(
         host="127.0.0.1", port=server.port, tls=False, prefix="/k8s", token="secret"
     )
@@ -71,7 +44,7 @@ def test_a_request_as_it_is_sent(scripted: Any, transport_to: Any) -> None:
 
 def test_one_connection_is_kept_for_a_thread(scripted: Any, transport_to: Any) -> None:
     seen: list[bytes] = []
-    server = scripted(answering(OK, seen, times=3))
+    server = scripted(http_answers.answering(http_answers.OK, seen, times=3))
     transport = transport_to(server.endpoint)
     for _ in range(3):
         transport.send(GET)
@@ -82,8 +55,8 @@ def test_each_thread_has_a_connection_of_its_own(scripted: Any) -> None:
     here, there = threading.Event(), threading.Event()
 
     def first(connection: socket.socket) -> None:
-        read_request(connection)
-        connection.sendall(OK)
+        http_answers.read_request(connection)
+        connection.sendall(http_answers.OK)
 
     server = scripted(first, first)
     transport = transports.HttpTransport(server.endpoint)
@@ -107,7 +80,7 @@ def test_each_thread_has_a_connection_of_its_own(scripted: Any) -> None:
 
 
 def hang_up(connection: socket.socket) -> None:
-    read_request(connection)
+    http_answers.read_request(connection)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +101,9 @@ def test_a_lost_answer_leaves_the_outcome_open_and_nothing_is_sent_again(
 ) -> None:
     seen: list[bytes] = []
     again: list[bytes] = []
-    server = scripted(answering(answer, seen), answering(OK, again))
+    server = scripted(
+        http_answers.answering(answer, seen), http_answers.answering(http_answers.OK, again)
+    )
     transport = transport_to(server.endpoint)
     with pytest.raises(transports.TransportError, match="sent, but no whole answer came") as caught:
         transport.send(request_)
@@ -146,11 +121,11 @@ def test_a_kept_connection_that_the_server_has_ended_is_no_reason_to_send_twice(
     ended = threading.Event()
 
     def answer_and_end(connection: socket.socket) -> None:
-        answering(OK)(connection)
+        http_answers.answering(http_answers.OK)(connection)
         connection.shutdown(socket.SHUT_RDWR)
         ended.set()
 
-    server = scripted(answer_and_end, answering(OK, again))
+    server = scripted(answer_and_end, http_answers.answering(http_answers.OK, again))
     transport = transport_to(server.endpoint)
     transport.send(GET)
     assert ended.wait(20)
@@ -165,7 +140,7 @@ def test_silence_is_a_lost_answer(scripted: Any, transport_to: Any) -> None:
     over = threading.Event()
 
     def be_silent(connection: socket.socket) -> None:
-        read_request(connection)
+        http_answers.read_request(connection)
         over.wait(20)
 
     server = scripted(be_silent)
@@ -208,7 +183,7 @@ def test_a_failed_handshake_certainly_sent_nothing(scripted: Any, transport_to: 
 
 def streaming(*chunks: bytes, end: bytes = b"0\r\n\r\n") -> Any:
     def talk(connection: socket.socket) -> None:
-        read_request(connection)
+        http_answers.read_request(connection)
         connection.sendall(STREAM)
         for data in chunks:
             connection.sendall(chunk(data))
@@ -250,7 +225,7 @@ def test_a_watch_is_closed_from_another_thread(scripted: Any, transport_to: Any)
     read = threading.Event()
 
     def stream(connection: socket.socket) -> None:
-        read_request(connection)
+        http_answers.read_request(connection)
         connection.sendall(STREAM + chunk(b"one\n"))
         assert connection.recv(1) == b""  # until the client has ended
 
@@ -284,12 +259,12 @@ def test_watches_do_not_keep_requests_waiting(scripted: Any, transport_to: Any) 
     """A watch has a connection of its own."""
 
     def watch_then_answer(connection: socket.socket) -> None:
-        read_request(connection)
+        http_answers.read_request(connection)
         connection.sendall(STREAM)
         other, _ = server._socket.accept()
         with other:
-            read_request(other)
-            other.sendall(OK)
+            http_answers.read_request(other)
+            other.sendall(http_answers.OK)
         connection.sendall(chunk(b"late\n") + b"0\r\n\r\n")
 
     server = scripted(watch_then_answer)

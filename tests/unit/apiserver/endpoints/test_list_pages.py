@@ -1,5 +1,7 @@
 """Pages of lists, lists of the past, and what may be asked of lists and watches."""
 
+import http.client
+import json
 from typing import Any
 
 import pytest
@@ -128,15 +130,10 @@ def test_a_watch_from_the_future_waits_for_it(live: Any) -> None:
 
 
 def test_a_watched_table_tells_its_columns_once(live: Any) -> None:
-    import http.client
-    import json
-
-    from tests.unit.apiserver.conftest import TOKEN
-
     make(live, "a", "b")
     connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=20)
     accept = "application/json;as=Table;v=v1;g=meta.k8s.io"
-    headers = {"Authorization": f"Bearer {TOKEN}", "Accept": accept}
+    headers = {"Authorization": "Bearer secret-of-the-tests", "Accept": accept}
     connection.request("GET", f"{CONFIGMAPS}?watch=1", headers=headers)
     answer = connection.getresponse()
     first, second = (json.loads(answer.readline())["object"] for _ in range(2))
