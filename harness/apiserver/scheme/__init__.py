@@ -1,4 +1,5 @@
-"""What the API serves and what its types are: resources, field types, defaults, quantities, timestamps, names.
+"""The API's resources and types: field types, defaults, quantities, timestamps, object names.
 
-Data and pure functions on values, without a store and without requests. Validation belongs in `validation`.
+Data and pure functions of values, without a store and without requests. Validation belongs in
+`validation`.
 """

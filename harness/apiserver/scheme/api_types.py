@@ -1,17 +1,20 @@
-"""The types of the API: fields, how lists merge, and which empty fields Go encodes; made from Kubernetes' own OpenAPI.
+"""The types of the API, from the OpenAPI of Kubernetes: fields, merge rules, zero values.
 
-Start at `of(resource)` (or `of_kind(group, version, kind)` for what is not stored: DeleteOptions, Binding, Eviction, lists) and walk:
+Start at `of(resource)`, or at `of_kind(group, version, kind)` for kinds that are not stored
+(DeleteOptions, Binding, Eviction, lists):
 
-    pod = schemas.of(resources.PODS)                                 # Type, kind "object"
-    containers = pod.field("spec").type.field("containers").type     # Type, kind "list", merges "map", keys ("name",)
-    containers.item.fields["resources"].zero()                       # {} : encoded although nobody set it
+    pod = api_types.of(resources.PODS)                            # kind "object"
+    containers = pod.field("spec").type.field("containers").type  # kind "list", keys ("name",)
+    containers.item.fields["resources"].zero()                    # {}: encoded even if unset
 
-A `Type` says what a value may be and how several owners' values merge (server-side apply: `merges`, `keys`). A `Field` says
-how the type is used in its parent (required, strategic merge patch: `patch_key`, `patch_strategies`). Both are made once, on first use, and
-shared: never change them. Compile what is needed from them once for each type (`functools.cache` on a Type works: they hash by
-identity). `raw` and `descriptions` are the OpenAPI definitions themselves, for those who publish them.
+A `Type` describes the values and how server-side apply merges them (`merges`, `keys`). A `Field`
+describes the use of a type in its parent: required or not, and the rules of strategic merge patch
+(`patch_key`, `patch_strategies`). Both are built on first use and shared: never change them. They
+hash by identity, so a function of a Type can be cached with `functools.cache`. `raw` and
+`descriptions` return the OpenAPI definitions themselves, for publishing them.
 
-The data files are written by tools/schemas.py. Definitions: Copyright The Kubernetes Authors, Apache License 2.0.
+tools/schemas.py writes the data files. Definitions: Copyright The Kubernetes Authors, Apache
+License 2.0.
 """
 
 import functools
@@ -30,7 +33,11 @@ Kind = Literal[
     "string", "boolean", "integer", "number", "bytes",
     "quantity", "int_or_string", "time", "micro_time",
 ]  # fmt: skip
-"""The shape of a value. `any` is untouched JSON (RawExtension, FieldsV1); quantity to micro_time have their own parsers in Go."""
+"""The shape of a value.
+
+`any` is unstructured JSON (RawExtension, FieldsV1); `quantity` to `micro_time` are Go types with
+parsers of their own.
+"""
 Merges = Literal["", "atomic", "set", "map"]
 Node = Mapping[str, Any]
 
@@ -47,7 +54,7 @@ _SPECIAL: dict[str, Kind] = {
 }
 _APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 JSON_SCHEMA = f"{_APIEXTENSIONS}JSONSchemaProps"
-"""The definition of the schemas of custom resources."""
+"""The name of the definition of a custom resource's schema."""
 _ANY_NAMES = ("JSON", "JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool")
 _SPECIAL.update({f"{_APIEXTENSIONS}{name}": "any" for name in _ANY_NAMES})
 _SPECIAL[f"{_APIEXTENSIONS}JSONSchemaPropsOrStringArray"] = "any"
@@ -62,23 +69,27 @@ _ZEROS: dict[Kind, Any] = {
 
 
 class Type(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """What a value may be."""
+    """The type of a value."""
 
     kind: Kind
     name: str = ""
-    """The definition's full name, "" when it has none of its own."""
+    """The full name of the OpenAPI definition, "" for an inline type."""
     format: str = ""
-    """int32 or int64 of an integer."""
+    """`int32` or `int64` for an integer."""
     merges: Merges = ""
-    """Of a list: atomic, set or map. Of an object or map: atomic, or "" when its fields are owned one by one."""
+    """How server-side apply merges values.
+
+    `atomic`, `set` or `map` for a list; `atomic`, or "" for one owner per field, for an object or
+    map.
+    """
     keys: tuple[str, ...] = ()
-    """What tells the items of a list map apart."""
+    """The fields that identify the items of a list that merges as a `map`."""
     item: "Type | None" = None
-    """The type of the items of a list or of the values of a map."""
+    """The type of a list's items or of a map's values; None for other kinds."""
 
     @functools.cached_property
     def fields(self) -> Mapping[str, "Field"]:
-        """The fields of an object by their JSON names; empty for everything else."""
+        """The fields of an object by their JSON names; empty for other kinds."""
         if self.kind != "object":
             return {}
         node = raw()[self.name]
@@ -94,49 +105,49 @@ class Type(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return tuple(name for name, field in self.fields.items() if field.required)
 
     def field(self, name: str) -> "Field":
-        """The field of that name; KeyError when there is none."""
+        """Return a field by its name. Raises KeyError if there is none."""
         return self.fields[name]
 
     def zero(self) -> Any:
-        """A fresh value of this type as Go encodes it when nothing was set."""
+        """Return a new zero value, as Go encodes it; None for types without one."""
         if self.kind != "object":
             return _ZEROS.get(self.kind)
         return {name: field.zero() for name, field in self.fields.items() if field.always}
 
 
 class Field(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """How a type is used in an object."""
+    """A field of an object, and the use of its type there."""
 
     name: str
     type: Type
     required: bool = False
     always: bool = False
-    """Whether it is encoded when nobody set it (no `omitempty`, or a struct, which that never omits)."""
+    """Go encodes the field even if unset: it has no `omitempty`, or it is a struct."""
     pointer: bool = False
-    """Whether Go holds it by pointer: an empty value that was set is kept, and one that was not set is null."""
+    """The Go field is a pointer: an empty value that was set is kept, an unset one is null."""
     patch_key: str = ""
-    """The one key by which strategic merge patches tell the items of the list apart."""
+    """The key that identifies list items in a strategic merge patch."""
     patch_strategies: tuple[str, ...] = ()
-    """merge, replace, retainKeys."""
+    """Some of `merge`, `replace`, `retainKeys`."""
 
     def zero(self) -> Any:
-        """A fresh copy of its empty form."""
+        """Return a new zero value of the field, None for a pointer."""
         return None if self.pointer else self.type.zero()
 
 
 def of(resource: resources.ResourceType) -> Type:
-    """The type of a resource's objects."""
+    """Return the type of a resource's objects."""
     return of_kind(resource.group, resource.version, resource.kind)
 
 
 def of_kind(group: str, version: str, kind: str) -> Type:
-    """The type of any kind of Kubernetes, stored or not; KeyError when it is unknown."""
+    """Return the type of any kind of Kubernetes, stored or not. Raises KeyError if unknown."""
     return definition(_kinds()[group, version, kind])
 
 
 @functools.cache
 def definition(name: str) -> Type:
-    """The type of a definition by its full name; KeyError when it is unknown."""
+    """Return the type of an OpenAPI definition by its full name. Raises KeyError if unknown."""
     node = raw()[name]
     kind = _SPECIAL.get(name, "object")
     return Type(kind=kind, name=name, merges=_granular(node.get("x-kubernetes-map-type", "")))
@@ -144,21 +155,21 @@ def definition(name: str) -> Type:
 
 @functools.cache
 def raw() -> Mapping[str, Node]:
-    """The OpenAPI definitions by their full names, without descriptions; a $ref is a full name."""
-    found: Mapping[str, Node] = _load("schemas.json.gz")
-    return found
+    """Return the OpenAPI definitions by full name, without descriptions; `$ref`s are full names."""
+    definitions: Mapping[str, Node] = _load("schemas.json.gz")
+    return definitions
 
 
 @functools.cache
 def descriptions() -> Mapping[str, Mapping[str, str]]:
-    """The texts of each definition: its own under "", the fields' under their names."""
-    found: Mapping[str, Mapping[str, str]] = _load("descriptions.json.gz")
-    return found
+    """Return the descriptions of each definition: its own under "", its fields' by name."""
+    texts: Mapping[str, Mapping[str, str]] = _load("descriptions.json.gz")
+    return texts
 
 
 @functools.cache
 def fingerprint() -> bytes:
-    """Changes with the definitions and their texts."""
+    """Return the SHA-256 digest of the definitions and their descriptions."""
     digest = hashlib.sha256()
     for file in ("schemas.json.gz", "descriptions.json.gz"):
         digest.update(_read(file))
@@ -223,11 +234,11 @@ def _type(node: Node) -> Type:
 
 
 def _reference(node: Node) -> Type:
-    found = definition(node["$ref"])
+    target = definition(node["$ref"])
     merges = node.get("x-kubernetes-map-type")
-    if merges is None or _granular(merges) == found.merges:
-        return found
-    return Type(kind=found.kind, name=found.name, merges=_granular(merges))
+    if merges is None or _granular(merges) == target.merges:
+        return target
+    return Type(kind=target.kind, name=target.name, merges=_granular(merges))
 
 
 def _scalar(type_name: str, format_name: str) -> Type:

@@ -1,13 +1,15 @@
-"""What Kubernetes 1.36 serves by default, as a table.
+"""The resources that Kubernetes 1.36 serves, as a table.
 
-A line is a resource: kind, plural, scope (N namespaced, - for the cluster), short names, subresources, categories, marks; "-" is none.
-A heading names group and version; the order is that of discovery. Marks:
+A line is a resource: kind, plural, scope (`N` namespaced, `-` cluster), short names, subresources,
+categories, marks; `-` stands for none. A heading names the group and version. The order is that of
+discovery. Marks:
 
-    stored          it has objects (all but reviews and bindings)
-    returned        DELETE answers with the object, even when it is gone at once
-    generation      metadata.generation counts the changes of its spec
-    versioned       a PUT without metadata.resourceVersion is refused
-    created         a PUT of a name that does not exist creates it
+    stored          the resource has objects (all but reviews and bindings)
+    read            the resource supports get and list only
+    returned        DELETE returns the object even if it is removed immediately
+    generation      metadata.generation counts the changes of the spec
+    versioned       a PUT without metadata.resourceVersion is rejected
+    created         a PUT of a name that does not exist creates the object
 """
 
 RESOURCES = """
@@ -141,7 +143,7 @@ ResourceSlice          resourceslices          - -      -                       
 = resource.k8s.io/v1alpha3
 DeviceTaintRule        devicetaintrules        - -      status                                         -    stored,returned,generation
 """
-"""What Kubernetes serves when it is told to (`--runtime-config`)."""
+"""Resources that Kubernetes serves if `--runtime-config` enables their version."""
 
 SUBRESOURCES = """
 approval             -                              -         get,patch,update
@@ -158,6 +160,7 @@ scale                Scale                          autoscaling/v1 get,patch,upd
 status               -                              -         get,patch,update
 token                TokenRequest                   authentication.k8s.io/v1 create
 """
-"""Subresources: name, kind and group version when they are not the resource's own, verbs."""
+"""Subresources: name, kind, group version, verbs; `-` stands for those of the resource itself."""
 
 PROXY_VERBS = ("create", "delete", "get", "patch", "update")
+"""The verbs of the `proxy` subresource, whose kind depends on the resource (`PodProxyOptions`)."""

@@ -1,7 +1,7 @@
-"""Fields that nobody set get their defaults: compiled for each type from `defaults`, once.
+"""Set the defaults of unset fields, by functions that are compiled once per type from `defaults`.
 
-Only the parts of an object whose types have defaults somewhere are walked, so a pod costs a few microseconds and a ConfigMap nothing.
-Objects must fit their types (`decoding`), or be made by somebody who knows them.
+Only parts whose types have defaults are visited, so a pod takes a few microseconds and a ConfigMap
+none. Objects must match their types, as decoded objects do.
 """
 
 import copy
@@ -18,14 +18,14 @@ _PREFIX = re.compile(r"io\.k8s\.(api|apiextensions-apiserver\.pkg\.apis)\.")
 
 
 def fill(kind: api_types.Type, document: Document) -> None:
-    """Set the defaults of an object, in place."""
+    """Set the defaults of an object's unset fields, in place."""
     if (filler := _filler(kind)) is not None:
         filler(document)
 
 
 @functools.cache
 def _filler(kind: api_types.Type) -> Filler | None:
-    """The function that sets the defaults of a value, None for types without any."""
+    """Return the function that sets the defaults of a value, None for types without defaults."""
     if not _has_defaults(kind, ()):
         return None
     if kind.item is not None:
@@ -46,7 +46,7 @@ def _has_defaults(kind: api_types.Type, above: tuple[api_types.Type, ...]) -> bo
 def _each(kind: api_types.Type, fill_item: Filler | None) -> Filler:
     def fill_each(value: Any) -> None:
         for item in value.values() if kind.kind == "map" else value:
-            fill_item(item)  # type: ignore[misc]  # it has some, or the list had none
+            fill_item(item)  # type: ignore[misc]  # None only if the list has no defaults either
 
     return fill_each
 

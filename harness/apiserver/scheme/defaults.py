@@ -1,7 +1,11 @@
-"""What fields of the API's types mean when nobody sets them, as data and small functions.
+"""The defaults of the API's types, as data and small functions.
 
-`CONSTANTS` are values of single fields. `RULES` look at the whole object; they are applied after the constants of the parts within it, and
-before those around it. Names are of definitions without `io.k8s.api.`; types of other versions are not defaulted.
+`CONSTANTS` are defaults of single fields. `RULES` set defaults that depend on other fields; the
+rule of a type runs after the constants of that type and after all defaults of the objects within
+it. Types are named like their OpenAPI definitions, without `io.k8s.api.`; types of other versions
+have no defaults.
+
+After the `defaults.go` of each group in k8s.io/kubernetes/pkg/apis.
 """
 
 import base64
@@ -13,6 +17,7 @@ from harness.apiserver.scheme.json_document import Document
 
 Rule = Callable[[Document], None]
 MODE = 0o644
+"""File mode of the files in a volume."""
 _HOST = r"[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _PART = r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
 _IMAGE = re.compile(
@@ -20,7 +25,7 @@ _IMAGE = re.compile(
     r"(@(?P<digest>[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
     re.ASCII,
 )
-"""A reference to an image: host, path, tag and digest."""
+"""An image reference: host, path, tag and digest."""
 _IMAGE_ID = re.compile("[a-f0-9]{64}")
 
 _RETENTION = {"whenDeleted": "Retain", "whenScaled": "Retain"}
@@ -123,7 +128,7 @@ CONSTANTS: dict[str, Document] = {
 
 
 def _rolling_update(name: str) -> Rule:
-    """Whoever rolls and does not say how does it in the usual way."""
+    """Return a rule that sets the parameters of the `RollingUpdate` strategy."""
 
     def rule(strategy: Document) -> None:
         if strategy["type"] == "RollingUpdate":
@@ -134,17 +139,20 @@ def _rolling_update(name: str) -> Rule:
 
 @functools.lru_cache(1024)
 def pull_policy(image: str) -> str:
-    """Always for the tag `latest`, said or not; an image named by its digest does not change, and one with a wrong name has no tag."""
-    found = _IMAGE.fullmatch(image)
-    if found is None or _IMAGE_ID.fullmatch(image):
+    """Return `Always` for the tag `latest`, given or implied, and `IfNotPresent` otherwise.
+
+    The latter includes images with a digest and no tag, and malformed image names.
+    """
+    parts = _IMAGE.fullmatch(image)
+    if parts is None or _IMAGE_ID.fullmatch(image):
         return "IfNotPresent"
-    tag, digest = found["tag"], found["digest"]
+    tag, digest = parts["tag"], parts["digest"]
     is_latest = tag == "latest" or (not tag and not digest)
     return "Always" if is_latest else "IfNotPresent"
 
 
 def _pulling(policy: str, image: str) -> Rule:
-    """The policy in one field follows from the image in another."""
+    """Return a rule that sets the pull policy in one field by the image in another."""
 
     def rule(document: Document) -> None:
         if not document.get(policy):
@@ -169,13 +177,13 @@ def _pod(pod: Document) -> None:
 
 
 def _request_limits(resources: Document) -> None:
-    """Who limits itself and asks for nothing asks for that."""
+    """Set the requests of resources that have only a limit to that limit."""
     if limits := resources.get("limits"):
         resources["requests"] = {**limits, **(resources.get("requests") or {})}
 
 
 def _pod_spec(spec: Document) -> None:
-    """The old and the new name of the same field."""
+    """Copy the service account's name between its new and its deprecated field."""
     name = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if name:
         spec["serviceAccountName"] = spec["serviceAccount"] = name
@@ -187,7 +195,7 @@ def _node_status(status: Document) -> None:
 
 
 def _node_spec(spec: Document) -> None:
-    """The first address range has a field of its own, which counts when they differ."""
+    """Copy the first range between `podCIDR` and `podCIDRs`; `podCIDR` wins if they differ."""
     ranges, single = spec.get("podCIDRs"), spec.get("podCIDR")
     if single and (not ranges or ranges[0] != single):
         spec["podCIDRs"] = [single]
@@ -196,7 +204,7 @@ def _node_spec(spec: Document) -> None:
 
 
 def _pod_status(status: Document) -> None:
-    """The first address has a field of its own, which counts when they differ."""
+    """Copy the first address between `podIP` and `podIPs`; `podIP` wins if they differ."""
     addresses, single = status.get("podIPs"), status.get("podIP")
     if single and (not addresses or addresses[0].get("ip") != single):
         status["podIPs"] = [{"ip": single}]
@@ -211,7 +219,7 @@ def _namespace(namespace: Document) -> None:
 
 
 def _secret(secret: Document) -> None:
-    """`stringData` is for writers only."""
+    """Move the write-only `stringData` to `data`."""
     for key, text in (secret.pop("stringData", None) or {}).items():
         secret.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
 
@@ -246,7 +254,7 @@ def _device_count(request: Document) -> None:
 
 
 def _definition_spec(spec: Document) -> None:
-    """Names of a custom resource that follow from its kind."""
+    """Set the names of a CustomResourceDefinition that derive from its kind, and the conversion."""
     names = spec.get("names") or {}
     if kind := names.get("kind"):
         names["singular"] = names.get("singular") or kind.lower()

@@ -1,4 +1,7 @@
-"""Names that the server makes up, and what a name may look like."""
+"""Names of objects: generated names, and the rules for valid names.
+
+After k8s.io/apiserver/pkg/storage/names and k8s.io/apimachinery/pkg/util/validation.
+"""
 
 import random
 import re
@@ -8,11 +11,14 @@ from typing import Any
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 _GENERATED_BASE_MAX = 58
+"""Maximum length of the base of a generated name; longer ones are cut, in characters."""
 _GENERATE_TRIES_MAX = 8
 NAME_MAX = 253
+"""Maximum length of an RFC 1123 subdomain, in characters."""
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 LABEL_MAX = 63
+"""Maximum length of an RFC 1123 label, in characters."""
 
 SUBDOMAIN_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
@@ -29,7 +35,10 @@ LABEL_RULE = (
 def complete(
     meta: dict[str, Any], stream: random.Random, *, is_taken: Callable[[str], bool]
 ) -> None:
-    """Generate the name of a new object that asks for one, in place; not one that is taken, if that can be."""
+    """Set `name` from `generateName`, in place, if the object has no name.
+
+    Tries _GENERATE_TRIES_MAX names; if all are taken, the last one is kept.
+    """
     base = meta.get("generateName")
     if meta.get("name") or not base:
         return
@@ -40,13 +49,13 @@ def complete(
 
 
 def generate(base: str, stream: random.Random) -> str:
-    """A name from metadata.generateName: the base, cut to 58, and five characters."""
+    """Return a name from `generateName`: the base, cut to 58 characters, and 5 random ones."""
     suffix = "".join(stream.choices(_ALPHABET, k=_SUFFIX_LENGTH))
     return base[:_GENERATED_BASE_MAX] + suffix
 
 
 def subdomain_problems(name: str) -> list[str]:
-    """What keeps a name from being an RFC 1123 subdomain; empty when nothing does."""
+    """Return the reasons why a name is not a valid RFC 1123 subdomain."""
     problems = []
     if len(name) > NAME_MAX:
         problems.append(f"must be no more than {NAME_MAX} characters")
@@ -56,7 +65,7 @@ def subdomain_problems(name: str) -> list[str]:
 
 
 def label_problems(name: str) -> list[str]:
-    """What keeps a name from being an RFC 1123 label; empty when nothing does."""
+    """Return the reasons why a name is not a valid RFC 1123 label."""
     problems = []
     if len(name) > LABEL_MAX:
         problems.append(f"must be no more than {LABEL_MAX} characters")
@@ -66,12 +75,15 @@ def label_problems(name: str) -> list[str]:
 
 
 def path_segment_problems(name: str) -> list[str]:
-    """What keeps a name from being a part of a URL's path; empty when nothing does."""
+    """Return the reasons why a name is not a valid segment of a URL's path."""
     if name in (".", ".."):
         return [f"may not be '{name}'"]
     return [f"may not contain '{letter}'" for letter in "/%" if letter in name]
 
 
 def unfinished(prefix: str) -> str:
-    """A prefix as it is judged before characters are appended: its trailing dash does not count."""
+    """Return a name prefix in the form that is validated: its trailing dash is masked.
+
+    `maskTrailingDash` in k8s.io/apimachinery/pkg/api/validation/generic.go.
+    """
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix

@@ -1,4 +1,7 @@
-"""The quality of service class of a pod, from what its containers request of cpu and memory."""
+"""The quality of service class of a pod, from the CPU and memory that its containers request.
+
+After k8s.io/kubernetes/pkg/apis/core/helper/qos.
+"""
 
 from harness.apiserver.scheme import quantities
 from harness.apiserver.scheme.json_document import Document
@@ -7,28 +10,27 @@ _COMPUTE = ("cpu", "memory")
 
 
 def of(spec: Document) -> str:
-    """Guaranteed when every container's limits are set and requested in full, BestEffort when none requests anything, else Burstable."""
-    parts = _parts(spec)
-    if not any(part.get("resources") for part in parts):
+    """Return the QoS class of a pod's spec.
+
+    `Guaranteed` if each container has limits for CPU and memory and requests equal to them,
+    `BestEffort` if no container has requests or limits, `Burstable` otherwise.
+    """
+    resources = [part.get("resources") or {} for part in _parts(spec)]
+    if not any(resources):
         return "BestEffort"
-    wishes = [_wishes(part) for part in parts]
-    if not any(requests or limits for requests, limits in wishes):
+    pairs = [(_compute(item.get("requests")), _compute(item.get("limits"))) for item in resources]
+    if not any(requests or limits for requests, limits in pairs):
         return "BestEffort"
-    if all(len(limits) == len(_COMPUTE) and requests == limits for requests, limits in wishes):
+    if all(len(limits) == len(_COMPUTE) and requests == limits for requests, limits in pairs):
         return "Guaranteed"
     return "Burstable"
 
 
 def _parts(spec: Document) -> list[Document]:
-    """Whose resources count: the pod's own when it has any, else those of all its containers."""
+    """Return the pod's spec if it has resources at pod level, else all containers."""
     if any((spec.get("resources") or {}).get(key) for key in ("requests", "limits")):
         return [spec]
     return [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-
-
-def _wishes(part: Document) -> tuple[Document, Document]:
-    resources = part.get("resources") or {}
-    return _compute(resources.get("requests")), _compute(resources.get("limits"))
 
 
 def _compute(amounts: Document | None) -> Document:

@@ -1,7 +1,9 @@
-"""Quantities as Go's resource.Quantity reads, compares and prints them: `40Gi`, `500m`, `1e3`.
+"""Quantities as Go's `resource.Quantity` parses, compares and prints them: `40Gi`, `500m`, `1e3`.
 
-What is written is kept when it is (nearly) canonical already, and brought into canonical form otherwise: the largest suffix that
-leaves an integer. `1024Mi` becomes `1Gi`, `0.5` becomes `500m`, `1.500` stays.
+A text that is (nearly) canonical is kept; any other is converted to canonical form, which has the
+largest suffix that leaves an integer: `1024Mi` becomes `1Gi`, `0.5` becomes `500m`, `1.500` stays.
+
+After k8s.io/apimachinery/pkg/api/resource/quantity.go.
 """
 
 import dataclasses
@@ -14,7 +16,7 @@ from typing import Literal
 Format = Literal["BinarySI", "DecimalSI", "DecimalExponent"]
 CACHE_SIZE = 4096
 CHARACTERS_MAX = 1000
-"""Longer texts are refused: arithmetic takes time that grows with the square of the digits."""
+"""Maximum length of a quantity; the time of its arithmetic grows with the square of the digits."""
 INT64_MAX = 2**63 - 1
 _DIGITS_OF_INT64 = 18
 _NANO = -9
@@ -33,24 +35,24 @@ WRONG_FORMAT = (
 
 
 class QuantityError(ValueError):
-    """Text that is no quantity; the message is the server's."""
+    """The text is not a quantity; the message is Kubernetes'."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number and how it is written."""
+    """A number, its format and its text."""
 
     amount: Decimal
     format: Format
     text: str
-    """As the server prints it."""
+    """The quantity as Kubernetes prints it."""
 
     def integer(self) -> int:
-        """The number, rounded up to an integer."""
+        """Return the amount, rounded up to an integer (away from zero)."""
         return int(self.amount.to_integral_value(rounding=decimal.ROUND_UP))
 
     def plus(self, other: "Quantity") -> "Quantity":
-        """The sum, written as the first is (as the other when the first is zero)."""
+        """Return the sum, in the format of this quantity, or of the other if this is zero."""
         written = self.format if self.amount else other.format
         amount = _EXACT.add(self.amount, other.amount)
         return Quantity(amount, written, _canonical(amount, written))
@@ -58,11 +60,11 @@ class Quantity:
 
 @functools.lru_cache(CACHE_SIZE)
 def parse(text: str) -> Quantity:
-    """The quantity a text stands for; QuantityError when it stands for none."""
-    found = _SHAPE.fullmatch(text) if len(text) <= CHARACTERS_MAX else None
-    if not text or not found:
+    """Parse a quantity. Raises QuantityError if the text is malformed."""
+    parts = _SHAPE.fullmatch(text) if len(text) <= CHARACTERS_MAX else None
+    if not text or not parts:
         raise QuantityError(WRONG_FORMAT)
-    sign, zeros, whole, point, fraction, suffix = found.groups(default="")
+    sign, zeros, whole, point, fraction, suffix = parts.groups(default="")
     if not (whole or point or suffix):
         return Quantity(Decimal(0), "DecimalSI", "0")
     power, written = _interpret(suffix)
@@ -75,7 +77,10 @@ def parse(text: str) -> Quantity:
 
 
 def canonical(value: object) -> str:
-    """How the server prints what stands for a quantity in JSON: a string or a number."""
+    """Return the canonical text of a quantity in JSON, which is a string or a number.
+
+    Raises QuantityError if it is malformed.
+    """
     return parse(str(value).strip()).text
 
 
@@ -84,8 +89,8 @@ def _interpret(suffix: str) -> tuple[int, Format]:
         return _BINARY[suffix], "BinarySI"
     if suffix in _DECIMAL:
         return _DECIMAL[suffix], "DecimalSI"
-    if found := _EXPONENT.fullmatch(suffix):
-        return int(found[1]), "DecimalExponent"
+    if exponent := _EXPONENT.fullmatch(suffix):
+        return int(exponent[1]), "DecimalExponent"
     raise QuantityError("unable to parse quantity's suffix")
 
 
@@ -101,7 +106,7 @@ def _binary(text: str, number: Decimal, power: int, *, plain: bool) -> Quantity:
 
 
 def _is_short(number: Decimal, power: int) -> bool:
-    """Whether Go keeps it in 64 bits, by its own estimate of the digits."""
+    """Return True if Go keeps the number in 64 bits, according to Go's estimate of its digits."""
     return 15 - len(str(abs(int(number)))) - power * 3 // 10 - 1 >= 0
 
 

@@ -1,4 +1,4 @@
-"""The resource table: what the server serves, and how each resource is called."""
+"""The served resources: their names, verbs and subresources, read from `catalogue`."""
 
 import base64
 import dataclasses
@@ -13,20 +13,21 @@ ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "up
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Subresource:
-    """A part of an object, or something done to it, with a path of its own."""
+    """A subresource: a part of an object, such as `status`, or an action, such as `eviction`."""
 
     name: str
     kind: str
-    """What its requests carry; the resource's own kind unless it says otherwise."""
+    """The kind of request bodies; for most subresources the resource's own."""
     verbs: tuple[str, ...]
     group: str = ""
+    """The group of `kind`; meaningful only if `version` is set."""
     version: str = ""
-    """Group and version of the kind when they are not the resource's own."""
+    """The version of `kind`, "" if group and version are the resource's own."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class ResourceType:
-    """One served resource; compared and hashed by identity, since it is a key of every look-up."""
+    """A resource; compared and hashed by identity, because it is the key of frequent lookups."""
 
     group: str
     version: str
@@ -38,50 +39,50 @@ class ResourceType:
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ALL_VERBS
     requires_version_on_update: bool = False
-    """Whether a PUT without metadata.resourceVersion is refused (leases, …)."""
+    """A PUT without `metadata.resourceVersion` is rejected (leases, …)."""
     creates_on_update: bool = False
-    """Whether a PUT of a name that does not exist creates it (leases, events, …)."""
+    """A PUT of a name that does not exist creates the object (leases, events, …)."""
     deletion_returns_object: bool = False
-    """Whether DELETE answers with the object even when it is gone at once (pods, claims, …)."""
+    """DELETE returns the object even if it is removed immediately (pods, claims, …)."""
     tracks_generation: bool = False
-    """Whether metadata.generation counts changes of the spec."""
+    """`metadata.generation` counts the changes of the spec."""
     is_stored: bool = True
-    """Whether it has objects; reviews and bindings have none."""
+    """The resource has objects; reviews and bindings have none."""
 
     @functools.cached_property
     def singular(self) -> str:
-        """The lower-case kind."""
+        """The singular name: the kind in lower case."""
         return self.kind.lower()
 
     @functools.cached_property
     def api_version(self) -> str:
-        """`v1`, `resource.k8s.io/v1`."""
+        """The `apiVersion` of its objects: `v1`, `resource.k8s.io/v1`."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @functools.cached_property
     def qualified(self) -> str:
-        """`pods`, `resourceclaims.resource.k8s.io`: how errors name it."""
+        """The name in errors: `pods`, `resourceclaims.resource.k8s.io`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @functools.cached_property
     def qualified_kind(self) -> str:
-        """`Pod`, `ResourceClaim.resource.k8s.io`: how validation errors name it."""
+        """The name in validation errors: `Pod`, `ResourceClaim.resource.k8s.io`."""
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
     @functools.cached_property
     def has_status(self) -> bool:
-        """Whether its status is written through a subresource of its own."""
+        """True if the resource has a `status` subresource."""
         return "status" in self.subresources
 
     @functools.cached_property
     def storage_version_hash(self) -> str:
-        """What discovery says so that clients notice when objects have to be stored anew."""
+        """The `storageVersionHash` of discovery, which changes with the stored version."""
         storage = table_of(self)
         name = f"{storage.group}/{storage.version}/{storage.kind}"
         return base64.b64encode(hashlib.sha256(name.encode()).digest()[:8]).decode()
 
     def subresource(self, name: str) -> Subresource:
-        """The subresource of that name; KeyError when there is none."""
+        """Return a subresource by its name. Raises KeyError if there is none."""
         if name not in self.subresources:
             raise KeyError(name)
         if name == "proxy":
@@ -100,48 +101,51 @@ class ResourceType:
 
 
 def find(group: str, version: str, plural: str) -> ResourceType | None:
-    """The resource of a request path, None when it is not served."""
+    """Return the resource of a request path, None if it is not served."""
     return _BY_PATH.get((group, version, plural))
 
 
 def group_versions() -> list[tuple[str, str]]:
-    """Every (group, version), the core one first."""
+    """Return all served (group, version) pairs, the core group first."""
     return list(dict.fromkeys((item.group, item.version) for item in ALL))
 
 
 def optional(version: str, plural: str) -> ResourceType:
-    """A resource of resource.k8s.io that is served when a server is told to."""
+    """Return an optional resource of resource.k8s.io. Raises KeyError if there is none."""
     return _OPTIONAL[_DRA, version, plural]
 
 
 def optional_group_versions() -> list[str]:
-    """Every `group/version` that `enable` knows."""
+    """Return each `group/version` that `enable` accepts."""
     return list(dict.fromkeys(item.api_version for item in OPTIONAL))
 
 
 def enable(group_version: str) -> None:
-    """Serve an optional version in this process from now on; KeyError when there is none of this name."""
-    found = [item for item in OPTIONAL if item.api_version == group_version]
-    if not found:
+    """Serve an optional version, for as long as the process lives. Raises KeyError if unknown."""
+    enabled = [item for item in OPTIONAL if item.api_version == group_version]
+    if not enabled:
         raise KeyError(group_version)
-    _BY_PATH.update({(item.group, item.version, item.plural): item for item in found})
+    _BY_PATH.update({(item.group, item.version, item.plural): item for item in enabled})
     served = set(_BY_PATH.values())
     ALL[:] = [item for item in (*_ALWAYS, *OPTIONAL) if item in served]
 
 
 def groups() -> list[str]:
-    """Every named group, in the order of discovery."""
+    """Return the names of all groups but the core group, in the order of discovery."""
     return list(dict.fromkeys(item.group for item in ALL if item.group))
 
 
 def table_of(resource: ResourceType) -> ResourceType:
-    """The resource under which objects are kept: some have two names."""
+    """Return the resource under which the objects are stored.
+
+    It differs from `resource` for those with a second group or version (events, autoscalers, DRA).
+    """
     return _STORED_AS.get(resource, resource)
 
 
 @functools.cache
 def carried_by(resource: ResourceType, subresource: str) -> ResourceType:
-    """What requests to a subresource carry, named as if it were a resource of its own."""
+    """Return a copy of the resource with the group, version and kind of a subresource's bodies."""
     part = resource.subresource(subresource)
     group, version = (
         (part.group, part.version) if part.version else (resource.group, resource.version)
@@ -194,9 +198,9 @@ def _subresources() -> dict[str, tuple[str, str, tuple[str, ...]]]:
 _WITHOUT_OBJECTS: dict[str, tuple[str, ...]] = {"-": ("create",), "read": ("get", "list")}
 _ALWAYS = tuple(_parse(catalogue.RESOURCES))
 ALL: list[ResourceType] = list(_ALWAYS)
-"""What is served."""
+"""The served resources; `enable` adds to them."""
 OPTIONAL: tuple[ResourceType, ...] = tuple(_parse(catalogue.OPTIONAL_RESOURCES))
-"""What is served once it is enabled."""
+"""The resources of versions that `enable` serves."""
 _BY_PATH = {(item.group, item.version, item.plural): item for item in ALL}
 _OPTIONAL = {(item.group, item.version, item.plural): item for item in OPTIONAL}
 
@@ -218,10 +222,10 @@ PRIORITY_CLASSES = _BY_PATH["scheduling.k8s.io", "v1", "priorityclasses"]
 DEFINITIONS = _BY_PATH["apiextensions.k8s.io", "v1", "customresourcedefinitions"]
 RUNTIME_CLASSES = _BY_PATH["node.k8s.io", "v1", "runtimeclasses"]
 NEW_EVENTS = _BY_PATH["events.k8s.io", "v1", "events"]
-"""The same objects as core events, under their newer name."""
+"""The events.k8s.io name of core events; both serve the same objects."""
 TAINT_RULES = optional("v1beta2", "devicetaintrules")
 STORED: tuple[ResourceType, ...] = tuple([item for item in (*ALL, *OPTIONAL) if item.is_stored])
-"""All that has objects, served or not."""
+"""All resources that have objects, served or not."""
 
 
 def _storage_of(item: ResourceType) -> ResourceType:

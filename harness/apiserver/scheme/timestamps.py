@@ -1,4 +1,7 @@
-"""Times as Go's metav1.Time and MicroTime read and write them: RFC 3339, in UTC, whole seconds or microseconds."""
+"""Times as Go's `metav1.Time` and `MicroTime` parse and print them.
+
+RFC 3339, in UTC, in whole seconds or microseconds. Errors have the texts of Go's `time` package.
+"""
 
 import datetime
 import functools
@@ -15,29 +18,32 @@ _LAYOUT_PARTS = re.compile(r"\.0+|Z07:00|\d+|\D")
 
 @functools.lru_cache(4096)
 def canonical(text: str) -> str:
-    """A time in whole seconds; ValueError with Go's message when it is none."""
+    """Return a time in UTC, cut to seconds. Raises ValueError with Go's message if malformed."""
     moment = _parse(_TIME, text, _SECONDS)
     return _written(moment, "seconds")
 
 
 @functools.lru_cache(4096)
 def canonical_micro(text: str) -> str:
-    """A time in microseconds, all six digits of which must be there; ValueError with Go's message otherwise."""
+    """Return a time in UTC with microseconds, which must have six digits.
+
+    Raises ValueError with Go's message if it is malformed.
+    """
     moment = _parse(_MICRO_TIME, text, _MICROS)
     return _written(moment, "microseconds")
 
 
 def later(text: str, seconds: int) -> str:
-    """A time in whole seconds, so many of them after another (before, when negative)."""
+    """Return a time plus a number of seconds, which may be negative, cut to seconds."""
     moment = datetime.datetime.fromisoformat(text) + datetime.timedelta(seconds=seconds)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _parse(shape: re.Pattern[str], text: str, layout: str) -> datetime.datetime:
-    found = shape.fullmatch(text)
-    if found is None:
+    parts = shape.fullmatch(text)
+    if parts is None:
         raise ValueError(_mismatch(text, layout))
-    date, fraction, zone = found.groups()
+    date, fraction, zone = parts.groups()
     micros = ((fraction or "").replace(",", ".")[1:7]).ljust(6, "0")
     offset = "+00:00" if zone == "Z" else zone
     try:
@@ -52,7 +58,7 @@ def _written(moment: datetime.datetime, unit: str) -> str:
 
 
 def _mismatch(text: str, layout: str) -> str:
-    """Go's account of the first part of the layout that the text does not follow."""
+    """Return Go's message for the first part of the layout that the text does not match."""
     rest = text
     for part in _LAYOUT_PARTS.findall(layout):
         match = _matcher(part).match(rest)
@@ -74,7 +80,7 @@ def _matcher(part: str) -> re.Pattern[str]:
 
 
 def _out_of_range(date: str) -> str:
-    """Which part of a date is impossible."""
+    """Return the first part of a date and time that is out of range."""
     month, day = int(date[5:7]), int(date[8:10])
     if not 1 <= month <= 12:
         return "month"
