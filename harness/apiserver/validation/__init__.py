@@ -1,10 +1,13 @@
-"""Validation of objects: each rule is a generator of field errors, in kube-apiserver's order and wording.
+"""Validation of objects, with the order and the wording of kube-apiserver's field errors.
 
-`dra`, `core` and `pod` hold the rules of kinds, `field` those of single fields and metadata, `cel` those of device selectors.
-Rules look at documents only: they change nothing, know no store, and never check that a device is in one claim only, since that
-is what this project tests. `registry.object_validation` selects the rules of a kind.
+`dra`, `core` and `pod` hold the rules of kinds, `field` the rules that kinds share, `cel` the rules
+of device selectors. A rule is a function of a document (of the new and the old one, for updates)
+that yields field errors. `registry.object_validation` selects the rules of a kind.
 
-resource.k8s.io, metadata, pods, nodes, leases, events, config maps, secrets, priority classes and namespaces are validated; other
-kinds are validated for metadata only. CEL costs follow the server's model without every special case: near the limit of a
-million the two may disagree.
+Rules change nothing and read no store. They never compare claims with each other: two claims that
+hold one device are valid here, because finding them is what this project is for.
+
+Validated: the kinds of resource.k8s.io, pods, nodes, namespaces, leases, events, config maps,
+secrets and priority classes. Of other kinds only the metadata is validated. The CEL cost estimate
+omits some special cases of kube-apiserver's, so near the limit of one million the two may disagree.
 """

@@ -1,4 +1,5 @@
-"""CEL device selectors: compiling, type checking, cost estimation. After k8s.io/dynamic-resource-allocation/cel.
+"""CEL device selectors: compilation, type checking, cost estimation.
 
-Evaluation belongs to the scheduler under test; the server only decides whether an expression may be stored.
+After k8s.io/dynamic-resource-allocation/cel. The server only decides whether an expression may be
+stored; evaluating it is the work of the scheduler under test and does not belong here.
 """

@@ -1,4 +1,8 @@
-"""CEL selectors: how many, how long, and whether they compile."""
+"""CEL selectors of requests and classes: number, length, compilation.
+
+The compiler is imported on first use, because loading the CEL library would slow down every start
+of the server.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,20 +13,23 @@ from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.field import field_rules
 
 SELECTORS_MAX = 32
+"""Selectors of one request or class."""
 BYTES_MAX = 10 * 1024
-TOGETHER_CHARACTERS_MAX = 24 * 1024
+"""Size of one expression."""
+TOTAL_CHARACTERS_MAX = 24 * 1024
+"""Length of all expressions of one claim or class; a limit that kube-apiserver does not have."""
 
 
 def total_length(spec: Document, at: str) -> Iterator[Cause]:
-    """Limit the expressions of a claim or class together, because compiling them takes time."""
-    size = sum(len(text) for text in _texts(spec))
-    if size > TOGETHER_CHARACTERS_MAX:
-        why = f"the CEL expressions have {size} characters, at most {TOGETHER_CHARACTERS_MAX} are compiled"
+    """Limit the total length of the expressions of a claim or class, which bounds compile time."""
+    size = sum(len(text) for text in _expressions(spec))
+    if size > TOTAL_CHARACTERS_MAX:
+        why = f"the CEL expressions have {size} characters, at most {TOTAL_CHARACTERS_MAX} are compiled"
         yield field_errors.forbidden(at, why)
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Every CEL expression in a document."""
+def _expressions(value: Any) -> Iterator[str]:
+    """Yield every CEL expression in a document."""
     waiting = [value]
     while waiting:
         here = waiting.pop()
@@ -35,7 +42,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def selector_list(documents: list[Document], at: str, *, stored: bool = False) -> Iterator[Cause]:
-    """Selectors of a request or class; those that are stored already are not compiled again."""
+    """Validate the selectors of a request or class; stored ones are not compiled again."""
     return field_rules.max_items(
         documents, at, SELECTORS_MAX, lambda document, where: _selector(document, where, stored)
     )
@@ -53,7 +60,7 @@ def _expression(text: str, at: str) -> Iterator[Cause]:
     if len(text.encode()) > BYTES_MAX:
         yield field_errors.too_long(at, BYTES_MAX)
         return
-    from harness.apiserver.validation.cel import compiler  # CEL costs start-up time,
+    from harness.apiserver.validation.cel import compiler  # slow to import,
 
     compiled = compiler.compiled(text)
     if compiled.problem:

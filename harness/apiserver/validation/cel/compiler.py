@@ -1,7 +1,8 @@
-"""Compiling CEL selectors as Kubernetes does: over `device`, with Kubernetes' own functions, to a bool, within a cost limit.
+"""Compilation of CEL selectors: type checking against `device`, a bool result, a cost limit.
 
-Google's C++ implementation compiles; nothing is evaluated here. The binding knows no types with fields, so the fields of `device` are
-declared as variables with a dot in their names, and selections of other fields are found in the checked syntax tree.
+Google's C++ implementation compiles; nothing is evaluated. Its Python binding has no types with
+fields, so the fields of `device` are declared as variables with a dot in their names, and
+selections of unknown fields are found in the checked syntax tree.
 """
 
 import dataclasses
@@ -15,7 +16,9 @@ from cel_expr_python.ext import ext_bindings, ext_optional
 from harness.apiserver.validation.cel import cost_estimator, library, syntax_tree
 
 CACHE_SIZE = 4096
+"""Expressions whose results are kept."""
 COST_MAX = 1_000_000
+"""The largest estimated cost of a valid expression, in CEL cost units."""
 _ERROR_CODE = re.compile(r"^INVALID_ARGUMENT: (.*) \[INVALID_ARGUMENT\]$", re.DOTALL)
 _TESTED_FIELD = re.compile(r"\bhas\(\s*device\s*\.\s*\w+\s*\)")
 _TYPE_NAMES = {
@@ -27,17 +30,18 @@ _TYPE_NAMES = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Compiled:
-    """What became of an expression."""
+    """The result of compiling an expression."""
 
     problem: str = ""
-    """Why it is refused, in the server's words."""
+    """The error message in kube-apiserver's wording; empty if the expression is valid."""
     too_complex: bool = False
+    """Whether the estimated cost exceeds `COST_MAX`."""
 
 
 @functools.lru_cache(CACHE_SIZE)
 def compiled(text: str) -> Compiled:
-    """The outcome for an expression; each text is compiled once."""
-    # A test for a field of `device` itself is read as that field by the binding.
+    """Compile an expression, or return the cached result."""
+    # With typed fields, the binding parses `has(device.x)` as the variable `device.x`.
     environment = _environment(typed_fields=not _TESTED_FIELD.search(text))
     try:
         expression = environment.compile(text)
@@ -70,7 +74,7 @@ def _undefined(text: str, field: syntax_tree.FieldSelection) -> str:
 
 
 def _type_name(name: str) -> str:
-    """`MAP<STRING, INT>` as Go writes it: `map(string, int)`."""
+    """Format a type name as Go does: `MAP<STRING, INT>` as `map(string, int)`."""
     words = re.sub(r"[A-Z]+", lambda word: _TYPE_NAMES.get(word[0], word[0].lower()), name)
     return words.replace("<", "(").replace(">", ")") if name.isupper() or "<" in name else name
 

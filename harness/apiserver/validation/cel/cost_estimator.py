@@ -1,7 +1,8 @@
-"""The worst case that a CEL expression may cost, as the API server estimates it before it stores one.
+"""Worst-case cost of a CEL expression, as kube-apiserver estimates it before storing one.
 
-Costs are in CEL's units: one for most operations, a tenth of the length for what reads a text, and for comprehensions the longest
-possible range times what one round costs. How long texts and maps of a device can be follows from DRA's limits.
+Costs are in CEL cost units. Most operations cost 1. Reading a string costs a tenth of its maximum
+length. A comprehension costs the maximum size of its range times the cost of one iteration. The
+maximum sizes of strings and maps of `device` follow from the limits of resource.k8s.io.
 """
 
 import math
@@ -9,6 +10,7 @@ import math
 from harness.apiserver.validation.cel.syntax_tree import Node
 
 UNBOUNDED = 2**64 - 1
+"""The size or cost of what has no limit."""
 _DRIVER_BYTES_MAX = 63
 _DOMAIN_BYTES_MAX = 63
 _IDENTIFIER_BYTES_MAX = 32
@@ -32,9 +34,10 @@ _SIZES = {
         }.items()
     },
 }
+"""Maximum sizes by path; `@keys`, `@values` and `@items` stand for the contents of a container."""
 _READS_TARGET = ("lowerAscii", "upperAscii", "substring", "trim", "charAt")
 _MAKES_FROM_TARGET = ("split", "replace", "join")
-"""They read a text and write about as much again."""
+"""Functions that read the target and write a result of about the same length."""
 _READS_ARGUMENT = (
     "startsWith",
     "endsWith",
@@ -58,12 +61,12 @@ Path = tuple[str, ...]
 
 
 def max_cost(root: Node) -> int:
-    """The largest possible cost of a tree."""
+    """Return the maximum cost of a checked expression."""
     return min(_Estimate().cost(root), UNBOUNDED)
 
 
 class _Estimate:
-    """One pass over a tree."""
+    """One pass over a syntax tree, with the paths and sizes of the nodes visited so far."""
 
     def __init__(self) -> None:
         self._paths: dict[int, Path] = {}
@@ -167,7 +170,7 @@ class _Estimate:
 
 
 def _part(size: int, factor: float) -> int:
-    """A share of a length, rounded up."""
+    """Return a fraction of a length, rounded up."""
     return UNBOUNDED if size >= UNBOUNDED else math.ceil(size * factor)
 
 

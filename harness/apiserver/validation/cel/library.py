@@ -1,4 +1,4 @@
-"""The functions that Kubernetes adds to CEL, and the fields of `device`."""
+"""Declarations of the functions that Kubernetes adds to CEL, and of the fields of `device`."""
 
 import re
 from typing import Any
@@ -120,20 +120,20 @@ Format .validate(string) strings?
 
 
 def declarations() -> list[Any]:
-    """What the environment is told of them; there is nothing behind them, since nothing is evaluated."""
+    """Return the function declarations. They have no implementation: nothing is evaluated."""
     overloads: dict[str, list[Any]] = {}
     for line in _SIGNATURES.strip().splitlines():
         name, overload = _overload(line)
         overloads.setdefault(name, []).append(overload)
-    return [cel.FunctionDecl(name, found) for name, found in overloads.items()]
+    return [cel.FunctionDecl(name, declared) for name, declared in overloads.items()]
 
 
 def _overload(line: str) -> tuple[str, Any]:
-    found = _SIGNATURE.fullmatch(line)
-    if found is None:
+    signature = _SIGNATURE.fullmatch(line)
+    if signature is None:
         raise ValueError(f"expected `target .name(types) type`, got {line!r}")
-    target, name, parameters, answer = found.groups()
+    target, name, parameters, result = signature.groups()
     words = [word for word in (target, *parameters.split(",")) if word]
     key = "_".join([name, *words])
     types = [_TYPES[word] for word in words]
-    return name, cel.Overload(key, _TYPES[answer], types, bool(target))
+    return name, cel.Overload(key, _TYPES[result], types, bool(target))

@@ -1,6 +1,7 @@
-"""The checked syntax tree of a CEL expression, read from its serialised form (cel.expr.CheckedExpr).
+"""The checked syntax tree of a CEL expression, decoded from a serialized `cel.expr.CheckedExpr`.
 
-The binding gives out the tree as bytes only. Of the protocol buffers' wire format just what these messages use is understood.
+The binding exposes the tree as bytes only. The decoder supports the part of the protocol buffers
+wire format that these messages use.
 """
 
 import dataclasses
@@ -19,14 +20,15 @@ _KINDS: dict[int, Kind] = {
 }
 _TYPES: dict[int, str] = {1: "dyn", 6: "list", 7: "map", 9: "struct", 14: "opaque"}
 _PRIMITIVE, _TEXTS = 3, (5, 6)
-"""Of the primitive types, strings and bytes have a length."""
+"""The field number of primitive types, and the numbers of string and bytes."""
 _SIZED_CONSTANTS = (6, 7)
+"""The field numbers of string and bytes constants."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FieldSelection:
-    """A selection of a field, and where it is in the text."""
+    """A selection of a field, and its offset in the expression, in characters."""
 
     name: str
     offset: int
@@ -34,34 +36,35 @@ class FieldSelection:
 
 @dataclasses.dataclass(slots=True)
 class Node:
-    """One expression of the tree."""
+    """A node of the syntax tree."""
 
     id: int
     kind: Kind
     name: str = ""
-    """Of an identifier, a field or a function; the variable of a comprehension."""
+    """The name of an identifier, field or function; the variable of a comprehension."""
     children: "list[Node]" = dataclasses.field(default_factory=list)
-    """The operand of a selection; the arguments of a call, after its target; the parts of a comprehension in the order of
-    evaluation: range, start, condition, step, result."""
+    """The operand of a selection; the target and the arguments of a call; the parts of a
+    comprehension in the order of evaluation: range, start, condition, step, result."""
     is_member: bool = False
-    """Whether the first child of a call is its target."""
+    """Whether a call has a target, which is the first child then."""
     is_test: bool = False
-    """Whether a selection only asks whether the field is there."""
+    """Whether a selection is a `has()` test."""
     size: int | None = None
-    """The length of a constant text or of a list or map that is written out."""
+    """The length of a string or bytes constant, or of a list or map literal; else None."""
     type: str = ""
-    """The kind of its type: scalar, text, list, map, struct, opaque, dyn."""
+    """The kind of type: scalar, text (string or bytes), list, map, struct, opaque or dyn."""
     offset: int = 0
+    """The position in the expression, in characters."""
 
     def walk(self) -> "Iterator[Node]":
-        """This node and everything below it."""
+        """Yield this node and all its descendants."""
         yield self
         for child in self.children:
             yield from child.walk()
 
 
 def read(data: bytes) -> Node:
-    """The tree in a serialised expression (an Any with a CheckedExpr in it)."""
+    """Decode the tree of a serialized expression (a CheckedExpr in a `google.protobuf.Any`)."""
     checked = _fields(_message(_fields(data), 2))
     types = dict(_entry(item) for item in checked.get(3, ()))
     positions = dict(_position(item) for item in _fields(_message(checked, 5)).get(4, ()))
@@ -73,7 +76,7 @@ def read(data: bytes) -> Node:
 
 
 def unknown_field(root: Node, known: Collection[str]) -> FieldSelection | None:
-    """The first selection of a field that `device` does not have."""
+    """Return the first selection on `device` of an unknown field, None if there is none."""
     for node in root.walk():
         if node.kind == "selection" and node.name not in known:
             operand = node.children[0]
@@ -122,13 +125,13 @@ def _nodes(fields: Values, *numbers: int) -> list[Node]:
 
 
 def _entry(item: int | bytes) -> tuple[int, bytes]:
-    """An entry of the map from expressions to their types."""
+    """Decode an entry of the map from expression IDs to types."""
     fields = _fields(item)
     return _number(fields, 1), _message(fields, 2)
 
 
 def _position(item: int | bytes) -> tuple[int, int]:
-    """An entry of the map from expressions to where they are."""
+    """Decode an entry of the map from expression IDs to offsets."""
     fields = _fields(item)
     return _number(fields, 1), _number(fields, 2)
 
@@ -155,7 +158,7 @@ def _number(fields: Values, number: int) -> int:
 
 
 def _fields(data: int | bytes) -> Values:
-    """The values of a message by field number."""
+    """Decode the values of a message, by field number."""
     found: Values = {}
     at = 0
     while isinstance(data, bytes) and at < len(data):

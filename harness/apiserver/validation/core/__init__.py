@@ -1,4 +1,4 @@
-"""Validation of small kinds: nodes, namespaces, config maps, secrets, events, leases, priority classes.
+"""Validation of nodes, namespaces, config maps, secrets, events, leases and priority classes.
 
-Rules of pods belong in `validation.pod`.
+Rules of pods do not belong here, but in `validation.pod`.
 """

@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets: keys, size, and those that may not change."""
+"""ConfigMaps and Secrets: keys, size limits, immutability."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,12 @@ from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.field import field_rules, formats
 
 BYTES_MAX = 1024 * 1024
+"""Total size of the values of one object, base64 decoded."""
 _FROZEN = "field is immutable when `immutable` is set"
 
 
 def config_map(document: Document) -> Iterator[Cause]:
-    """A new or changed ConfigMap."""
+    """Validate a ConfigMap."""
     data, binary = document.get("data") or {}, document.get("binaryData") or {}
     size = 0
     for key, value in data.items():
@@ -30,13 +31,13 @@ def config_map(document: Document) -> Iterator[Cause]:
 
 
 def config_map_change(document: Document, old: Document) -> Iterator[Cause]:
-    """A changed ConfigMap, which may have declared that it does not change."""
-    yield from _kept(document, old, ("data", "binaryData"))
+    """Validate an updated ConfigMap; an `immutable` one keeps its data."""
+    yield from _unchanged_if_immutable(document, old, ("data", "binaryData"))
     yield from config_map(document)
 
 
 def secret(document: Document) -> Iterator[Cause]:
-    """A new Secret."""
+    """Validate a Secret."""
     size = 0
     for key, value in (document.get("data") or {}).items():
         yield from formats.check(f"data[{key}]", key, formats.config_key)
@@ -46,14 +47,16 @@ def secret(document: Document) -> Iterator[Cause]:
 
 
 def secret_change(document: Document, old: Document) -> Iterator[Cause]:
-    """A changed Secret."""
+    """Validate an updated Secret: its type never changes, an `immutable` one keeps its data."""
     if (document.get("type") or "") != (old.get("type") or ""):
         yield field_errors.immutable("type", document.get("type") or "")
-    yield from _kept(document, old, ("data",))
+    yield from _unchanged_if_immutable(document, old, ("data",))
     yield from secret(document)
 
 
-def _kept(document: Document, old: Document, keys: tuple[str, ...]) -> Iterator[Cause]:
+def _unchanged_if_immutable(
+    document: Document, old: Document, keys: tuple[str, ...]
+) -> Iterator[Cause]:
     if not old.get("immutable"):
         return
     if not document.get("immutable"):
@@ -64,6 +67,6 @@ def _kept(document: Document, old: Document, keys: tuple[str, ...]) -> Iterator[
 
 
 def _decoded_size(value: str | None) -> int:
-    """The length of what a base64 text stands for."""
+    """Return the size in bytes of a base64 text once decoded."""
     text = (value or "").rstrip("=")
     return len(text) * 3 // 4

@@ -1,4 +1,4 @@
-"""Events, of the core group and of their own."""
+"""Events of the core group and of events.k8s.io."""
 
 from collections.abc import Iterator
 
@@ -9,19 +9,26 @@ from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.field import formats
 
 TEXT_MAX = 128
+"""Bytes of `action`, `reason` and `reportingInstance`."""
 MESSAGE_MAX = 1024
+"""Bytes of `message`."""
 COUNT_MIN = 2
+"""The smallest count of an event series."""
 _TYPES = ("Normal", "Warning")
 _OLD_FIELDS = ("firstTimestamp", "lastTimestamp", "count")
 
 
 def event(document: Document) -> Iterator[Cause]:
-    """A new event of the core group."""
+    """Validate a new event of the core group."""
     return _event(document, "reportingComponent")
 
 
 def _event(document: Document, controller: str) -> Iterator[Cause]:
-    """An event has an eventTime only when it was written in the newer style; the groups have their own names for who reports."""
+    """Validate the fields that both groups share.
+
+    Events with an `eventTime` have to meet the stricter rules of events.k8s.io. `controller` is the
+    name of the field `reportingComponent` in the group of the request.
+    """
     place = (document.get("involvedObject") or {}).get("namespace") or ""
     namespace, styled = document["metadata"].get("namespace") or "", bool(document.get("eventTime"))
     anywhere = ("default", "kube-system") if styled else ("default",)
@@ -34,7 +41,7 @@ def _event(document: Document, controller: str) -> Iterator[Cause]:
 
 
 def new_event(document: Document) -> Iterator[Cause]:
-    """A new event of events.k8s.io, in the form in which it is stored."""
+    """Validate a new event of events.k8s.io, already converted to the core group."""
     yield from _event(document, "reportingController")
     name = document["metadata"].get("name") or ""
     yield from formats.check("metadata.name", name, object_names.subdomain_problems)

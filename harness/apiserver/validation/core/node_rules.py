@@ -1,4 +1,4 @@
-"""Nodes."""
+"""Nodes: taints, capacity, pod CIDRs."""
 
 from collections.abc import Iterator
 
@@ -13,18 +13,18 @@ _UNIQUE = "taints must be unique by key and effect pair"
 
 
 def node(document: Document) -> Iterator[Cause]:
-    """A new node."""
-    # The server has it that taints are in the metadata, and so do its messages.
+    """Validate a node."""
+    # kube-apiserver reports taints at `metadata.taints`.
     spec, status = document.get("spec") or {}, document.get("status") or {}
     yield from _taints(spec.get("taints") or [], "metadata.taints")
     for key in ("capacity", "allocatable"):
         for name, amount in (status.get(key) or {}).items():
             yield from resource_requirements.amount(name, amount, f"status.{key}.{name}")
-    yield from _ranges(spec.get("podCIDRs") or [], "spec.podCIDRs")
+    yield from _pod_cidrs(spec.get("podCIDRs") or [], "spec.podCIDRs")
 
 
 def node_change(document: Document, old: Document) -> Iterator[Cause]:
-    """A changed node; its taints are looked at twice."""
+    """Validate an updated node. Like kube-apiserver, report wrong taints twice."""
     spec, before = document.get("spec") or {}, old.get("spec") or {}
     yield from node(document)
     yield from _taints(spec.get("taints") or [], "metadata.taints")
@@ -37,16 +37,16 @@ def node_change(document: Document, old: Document) -> Iterator[Cause]:
         yield field_errors.forbidden("spec.providerID", why)
 
 
-def _ranges(found: list[str], at: str) -> Iterator[Cause]:
-    """Ranges of addresses: at the most one of each family."""
-    for index, value in enumerate(found):
+def _pod_cidrs(cidrs: list[str], at: str) -> Iterator[Cause]:
+    """Validate pod CIDRs: at most one of each IP family."""
+    for index, value in enumerate(cidrs):
         yield from formats.check(f"{at}[{index}]", value, formats.cidr)
-    if len(found) < 2:
+    if len(cidrs) < 2:
         return
-    if len(found) > 2 or len({":" in value for value in found}) == 1:
+    if len(cidrs) > 2 or len({":" in value for value in cidrs}) == 1:
         why = "may specify no more than one CIDR for each IP family"
-        yield field_errors.invalid(at, found, why)
-    yield from field_rules.duplicates(found, at)
+        yield field_errors.invalid(at, cidrs, why)
+    yield from field_rules.duplicates(cidrs, at)
 
 
 def _taints(taints: list[Document], at: str) -> Iterator[Cause]:

@@ -1,4 +1,4 @@
-"""PriorityClasses."""
+"""PriorityClasses, leases and namespaces."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,7 @@ from harness.apiserver.validation.field import field_rules, formats, object_meta
 
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 USER_VALUE_MAX = 1_000_000_000
+"""The highest priority of a class that is not a system class."""
 _SYSTEM = "system-"
 _SYSTEM_VALUES = {
     "system-node-critical": 2 * USER_VALUE_MAX + 1000,
@@ -17,10 +18,10 @@ _SYSTEM_VALUES = {
 
 
 def priority_class(document: Document) -> Iterator[Cause]:
-    """A new class; the system has two of its own."""
+    """Validate a new PriorityClass. Names that begin with `system-` are reserved."""
     name, value = document["metadata"].get("name") or "", document.get("value") or 0
     if name.startswith(_SYSTEM):
-        yield from _system(name, value, is_default=bool(document.get("globalDefault")))
+        yield from _system_class(name, value, is_default=bool(document.get("globalDefault")))
     elif value > USER_VALUE_MAX:
         why = f"maximum allowed value of a user defined priority is {USER_VALUE_MAX}"
         yield field_errors.forbidden("value", why)
@@ -31,7 +32,7 @@ def priority_class(document: Document) -> Iterator[Cause]:
 
 
 def priority_class_change(document: Document, old: Document) -> Iterator[Cause]:
-    """A changed class: neither its value nor its policy."""
+    """Reject changes of `value` and `preemptionPolicy`."""
     if (document.get("value") or 0) != (old.get("value") or 0):
         yield field_errors.forbidden("value", "may not be changed in an update.")
     policy = document.get("preemptionPolicy")
@@ -39,7 +40,7 @@ def priority_class_change(document: Document, old: Document) -> Iterator[Cause]:
         yield field_errors.immutable("preemptionPolicy", policy)
 
 
-def _system(name: str, value: int, *, is_default: bool) -> Iterator[Cause]:
+def _system_class(name: str, value: int, *, is_default: bool) -> Iterator[Cause]:
     known = _SYSTEM_VALUES.get(name)
     if known is None:
         error = f"{name} is not a known system priority class"
@@ -54,7 +55,7 @@ def _system(name: str, value: int, *, is_default: bool) -> Iterator[Cause]:
 
 
 def lease(document: Document) -> Iterator[Cause]:
-    """A new or changed lease."""
+    """Validate a Lease."""
     spec = document.get("spec") or {}
     duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
     if duration is not None and duration <= 0:
@@ -65,7 +66,7 @@ def lease(document: Document) -> Iterator[Cause]:
 
 
 def namespace(document: Document) -> Iterator[Cause]:
-    """A new namespace, or one that somebody is done with."""
+    """Validate the finalizers of a Namespace, at creation and for the `finalize` subresource."""
     for name in (document.get("spec") or {}).get("finalizers") or ():
         yield from formats.check("spec.finalizers", name, formats.qualified_name)
         if "/" not in name and name not in object_meta.FINALIZERS:

@@ -1,4 +1,4 @@
-"""The status of a ResourceClaim: its allocation, who it is reserved for, and what drivers report of its devices."""
+"""The status of a ResourceClaim: allocation, `reservedFor`, device statuses of drivers."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,10 @@ from harness.apiserver.validation.dra import device_classes, device_requests, de
 from harness.apiserver.validation.field import conditions, field_rules, formats, selector_rules
 
 RESERVATIONS_MAX = 256
+"""Entries of `status.reservedFor`."""
 RESULTS_MAX = 32
 CONFIGURATIONS_MAX = 2 * device_classes.CONFIGURATIONS_MAX
-"""Those of the classes and those of the claim."""
+"""Configurations in an allocation: those of device classes and those of the claim."""
 ADDRESSES_MAX = 16
 INTERFACE_BYTES_MAX = 256
 HARDWARE_ADDRESS_BYTES_MAX = 128
@@ -24,7 +25,7 @@ _DELETING = (
 
 
 def claim_status_change(document: Document, old: Document) -> Iterator[Cause]:
-    """A changed status."""
+    """Validate an updated status."""
     new, before = document.get("status") or {}, old.get("status") or {}
     reserved = new.get("reservedFor") or []
     if reserved:
@@ -33,17 +34,19 @@ def claim_status_change(document: Document, old: Document) -> Iterator[Cause]:
     if devices := new.get("devices"):
         yield from _device_statuses(devices, new.get("allocation") or {})
     if reserved:
-        yield from _may_reserve(new, before, deleting="deletionTimestamp" in document["metadata"])
-    yield from _allocated(new, before, document)
+        yield from _reservation_change(
+            new, before, deleting="deletionTimestamp" in document["metadata"]
+        )
+    yield from _allocation_change(new, before, document)
 
 
-def _allocated(new: Document, before: Document, document: Document) -> Iterator[Cause]:
+def _allocation_change(new: Document, before: Document, document: Document) -> Iterator[Cause]:
     allocation, previous = new.get("allocation"), before.get("allocation")
     if allocation is None:
         return
     if previous is None:
-        wanted = ((document.get("spec") or {}).get("devices") or {}).get("requests") or []
-        yield from _allocation(allocation, device_requests.names(wanted), "status.allocation")
+        requests = ((document.get("spec") or {}).get("devices") or {}).get("requests") or []
+        yield from _allocation(allocation, device_requests.names(requests), "status.allocation")
     elif not field_rules.semantically_equal(allocation, previous):
         shown = go_values.struct("AllocationResult", allocation)
         yield field_errors.immutable("status.allocation", shown)
@@ -62,7 +65,7 @@ def _reservation(entry: Document, at: str) -> Iterator[Cause]:
             yield field_errors.required(f"{at}.{key}")
 
 
-def _may_reserve(new: Document, before: Document, *, deleting: bool) -> Iterator[Cause]:
+def _reservation_change(new: Document, before: Document, *, deleting: bool) -> Iterator[Cause]:
     at = "status.reservedFor"
     if new.get("allocation") is None:
         yield field_errors.forbidden(at, _NOT_ALLOCATED)
@@ -116,7 +119,7 @@ def _configuration(document: Document, at: str, known: device_requests.Names) ->
     yield from device_classes.configuration(document, at)
 
 
-# ------------------------------------------------------------------ reports of drivers
+# ------------------------------------------------------------------ device statuses of drivers
 
 
 def _device_statuses(devices: list[Document], allocation: Document) -> Iterator[Cause]:
@@ -132,7 +135,7 @@ def _device_statuses(devices: list[Document], allocation: Document) -> Iterator[
 
 
 def device_key(device: Document) -> tuple[str, ...]:
-    """What an allocated device is told apart by."""
+    """Return the driver, pool, device and share ID that identify an allocated device."""
     return tuple(device.get(key) or "" for key in ("driver", "pool", "device", "shareID"))
 
 
@@ -150,11 +153,11 @@ def _device_status(device: Document, at: str, allocated: set[tuple[str, ...]]) -
         yield field_errors.invalid(
             at, _shown_key(device), "must be an allocated device in the claim"
         )
-    found = device.get("conditions") or []
-    if len(found) > conditions.DEVICE_CONDITIONS_MAX:
+    reported = device.get("conditions") or []
+    if len(reported) > conditions.DEVICE_CONDITIONS_MAX:
         limit = conditions.DEVICE_CONDITIONS_MAX
-        yield field_errors.too_many(f"{at}.conditions", len(found), limit)
-    yield from conditions.condition_list(found, f"{at}.conditions")
+        yield field_errors.too_many(f"{at}.conditions", len(reported), limit)
+    yield from conditions.condition_list(reported, f"{at}.conditions")
     if device.get("data") is not None:
         yield from device_classes.raw(device["data"], f"{at}.data")
     yield from _network(device.get("networkData") or {}, f"{at}.networkData")

@@ -1,4 +1,4 @@
-"""Quantities of devices: capacities and the policies for shares of them, shared counters and their consumption."""
+"""Capacities of devices with their request policies, shared counters and their consumption."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,9 @@ from harness.apiserver.validation.field import field_rules, formats
 
 Quantity = quantities.Quantity
 COUNTERS_MAX = 32
+"""Counters in one counter set or consumption."""
 VALUES_MAX = 10
+"""Entries of `validValues` in a request policy."""
 _ONE_POLICY = (
     'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same '
     "time"
@@ -19,13 +21,13 @@ _ONE_POLICY = (
 
 
 def unshared_capacity(capacity: Document, at: str) -> Iterator[Cause]:
-    """The capacity of a device that is allocated once: nobody asks for a share."""
+    """Reject a request policy on a device without `allowMultipleAllocations`."""
     if capacity.get("requestPolicy") is not None:
         yield field_errors.forbidden(f"{at}.requestPolicy", "allowMultipleAllocations must be true")
 
 
 def shared_capacity(capacity: Document, at: str) -> Iterator[Cause]:
-    """The capacity of a device that is allocated in shares, and what shares may be asked for."""
+    """Validate the request policy of a device with `allowMultipleAllocations`."""
     policy, at = capacity.get("requestPolicy"), f"{at}.requestPolicy"
     if policy is None:
         return
@@ -45,13 +47,13 @@ def shared_capacity(capacity: Document, at: str) -> Iterator[Cause]:
 
 
 def counter_set(counters: Document, at: str) -> Iterator[Cause]:
-    """Counters that devices share."""
+    """Validate a counter set, whose counters the devices of a pool share."""
     yield from formats.check_required(f"{at}.name", counters.get("name"), formats.label)
     yield from _counters(counters, at)
 
 
 def counter_consumption(document: Document, at: str) -> Iterator[Cause]:
-    """What a device takes from the counters of a set."""
+    """Validate the amounts that a device consumes from a counter set."""
     yield from formats.check_required(f"{at}.counterSet", document.get("counterSet"), formats.label)
     yield from _counters(document, at)
 

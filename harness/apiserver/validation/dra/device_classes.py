@@ -1,4 +1,4 @@
-"""DeviceClasses."""
+"""DeviceClasses, and the opaque driver configuration that claims and allocations have as well."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,17 @@ from harness.apiserver.validation.cel import cel_selectors
 from harness.apiserver.validation.field import field_rules, formats, resource_requirements
 
 CONFIGURATIONS_MAX = 32
+"""Configurations in one class or claim."""
 OPAQUE_BYTES_MAX = 10 * 1024
+"""Size of opaque parameters or device data, as JSON."""
 
 
 def device_class(document: Document, old: Document | None = None) -> Iterator[Cause]:
-    """A new or changed class; selectors and configuration that did not change are not looked at again."""
+    """Validate a DeviceClass.
+
+    On update, unchanged selectors are not compiled again, and the size of unchanged configuration
+    is not checked.
+    """
     spec, before = document.get("spec") or {}, (old or {}).get("spec") or {}
     selectors, configs = spec.get("selectors") or [], spec.get("config") or []
     kept = old is not None and field_rules.semantically_equal(
@@ -38,7 +44,7 @@ def device_class(document: Document, old: Document | None = None) -> Iterator[Ca
 
 
 def configuration(document: Document, at: str, *, stored: bool = False) -> Iterator[Cause]:
-    """What one driver is told; of what is stored already the size does not count."""
+    """Validate the configuration for a driver; the size of a stored one is not checked."""
     opaque = document.get("opaque")
     if opaque is None:
         yield field_errors.required(f"{at}.opaque")
@@ -48,7 +54,7 @@ def configuration(document: Document, at: str, *, stored: bool = False) -> Itera
 
 
 def raw(value: object, at: str, *, stored: bool = False) -> Iterator[Cause]:
-    """An object that the server does not look into."""
+    """Require a JSON object (`runtime.RawExtension`) of limited size."""
     if value is None:
         yield field_errors.required(at)
     elif not stored and len(go_values.json(value)) > OPAQUE_BYTES_MAX:

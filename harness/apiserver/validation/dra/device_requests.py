@@ -1,4 +1,4 @@
-"""What a claim asks for: its requests, the alternatives of a request, and references to both by name."""
+"""Device requests of claims, their subrequests, and references to both by name."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,7 +10,7 @@ from harness.apiserver.validation.dra import device_taints
 from harness.apiserver.validation.field import field_rules, formats
 
 Names = Mapping[str, frozenset[str]]
-"""The names of the requests, and of each one's alternatives."""
+"""The names of the subrequests in `firstAvailable`, by request name."""
 REQUESTS_MAX = 32
 SUBREQUESTS_MAX = 8
 _UNKNOWN = (
@@ -22,53 +22,53 @@ _ONE_OF = "exactly one of `exactly` or `firstAvailable` is required"
 
 
 def names(requests: list[Document]) -> Names:
-    """What may be referred to."""
+    """Return the names of requests and subrequests that references may use."""
     return {
         request.get("name") or "": frozenset(
-            alternative.get("name") or "" for alternative in request.get("firstAvailable") or ()
+            subrequest.get("name") or "" for subrequest in request.get("firstAvailable") or ()
         )
         for request in requests
     }
 
 
 def request(document: Document, at: str) -> Iterator[Cause]:
-    """A request: one device class, or a list of alternatives."""
+    """Validate a request, which sets either `exactly` or `firstAvailable`."""
     yield from formats.check(f"{at}.name", document.get("name") or "", formats.label)
-    exactly, alternatives = document.get("exactly"), document.get("firstAvailable")
-    if exactly is None and not alternatives:
+    exactly, subrequests = document.get("exactly"), document.get("firstAvailable")
+    if exactly is None and not subrequests:
         yield field_errors.required(at, _ONE_OF)
-    elif exactly is not None and alternatives:
+    elif exactly is not None and subrequests:
         yield field_errors.invalid(at, None, f"{_ONE_OF}, but multiple fields are set")
     elif exactly is not None:
         yield from _devices(exactly, f"{at}.exactly")
     else:
         where = f"{at}.firstAvailable"
         yield from field_rules.unique_items(
-            alternatives or [], where, SUBREQUESTS_MAX, _subrequest, name_of
+            subrequests or [], where, SUBREQUESTS_MAX, _subrequest, name_of
         )
 
 
 def name_of(document: Document) -> str:
-    """What requests and their alternatives are told apart by."""
+    """Return the name that identifies a request or subrequest."""
     return document.get("name") or ""
 
 
 def reference(name: str, at: str, known: Names) -> Iterator[Cause]:
-    """A name that should be that of a request, or of a request and one of its alternatives."""
-    request_name, slash, alternative = name.partition("/")
-    if "/" in alternative:
+    """Validate a reference: `request` or `request/subrequest`, by names that exist."""
+    request_name, slash, subrequest_name = name.partition("/")
+    if "/" in subrequest_name:
         yield field_errors.invalid(at, name, _UNKNOWN)
         return
-    for part in (request_name, alternative) if slash else (request_name,):
+    for part in (request_name, subrequest_name) if slash else (request_name,):
         yield from formats.check(at, part, formats.label)
-    if request_name not in known or (slash and alternative not in known[request_name]):
+    if request_name not in known or (slash and subrequest_name not in known[request_name]):
         yield field_errors.invalid(at, name, _UNKNOWN)
 
 
-def references(wanted: list[str] | None, at: str, known: Names) -> Iterator[Cause]:
-    """References, none of them twice."""
+def references(listed: list[str] | None, at: str, known: Names) -> Iterator[Cause]:
+    """Validate a list of references without duplicates."""
     return field_rules.unique_items(
-        wanted or [],
+        listed or [],
         at,
         REQUESTS_MAX,
         lambda name, where: reference(name, where, known),
@@ -87,8 +87,8 @@ def _devices(document: Document, at: str) -> Iterator[Cause]:
     if selectors := document.get("selectors"):
         yield from cel_selectors.selector_list(selectors, f"{at}.selectors")
     yield from _amount(document.get("allocationMode") or "", document.get("count") or 0, at)
-    if tolerated := document.get("tolerations"):
-        yield from device_taints.tolerations(tolerated, f"{at}.tolerations")
+    if tolerations := document.get("tolerations"):
+        yield from device_taints.tolerations(tolerations, f"{at}.tolerations")
 
 
 def _amount(mode: str, count: int, at: str) -> Iterator[Cause]:

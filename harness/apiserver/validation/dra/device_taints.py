@@ -1,4 +1,4 @@
-"""Device taints and tolerations, and the rules that put taints on devices."""
+"""Device taints, their tolerations, and DeviceTaintRules."""
 
 from collections.abc import Iterator
 
@@ -10,10 +10,11 @@ from harness.apiserver.validation.field import conditions, formats
 EFFECTS = ("NoExecute", "NoSchedule", "None")
 OPERATORS = ("Equal", "Exists")
 TAINTS_MAX = 16
+"""Taints of one device."""
 
 
 def taint(document: Document, at: str, *, old: Document | None = None) -> Iterator[Cause]:
-    """A taint; an effect that was stored once is not questioned again."""
+    """Validate a taint. An effect that `old` has too is accepted, even if it is unknown."""
     yield from formats.check(f"{at}.key", document.get("key") or "", formats.qualified_name)
     if value := document.get("value"):
         yield from formats.check(f"{at}.value", value, formats.label_value)
@@ -27,7 +28,7 @@ def taint(document: Document, at: str, *, old: Document | None = None) -> Iterat
 
 
 def toleration(document: Document, at: str) -> Iterator[Cause]:
-    """What a request or an allocated device tolerates."""
+    """Validate a toleration of a request or an allocation result."""
     if key := document.get("key"):
         yield from formats.check(f"{at}.key", key, formats.qualified_name)
     yield from _toleration_value(document, at)
@@ -37,7 +38,7 @@ def toleration(document: Document, at: str) -> Iterator[Cause]:
 
 
 def tolerations(documents: list[Document], at: str) -> Iterator[Cause]:
-    """All that is tolerated."""
+    """Validate a list of tolerations."""
     for index, document in enumerate(documents):
         yield from toleration(document, f"{at}[{index}]")
 
@@ -59,7 +60,7 @@ def _toleration_value(document: Document, at: str) -> Iterator[Cause]:
 
 
 def taint_rule(document: Document, old: Document | None = None) -> Iterator[Cause]:
-    """A DeviceTaintRule."""
+    """Validate a DeviceTaintRule."""
     spec = document.get("spec") or {}
     selector, at = spec.get("deviceSelector") or {}, "spec.deviceSelector"
     if (driver := selector.get("driver")) is not None:
@@ -73,10 +74,10 @@ def taint_rule(document: Document, old: Document | None = None) -> Iterator[Caus
 
 
 def taint_rule_status(document: Document, _old: Document) -> Iterator[Cause]:
-    """The status of a DeviceTaintRule."""
-    found = (document.get("status") or {}).get("conditions") or []
-    yield from conditions.condition_list(found, "status.conditions")
-    if len(found) > conditions.DEVICE_CONDITIONS_MAX:
+    """Validate the status of a DeviceTaintRule."""
+    reported = (document.get("status") or {}).get("conditions") or []
+    yield from conditions.condition_list(reported, "status.conditions")
+    if len(reported) > conditions.DEVICE_CONDITIONS_MAX:
         yield field_errors.too_many(
-            "status.conditions", len(found), conditions.DEVICE_CONDITIONS_MAX
+            "status.conditions", len(reported), conditions.DEVICE_CONDITIONS_MAX
         )

@@ -1,4 +1,4 @@
-"""ResourceClaims and ResourceClaimTemplates: what may be asked for, and that it never changes."""
+"""ResourceClaims and ResourceClaimTemplates: their specs, which are immutable; admin access."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,6 +11,7 @@ from harness.apiserver.validation.dra import device_classes, device_requests
 from harness.apiserver.validation.field import field_rules, formats, object_meta, spec_memoization
 
 CONSTRAINTS_MAX = 32
+"""Constraints of one claim."""
 _ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
 _ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 _NO_ADMIN = (
@@ -19,34 +20,37 @@ _NO_ADMIN = (
 
 
 def claim(document: Document) -> Iterable[Cause]:
-    """A new claim."""
+    """Validate a new ResourceClaim."""
     return _claim_spec(document.get("spec") or {})
 
 
 def template(document: Document) -> Iterator[Cause]:
-    """A new template."""
+    """Validate a new ResourceClaimTemplate."""
     spec = document.get("spec") or {}
     yield from object_meta.of_template(spec.get("metadata") or {}, "spec.metadata")
     yield from _template_spec(spec.get("spec") or {})
 
 
 def claim_change(document: Document, old: Document) -> Iterator[Cause]:
-    """The spec of a claim stays as it is."""
+    """Reject a change of the spec of a claim."""
     return _same_spec(document, old, "ResourceClaimSpec")
 
 
 def template_change(document: Document, old: Document) -> Iterator[Cause]:
-    """The spec of a template stays as it is."""
+    """Reject a change of the spec of a template."""
     return _same_spec(document, old, "ResourceClaimTemplateSpec")
 
 
 def is_admin_namespace(labels: dict[str, str]) -> bool:
-    """Whether claims in a namespace of these labels may ask for admin access."""
+    """Return whether a namespace with these labels allows admin access to devices."""
     return labels.get(_ADMIN_LABEL) == "true"
 
 
 def admin_request(document: Document) -> Iterator[Cause]:
-    """A claim or template that asks for admin access where it may not (the first such request is named)."""
+    """Report the first request of a claim or template that asks for admin access.
+
+    The caller drops the error if the namespace allows admin access.
+    """
     spec = document.get("spec") or {}
     devices = (spec.get("spec") or spec).get("devices") or {}
     for index, request in enumerate(devices.get("requests") or ()):
@@ -56,7 +60,10 @@ def admin_request(document: Document) -> Iterator[Cause]:
 
 
 def admin_result(document: Document, old: Document) -> Iterator[Cause]:
-    """An allocation that newly grants admin access where it may not."""
+    """Report the first result with admin access, if the old allocation has none.
+
+    The caller drops the error if the namespace allows admin access.
+    """
     for index, result in enumerate(_results(document)):
         if result.get("adminAccess"):
             if not any(before.get("adminAccess") for before in _results(old)):
@@ -75,9 +82,9 @@ def _spec(spec: Document, at: str) -> Iterator[Cause]:
         yield from too_long
         return
     devices, at = spec.get("devices") or {}, f"{at}.devices"
-    wanted = devices.get("requests") or []
+    requests = devices.get("requests") or []
     yield from field_rules.unique_items(
-        wanted,
+        requests,
         f"{at}.requests",
         device_requests.REQUESTS_MAX,
         device_requests.request,
@@ -86,7 +93,7 @@ def _spec(spec: Document, at: str) -> Iterator[Cause]:
     constraints, configs = devices.get("constraints"), devices.get("config")
     if not constraints and not configs:
         return
-    known = device_requests.names(wanted)
+    known = device_requests.names(requests)
     yield from field_rules.max_items(
         constraints or [],
         f"{at}.constraints",

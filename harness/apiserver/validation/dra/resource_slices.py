@@ -1,4 +1,4 @@
-"""ResourceSlices: the pool, which nodes it is for, and either devices or the counters that devices share."""
+"""ResourceSlices: pool, node selection, and either devices or shared counters."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,11 @@ from harness.apiserver.validation.dra import device_capacity, slice_devices
 from harness.apiserver.validation.field import field_rules, formats, selector_rules
 
 DEVICES_MAX = 128
+"""Devices of a slice without taints and counters."""
 DEVICES_MAX_ADVANCED = 64
-"""When a device has taints or consumes counters."""
+"""Devices of a slice in which a device has taints or consumes counters."""
 COUNTER_SETS_MAX = 8
+"""Counter sets of a slice."""
 _NODE_CHOICES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _ONE_CHOICE = (
     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
@@ -20,13 +22,13 @@ _ONE_CHOICE = (
 
 
 def device_slice(document: Document, old: Document | None = None) -> Iterator[Cause]:
-    """A new or changed slice."""
+    """Validate a ResourceSlice."""
     spec = document.get("spec") or {}
     before = None if old is None else old.get("spec") or {}
     yield from formats.driver_causes("spec.driver", spec.get("driver"))
     yield from _pool(spec.get("pool") or {})
     if before is not None:
-        yield from _kept(spec, before)
+        yield from _immutable_fields(spec, before)
     yield from _nodes(spec)
     if spec.get("sharedCounters") is not None and spec.get("devices") is not None:
         yield field_errors.invalid(
@@ -43,7 +45,7 @@ def device_slice(document: Document, old: Document | None = None) -> Iterator[Ca
 
 
 def warnings(document: Document) -> Iterator[str]:
-    """What is allowed, but not wise."""
+    """Yield the warnings of kube-apiserver about a valid slice."""
     driver = document["spec"]["driver"]
     if driver != driver.lower():
         name = go_values.quoted(driver)
@@ -61,7 +63,7 @@ def _pool(pool: Document) -> Iterator[Cause]:
         yield field_errors.invalid("spec.pool.generation", generation, why)
 
 
-def _kept(spec: Document, before: Document) -> Iterator[Cause]:
+def _immutable_fields(spec: Document, before: Document) -> Iterator[Cause]:
     name, was = ((item.get("pool") or {}).get("name") or "" for item in (spec, before))
     if name != was:
         yield field_errors.immutable("spec.pool.name", name)
@@ -104,15 +106,15 @@ def _one_choice(spec: Document) -> Iterator[Cause]:
 
 
 def _devices(spec: Document, before: Document | None) -> Iterator[Cause]:
-    found = spec.get("devices") or []
-    advanced = any(item.get("taints") or item.get("consumesCounters") for item in found)
+    devices = spec.get("devices") or []
+    advanced = any(item.get("taints") or item.get("consumesCounters") for item in devices)
     limit = DEVICES_MAX_ADVANCED if advanced else DEVICES_MAX
-    if len(found) > limit:
-        yield field_errors.too_many("spec.devices", len(found), limit)
+    if len(devices) > limit:
+        yield field_errors.too_many("spec.devices", len(devices), limit)
         return
     known = {item.get("name"): item for item in (before or {}).get("devices") or ()}
     each_chooses = bool(spec.get("perDeviceNodeSelection"))
-    for index, item in enumerate(found):
+    for index, item in enumerate(devices):
         at, old = f"spec.devices[{index}]", known.get(item.get("name"))
         yield from slice_devices.device(item, at, old=old, each_chooses=each_chooses)
-    yield from field_rules.duplicates([item.get("name") or "" for item in found], "spec.devices")
+    yield from field_rules.duplicates([item.get("name") or "" for item in devices], "spec.devices")

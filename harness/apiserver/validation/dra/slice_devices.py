@@ -1,4 +1,4 @@
-"""The devices of a ResourceSlice: names, attributes, taints, and which nodes each is for."""
+"""Devices of a ResourceSlice: names, attributes, capacity, taints, node selection."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -11,10 +11,13 @@ from harness.apiserver.validation.dra import device_capacity, device_taints
 from harness.apiserver.validation.field import conditions, field_rules, formats, selector_rules
 
 PROPERTIES_MAX = 32
-"""Attributes and capacities together."""
+"""Attributes and capacities of one device, counted together."""
 VALUE_BYTES_MAX = 64
+"""Bytes of a string or version attribute."""
 COUNTER_CONSUMPTIONS_MAX = 2
+"""Counter sets that one device consumes from."""
 _KEY_SHOWN_MAX = 63 + 1 + 32
+"""Characters of a map key in an error path; longer keys are shortened in the middle."""
 _NODE_CHOICES = ("nodeName", "nodeSelector", "allNodes")
 _ONE_CHOICE = (
     "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
@@ -29,7 +32,7 @@ _NO_CHOICE = (
 def device(
     document: Document, at: str, *, old: Document | None, each_chooses: bool
 ) -> Iterator[Cause]:
-    """One device; what was stored in the same form is not questioned again."""
+    """Validate a device; capacity and taints that `old` has unchanged are not validated again."""
     yield from formats.check(f"{at}.name", document.get("name") or "", formats.label)
     attributes, capacity = document.get("attributes") or {}, document.get("capacity") or {}
     if (count := len(attributes) + len(capacity)) > PROPERTIES_MAX:
@@ -57,19 +60,19 @@ def device(
 def by_name(
     documents: Document, at: str, rule: Callable[[Any, str], Iterator[Cause]]
 ) -> Iterator[Cause]:
-    """Attributes or capacities: their names and what they hold."""
+    """Validate the names of attributes or capacities, and each value by the rule."""
     for name, item in documents.items():
         yield from formats.attribute_causes(at, name)
         yield from rule(item or {}, f"{at}[{_shortened(name)}]")
 
 
 def chosen(document: Document, keys: Sequence[str]) -> list[str]:
-    """Which of the ways to choose nodes are in use."""
+    """Return which of these node selection fields are set."""
     return [key for key in keys if document.get(key) not in (None, "", False)]
 
 
 def shown_choices(keys: Sequence[str]) -> str:
-    """How the ways to choose nodes are named in a message."""
+    """Format the names of node selection fields for an error message."""
     return "{" + ", ".join(f"`{key}`" for key in keys) + "}"
 
 

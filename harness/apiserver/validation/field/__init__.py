@@ -1,4 +1,4 @@
-"""Validation of metadata and single fields: formats, lists, selectors, conditions. After k8s.io/apimachinery/pkg/api/validation.
+"""Rules that several kinds share: metadata, formats, lists, enums, selectors, conditions.
 
-Rules that kinds of several groups share; rules of one kind belong beside it.
+After k8s.io/apimachinery/pkg/api/validation. Rules of a single kind do not belong here.
 """

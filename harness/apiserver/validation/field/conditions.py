@@ -1,4 +1,4 @@
-"""Conditions of the common form (metav1.Condition), and the names of binding conditions."""
+"""Conditions (`metav1.Condition`) and the binding conditions of devices."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,9 @@ from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.field import field_rules, formats
 
 DEVICE_CONDITIONS_MAX = 8
+"""Conditions in the status of a device or of a DeviceTaintRule."""
 BINDING_MAX = 4
+"""Entries in each list of binding conditions of a device."""
 BINDING_FIELDS = frozenset({"bindingConditions", "bindingFailureConditions"})
 REASON_BYTES_MAX = 1024
 MESSAGE_BYTES_MAX = 32 * 1024
@@ -16,7 +18,7 @@ _STATUSES = ("False", "True", "Unknown")
 
 
 def condition_list(documents: list[Document], at: str) -> Iterator[Cause]:
-    """Conditions, each of its own type."""
+    """Reject invalid conditions and condition types that occur more than once."""
     seen: set[str] = set()
     for index, document in enumerate(documents):
         kind = document.get("type") or ""
@@ -46,38 +48,40 @@ def _condition(document: Document, at: str) -> Iterator[Cause]:
 
 
 def binding_conditions(document: Document, at: str) -> Iterator[Cause]:
-    """What a device's binding waits for, and what ends the wait: both lists or none, and nothing in both."""
-    wanted = document.get("bindingConditions") or []
+    """Validate `bindingConditions` and `bindingFailureConditions` of a device.
+
+    Both lists are set or neither, and no condition is in both.
+    """
+    conditions = document.get("bindingConditions") or []
     failures = document.get("bindingFailureConditions") or []
-    if not wanted and not failures:
+    if not conditions and not failures:
         return
-    for items, name in ((wanted, "bindingConditions"), (failures, "bindingFailureConditions")):
+    for items, name in ((conditions, "bindingConditions"), (failures, "bindingFailureConditions")):
         yield from field_rules.max_items(items, f"{at}.{name}", BINDING_MAX, _type)
-    yield from field_rules.duplicates(wanted, f"{at}.bindingConditions")
-    yield from _failures(failures, wanted, f"{at}.bindingFailureConditions")
-    if not wanted:
+    yield from field_rules.duplicates(conditions, f"{at}.bindingConditions")
+    yield from _binding_failures(failures, conditions, f"{at}.bindingFailureConditions")
+    if not conditions:
         why = "bindingConditions are required to use bindingFailureConditions"
         yield field_errors.invalid(
             f"{at}.bindingConditions", document.get("bindingConditions"), why
         )
     if not failures:
-        at, why = (
-            f"{at}.bindingFailureConditions",
-            "bindingFailureConditions are required to use bindingConditions",
+        why = "bindingFailureConditions are required to use bindingConditions"
+        yield field_errors.invalid(
+            f"{at}.bindingFailureConditions", document.get("bindingFailureConditions"), why
         )
-        yield field_errors.invalid(at, document.get("bindingFailureConditions"), why)
 
 
 def _type(name: str, at: str) -> list[Cause]:
     return formats.check(at, name, formats.qualified_name)
 
 
-def _failures(failures: list[str], wanted: list[str], at: str) -> Iterator[Cause]:
+def _binding_failures(failures: list[str], conditions: list[str], at: str) -> Iterator[Cause]:
     seen: set[str] = set()
     for index, name in enumerate(failures):
         if name in seen:
             yield field_errors.duplicate(f"{at}[{index}]", name)
         seen.add(name)
-        if name in wanted:
+        if name in conditions:
             why = "bindingFailureConditions must not overlap with bindingConditions"
             yield field_errors.invalid(f"{at}[{index}]", name, why)

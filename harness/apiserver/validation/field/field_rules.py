@@ -1,4 +1,7 @@
-"""Rules about single fields of a document: there, one of a few words, within a range. Each yields what is wrong, nothing when it is fine."""
+"""Rules for any field: required, enum, range; list length, duplicates; semantic equality.
+
+Each rule yields field errors at the path `at`, none if the value is valid.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -8,26 +11,28 @@ from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 
 Rule = Callable[[Any, str], Iterable[Cause]]
+"""A rule for one item of a list, called with the item and its path."""
 FILE_MODE_MAX = 0o777
 PORT_MAX = 65535
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 ID_MAX = 2**31 - 1
+"""The largest user or group ID."""
 
 
 def required(document: Document, at: str, *keys: str) -> Iterator[Cause]:
-    """Fields that may not be empty."""
+    """Require each of these fields to be set and not empty."""
     for key in keys:
         if not document.get(key):
             yield field_errors.required(f"{at}.{key}")
 
 
 def enum_field(document: Document, at: str, key: str, known: Sequence[str]) -> Iterator[Cause]:
-    """A field that, when it is there at all, is one of a few words."""
+    """Reject a field that is set, but to none of the known values."""
     return enum(document.get(key), f"{at}.{key}", known)
 
 
 def enum(value: str | None, at: str, known: Sequence[str]) -> Iterator[Cause]:
-    """Like `chosen`, for the value itself."""
+    """Reject a value that is not None and none of the known values."""
     if value is not None and value not in known:
         yield field_errors.unsupported(at, value, known)
 
@@ -35,7 +40,7 @@ def enum(value: str | None, at: str, known: Sequence[str]) -> Iterator[Cause]:
 def required_enum_field(
     document: Document, at: str, key: str, known: Sequence[str], why: str
 ) -> Iterator[Cause]:
-    """A field that has to be one of a few words, with a word on why it must be there."""
+    """Require a field to be set to one of the known values; `why` explains why it is required."""
     if not document.get(key):
         yield field_errors.required(f"{at}.{key}", why)
     else:
@@ -43,13 +48,13 @@ def required_enum_field(
 
 
 def in_range(value: int | None, at: str, low: int, high: int) -> Iterator[Cause]:
-    """A number within a range."""
+    """Reject a number outside `low` to `high`, both inclusive. None is valid."""
     if value is not None and not low <= value <= high:
         yield field_errors.invalid(at, value, f"must be between {low} and {high}, inclusive")
 
 
 def file_mode(document: Document, at: str, key: str) -> Iterator[Cause]:
-    """The permissions of a file."""
+    """Reject file permissions outside 0 to 0777 (octal)."""
     mode = document.get(key)
     if mode is not None and not 0 <= mode <= FILE_MODE_MAX:
         why = "must be a number between 0 and 0777 (octal), both inclusive"
@@ -57,13 +62,13 @@ def file_mode(document: Document, at: str, key: str) -> Iterator[Cause]:
 
 
 def at_most_one(document: Document, at: str, keys: Sequence[str], what: str) -> Iterator[Cause]:
-    """Of these fields only the first that is there may be there."""
+    """Allow one of these fields to be set; report each one after the first."""
     for key in [key for key in keys if document.get(key) is not None][1:]:
         yield field_errors.forbidden(f"{at}.{key}", f"may not specify more than 1 {what} type")
 
 
 def max_items(items: Sequence[Any], at: str, limit: int, rule: Rule) -> Iterator[Cause]:
-    """A list that is too long is refused unread; otherwise each item is checked."""
+    """Reject a list of more than `limit` items; otherwise apply the rule to each item."""
     if len(items) > limit:
         yield field_errors.too_many(at, len(items), limit)
         return
@@ -74,14 +79,14 @@ def max_items(items: Sequence[Any], at: str, limit: int, rule: Rule) -> Iterator
 def unique_items(
     items: Sequence[Any], at: str, limit: int, rule: Rule, key: Callable[[Any], Any]
 ) -> Iterator[Cause]:
-    """Like `limited`, and no two items may have the same key."""
+    """Apply `max_items`, then reject items whose key occurs more than once."""
     yield from max_items(items, at, limit, rule)
     if len(items) <= limit:
         yield from duplicates([key(item) for item in items], at)
 
 
 def duplicates(keys: Sequence[Any], at: str) -> Iterator[Cause]:
-    """The keys that were there before."""
+    """Report each key that occurs earlier in the list."""
     if len(keys) < 2:
         return
     seen: set[Any] = set()
@@ -92,7 +97,7 @@ def duplicates(keys: Sequence[Any], at: str) -> Iterator[Cause]:
 
 
 def itself(item: Any) -> Any:
-    """The key of items that are their own keys."""
+    """Return the item: the key function for lists of strings."""
     return item
 
 

@@ -1,4 +1,8 @@
-"""What names and other small texts may look like; every function lists what is wrong with a text, nothing when it is fine."""
+"""Formats of names, keys, addresses and other short strings.
+
+Functions of the type `Problems` return error messages for a string, none if it is valid. Functions
+that end in `_causes` return field errors.
+"""
 
 import functools
 import ipaddress
@@ -47,7 +51,8 @@ _NAME_RULE = _rule(
     "123-abc",
 )
 _VALUE_RULE = _rule(
-    f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', {_EDGES}",
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+    f"{_EDGES}",
     f"({_NAME})?",
     "MyValue",
     "my_value",
@@ -90,30 +95,30 @@ _SEARCH_PATH_RULE = _rule(
 
 
 def check(at: str, value: str, problems: Problems) -> list[Cause]:
-    """One cause for each problem of a value."""
+    """Return a field error for each problem of the value."""
     return [field_errors.invalid(at, value, problem) for problem in problems(value)]
 
 
 def check_required(at: str, value: str | None, problems: Problems) -> list[Cause]:
-    """Like `each`, for a value that must be there."""
+    """Return a field error for each problem of the value, or that it is required and missing."""
     return check(at, value, problems) if value else [field_errors.required(at)]
 
 
 @text_memoization.small_text(CACHE_SIZE)
 def subdomain(value: str) -> tuple[str, ...]:
-    """An RFC 1123 subdomain."""
+    """Validate an RFC 1123 subdomain."""
     return tuple(object_names.subdomain_problems(value))
 
 
 @text_memoization.small_text(CACHE_SIZE)
 def label(value: str) -> tuple[str, ...]:
-    """An RFC 1123 label."""
+    """Validate an RFC 1123 label."""
     return tuple(object_names.label_problems(value))
 
 
 @text_memoization.small_text(CACHE_SIZE)
 def qualified_name(value: str) -> tuple[str, ...]:
-    """The key of a label: a name, after a domain and a slash or alone."""
+    """Validate a qualified name, such as a label key: a name with an optional `domain/` prefix."""
     prefix, slash, name = value.rpartition("/")
     if value.count("/") > 1:
         optional = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -132,7 +137,7 @@ def qualified_name(value: str) -> tuple[str, ...]:
 
 @text_memoization.small_text(CACHE_SIZE)
 def label_value(value: str) -> tuple[str, ...]:
-    """The value of a label."""
+    """Validate the value of a label."""
     problems = []
     if len(value) > _NAME_MAX:
         problems.append(f"must be no more than {_NAME_MAX} bytes")
@@ -142,19 +147,19 @@ def label_value(value: str) -> tuple[str, ...]:
 
 
 def c_identifier(value: str) -> Iterator[str]:
-    """A C identifier."""
+    """Validate a C identifier."""
     if not re.fullmatch(_IDENTIFIER, value):
         yield _IDENTIFIER_RULE
 
 
 def condition_reason(value: str) -> Iterator[str]:
-    """The reason of a condition."""
+    """Validate the reason of a condition."""
     if not re.fullmatch(_REASON, value):
         yield _REASON_RULE
 
 
 def config_key(value: str) -> Iterator[str]:
-    """A key of a ConfigMap or Secret."""
+    """Validate a key of a ConfigMap or Secret."""
     if len(value) > _KEY_MAX:
         yield f"must be no more than {_KEY_MAX} characters"
     if not re.fullmatch(_CONFIG_KEY, value):
@@ -168,7 +173,7 @@ def config_key(value: str) -> Iterator[str]:
 
 
 def env_var_name(value: str) -> Iterator[str]:
-    """The name of an environment variable."""
+    """Validate the name of an environment variable."""
     if not value.isascii() or not value.isprintable() or "=" in value:
         yield (
             "a valid environment variable name must consist only of printable ASCII characters other "
@@ -177,7 +182,7 @@ def env_var_name(value: str) -> Iterator[str]:
 
 
 def port_name(value: str) -> Iterator[str]:
-    """The name of a port (an IANA service name)."""
+    """Validate the name of a port (an IANA service name)."""
     if len(value.encode()) > _PORT_NAME_MAX:
         yield f"must be no more than {_PORT_NAME_MAX} characters"
     if not re.fullmatch("[-a-z0-9]+", value):
@@ -191,13 +196,13 @@ def port_name(value: str) -> Iterator[str]:
 
 
 def http_header_name(value: str) -> Iterator[str]:
-    """The name of an HTTP header."""
+    """Validate the name of an HTTP header."""
     if not re.fullmatch(_HEADER, value):
         yield _HEADER_RULE
 
 
 def search_domain(value: str) -> Iterator[str]:
-    """A domain to look up names in, which may have underscores."""
+    """Validate a DNS search domain, which may contain underscores."""
     if len(value) > object_names.NAME_MAX:
         yield f"must be no more than {object_names.NAME_MAX} characters"
     if not re.fullmatch(_SEARCH_PATH, value):
@@ -205,7 +210,7 @@ def search_domain(value: str) -> Iterator[str]:
 
 
 def ip_address(value: str) -> Iterator[str]:
-    """An address; zeros in front of its numbers are read as decimal."""
+    """Validate an IP address. Leading zeros in IPv4 octets are allowed and mean decimal."""
     try:
         ipaddress.ip_address(_LEADING_ZEROS.sub("", value) if "." in value else value)
     except ValueError:
@@ -213,7 +218,7 @@ def ip_address(value: str) -> Iterator[str]:
 
 
 def cidr(value: str) -> Iterator[str]:
-    """A range of addresses; bits behind its length do not matter."""
+    """Validate a CIDR range. Host bits may be set."""
     address, _, length = value.partition("/")
     try:
         plain = _LEADING_ZEROS.sub("", address) if "." in address else address
@@ -223,33 +228,33 @@ def cidr(value: str) -> Iterator[str]:
 
 
 def path_without_backsteps(value: str) -> Iterator[str]:
-    """A path without the element `..`."""
+    """Validate a path that has no `..` element."""
     if ".." in value.split("/"):
         yield "must not contain '..'"
 
 
 def descending_path(value: str) -> Iterator[str]:
-    """A relative path without the element `..`."""
+    """Validate a relative path that has no `..` element."""
     if value.startswith("/"):
         yield "must be a relative path"
     yield from path_without_backsteps(value)
 
 
 def unreserved_path(value: str) -> Iterator[str]:
-    """A descending path that does not begin with `..`, a prefix that the kubelet reserves."""
+    """Validate a descending path that does not start with `..`, which the kubelet reserves."""
     yield from descending_path(value)
     if value.startswith("..") and not value.startswith("../"):
         yield "must not start with '..'"
 
 
 def semantic_version(value: str) -> Iterator[str]:
-    """A version as semver.org defines it."""
+    """Validate a semantic version (semver.org 2.0.0)."""
     if not _SEMVER.fullmatch(value):
         yield "must be a string compatible with semver.org spec 2.0.0"
 
 
 def uid(value: str) -> Iterator[str]:
-    """A UUID in its normal form."""
+    """Validate a UUID in the normalized form of RFC 4122."""
     if len(value) not in (32, 36, 38, 45):
         yield f"error validating uid: invalid UUID length: {len(value)}"
     elif len(value) == 36 and not _UUID.fullmatch(value):
@@ -262,55 +267,55 @@ def uid(value: str) -> Iterator[str]:
 
 
 def interface_cidr(value: str) -> Iterator[str]:
-    """An address with the length of its network, in the form in which Go prints it."""
+    """Validate an interface address in CIDR form, written as Go prints it."""
     address, _, length = value.partition("/")
     try:
         plain = _LEADING_ZEROS.sub("", address) if "." in address else address
-        known = ipaddress.ip_interface((plain, int(length) if length.isdecimal() else -1))
+        interface = ipaddress.ip_interface((plain, int(length) if length.isdecimal() else -1))
     except ValueError:
         yield "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
         return
-    if value != (canonical := known.with_prefixlen):
+    if value != (canonical := interface.with_prefixlen):
         yield f'must be in canonical form ("{canonical}")'
 
 
 @functools.lru_cache(CACHE_SIZE)
 def driver_causes(at: str, value: str | None) -> tuple[Cause, ...]:
-    """The name of a driver: a subdomain, in whatever case."""
+    """Return the field errors of a driver name: a subdomain, in upper or lower case."""
     if not value:
         return (field_errors.required(at),)
-    found = [field_errors.too_long(at, DRIVER_BYTES_MAX)] if len(value) > DRIVER_BYTES_MAX else []
-    return (*found, *(field_errors.invalid(at, value, why) for why in subdomain(value.lower())))
+    length = [field_errors.too_long(at, DRIVER_BYTES_MAX)] if len(value) > DRIVER_BYTES_MAX else []
+    return (*length, *(field_errors.invalid(at, value, why) for why in subdomain(value.lower())))
 
 
 @functools.lru_cache(CACHE_SIZE)
 def pool_causes(at: str, value: str | None) -> tuple[Cause, ...]:
-    """The name of a pool: subdomains with slashes between them."""
+    """Return the field errors of a pool name: subdomains separated by slashes."""
     if not value:
         return (field_errors.required(at),)
-    found = [field_errors.too_long(at, POOL_BYTES_MAX)] if len(value) > POOL_BYTES_MAX else []
+    length = [field_errors.too_long(at, POOL_BYTES_MAX)] if len(value) > POOL_BYTES_MAX else []
     parts = value.split("/")
     return (
-        *found,
+        *length,
         *(field_errors.invalid(at, part, why) for part in parts for why in subdomain(part)),
     )
 
 
 def identifier_causes(at: str, value: str) -> Iterator[Cause]:
-    """The name of an attribute or capacity without its domain."""
+    """Return the field errors of an attribute or capacity name without a domain."""
     if len(value.encode()) > IDENTIFIER_BYTES_MAX:
         yield field_errors.too_long(at, IDENTIFIER_BYTES_MAX)
     yield from check(at, value, c_identifier)
 
 
 def attribute_causes(at: str, value: str) -> Iterator[Cause]:
-    """The name of an attribute or capacity: an identifier, after a domain and a slash or alone."""
+    """Return the field errors of an attribute or capacity name, with or without a domain."""
     domain, slash, name = value.partition("/")
     if not slash:
         yield from identifier_causes(at, value)
         return
     if "/" in name:
-        return  # a gap in the server's own rules: whatever has two slashes is accepted
+        return  # kube-apiserver accepts any name with two slashes
     if domain:
         yield from driver_causes(at, domain)
     else:
@@ -322,7 +327,7 @@ def attribute_causes(at: str, value: str) -> Iterator[Cause]:
 
 
 def full_attribute_causes(at: str, value: str) -> Iterator[Cause]:
-    """The name of an attribute with its domain."""
+    """Return the field errors of an attribute name with a domain."""
     yield from attribute_causes(at, value)
     if "/" not in value:
         why = "a fully qualified name must be a domain and a name separated by a slash"

@@ -1,4 +1,7 @@
-"""Metadata of every object: names, labels, annotations, owners, finalizers, and what never changes."""
+"""Validation of `metadata`: names, labels, annotations, owner references, finalizers.
+
+After k8s.io/apimachinery/pkg/api/validation/objectmeta.go.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -11,8 +14,9 @@ from harness.apiserver.validation.field import formats
 
 ANNOTATIONS_BYTES_MAX = 256 * 1024
 FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
-"""Those that need no domain."""
+"""Standard finalizers: the only ones without a domain."""
 _OWNERS_SHOWN = 20
+"""Owner references quoted in one error message."""
 UNKNOWN_FINALIZER = "name is neither a standard finalizer name nor is it fully qualified"
 _IMMUTABLE = (
     "name",
@@ -32,7 +36,7 @@ _NOT_IN_TEMPLATES = (
 
 
 def new(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
-    """The metadata of a new object."""
+    """Validate the metadata of a new object."""
     problems = name_problems(resource)
     if prefix := meta.get("generateName"):
         yield from formats.check(
@@ -48,7 +52,7 @@ def new(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
 
 
 def changed(meta: Document, old: Document) -> Iterator[Cause]:
-    """The metadata of a changed object."""
+    """Validate the metadata of an updated object."""
     if old.get("deletionTimestamp"):
         yield from _no_new_finalizers(meta.get("finalizers") or [], old.get("finalizers") or [])
     for key in _IMMUTABLE:
@@ -58,7 +62,7 @@ def changed(meta: Document, old: Document) -> Iterator[Cause]:
 
 
 def of_template(meta: Document, at: str) -> Iterator[Cause]:
-    """Metadata for objects to be made of a template: labels and annotations, nothing else."""
+    """Validate the metadata in a template, which may set labels and annotations only."""
     yield from labels(meta.get("labels"), f"{at}.labels")
     yield from _annotations(meta.get("annotations"), f"{at}.annotations")
     for key in _NOT_IN_TEMPLATES:
@@ -67,7 +71,7 @@ def of_template(meta: Document, at: str) -> Iterator[Cause]:
 
 
 def finalizers_of(meta: Document) -> Iterator[Cause]:
-    """The names of finalizers."""
+    """Validate the names of finalizers; `orphan` and `foregroundDeletion` exclude each other."""
     names = meta.get("finalizers")
     for name in names or ():
         yield from formats.check("metadata.finalizers", name, formats.qualified_name)
@@ -77,7 +81,7 @@ def finalizers_of(meta: Document) -> Iterator[Cause]:
 
 
 def known_finalizers(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
-    """Finalizers without a domain, of which there are a few; leases do not care."""
+    """Reject finalizers without a domain that are not standard ones. Leases accept any."""
     if resource is resources.LEASES:
         return
     for index, name in enumerate(meta.get("finalizers") or ()):
@@ -86,12 +90,12 @@ def known_finalizers(resource: resources.ResourceType, meta: Document) -> Iterat
 
 
 def name_problems(resource: resources.ResourceType) -> Callable[[str], list[str]]:
-    """What a name of this kind must be; names are all different, so nothing is remembered of them."""
+    """Return the name format of a kind, without a cache, because names hardly ever repeat."""
     return _NAMES.get((resource.group, resource.plural), object_names.subdomain_problems)
 
 
 def labels(found: Document | None, at: str) -> Iterator[Cause]:
-    """Labels: keys and values."""
+    """Validate the keys and values of labels."""
     for key, value in (found or {}).items():
         yield from formats.check(at, key, formats.qualified_name)
         yield from formats.check(at, value or "", formats.label_value)
@@ -176,4 +180,4 @@ _NAMES: dict[tuple[str, str], Callable[[str], list[str]]] = {
     (_RBAC, "clusterroles"): object_names.path_segment_problems,
     (_RBAC, "clusterrolebindings"): object_names.path_segment_problems,
 }
-"""Of the kinds whose names are not subdomains."""
+"""Name formats, by group and plural, of the kinds whose names are not subdomains."""

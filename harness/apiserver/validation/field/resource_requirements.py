@@ -1,4 +1,4 @@
-"""Amounts of resources that containers ask for and nodes have: names, whole numbers, requests within limits."""
+"""Resource names and quantities: requests and limits of containers, capacity of nodes."""
 
 from collections.abc import Iterator
 
@@ -22,37 +22,44 @@ _COUNTED = frozenset(
         "services.loadbalancers",
     }
 )
-"""Resources of quotas: standard ones, but nothing that a container uses; there are whole ones only."""
+"""Standard resources that quotas count, in integers. Containers may not request them."""
 _QUOTAS = frozenset(
     {*(f"{bound}.{name}" for bound in ("requests", "limits") for name in _COMPUTE), "storage"}
 )
+"""Standard resources of quotas and volume claims, which containers may not request either."""
 _HUGE_PAGES = "hugepages-"
 
 
 def amount(name: str, value: object, at: str) -> Iterator[Cause]:
-    """How much there is of a resource."""
-    found = _quantity(value)
-    if found.amount < 0:
-        yield field_errors.invalid(at, found.text, "must be greater than or equal to 0")
-    if (name in _COUNTED or is_extended(name)) and found.amount % 1:
-        yield field_errors.invalid(at, found.text, "must be an integer")
+    """Reject a negative quantity, and a fractional one of a resource that is counted."""
+    quantity = _quantity(value)
+    if quantity.amount < 0:
+        yield field_errors.invalid(at, quantity.text, "must be greater than or equal to 0")
+    if (name in _COUNTED or is_extended(name)) and quantity.amount % 1:
+        yield field_errors.invalid(at, quantity.text, "must be an integer")
 
 
-def of_container(limits: Document, wanted: Document, at: str) -> Iterator[Cause]:
-    """What a container is limited to and what it asks for; of whole devices it asks for what it is limited to."""
-    for key, amounts in (("limits", limits), ("requests", wanted)):
+def of_container(limits: Document, requests: Document, at: str) -> Iterator[Cause]:
+    """Validate limits and requests of a container.
+
+    Requests of extended resources and huge pages must equal their limits.
+    """
+    for key, amounts in (("limits", limits), ("requests", requests)):
         for name, value in amounts.items():
             yield from _name(name, f"{at}.{key}[{name}]")
             yield from amount(name, value, f"{at}.{key}[{name}]")
             if key == "requests":
                 yield from _within(name, value, limits.get(name), at)
-    names = (*limits, *wanted)
+    names = (*limits, *requests)
     if not ("cpu" in names or "memory" in names) and any(map(_is_huge, names)):
         yield field_errors.forbidden(at, "HugePages require cpu or memory")
 
 
 def is_extended(name: str) -> bool:
-    """Whether a resource is neither Kubernetes' own nor a quota for another."""
+    """Return whether a name is that of an extended resource, such as `example.com/gpu`.
+
+    After `IsExtendedResourceName` of k8s.io/kubernetes/pkg/apis/core/v1/helper.
+    """
     if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
         return False
     return not formats.qualified_name(f"requests.{name}")

@@ -1,4 +1,4 @@
-"""Which nodes something is for: node selectors and node names."""
+"""Label selectors, node selectors and node names in the fields of objects."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _NODE_FIELD = "metadata.name"
 
 
 def label_selector(document: Document | None, at: str) -> Iterator[Cause]:
-    """A selector of labels; none selects nothing, an empty one everything."""
+    """Validate a `metav1.LabelSelector`. None is valid."""
     if document is None:
         return
     yield from object_meta.labels(document.get("matchLabels"), f"{at}.matchLabels")
@@ -20,13 +20,13 @@ def label_selector(document: Document | None, at: str) -> Iterator[Cause]:
 
 
 def label_keys(document: Document) -> set[str]:
-    """The keys that a selector speaks of."""
+    """Return the label keys that a label selector names."""
     expressions = document.get("matchExpressions") or ()
     return {*(document.get("matchLabels") or ()), *(item.get("key") or "" for item in expressions)}
 
 
 def _label_operator(name: str, values: list[str], at: str) -> Iterator[Cause]:
-    """An operator that labels are selected with, and whether it goes with so many values."""
+    """Validate the operator of a requirement, and the number of values it takes."""
     match name:
         case "In" | "NotIn":
             if not values:
@@ -49,7 +49,7 @@ def _label_selector_requirement(document: Document, at: str) -> Iterator[Cause]:
 
 
 def node_selector(document: Document, at: str) -> Iterator[Cause]:
-    """A node selector: at least one term."""
+    """Validate a node selector, which needs at least one term."""
     terms: list[Document] = document.get("nodeSelectorTerms") or []
     if not terms:
         why = "must have at least one node selector term"
@@ -61,7 +61,7 @@ def node_selector(document: Document, at: str) -> Iterator[Cause]:
 def node_selector_term(
     document: Document, at: str, *, check_values: bool = True
 ) -> Iterator[Cause]:
-    """One term; the values of a mere preference may be anything."""
+    """Validate a term of a node selector; preferences pass `check_values=False`."""
     for index, requirement in enumerate(document.get("matchExpressions") or ()):
         where = f"{at}.matchExpressions[{index}]"
         yield from _node_label_requirement(requirement, where, check_values=check_values)
@@ -70,7 +70,7 @@ def node_selector_term(
 
 
 def node_name(value: str, at: str) -> list[Cause]:
-    """The name of a node."""
+    """Validate the name of a node."""
     return formats.check(at, value, formats.subdomain)
 
 
@@ -83,7 +83,7 @@ def _node_label_requirement(document: Document, at: str, *, check_values: bool) 
 
 
 def _node_operator(operator: str, values: list[str], at: str) -> Iterator[Cause]:
-    """Those of labels, and two that compare numbers."""
+    """Validate an operator of node selectors: those of label selectors, `Gt` and `Lt`."""
     if operator not in ("Gt", "Lt"):
         yield from _label_operator(operator, values, at)
     elif len(values) != 1:

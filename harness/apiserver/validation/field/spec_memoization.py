@@ -1,4 +1,4 @@
-"""Objects made from one template have equal specs: what was found of one is remembered for the next."""
+"""A cache of validation results by spec: objects made from one template have equal specs."""
 
 import functools
 from collections.abc import Callable, Iterable
@@ -9,22 +9,23 @@ from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 
 SPECS_MAX = 1024
+"""Specs whose results one cache keeps."""
 BYTES_MAX = 4096
-"""Of one spec: larger ones are looked at each time."""
+"""Size of the largest cached spec; larger ones are validated each time."""
 _ENCODER = msgspec.json.Encoder()
 
 
 def by_content(
     rule: Callable[[Document], Iterable[Cause]],
 ) -> Callable[[Document], Iterable[Cause]]:
-    """The rule, applied once to each of the specs seen lately."""
+    """Return the rule with a cache of its results for the most recently used specs."""
 
     @functools.lru_cache(SPECS_MAX)
-    def judged(data: bytes) -> tuple[Cause, ...]:
+    def cached(data: bytes) -> tuple[Cause, ...]:
         return tuple(rule(msgspec.json.decode(data)))
 
-    def remembered(spec: Document) -> Iterable[Cause]:
+    def memoized(spec: Document) -> Iterable[Cause]:
         data = _ENCODER.encode(spec)
-        return judged(data) if len(data) <= BYTES_MAX else rule(spec)
+        return cached(data) if len(data) <= BYTES_MAX else rule(spec)
 
-    return remembered
+    return memoized

@@ -1,4 +1,5 @@
-"""Validation of pods: spec, status, subresources, containers, volumes. After k8s.io/kubernetes/pkg/apis/core/validation.
+"""Validation of pods: spec, status, subresources, containers, volumes.
 
-Fidelity only. Rules that other kinds share belong in `validation.field`.
+After k8s.io/kubernetes/pkg/apis/core/validation. Fidelity only; no new code. Rules that other kinds
+share belong in `validation.field`.
 """

@@ -44,7 +44,7 @@ def test_expressions_are_limited_together(rule: Any) -> None:
         else {"devices": {"requests": asked}}
     )
     [cause] = list(rule({"spec": spec}))
-    assert f"at most {cel_selectors.TOGETHER_CHARACTERS_MAX} are compiled" in cause.message
+    assert f"at most {cel_selectors.TOTAL_CHARACTERS_MAX} are compiled" in cause.message
     del cels[1:]
     assert not list(rule({"spec": spec}))
 
