@@ -12,9 +12,11 @@ from harness.apiserver.validation.field import conditions, field_rules, formats,
 RESERVATIONS_MAX = 256
 """Entries of `status.reservedFor`."""
 RESULTS_MAX = 32
+"""Device results of one allocation."""
 CONFIGURATIONS_MAX = 2 * device_classes.CONFIGURATIONS_MAX
 """Configurations in an allocation: those of device classes and those of the claim."""
 ADDRESSES_MAX = 16
+"""IP addresses of one device."""
 INTERFACE_BYTES_MAX = 256
 HARDWARE_ADDRESS_BYTES_MAX = 128
 _SOURCES = ("FromClaim", "FromClass")

@@ -1,4 +1,4 @@
-"""Ports: of containers, on hosts, and where probes knock."""
+"""Ports of containers, host ports, and port references of probes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
 def of_container(ports: list[Document], at: str) -> Iterator[Cause]:
-    """The ports of one container; no name twice."""
+    """Validate the ports of one container; names are unique."""
     seen: set[str] = set()
     for index, port in enumerate(ports):
         where = f"{at}[{index}]"
@@ -27,7 +27,7 @@ def of_container(ports: list[Document], at: str) -> Iterator[Cause]:
 
 
 def host_port_conflicts(containers: Sequence[Document], at: str) -> Iterator[Cause]:
-    """No port of the host twice."""
+    """Reject host ports that containers of the pod use more than once."""
     seen: set[str] = set()
     for index, container in enumerate(containers):
         for position, port in enumerate(container.get("ports") or ()):
@@ -40,7 +40,7 @@ def host_port_conflicts(containers: Sequence[Document], at: str) -> Iterator[Cau
 
 
 def host_network_ports(containers: Sequence[Document], at: str) -> Iterator[Cause]:
-    """In the host's network, a port of the container is a port of the host."""
+    """Require host ports to equal container ports, for pods with `hostNetwork`."""
     for index, container in enumerate(containers):
         for position, port in enumerate(container.get("ports") or ()):
             host_port = port.get("hostPort") or 0
@@ -52,7 +52,7 @@ def host_network_ports(containers: Sequence[Document], at: str) -> Iterator[Caus
 
 
 def port_reference(port: int | str, at: str) -> Iterator[Cause]:
-    """A port by its number or its name."""
+    """Validate a reference to a port by number or name (`IntOrString`)."""
     if isinstance(port, str):
         yield from formats.check(at, port, formats.port_name)
     else:
@@ -62,8 +62,8 @@ def port_reference(port: int | str, at: str) -> Iterator[Cause]:
 def _name(name: str, at: str, seen: set[str]) -> Iterator[Cause]:
     if not name:
         return
-    found = formats.check(at, name, formats.port_name)
-    yield from found
-    if not found and name in seen:
+    problems = formats.check(at, name, formats.port_name)
+    yield from problems
+    if not problems and name in seen:
         yield field_errors.duplicate(at, name)
     seen.add(name)

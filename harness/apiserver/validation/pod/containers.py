@@ -1,4 +1,4 @@
-"""The containers of a pod: names, images, and the resources and claims they ask for."""
+"""Containers, init containers and ephemeral containers: names, images, resources, claims."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -29,21 +29,21 @@ _NOT_EPHEMERAL = (
     "startupProbe",
     "lifecycle",
 )
-_GUEST = "cannot be set for an Ephemeral Container"
+_FORBIDDEN = "cannot be set for an Ephemeral Container"
 _UNKNOWN_CLAIM = "must be one of the names in pod.spec.resourceClaims"
 
 
 def all_containers(
     spec: Document, claims: Sequence[str], volumes: Mapping[str, Document]
 ) -> Iterator[Cause]:
-    """Every container and init container; no name twice."""
+    """Validate containers and init containers; names are unique in the pod."""
     if not spec.get("containers"):
         yield field_errors.required("spec.containers")
     seen: set[str] = set()
     grace_s = spec.get("terminationGracePeriodSeconds")
     for key in ("containers", "initContainers"):
-        found = spec.get(key) or []
-        for index, container in enumerate(found):
+        of_kind = spec.get(key) or []
+        for index, container in enumerate(of_kind):
             at, name = f"spec.{key}[{index}]", container.get("name") or ""
             yield from _container(container, at, claims, volumes)
             yield from field_rules.enum_field(container, at, "restartPolicy", RESTART_POLICIES)
@@ -55,18 +55,21 @@ def all_containers(
                 yield from probes.of_init_container(container, at)
             else:
                 yield from probes.of_container(container, at, grace_s)
-        yield from _host_ports(found, f"spec.{key}", together=key == "containers")
+        yield from _host_ports(of_kind, f"spec.{key}", together=key == "containers")
 
 
-def _host_ports(found: list[Document], at: str, *, together: bool) -> Iterator[Cause]:
-    """Containers run together, init containers one after the other."""
-    if any(container.get("ports") for container in found):
-        for running in [found] if together else [[container] for container in found]:
+def _host_ports(containers: list[Document], at: str, *, together: bool) -> Iterator[Cause]:
+    """Reject host ports that are used twice at the same time; init containers run one by one."""
+    if any(container.get("ports") for container in containers):
+        for running in [containers] if together else [[container] for container in containers]:
             yield from container_ports.host_port_conflicts(running, at)
 
 
 def ephemeral_containers(spec: Document) -> Iterator[Cause]:
-    """Every ephemeral container: no name twice in the pod, and nothing that a guest has no say in."""
+    """Validate ephemeral containers.
+
+    Names are unique in the pod. Ports, resources, probes and other fields are forbidden.
+    """
     at, known = "spec.ephemeralContainers", volumes.valid_by_name(spec.get("volumes") or [])
     names = {
         item.get("name") for key in ("containers", "initContainers") for item in spec.get(key) or ()
@@ -84,10 +87,10 @@ def ephemeral_containers(spec: Document) -> Iterator[Cause]:
             for key in ("subPath", "subPathExpr"):
                 if mount.get(key):
                     where = f"{at}[{index}].volumeMounts[{position}].{key}"
-                    yield field_errors.forbidden(where, _GUEST)
+                    yield field_errors.forbidden(where, _FORBIDDEN)
         for key in _NOT_EPHEMERAL:
             if container.get(key):
-                yield field_errors.forbidden(f"{at}[{index}].{key}", _GUEST)
+                yield field_errors.forbidden(f"{at}[{index}].{key}", _FORBIDDEN)
 
 
 def _container(
@@ -121,8 +124,8 @@ def _security(container: Document, at: str, spec: Document) -> Iterator[Cause]:
 
 
 def _resources(resources: Document, at: str, claims: Sequence[str]) -> Iterator[Cause]:
-    limits, wanted = resources.get("limits") or {}, resources.get("requests") or {}
-    yield from resource_requirements.of_container(limits, wanted, at)
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    yield from resource_requirements.of_container(limits, requests, at)
     yield from _claims(resources.get("claims") or [], f"{at}.claims", claims)
 
 

@@ -1,4 +1,4 @@
-"""What containers and volumes may learn of their pod: its fields, and the resources of its containers (the downward API)."""
+"""References of the downward API: fields of the pod, resources of its containers."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,6 +16,7 @@ FIELDS_OF_FILES = (
     "metadata.namespace",
     "metadata.uid",
 )
+"""Field paths that files of volumes may reference."""
 FIELDS_OF_ENV = (
     "metadata.name",
     "metadata.namespace",
@@ -27,10 +28,11 @@ FIELDS_OF_ENV = (
     "status.podIP",
     "status.podIPs",
 )
+"""Field paths that environment variables may reference."""
 _KNOWN = frozenset(
     {*FIELDS_OF_FILES, *FIELDS_OF_ENV, "spec.restartPolicy", "spec.schedulerName", "status.phase"}
 )
-"""Fields that have a name here at all, wherever it may be used."""
+"""Field paths that the API can convert, including those that may not be referenced."""
 _SUBSCRIPTED = re.compile(r"(.*)\['(.*)'\]", re.DOTALL)
 _RESOURCES = tuple(
     f"{bound}.{name}"
@@ -55,14 +57,14 @@ _DIVISORS = {
 
 
 def field_ref(document: Document, at: str, known: Sequence[str]) -> Iterator[Cause]:
-    """A reference to a field of the pod, one of those that are known in this place."""
+    """Validate an `ObjectFieldSelector`, whose path is one of the known ones or has a subscript."""
     for key in ("apiVersion", "fieldPath"):
         if not document.get(key):
             yield field_errors.required(f"{at}.{key}")
             return
     path = document["fieldPath"]
-    if found := _SUBSCRIPTED.fullmatch(path):
-        yield from _subscripted(found[1], found[2], at)
+    if subscripted := _SUBSCRIPTED.fullmatch(path):
+        yield from _subscripted(subscripted[1], subscripted[2], at)
     elif path not in _KNOWN:
         why = f"error converting fieldPath: field label not supported: {path}"
         yield field_errors.invalid(f"{at}.fieldPath", path, why)
@@ -82,7 +84,7 @@ def _subscripted(path: str, subscript: str, at: str) -> Iterator[Cause]:
 
 
 def resource_field_ref(document: Document, at: str, *, of_file: bool) -> Iterator[Cause]:
-    """A reference to an amount that a container asks for or is limited to; a file has to say which container."""
+    """Validate a `ResourceFieldSelector`; files have to name the container."""
     name = document.get("resource") or ""
     if of_file and not document.get("containerName"):
         yield field_errors.required(f"{at}.containerName")
@@ -104,7 +106,7 @@ def _divisor(divisor: object, name: str, at: str) -> Iterator[Cause]:
 
 
 def file(document: Document, at: str) -> Iterator[Cause]:
-    """A file with a field or an amount in it, but for its path."""
+    """Validate a `DownwardAPIVolumeFile`, except its path."""
     fields, amount = document.get("fieldRef"), document.get("resourceFieldRef")
     if fields is not None:
         yield from field_ref(fields, f"{at}.fieldRef", FIELDS_OF_FILES)

@@ -1,4 +1,4 @@
-"""The environment of a container: variables, where their values come from, and whole objects full of them."""
+"""Environment variables of a container: `env` and `envFrom`."""
 
 from collections.abc import Iterator
 
@@ -12,9 +12,9 @@ _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "
 _SEVERAL = "may not have more than one field specified at a time"
 
 
-def env(found: list[Document], at: str) -> Iterator[Cause]:
-    """Variables; a name may come twice, the last one counts."""
-    for index, variable in enumerate(found):
+def env(variables: list[Document], at: str) -> Iterator[Cause]:
+    """Validate `env`. Names may repeat: the last one wins."""
+    for index, variable in enumerate(variables):
         where, source = f"{at}[{index}]", variable.get("valueFrom")
         yield from formats.check_required(
             f"{where}.name", variable.get("name"), formats.env_var_name
@@ -23,16 +23,16 @@ def env(found: list[Document], at: str) -> Iterator[Cause]:
             yield from _source(source, variable.get("value") or "", f"{where}.valueFrom")
 
 
-def env_from(found: list[Document], at: str) -> Iterator[Cause]:
-    """ConfigMaps and Secrets of which every key becomes a variable."""
-    for index, source in enumerate(found):
+def env_from(sources: list[Document], at: str) -> Iterator[Cause]:
+    """Validate `envFrom`: ConfigMaps and Secrets whose keys become variables."""
+    for index, source in enumerate(sources):
         where = f"{at}[{index}]"
         if prefix := source.get("prefix"):
             yield from formats.check(f"{where}.prefix", prefix, formats.env_var_name)
         kinds = [key for key in ("configMapRef", "secretRef") if source.get(key) is not None]
         for key in kinds:
             yield from formats.check_required(
-                f"{where}.{key}.name", source[key].get("name"), _prefix
+                f"{where}.{key}.name", source[key].get("name"), _object_name
             )
         if not kinds:
             why = "must specify one of: `configMapRef` or `secretRef`"
@@ -41,8 +41,8 @@ def env_from(found: list[Document], at: str) -> Iterator[Cause]:
             yield field_errors.invalid(at, "", _SEVERAL)
 
 
-def _prefix(name: str) -> list[str]:
-    """A name as the server judges these: like the beginning of one, so that it may end with a dash."""
+def _object_name(name: str) -> list[str]:
+    """Validate an object name; like kube-apiserver, accept a trailing dash here."""
     return list(formats.subdomain(f"{name[:-1]}a" if name.endswith("-") else name))
 
 

@@ -1,4 +1,4 @@
-"""The subresources of pods that change a part of the spec: ephemeral containers are added, containers are resized."""
+"""The subresources `ephemeralcontainers` and `resize` of pods."""
 
 from collections.abc import Iterator
 
@@ -14,28 +14,28 @@ _MIRROR = "kubernetes.io/config.mirror"
 
 
 def ephemeral_containers(document: Document, old: Document) -> Iterator[Cause]:
-    """Those that were there stay as they were."""
+    """Validate added ephemeral containers; existing ones are immutable."""
     spec, before = document["spec"], old["spec"]
     yield from pod_spec.spec_of(document)
     yield from containers.ephemeral_containers(spec)
     if _MIRROR in (old["metadata"].get("annotations") or ()):
         yield field_errors.forbidden("", "static pods do not support ephemeral containers")
         return
-    found = {item.get("name"): item for item in spec.get("ephemeralContainers") or ()}
+    current = {item.get("name"): item for item in spec.get("ephemeralContainers") or ()}
     for item in before.get("ephemeralContainers") or ():
         name, at = item.get("name"), "spec.ephemeralContainers"
-        if name not in found:
+        if name not in current:
             yield field_errors.forbidden(
                 at, f'existing ephemeral containers "{name}" may not be removed\n'
             )
-        elif not field_rules.semantically_equal(item, found[name]):
+        elif not field_rules.semantically_equal(item, current[name]):
             yield field_errors.forbidden(
                 at, f'existing ephemeral containers "{name}" may not be changed\n'
             )
 
 
 def resize(document: Document, old: Document) -> Iterator[Cause]:
-    """Only cpu and memory change, none of them goes, and the class of the pod stays."""
+    """Validate a resize: only cpu and memory change, and the QoS class stays the same."""
     spec, before = document["spec"], old["spec"]
     yield from pod_spec.spec_of(document)
     if _MIRROR in (old["metadata"].get("annotations") or ()):
@@ -55,7 +55,10 @@ def resize(document: Document, old: Document) -> Iterator[Cause]:
 
 
 def _can_be_resized(status: Document) -> bool:
-    """Unless a container runs of which the kubelet does not say what it has."""
+    """Return whether the first running container, if any, has `resources` in its status.
+
+    A kubelet that does not report them does not support resizing.
+    """
     for item in status.get("containerStatuses") or ():
         if (item.get("state") or {}).get("running") is not None:
             return item.get("resources") is not None
@@ -63,15 +66,15 @@ def _can_be_resized(status: Document) -> bool:
 
 
 def _container(new: Document, old: Document, at: str) -> Iterator[Cause]:
-    wanted, known = new.get("resources") or {}, old.get("resources") or {}
+    resources, before = new.get("resources") or {}, old.get("resources") or {}
     for key in ("requests", "limits"):
-        if set(known.get(key) or ()) - set(wanted.get(key) or ()):
+        if set(before.get(key) or ()) - set(resources.get(key) or ()):
             yield field_errors.forbidden(f"{at}.{key}", f"resource {key} cannot be removed")
-        if _others(wanted.get(key)) != _others(known.get(key)):
+        if _without_compute(resources.get(key)) != _without_compute(before.get(key)):
             yield field_errors.forbidden("spec", "only cpu and memory resources are mutable")
 
 
-def _others(amounts: Document | None) -> Document:
+def _without_compute(amounts: Document | None) -> Document:
     return {key: value for key, value in (amounts or {}).items() if key not in _COMPUTE}
 
 

@@ -1,4 +1,4 @@
-"""How a pod is named and how it finds others: its host name, name servers, and what stands in its hosts file."""
+"""DNS configuration and host aliases of pods."""
 
 from collections.abc import Iterator
 
@@ -9,11 +9,13 @@ from harness.apiserver.validation.field import formats
 
 NAMESERVERS_MAX = 3
 SEARCHES_MAX = 32
+"""Search domains of one pod."""
 SEARCH_CHARACTERS_MAX = 2048
+"""Total length of the search domains, with a space between them."""
 
 
 def dns_config(spec: Document) -> Iterator[Cause]:
-    """The name servers of a pod that brings its own."""
+    """Validate `dnsConfig`, which `dnsPolicy: None` requires."""
     config, at = spec.get("dnsConfig"), "spec.dnsConfig"
     if spec.get("dnsPolicy") == "None":
         if config is None:
@@ -31,36 +33,36 @@ def dns_config(spec: Document) -> Iterator[Cause]:
                 yield field_errors.required(f"{at}.options[{index}]", "must not be empty")
 
 
-def host_aliases(found: list[Document], at: str) -> Iterator[Cause]:
-    """More lines for the hosts file."""
-    for index, alias in enumerate(found):
+def host_aliases(aliases: list[Document], at: str) -> Iterator[Cause]:
+    """Validate `hostAliases`: entries for the hosts file."""
+    for index, alias in enumerate(aliases):
         yield from formats.check(f"{at}[{index}].ip", alias.get("ip") or "", formats.ip_address)
         for position, name in enumerate(alias.get("hostnames") or ()):
             where = f"{at}[{index}].hostnames[{position}]"
             yield from formats.check(where, name, formats.subdomain)
 
 
-def _servers(found: list[str], at: str) -> Iterator[Cause]:
-    if len(found) > NAMESERVERS_MAX:
+def _servers(servers: list[str], at: str) -> Iterator[Cause]:
+    if len(servers) > NAMESERVERS_MAX:
         yield field_errors.invalid(
-            at, found, f"must not have more than {NAMESERVERS_MAX} nameservers"
+            at, servers, f"must not have more than {NAMESERVERS_MAX} nameservers"
         )
-    for index, server in enumerate(found):
+    for index, server in enumerate(servers):
         yield from formats.check(f"{at}[{index}]", server, formats.ip_address)
 
 
-def _searches(found: list[str], at: str) -> Iterator[Cause]:
-    if len(found) > SEARCHES_MAX:
+def _searches(searches: list[str], at: str) -> Iterator[Cause]:
+    if len(searches) > SEARCHES_MAX:
         yield field_errors.invalid(
-            at, found, f"must not have more than {SEARCHES_MAX} search paths"
+            at, searches, f"must not have more than {SEARCHES_MAX} search paths"
         )
-    if len(" ".join(found)) > SEARCH_CHARACTERS_MAX:
+    if len(" ".join(searches)) > SEARCH_CHARACTERS_MAX:
         why = (
             f"must not have more than {SEARCH_CHARACTERS_MAX} characters (including spaces) in the "
             "search list"
         )
-        yield field_errors.invalid(at, found, why)
-    for index, search in enumerate(found):
+        yield field_errors.invalid(at, searches, why)
+    for index, search in enumerate(searches):
         if search != ".":
             name = search.removesuffix(".")
             yield from formats.check(f"{at}[{index}]", name, formats.search_domain)

@@ -1,4 +1,4 @@
-"""Pods: what is checked of a new one, and what may change later."""
+"""Specs of pods: new ones, and the fields that updates may change."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -22,11 +22,13 @@ from harness.apiserver.validation.pod import (
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
-"""What has rules of its own."""
+"""Fields whose changes are validated one by one."""
 _GATED_FREE = ("nodeSelector", "affinity")
-"""What may change too while scheduling gates are left."""
+"""Fields that may also change while the pod has scheduling gates."""
 _HOST_FIELDS = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
+"""Fields that the internal type keeps in the security context."""
 DEADLINE_S_MAX = 2**31 - 1
+"""The largest `activeDeadlineSeconds`."""
 _FROZEN = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
@@ -36,7 +38,7 @@ _FROZEN = (
 
 
 def pod(document: Document) -> Iterator[Cause]:
-    """A new pod."""
+    """Validate a new pod."""
     spec = document.get("spec") or {}
     yield from _pod_spec(spec)
     if spec.get("ephemeralContainers"):
@@ -47,14 +49,14 @@ def pod(document: Document) -> Iterator[Cause]:
 
 
 def spec_of(document: Document) -> Iterable[Cause]:
-    """What holds for the spec of every pod, new or changed."""
+    """Validate the spec of a new or updated pod."""
     return _pod_spec(document.get("spec") or {})
 
 
 def _spec(spec: Document) -> Iterator[Cause]:
-    found = spec.get("volumes") or []
-    yield from volumes.all_volumes(found, "spec.volumes")
-    known = volumes.valid_by_name(found)
+    pod_volumes = spec.get("volumes") or []
+    yield from volumes.all_volumes(pod_volumes, "spec.volumes")
+    known = volumes.valid_by_name(pod_volumes)
     claims = spec.get("resourceClaims") or []
     yield from _claims(claims, "spec.resourceClaims")
     yield from containers.all_containers(spec, [claim.get("name") or "" for claim in claims], known)
@@ -74,8 +76,8 @@ def _spec(spec: Document) -> Iterator[Cause]:
     for key, rule in _PARTS.items():
         if part := spec.get(key):
             yield from rule(part, f"spec.{key}")
-    if found and not spec.get("serviceAccountName"):
-        yield from projected_volumes.service_account_tokens(found, "spec.volumes")
+    if pod_volumes and not spec.get("serviceAccountName"):
+        yield from projected_volumes.service_account_tokens(pod_volumes, "spec.volumes")
     yield from _host_users(spec)
     for key, problems in _NAMES.items():
         if name := spec.get(key):
@@ -89,12 +91,16 @@ def _spec(spec: Document) -> Iterator[Cause]:
 
 
 def pod_change(document: Document, old: Document) -> Iterator[Cause]:
-    """A changed pod: images may differ, deadlines shrink, tolerations be added, gates go; nothing else changes."""
+    """Validate an updated pod.
+
+    Images may change, `activeDeadlineSeconds` may shrink, tolerations may be added and scheduling
+    gates removed; all other fields of the spec are immutable.
+    """
     spec, before = document.get("spec") or {}, old.get("spec") or {}
     yield from spec_of(document)
     for rule in (_same_containers, _shrinking_deadline):
-        if found := list(rule(spec, before)):
-            yield from found
+        if causes := list(rule(spec, before)):
+            yield from causes
             return
     yield from _more_tolerations(spec, before)
     yield from _fewer_gates(spec, before)
@@ -118,7 +124,7 @@ def _readiness_gates(gates: list[Document], at: str) -> Iterator[Cause]:
 
 
 def _host_users(spec: Document) -> Iterator[Cause]:
-    """Users of its own go with no other namespace of the host."""
+    """Reject `hostUsers: false` together with other namespaces of the host."""
     if spec.get("hostUsers") is not False:
         return
     for key in ("hostNetwork", "hostPID", "hostIPC"):
@@ -204,7 +210,7 @@ def _more_tolerations(spec: Document, before: Document) -> Iterator[Cause]:
         why = "existing toleration can not be modified except its tolerationSeconds"
         yield field_errors.forbidden("spec.tolerations", why)
     else:
-        # The server looks at them with the rest of the spec, and here again.
+        # Like kube-apiserver, validate them a second time: `spec_of` has done it already.
         yield from scheduling_constraints.tolerations(
             spec.get("tolerations") or [], "spec.tolerations"
         )
@@ -219,7 +225,7 @@ def _more_node_selectors(spec: Document, before: Document) -> Iterator[Cause]:
 
 
 def _expected(spec: Document, before: Document, *, gated: bool) -> Document:
-    """A changed spec with all that may change put back, so that it should be the old one."""
+    """Return the new spec with the old values of mutable fields; it should equal the old spec."""
     free = [*_FREE, *(_GATED_FREE if gated else ())]
     grace_s = before.get("terminationGracePeriodSeconds")
     if grace_s is not None and grace_s < 0 and spec.get("terminationGracePeriodSeconds") == 1:
@@ -234,7 +240,7 @@ def _expected(spec: Document, before: Document, *, gated: bool) -> Document:
 
 
 def _internal(spec: Document) -> Document:
-    """A spec with the fields of the host where the server keeps them: in the security context."""
+    """Return the spec in the form of the internal type, for the diff in the error message."""
     host = {key: spec[key] for key in _HOST_FIELDS if key in spec}
     return spec | {"securityContext": (spec.get("securityContext") or {}) | host}
 

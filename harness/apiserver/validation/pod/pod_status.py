@@ -1,4 +1,4 @@
-"""What the status of a pod may say, and how it may change."""
+"""The status of pods: conditions, container states, resource claim statuses."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from harness.apiserver.validation.field import formats
 
 
 def pod_status_change(document: Document, old: Document) -> Iterator[Cause]:
-    """The status of a pod that was there before."""
+    """Validate an updated status."""
     status, before = document.get("status") or {}, old.get("status") or {}
     spec = document.get("spec") or {}
     for index, condition in enumerate(status.get("conditions") or ()):
@@ -31,7 +31,7 @@ def _name(document: Document) -> str:
 
 
 def _restarts(status: Document, before: Document, spec: Document) -> Iterator[Cause]:
-    """Containers that have ended and are not to be restarted have ended for good."""
+    """Reject a terminated container that is running again, unless its restart policy allows it."""
     policy = spec.get("restartPolicy") or "Always"
     for key, parts in (
         ("containerStatuses", "containers"),
@@ -51,8 +51,8 @@ def _restarts(status: Document, before: Document, spec: Document) -> Iterator[Ca
 
 
 def _termination(status: Document) -> Document | None:
-    found: Document | None = (status.get("state") or {}).get("terminated")
-    return found
+    terminated: Document | None = (status.get("state") or {}).get("terminated")
+    return terminated
 
 
 def _claims(statuses: list[Document], known: set[str]) -> Iterator[Cause]:

@@ -1,4 +1,4 @@
-"""What is done to a container from outside: probes, and the hooks of its lifecycle."""
+"""Probes and lifecycle hooks of containers."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -21,7 +21,7 @@ _SCHEMES = ("HTTP", "HTTPS")
 
 
 def of_container(container: Document, at: str, grace_s: int | None) -> Iterator[Cause]:
-    """The hooks and the probes of a container that may have them."""
+    """Validate lifecycle hooks and probes of a container or sidecar."""
     for key in ("postStart", "preStop"):
         handler = (container.get("lifecycle") or {}).get(key)
         if handler is not None:
@@ -33,7 +33,7 @@ def of_container(container: Document, at: str, grace_s: int | None) -> Iterator[
 
 
 def of_init_container(container: Document, at: str) -> Iterator[Cause]:
-    """An init container that ends has neither."""
+    """Reject lifecycle hooks and probes on an init container that is not a sidecar."""
     for key in ("lifecycle", *PROBES):
         if container.get(key) is not None:
             why = "may not be set for init containers without restartPolicy=Always"
@@ -58,10 +58,10 @@ def _probe(probe: Document, at: str, kind: str) -> Iterator[Cause]:
 
 
 def _handler(handler: Document, at: str, kinds: tuple[str, ...]) -> Iterator[Cause]:
-    found = [kind for kind in kinds if handler.get(kind) is not None]
-    if not found:
+    actions = [kind for kind in kinds if handler.get(kind) is not None]
+    if not actions:
         yield field_errors.required(at, "must specify a handler type")
-    for kind in found[:1]:
+    for kind in actions[:1]:
         if (rule := _RULES.get(kind)) is not None:
             yield from rule(handler[kind], f"{at}.{kind}")
     yield from field_rules.at_most_one(handler, at, kinds, "handler")
@@ -81,7 +81,7 @@ def _http(action: Document, at: str) -> Iterator[Cause]:
         )
 
 
-def _knock(action: Document, at: str) -> Iterator[Cause]:
+def _port_action(action: Document, at: str) -> Iterator[Cause]:
     yield from container_ports.port_reference(action.get("port", 0), f"{at}.port")
 
 
@@ -92,5 +92,10 @@ def _sleep(action: Document | None, at: str, grace_s: int | None) -> Iterator[Ca
         yield field_errors.invalid(at, seconds, why)
 
 
-_RULES: dict[str, Rule] = {"exec": _exec, "httpGet": _http, "tcpSocket": _knock, "grpc": _knock}
+_RULES: dict[str, Rule] = {
+    "exec": _exec,
+    "httpGet": _http,
+    "tcpSocket": _port_action,
+    "grpc": _port_action,
+}
 _ACTIONS = ("exec", "httpGet", "tcpSocket")

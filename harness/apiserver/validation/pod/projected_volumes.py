@@ -1,4 +1,4 @@
-"""Volumes made of other objects: files of a ConfigMap, a Secret, the downward API, a token, or several of them in one volume."""
+"""Volumes of ConfigMaps, Secrets, the downward API, and projected volumes of several sources."""
 
 from collections.abc import Iterator
 
@@ -9,32 +9,34 @@ from harness.apiserver.validation.field import field_rules, formats
 from harness.apiserver.validation.pod import downward_api_fields
 
 TOKEN_S_MIN = 600
+"""The shortest lifetime of a service account token, in seconds."""
 TOKEN_S_MAX = 2**32
+"""The longest lifetime of a service account token, in seconds."""
 _SOURCES = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle")
 
 
 def config_map(source: Document, at: str) -> Iterator[Cause]:
-    """The keys of a ConfigMap as files."""
+    """Validate a ConfigMap volume source."""
     yield from field_rules.required(source, at, "name")
     yield from field_rules.file_mode(source, at, "defaultMode")
     yield from _keys(source, at)
 
 
 def secret(source: Document, at: str) -> Iterator[Cause]:
-    """The keys of a Secret as files."""
+    """Validate a Secret volume source."""
     yield from field_rules.required(source, at, "secretName")
     yield from field_rules.file_mode(source, at, "defaultMode")
     yield from _keys(source, at)
 
 
 def downward_api(source: Document, at: str) -> Iterator[Cause]:
-    """What is known of the pod as files."""
+    """Validate a downward API volume source."""
     yield from field_rules.file_mode(source, at, "defaultMode")
     yield from _files(source, at)
 
 
 def projected(volume: Document, at: str) -> Iterator[Cause]:
-    """Several sources in one volume; no path twice."""
+    """Validate a projected volume source; paths are unique in the volume."""
     yield from field_rules.file_mode(volume, at, "defaultMode")
     seen: set[str] = set()
     for index, source in enumerate(volume.get("sources") or ()):
@@ -48,7 +50,7 @@ def projected(volume: Document, at: str) -> Iterator[Cause]:
 
 
 def service_account_tokens(volumes: list[Document], at: str) -> Iterator[Cause]:
-    """The tokens in the volumes of a pod that has no account: nobody's."""
+    """Reject service account tokens in the volumes of a pod without `serviceAccountName`."""
     for index, volume in enumerate(volumes):
         for position, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
             if source.get("serviceAccountToken") is not None:
@@ -78,7 +80,7 @@ def _keys(source: Document, at: str) -> Iterator[Cause]:
 
 
 def _files(source: Document, at: str) -> Iterator[Cause]:
-    """The server does not say which of the files it means."""
+    """Validate files of the downward API; like kube-apiserver, report them without their index."""
     for item in source.get("items") or ():
         yield from field_rules.required(item, at, "path")
         yield from formats.check(f"{at}.path", item.get("path") or "", formats.unreserved_path)

@@ -1,4 +1,4 @@
-"""Where a pod wants to be: which nodes, near which pods, far from which, and how evenly spread."""
+"""Affinity, topology spread constraints and tolerations of pods."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,6 +8,7 @@ from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.field import field_rules, formats, selector_rules
 
 WEIGHT_MAX = 100
+"""The largest weight of a preferred term."""
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _TOLERATION_OPERATORS = ("Equal", "Exists")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -19,7 +20,7 @@ _NO_SELECTOR = "must not be specified when labelSelector is not set"
 
 
 def affinity(document: Document, at: str) -> Iterator[Cause]:
-    """To nodes, to pods, and away from pods."""
+    """Validate node affinity, pod affinity and pod anti-affinity."""
     if nodes := document.get("nodeAffinity"):
         yield from _nodes(nodes, f"{at}.nodeAffinity")
     for key in ("podAffinity", "podAntiAffinity"):
@@ -28,14 +29,14 @@ def affinity(document: Document, at: str) -> Iterator[Cause]:
 
 
 def topology_spread(constraints: list[Document], at: str) -> Iterator[Cause]:
-    """Topology spread constraints; no topology twice for the same action."""
+    """Validate topology spread constraints; topology key and action are unique together."""
     for index, constraint in enumerate(constraints):
         where = f"{at}[{index}]"
         yield from _spread(constraint, where)
         pair = _pair(constraint)
         if pair in map(_pair, constraints[index + 1 :]):
             yield field_errors.duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", pair)
-        yield from _fewest_domains(constraint, where)
+        yield from _min_domains(constraint, where)
         for key in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             yield from field_rules.enum_field(constraint, where, key, _POLICIES)
         yield from _spread_keys(constraint, f"{where}.matchLabelKeys")
@@ -86,11 +87,11 @@ def _pod_term(term: Document, at: str) -> Iterator[Cause]:
     yield from formats.check(f"{at}.topologyKey", topology, formats.qualified_name)
 
 
-def _label_keys(found: Sequence[str], term: Document, at: str) -> Iterator[Cause]:
-    if found and term.get("labelSelector") is None:
+def _label_keys(keys: Sequence[str], term: Document, at: str) -> Iterator[Cause]:
+    if keys and term.get("labelSelector") is None:
         yield field_errors.forbidden(at, _NO_SELECTOR)
         return
-    for index, key in enumerate(found):
+    for index, key in enumerate(keys):
         yield from formats.check(f"{at}[{index}]", key, formats.qualified_name)
 
 
@@ -107,7 +108,7 @@ def _pair(constraint: Document) -> str:
     return f"{{{constraint.get('topologyKey') or ''}, {constraint.get('whenUnsatisfiable') or ''}}}"
 
 
-def _fewest_domains(constraint: Document, at: str) -> Iterator[Cause]:
+def _min_domains(constraint: Document, at: str) -> Iterator[Cause]:
     if (count := constraint.get("minDomains")) is None:
         return
     if count <= 0:
@@ -118,19 +119,19 @@ def _fewest_domains(constraint: Document, at: str) -> Iterator[Cause]:
 
 
 def _spread_keys(constraint: Document, at: str) -> Iterator[Cause]:
-    found, selector = constraint.get("matchLabelKeys") or (), constraint.get("labelSelector")
-    if found and selector is None:
+    keys, selector = constraint.get("matchLabelKeys") or (), constraint.get("labelSelector")
+    if keys and selector is None:
         yield field_errors.forbidden(at, _NO_SELECTOR)
     selected = selector_rules.label_keys(selector or {})
-    for index, key in enumerate(found):
+    for index, key in enumerate(keys):
         yield from formats.check(f"{at}[{index}]", key, formats.qualified_name)
         if key in selected:
             yield field_errors.invalid(f"{at}[{index}]", key, _IN_BOTH)
 
 
-def tolerations(found: list[Document], at: str) -> Iterator[Cause]:
-    """Every toleration."""
-    for index, toleration in enumerate(found):
+def tolerations(documents: list[Document], at: str) -> Iterator[Cause]:
+    """Validate tolerations of node taints."""
+    for index, toleration in enumerate(documents):
         yield from _toleration(toleration, f"{at}[{index}]")
 
 

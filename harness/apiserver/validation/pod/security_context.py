@@ -1,4 +1,4 @@
-"""Who a pod and its containers run as, and what they may do."""
+"""Security contexts of pods and containers: users, groups, profiles, sysctls."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,9 @@ from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.field import field_rules, formats
 
 SYSCTL_MAX = 253
+"""Characters in the name of a sysctl."""
 PROFILE_PATH_MAX = 4095
+"""Characters in the name of an AppArmor profile."""
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _SYSCTL = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _CHOICES = {
@@ -20,7 +22,7 @@ _CHOICES = {
 
 
 def of_pod(context: Document, spec: Document, at: str) -> Iterator[Cause]:
-    """What holds for all containers of the pod."""
+    """Validate the security context of a pod."""
     for key in ("fsGroup", "runAsUser", "runAsGroup"):
         yield from field_rules.in_range(context.get(key), f"{at}.{key}", 0, field_rules.ID_MAX)
     for index, group in enumerate(context.get("supplementalGroups") or ()):
@@ -38,7 +40,7 @@ def of_pod(context: Document, spec: Document, at: str) -> Iterator[Cause]:
 
 
 def of_container(context: Document, at: str, *, host_users: bool) -> Iterator[Cause]:
-    """What holds for one container, in a pod with the users of the host or with its own."""
+    """Validate the security context of a container; `host_users` is that of its pod."""
     for key in ("runAsUser", "runAsGroup"):
         yield from field_rules.in_range(context.get(key), f"{at}.{key}", 0, field_rules.ID_MAX)
     yield from field_rules.enum_field(context, at, "procMount", ("Default", "Unmasked"))
@@ -100,9 +102,9 @@ def _app_armor(profile: Document, at: str) -> Iterator[Cause]:
         yield field_errors.too_long(at, PROFILE_PATH_MAX)
 
 
-def _sysctls(found: list[Document], spec: Document, at: str) -> Iterator[Cause]:
+def _sysctls(sysctls: list[Document], spec: Document, at: str) -> Iterator[Cause]:
     seen: set[str] = set()
-    for index, sysctl in enumerate(found):
+    for index, sysctl in enumerate(sysctls):
         where, name = f"{at}[{index}].name", sysctl.get("name") or ""
         if not name:
             yield field_errors.required(where)
@@ -116,7 +118,7 @@ def _sysctls(found: list[Document], spec: Document, at: str) -> Iterator[Cause]:
 
 
 def _host_sysctl(name: str, spec: Document, at: str) -> Iterator[Cause]:
-    """The kernel's settings of the host's own namespaces are not the pod's to change."""
+    """Reject sysctls of a namespace that the pod shares with the host."""
     if spec.get("hostNetwork") and name.startswith("net."):
         yield field_errors.invalid(at, name, "may not be specified when 'hostNetwork' is true")
     is_ipc = name == "kernel.sem" or name.startswith(("kernel.shm", "kernel.msg", "fs.mqueue."))

@@ -1,4 +1,4 @@
-"""Where a container sees the volumes of its pod: mounted as file systems, or as raw devices."""
+"""Volume mounts and block devices of containers."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _BLOCK = ("persistentVolumeClaim", "ephemeral")
 
 
 def of_container(container: Document, at: str, volumes: Mapping[str, Document]) -> Iterator[Cause]:
-    """The mounts and the devices of a container."""
+    """Validate `volumeMounts` and `volumeDevices` of a container."""
     if mounts := container.get("volumeMounts"):
         yield from _mounts(mounts, container, f"{at}.volumeMounts", volumes)
     if devices := container.get("volumeDevices"):
@@ -34,7 +34,7 @@ def _mounts(
             yield field_errors.invalid(f"{where}.mountPath", path, "must be unique")
         seen.add(path)
         yield from _overlap(mount, where, "mountPath", devices, "devicePath", "volumeDevices")
-        yield from _within(mount, where, at)
+        yield from _sub_path(mount, where, at)
         yield from _propagation(mount, container, at)
         yield from _recursive(mount, at)
 
@@ -50,7 +50,7 @@ def _volume(part: Document, at: str, volumes: Mapping[str, Document]) -> Iterato
 def _overlap(
     part: Document, at: str, key: str, others: Any, other_key: str, what: str
 ) -> Iterator[Cause]:
-    """A volume is a file system or a device in one container, and so is a path."""
+    """Reject a volume or path that the container uses both as a mount and as a block device."""
     name, path = part.get("name") or "", part.get(key) or ""
     if name in [other.get("name") or "" for other in others]:
         yield field_errors.invalid(f"{at}.name", name, f"must not already exist in {what}")
@@ -59,8 +59,8 @@ def _overlap(
         yield field_errors.invalid(f"{at}.{key}", path, why)
 
 
-def _within(mount: Document, where: str, at: str) -> Iterator[Cause]:
-    """A part of the volume; its path is reported without the index of the mount."""
+def _sub_path(mount: Document, where: str, at: str) -> Iterator[Cause]:
+    """Validate `subPath` and `subPathExpr`; like kube-apiserver, report them without the index."""
     path, expression = mount.get("subPath"), mount.get("subPathExpr")
     if path:
         yield from formats.check(f"{at}.subPath", path, formats.descending_path)

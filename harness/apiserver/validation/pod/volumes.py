@@ -1,4 +1,4 @@
-"""The volumes of a pod: each has a name of its own and one source."""
+"""Volumes of pods: names and sources."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -23,19 +23,19 @@ _HOST_PATH_TYPES = (
 
 
 def all_volumes(volumes: list[Document], at: str) -> Iterator[Cause]:
-    """Every volume; no name twice among those that are right."""
+    """Validate volumes; the names of valid ones are unique."""
     known: set[str] = set()
     for index, volume in enumerate(volumes):
-        found = list(_volume(volume, f"{at}[{index}]"))
+        causes = list(_volume(volume, f"{at}[{index}]"))
         if (name := volume.get("name") or "") in known:
-            found.append(field_errors.duplicate(f"{at}[{index}].name", name))
-        if not found:
+            causes.append(field_errors.duplicate(f"{at}[{index}].name", name))
+        if not causes:
             known.add(name)
-        yield from found
+        yield from causes
 
 
 def valid_by_name(volumes: list[Document]) -> dict[str, Document]:
-    """The volumes that containers may refer to, by name: a wrong one is as good as none."""
+    """Return the valid volumes by name; mounts of other volumes fail as not found."""
     return {
         volume.get("name") or "": volume
         for index, volume in enumerate(volumes)
@@ -53,8 +53,8 @@ def _volume(volume: Document, at: str) -> Iterator[Cause]:
     yield from formats.check_required(f"{at}.name", volume.get("name"), formats.label)
 
 
-def _needing(*keys: str) -> Rule:
-    """A source that is fine when these fields are there."""
+def _requires(*keys: str) -> Rule:
+    """Return a rule that requires these fields of a volume source."""
     return lambda source, at: field_rules.required(source, at, *keys)
 
 
@@ -110,32 +110,32 @@ _SOURCES: dict[str, Rule] = {
     "emptyDir": _empty,
     "hostPath": _host_path,
     "gitRepo": _git_repository,
-    "gcePersistentDisk": _needing("pdName"),
-    "awsElasticBlockStore": _needing("volumeID"),
+    "gcePersistentDisk": _requires("pdName"),
+    "awsElasticBlockStore": _requires("volumeID"),
     "secret": projected_volumes.secret,
     "nfs": _nfs,
-    "iscsi": _needing("targetPortal", "iqn"),
-    "glusterfs": _needing("endpoints", "path"),
-    "flocker": _needing(),
-    "persistentVolumeClaim": _needing("claimName"),
-    "rbd": _needing("monitors", "image"),
-    "cinder": _needing("volumeID"),
-    "cephfs": _needing("monitors"),
-    "quobyte": _needing("registry", "volume"),
+    "iscsi": _requires("targetPortal", "iqn"),
+    "glusterfs": _requires("endpoints", "path"),
+    "flocker": _requires(),
+    "persistentVolumeClaim": _requires("claimName"),
+    "rbd": _requires("monitors", "image"),
+    "cinder": _requires("volumeID"),
+    "cephfs": _requires("monitors"),
+    "quobyte": _requires("registry", "volume"),
     "downwardAPI": projected_volumes.downward_api,
-    "fc": _needing(),
-    "flexVolume": _needing("driver"),
+    "fc": _requires(),
+    "flexVolume": _requires("driver"),
     "configMap": projected_volumes.config_map,
-    "azureFile": _needing("secretName", "shareName"),
-    "vsphereVolume": _needing("volumePath"),
-    "photonPersistentDisk": _needing("pdID"),
-    "portworxVolume": _needing("volumeID"),
-    "azureDisk": _needing("diskName", "diskURI"),
-    "storageos": _needing("volumeName"),
+    "azureFile": _requires("secretName", "shareName"),
+    "vsphereVolume": _requires("volumePath"),
+    "photonPersistentDisk": _requires("pdID"),
+    "portworxVolume": _requires("volumeID"),
+    "azureDisk": _requires("diskName", "diskURI"),
+    "storageos": _requires("volumeName"),
     "projected": projected_volumes.projected,
-    "scaleIO": _needing("gateway", "system", "volumeName"),
+    "scaleIO": _requires("gateway", "system", "volumeName"),
     "csi": _csi,
-    "ephemeral": _needing("volumeClaimTemplate"),
+    "ephemeral": _requires("volumeClaimTemplate"),
     "image": _image,
 }
-"""In the order in which the server looks at them."""
+"""The rules of volume sources, in the order of kube-apiserver."""
