@@ -1,6 +1,8 @@
-"""Locust users that create claims and pods, wait for them to run, and delete them: the load of a run, as processes of their own.
+"""The load of a run: Locust users that create, use and delete claims and pods.
 
-The only package that imports locust and gevent (`launching`, which others import, does not). Under Locust's monkey patching the
-harness's own client is cooperative, so users, watch and journal are the same code as everywhere. Nothing is recorded in event
-listeners, which may be swallowed: every call is journaled before and after it is made.
+They run as separate processes. This is the only package that imports locust and gevent, except for
+`launching`, which other packages import. Locust's monkey patching makes the harness's own client
+cooperative, so that users, watch and journal use the same code as everywhere else. Nothing is
+recorded in Locust's event listeners, because Locust swallows their exceptions: each call is
+journaled before and after it is made.
 """

@@ -1,6 +1,6 @@
-"""How others start the traffic of a run: the command line, its environment, and which journals it will leave.
+"""How to start the traffic of a run: its command line, its environment and its journals.
 
-Imports neither locust nor gevent.
+This module imports neither locust nor gevent, so that other packages can import it.
 """
 
 import pathlib
@@ -11,26 +11,34 @@ from harness.history import directories
 from harness.scenario import specs
 
 STOP_TIMEOUT_S = 10
-"""For users to end what they have begun; longer than any call of theirs should take."""
+"""Seconds for users to finish what they have begun; longer than any of their calls should take."""
 WORKERS_WAIT_S = 30
-"""For every worker to connect, and then for its users to be there; with Locust's own one second, a busy machine begins without some."""
+"""Seconds to wait for all workers to connect, and then for all their users to start.
+
+Locust's own second wait is one second; on a busy machine the load would begin without some users.
+"""
 DIRECTORY_VARIABLE = "FLAKE_HUNT_RUN_DIRECTORY"
+"""Environment variable with the path of the run directory."""
 KUBECONFIG_VARIABLE = "FLAKE_HUNT_KUBECONFIG"
+"""Environment variable with the path of the kubeconfig."""
 _LOCUSTFILE = pathlib.Path(__file__).with_name("locustfile.py")
 
 
 def process_names(traffic: specs.TrafficSpec) -> list[str]:
-    """The worker processes, as their journals are named."""
+    """Return the names of the worker processes, which are also the names of their journals."""
     return [process_name(index) for index in range(traffic.processes)]
 
 
 def process_name(index: int) -> str:
-    """`traffic-0`, …"""
+    """Return the name of a worker process, such as `traffic-0`."""
     return f"traffic-{index}"
 
 
 def command(traffic: specs.TrafficSpec) -> list[str]:
-    """The command line: Locust's master, which forks its workers. Exit code 0 when all work was done and journaled."""
+    """Return the command line of Locust's master, which forks its workers.
+
+    It exits with 0 when all work was done and journaled.
+    """
     options = {
         "locustfile": str(_LOCUSTFILE),
         "processes": traffic.processes,
@@ -54,12 +62,15 @@ def command(traffic: specs.TrafficSpec) -> list[str]:
 
 
 def enough_file(directory: directories.RunDirectory) -> pathlib.Path:
-    """There once enough was done: users then begin nothing new after the scenario's duration."""
+    """Return the path of the file that says that enough was done.
+
+    When it exists, users begin nothing new after the scenario's minimum duration.
+    """
     return directory.logs.resolve() / "traffic.enough"
 
 
 def environment(directory: directories.RunDirectory, kubeconfig: pathlib.Path) -> dict[str, str]:
-    """What the locustfile and Locust need to know."""
+    """Return the environment variables for the locustfile and for Locust."""
     return {
         "LOCUST_WAIT_FOR_WORKERS_REPORT_AFTER_RAMP_UP": str(WORKERS_WAIT_S),
         DIRECTORY_VARIABLE: str(directory.path.resolve()),
@@ -68,7 +79,11 @@ def environment(directory: directories.RunDirectory, kubeconfig: pathlib.Path) -
 
 
 def _free_port() -> int:
-    """For Locust's own messages; taken by somebody else in between, the workers do not connect and the run ends in an error."""
+    """Return a free port for the messages between Locust's master and workers.
+
+    If another program takes it meanwhile, the workers cannot connect and the run ends with an
+    error.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,6 +1,7 @@
-"""What Locust runs: connects its events with the users and the worker of the run's plan.
+"""The locustfile: connects Locust's events to the users and the worker of the run's plan.
 
-Locust forks its workers after importing this, so nothing here opens a file, starts a thread or draws a number.
+Locust forks its workers after importing this module. Therefore nothing here opens a file, starts a
+thread or draws a random number at import time.
 """
 
 import contextlib
@@ -18,23 +19,28 @@ from harness.history import directories, plans
 from harness.traffic import launching, users, workers
 
 DONE = "flake-hunt-done"
+"""Type of the message with which a worker reports that all its users are done."""
 WORKER_LOST = 3
+"""Exit code of the master when a worker has died."""
 CHECK_INTERVAL_S = 1.0
+"""Seconds between two checks for lost workers."""
 QUIT_INTERVAL_S = 0.05
+"""Seconds between two checks for running workers while the master quits."""
 QUIT_TIMEOUT_S = launching.STOP_TIMEOUT_S + 5.0
-"""Less than a run gives the whole traffic to end."""
+"""Seconds to wait for the workers to end; less than a run waits for the whole traffic."""
 
 _directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
 _traffic = plans.read(_directory.plan).settings["traffic"]
 User: type[users.ClaimUser] = type("User", (users.BY_PROFILE[_traffic["profile"]],), {})
-"""The one user class of this run; Locust finds it by looking through this module."""
-# At once: a worker that is still looking for its master when that is killed would go on looking for minutes.
+"""The only user class of this run; Locust finds it by searching this module."""
+# Right after the fork: a worker that has not connected when its master is killed would otherwise
+# try to connect for minutes.
 os.register_at_fork(after_in_child=functools.partial(processes.die_with, os.getpid()))
 
 
 @events.init.add_listener
 def on_init(environment: env.Environment, **_: Any) -> None:
-    """Once in each process, after the fork."""
+    """Set up the master or a worker; Locust calls this once per process, after the fork."""
     match environment.runner:
         case runners.MasterRunner() as master:
             _Master(environment, master)
@@ -43,7 +49,7 @@ def on_init(environment: env.Environment, **_: Any) -> None:
 
 
 class _Master:
-    """Ends the test when every worker is done, or when one is lost; ends itself after its workers."""
+    """Ends the test when all workers are done or one is lost, and waits for the workers to end."""
 
     def __init__(self, environment: env.Environment, runner: runners.MasterRunner) -> None:
         self._environment, self._runner = environment, runner
@@ -58,14 +64,17 @@ class _Master:
             self._runner.quit()
 
     def _look_for_lost_workers(self) -> None:
-        """Locust goes on without a worker that died, and exits with 0."""
+        """Quit with an error when a worker is lost; Locust would continue and exit with 0."""
         while not self._runner.clients.missing:
             gevent.sleep(CHECK_INTERVAL_S)
         self._environment.process_exit_code = WORKER_LOST
         self._runner.quit()
 
     def _wait_for_workers(self, **_: Any) -> None:
-        """They die with this process, and close their journals only after the calls that they are in. Locust waits half a second."""
+        """Wait for the workers, which close their journals only after their current calls.
+
+        They die with this process, and Locust waits only half a second for them.
+        """
         with contextlib.suppress(gevent.Timeout), gevent.Timeout(QUIT_TIMEOUT_S):
             while any(map(_is_running, psutil.Process().children())):
                 gevent.sleep(QUIT_INTERVAL_S)
@@ -81,7 +90,6 @@ def _is_running(worker: psutil.Process) -> bool:
 def _prepare_worker(environment: env.Environment, runner: runners.WorkerRunner) -> None:
     worker = workers.Worker()
     User.worker = worker
-
     worker.on_done = lambda: runner.send_message(DONE, {"worker": worker.index})
     add = environment.events.spawning_complete.add_listener
     add(lambda **_: worker.release(users=runner.target_user_count))

@@ -1,4 +1,7 @@
-"""The objects that users create. Names are chosen here, never generated: a call made twice must be a visible 409."""
+"""The objects that users create.
+
+Names are chosen here and never generated, so that a call that was sent twice shows as a 409.
+"""
 
 from typing import Any
 
@@ -9,12 +12,15 @@ from harness.scenario import specs
 Object = dict[str, Any]
 RUN_LABEL = naming.RUN_LABEL
 TEMPLATE = "template"
+"""Name of the ResourceClaimTemplate of a run."""
 _REQUEST = "device"
+"""Name of the only request of a claim."""
 _ENTRY = "device"
+"""Name of the only entry in a pod's `spec.resourceClaims`."""
 
 
 def claim_spec(claim: specs.ClaimSpec, device_class: str) -> Object:
-    """What a claim asks for."""
+    """Return the spec of a claim with one request."""
     exactly: Object = {
         "deviceClassName": device_class,
         "allocationMode": "ExactCount",
@@ -28,7 +34,7 @@ def claim_spec(claim: specs.ClaimSpec, device_class: str) -> Object:
 
 
 def claim(name: str, spec: Object, *, run_id: str) -> Object:
-    """A ResourceClaim."""
+    """Return a ResourceClaim."""
     return {
         "apiVersion": apis.CLAIMS.api_version,
         "kind": apis.CLAIMS.kind,
@@ -38,7 +44,7 @@ def claim(name: str, spec: Object, *, run_id: str) -> Object:
 
 
 def template(spec: Object, *, run_id: str) -> Object:
-    """The ResourceClaimTemplate that churning pods name."""
+    """Return the ResourceClaimTemplate for pods of the `churn` profile."""
     return {
         "apiVersion": apis.CLAIM_TEMPLATES.api_version,
         "kind": apis.CLAIM_TEMPLATES.kind,
@@ -48,7 +54,7 @@ def template(spec: Object, *, run_id: str) -> Object:
 
 
 def pod(name: str, *, run_id: str, scheduler: str, claim_name: str | None = None) -> Object:
-    """A pod that uses this claim, or one from the template when None."""
+    """Return a pod that uses the named claim; None: a claim generated from the template."""
     source = (
         {"resourceClaimTemplateName": TEMPLATE}
         if claim_name is None

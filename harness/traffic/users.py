@@ -16,14 +16,14 @@ from harness.traffic import workers
 
 
 class ClaimUser(locust.User):
-    """A user of claims: waits for all the others, works until nothing is left to do, and ends."""
+    """The base class of all users: waits for the other users, does its work once, and stops."""
 
     abstract = True
     worker: workers.Worker
-    """Set once in each worker process."""
+    """Set once per worker process, before users are created."""
 
     def on_start(self) -> None:
-        """Get a name, a connection and a random stream."""
+        """Set the user's name, client, random stream and namespace."""
         self.name = self.worker.next_user_name()
         self.api = self.worker.api(self.name)
         self.random: random.Random = self.worker.seeds.stream("traffic", self.name)
@@ -31,7 +31,7 @@ class ClaimUser(locust.User):
 
     @locust.task
     def work_once(self) -> None:
-        """All of the user's work."""
+        """Do all of the user's work, then stop."""
         self.worker.released.wait()
         try:
             self.work()
@@ -40,45 +40,48 @@ class ClaimUser(locust.User):
         raise exception.StopUser
 
     def work(self) -> None:
-        """What this profile does."""
+        """Do the work of the profile."""
         raise NotImplementedError
 
-    # ------------------------------------------------------------------ what users do
+    # ------------------------------------------------------------------------ actions
 
     def create(self, resource: apis.Resource, obj: Any) -> bool:
-        """Whether it was created."""
+        """Create an object; return whether that succeeded."""
         return self._measured(
             "create", resource, lambda: self.api.create(resource, obj, namespace=self.namespace)
         )
 
     def delete(self, resource: apis.Resource, name: str) -> bool:
-        """Whether its deletion has begun."""
+        """Delete an object; return whether the API server accepted that."""
         return self._measured(
             "delete", resource, lambda: self.api.delete(resource, name, namespace=self.namespace)
         )
 
     def wait_running(self, pod: str, *, timeout_s: float) -> bool:
-        """Wait for a pod to run, and journal how that ended."""
+        """Wait until a pod is Running and journal the wait; return False on a timeout."""
         return self._waited(pod, "Running", timeout_s, self.worker.watch.wait_running)
 
     def wait_gone(self, pod: str, *, timeout_s: float) -> bool:
-        """Wait for a pod to be gone, and journal how that ended."""
+        """Wait until a pod is gone and journal the wait; return False on a timeout."""
         return self._waited(pod, "Deleted", timeout_s, self.worker.watch.wait_gone)
 
     def hold(self, mean_s: float) -> None:
-        """Keep what runs for a while."""
+        """Sleep for an exponentially distributed time with this mean, to keep what runs."""
         if mean_s and not self.worker.stopping:
             gevent.sleep(self.random.expovariate(1 / mean_s))
 
     def delete_pods(self, pods: Sequence[str], *, timeout_s: float) -> None:
-        """Delete pods and wait until they are gone."""
+        """Delete pods, then wait until they are gone; `timeout_s` applies to each."""
         for pod in pods:
             self.delete(apis.PODS, pod)
         for pod in pods:
             self.wait_gone(pod, timeout_s=timeout_s)
 
     def _measured(self, verb: str, resource: apis.Resource, call: Callable[[], object]) -> bool:
-        """Make a call; Locust is told for its summary, the journal has the truth."""
+        """Make a call and report its duration to Locust; return whether it succeeded.
+
+        Locust only uses that for its summary; the evidence is in the journal.
+        """
         started = time.perf_counter()
         failure: errors.HarnessError | None = None
         try:
@@ -114,10 +117,10 @@ class ClaimUser(locust.User):
 
 
 class AllAtOnceUser(ClaimUser):
-    """Creates its part of the claims and of the pods that name them."""
+    """Creates its share of all claims, and a pod for each of them."""
 
     def work(self) -> None:
-        """One claim and its pod after the other."""
+        """Create claims and pods until the worker's share is used up."""
         while (item := self.worker.next_item()) is not None:
             claim = f"claim-{item:04d}"
             self.create(apis.CLAIMS, self.worker.new_claim(claim))
@@ -125,10 +128,10 @@ class AllAtOnceUser(ClaimUser):
 
 
 class ChurnUser(ClaimUser):
-    """Creates a pod with a claim template, waits until it runs, keeps it a moment, deletes it, and begins again."""
+    """Repeatedly creates a pod with a claim template, waits until it runs, and deletes it."""
 
     def work(self) -> None:
-        """One pod after the other until the time is over."""
+        """Create, keep and delete one pod after the other until the time is up."""
         traffic: Any = self.worker.scenario.traffic
         number = 0
         while self.worker.is_time_left:
@@ -141,10 +144,10 @@ class ChurnUser(ClaimUser):
 
 
 class SharedUser(ClaimUser):
-    """Creates a claim and several pods at once that use it, waits until all run, keeps them a moment, deletes all."""
+    """Repeatedly creates a claim with several pods that share it, and deletes them all."""
 
     def work(self) -> None:
-        """One claim after the other until the time is over."""
+        """Create, share and delete one claim after the other until the time is up."""
         number = 0
         while self.worker.is_time_left:
             claim = f"{self.name.replace('/', '-')}-{number}"
@@ -162,7 +165,7 @@ class SharedUser(ClaimUser):
         self.delete(apis.CLAIMS, claim)
 
     def _all_run(self, pods: Sequence[str], *, timeout_s: float) -> bool:
-        """Wait for all of them, for this long in all."""
+        """Wait until all pods are Running; `timeout_s` applies to all of them together."""
         deadline_ns = clocks.monotonic_ns() + int(timeout_s * 1e9)
         left_s = ((deadline_ns - clocks.monotonic_ns()) / 1e9 for _ in pods)
         running = [
@@ -180,3 +183,4 @@ BY_PROFILE: dict[str, type[ClaimUser]] = {
     "churn": ChurnUser,
     "shared": SharedUser,
 }
+"""The user class of each traffic profile."""

@@ -1,4 +1,4 @@
-"""One watch for all users of a worker: whoever waits for a pod is woken when the watch says so. No polling."""
+"""One watch per worker process, which wakes the users that wait for pods; nothing is polled."""
 
 from typing import Any
 
@@ -8,10 +8,11 @@ from harness.client import apis, informers
 
 Object = dict[str, Any]
 SYNC_TIMEOUT_S = 30.0
+"""Time limit for the initial list, in seconds."""
 
 
 class PodWatch:
-    """Follows the pods of the run."""
+    """Follows the pods of the run; an event handler of their informer."""
 
     def __init__(self, api: apis.Api, *, namespace: str) -> None:
         self._namespace = namespace
@@ -23,22 +24,25 @@ class PodWatch:
         self._stopped = False
 
     def start(self) -> None:
-        """Begin to follow; ClusterError when the API server does not answer."""
+        """Start the watch.
+
+        Raises ClusterError if the API server does not answer.
+        """
         self._informer.start()
         self._informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
 
     def stop(self) -> None:
-        """Let everybody go who waits."""
+        """Wake all waiting users; later waits return at once."""
         self._stopped = True
         for event in list(self._waiting.values()):
             event.set()
 
     def wait_running(self, name: str, *, timeout_s: float) -> bool:
-        """Wait until the pod is Running; False when the time was up, or the traffic was stopped."""
+        """Wait until the pod is Running; return False on a timeout or if the traffic is stopped."""
         return self._wait(name, "Running", timeout_s)
 
     def wait_gone(self, name: str, *, timeout_s: float) -> bool:
-        """Wait until there is no such pod."""
+        """Wait until the pod is gone; return False on a timeout or if the traffic is stopped."""
         return self._wait(name, "", timeout_s)
 
     def _wait(self, name: str, phase: str, timeout_s: float) -> bool:
@@ -54,17 +58,17 @@ class PodWatch:
         return self._phases.get(name, "") == phase
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """A pod was created."""
+        """Note the phase of a new pod."""
         del initial
         self._note(obj["metadata"]["name"], obj.get("status", {}).get("phase", "Pending"))
 
     def on_update(self, old: Object, new: Object) -> None:
-        """A pod was changed."""
+        """Note the phase of a changed pod."""
         del old
         self._note(new["metadata"]["name"], new.get("status", {}).get("phase", "Pending"))
 
     def on_delete(self, last: Object) -> None:
-        """A pod is gone."""
+        """Note that a pod is gone."""
         name = last["metadata"]["name"]
         self._phases.pop(name, None)
         self._wake(name, "")

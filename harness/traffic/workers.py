@@ -1,4 +1,7 @@
-"""What the users of one Locust worker process share: plan, connection, journal, watch, and when to stop."""
+"""The state that the users of one Locust worker process share.
+
+It consists of plan, client, journal and watch, and of the signals to begin and to stop.
+"""
 
 import itertools
 import os
@@ -15,7 +18,7 @@ from harness.traffic import launching, objects, watching
 
 
 class Worker:
-    """One worker process of the traffic."""
+    """A worker process of the traffic."""
 
     def __init__(self) -> None:
         directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
@@ -33,13 +36,14 @@ class Worker:
         self.released = gevent.event.Event()
         self.stopping = False
         self.on_done: Callable[[], None]
+        """Called when all users of this process are done; set before `release`."""
         self._users_at_work = 0
         self._least_ns, self._most_ns = 0, 0
         self._user_numbers = itertools.count()
         self._items = self._my_share()
 
     def prepare(self) -> None:
-        """Before any user: follow the pods, and create what all of them need."""
+        """Start the watch and create the claim template, before any user starts."""
         self.watch.start()
         template = objects.template(self.claim_spec, run_id=self.plan.run_id)
         try:
@@ -49,7 +53,7 @@ class Worker:
                 raise
 
     def release(self, *, users: int) -> None:
-        """Every user is there, this many in this process: let them all begin at once."""
+        """Let all users begin at the same time; `users` is their number in this process."""
         self._users_at_work = users
         least_s = getattr(self.scenario.traffic, "duration_s", 0)
         most_s = max(least_s, getattr(self.scenario.traffic, "duration_max_s", 0))
@@ -60,13 +64,13 @@ class Worker:
             self.on_done()
 
     def user_done(self) -> None:
-        """A user has done all of its work; the last one's end is the worker's."""
+        """Count a user that is done; after the last one the worker is done."""
         self._users_at_work -= 1
         if not self._users_at_work:
             self.on_done()
 
     def stop(self) -> None:
-        """Nothing new is begun, nobody waits any longer."""
+        """Let users begin nothing new, and wake those that wait."""
         self.stopping = True
         self.released.set()
         self.watch.stop()
@@ -80,24 +84,24 @@ class Worker:
         return now_ns < self._least_ns or not self._enough.exists()
 
     def next_user_name(self) -> str:
-        """`traffic-0/user-7`"""
+        """Return a new user name, such as `traffic-0/user-7`."""
         return f"{launching.process_name(self.index)}/user-{next(self._user_numbers)}"
 
     def next_item(self) -> int | None:
-        """The number of the next object to create, of this worker's share; None at the end."""
+        """Return the number of the next object in this worker's share, or None if there is none."""
         return None if self.stopping else next(self._items, None)
 
     def api(self, user: str) -> apis.Api:
-        """The verbs, journaled under the user's name."""
+        """Return a client whose calls are journaled under the user's name."""
         return apis.Api(journaling.JournalingTransport(self.transport, self.journal, user=user))
 
     @property
     def claim_spec(self) -> objects.Object:
-        """What every claim of the run asks for."""
+        """The spec of every claim of the run."""
         return objects.claim_spec(self.scenario.claim, self.scenario.pools.device_class.name)
 
     def new_pod(self, name: str, *, claim_name: str | None = None) -> objects.Object:
-        """A pod of this run, for the next of its schedulers."""
+        """Return a pod of this run for the next of its schedulers, in turn."""
         return objects.pod(
             name,
             run_id=self.plan.run_id,
@@ -106,7 +110,7 @@ class Worker:
         )
 
     def new_claim(self, name: str) -> objects.Object:
-        """A claim of this run."""
+        """Return a claim of this run."""
         return objects.claim(name, self.claim_spec, run_id=self.plan.run_id)
 
     def _my_share(self) -> Iterator[int]:
@@ -115,7 +119,10 @@ class Worker:
         return iter(range(self.index, total, traffic.processes))
 
     def _claim_journal(self, directory: directories.RunDirectory) -> tuple[int, journaling.Journal]:
-        """The first journal that no other worker has; Locust's own index comes only when the load has begun."""
+        """Open the first journal that no other worker has opened; return its index and the journal.
+
+        Locust's own worker index is not known before the load begins.
+        """
         for index in range(self.scenario.traffic.processes):
             name = launching.process_name(index)
             try:
