@@ -1,5 +1,5 @@
-"""Many runs: scenarios times subjects times repetitions, spread over the cores by pytest-xdist, and what they come to together.
+"""Many runs: scenarios times subjects times repetitions, and their results.
 
-Each xdist worker has a cluster of its own and makes run after run on it. The process handling of one run belongs to `run`,
-judging to `checks`.
+pytest-xdist spreads them over the cores; each worker has its own cluster and executes one run after
+the other on it. The processes of one run belong to `run`, judging belongs to `checks`.
 """

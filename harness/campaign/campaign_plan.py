@@ -1,4 +1,4 @@
-"""Which runs a campaign makes, decided before the first one: campaign.json."""
+"""The runs of a campaign, decided before the first of them: campaign.json."""
 
 import pathlib
 from collections.abc import Iterable, Sequence
@@ -9,54 +9,60 @@ import msgspec
 from harness import errors, seeds, writing
 from harness.run import run_plan
 from harness.scenario import loading, profiles
+from harness.subject import defects as known_defects
 
 SCHEMA_VERSION = 1
 CORRECT = "correct"
+"""Name in tables for the subject without defects."""
 PYTHON = "python"
+"""The subject of positive controls, as `--subject` takes it."""
 CONTROL_ATTEMPTS = 3
-"""A positive control that was missed is tried again, so often in all; every attempt counts in the table."""
+"""Maximum number of attempts to catch a positive control; each attempt counts in the table."""
 
 
 class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run to be made."""
+    """A run to be executed."""
 
     scenario: str
-    """Path or name."""
+    """Path or name of the scenario."""
     title: str
     """The scenario's name, for tables."""
     defects: list[str]
     subjects: list[str] = []
-    """Schedulers instead of the scenario's; empty: the scenario's. A control is always the Python subject, whose defects they are."""
+    """Schedulers that replace the scenario's; empty: the scenario's own.
+
+    A control always uses the Python subject, because the known defects are defects of that.
+    """
     repetition: int
     seed: int
 
     @property
     def is_control(self) -> bool:
-        """Whether a known defect is on, which must be found."""
+        """Whether a known defect is enabled, which the run must find."""
         return bool(self.defects)
 
     @property
     def subject(self) -> str:
-        """What is tested, for tables."""
+        """The subject, for tables."""
         return ", ".join(self.defects) or " + ".join(self.subjects) or CORRECT
 
     @property
     def id(self) -> str:
-        """Names the run within the campaign, as pytest names a test: the brackets end the name."""
+        """Identifies the run within the campaign, in pytest's form: `name[parameters]`."""
         return f"{self.title}[{self.subject}-{self.repetition}]"
 
 
 class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything decided before the first run."""
+    """Everything that is decided before the first run."""
 
     schema: int = SCHEMA_VERSION
     seed: int
     reports: str
-    """Where the run directories go."""
+    """Folder of the run directories."""
     cluster: dict[str, Any]
-    """The cluster profile after overrides, as a plain document; each worker has a cluster of its own."""
+    """The cluster profile after overrides, as a plain document; each worker has its own cluster."""
     binaries: str = ""
-    """The folder of a kube-scheduler; empty: where envtest looks."""
+    """The folder of a kube-scheduler; empty: where envtest installs it."""
     runs: list[PlannedRun]
 
 
@@ -72,12 +78,13 @@ def plan(
     subjects: Sequence[str] = (),
     binaries: str = "",
 ) -> CampaignPlan:
-    """The runs of a campaign; ScenarioError or UsageError for what cannot be run.
+    """Return the plan of a campaign.
 
-    `defects` None: those that the scenarios name as their controls. `cluster` None: embedded ones. `subjects` replace the schedulers
-    of the scenarios in all runs but the controls.
+    `defects` None: the controls that the scenarios name. `cluster` None: embedded clusters.
+    `subjects` replace the schedulers of the scenarios in all runs except the controls. Raises
+    ScenarioError or UsageError for runs that cannot work.
     """
-    run_plan.check_defects(defects or ())
+    known_defects.require_known(defects or ())
     profile = cluster or profiles.load("embedded")
     random = seeds.Seeds(seed)
     runs: list[PlannedRun] = []
@@ -87,7 +94,7 @@ def plan(
             loaded, seed=seed, cluster=profile, chosen_subjects=subjects, binaries=binaries
         )
         chosen = loaded.scenario.controls if defects is None else defects
-        run_plan.check_defects(chosen)
+        known_defects.require_known(chosen)
         title = loaded.scenario.name
         runs += _repeated(name, title, [], repeat, random, subjects)
         for defect in chosen:
@@ -131,7 +138,10 @@ def write(path: pathlib.Path, plan: CampaignPlan) -> None:
 
 
 def read(path: pathlib.Path) -> CampaignPlan:
-    """Read campaign.json; HistoryError when it is damaged."""
+    """Read campaign.json.
+
+    Raises HistoryError if it cannot be read or decoded.
+    """
     try:
         return msgspec.json.decode(path.read_bytes(), type=CampaignPlan)
     except (OSError, msgspec.DecodeError) as error:

@@ -1,4 +1,4 @@
-"""Makes a campaign: pytest with xdist in this process, and a listener for the results as they come."""
+"""Executes a campaign: runs pytest with xdist in this process and collects the results."""
 
 import pathlib
 from collections.abc import Callable
@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from harness import clocks, errors, writing
-from harness.campaign import campaign_plan, junit_files, plugin, results
+from harness.campaign import campaign_plan, plugin, results, summaries
 from harness.cluster import cluster_records
 from harness.subject import defects
 
@@ -22,16 +22,17 @@ junit_logging = system-out
 def hunt(
     plan: campaign_plan.CampaignPlan, folder: pathlib.Path, *, jobs: int, listener: Listener
 ) -> list[results.RunResult]:
-    """Make every run of the plan and return what they came to; KeyboardInterrupt when interrupted.
+    """Execute every run of the plan and return the results.
 
-    The folder gets campaign.json, results.jsonl with each result as it comes, and junit.xml.
+    The folder gets campaign.json, results.jsonl (with each result as it arrives) and junit.xml.
+    Raises KeyboardInterrupt when interrupted, and HarnessError if pytest itself fails.
     """
     campaign = folder / plugin.PLAN_NAME
     campaign_plan.write(campaign, plan)
     configuration = folder / "pytest.ini"
     writing.replace(configuration, _CONFIGURATION.encode())
     collector = _Collector(folder / "results.jsonl", listener)
-    cluster_records.mark_children()  # the workers: `cluster prune` finds them when this process is killed
+    cluster_records.mark_children()  # so that `cluster prune` finds workers of a killed campaign
     with cluster_records.temporary_folder() as temporary:
         arguments = _arguments(campaign, configuration, jobs=jobs, temporary=temporary)
         with writing.explained(folder):
@@ -42,7 +43,7 @@ def hunt(
         raise KeyboardInterrupt
     if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise errors.HarnessError(
-            f"expected pytest to make the campaign, but it ended with {ended}"
+            f"expected pytest to execute the campaign, but it ended with {ended}"
         )
     return collector.results
 
@@ -50,14 +51,14 @@ def hunt(
 def _arguments(
     campaign: pathlib.Path, configuration: pathlib.Path, *, jobs: int, temporary: pathlib.Path
 ) -> list[str]:
-    """Of pytest; `temporary`: pytest's own folder for temporary files would stay."""
+    """Return pytest's arguments; pytest would leave a temporary folder of its own behind."""
     folder = campaign.parent
     return [
         str(campaign),
         *("-c", str(configuration), "--rootdir", str(folder)),
         *("-p", "xdist.plugin", "-p", "harness.campaign.plugin"),
         *("-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:logging", "-s"),
-        f"--junitxml={folder / junit_files.NAME}",
+        f"--junitxml={folder / summaries.JUNIT_NAME}",
         *("--numprocesses", str(jobs), "--dist", "load", "--maxschedchunk", "1"),
         "--max-worker-restart=0",
         f"--basetemp={temporary / 'pytest'}",
@@ -65,7 +66,7 @@ def _arguments(
 
 
 def new_folder(reports: pathlib.Path, seed: int) -> pathlib.Path:
-    """`<reports>/campaigns/<start>-<seed>`, new and empty."""
+    """Create and return an empty folder, `<reports>/campaigns/<start>-<seed>`."""
     start = clocks.wall_text().replace("-", "").replace(":", "")
     folder = reports / "campaigns" / f"{start}-{seed}"
     try:
@@ -76,16 +77,19 @@ def new_folder(reports: pathlib.Path, seed: int) -> pathlib.Path:
 
 
 class _Collector:
-    """Listens to pytest in the controlling process."""
+    """A pytest plugin that collects the results in the controlling process."""
 
     def __init__(self, path: pathlib.Path, listener: Listener) -> None:
         self._path, self._listener = path, listener
         self.results: list[results.RunResult] = []
         self.failure: errors.HarnessError | None = None
-        """Why a result could not be written down; raised in a hook, it would be pytest's internal error."""
+        """Why a result could not be written; None: all were.
+
+        It is not raised in a hook, where it would become an internal error of pytest.
+        """
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A phase of a test has ended, in some worker."""
+        """Collect the results of a test, when one of its phases has ended in a worker."""
         if report.when == "call":
             for name, value in report.user_properties:
                 if name == plugin.RESULT:
@@ -104,7 +108,7 @@ class _Collector:
 
 
 def _broken(report: pytest.TestReport) -> results.RunResult:
-    """A run whose worker died, or that ended in a mistake of the harness."""
+    """Return the result of a run whose worker died or that ended with a bug of the harness."""
     name = report.nodeid.rpartition("::")[2]
     scenario, _, rest = name.partition("[")
     subject = rest.removesuffix("]").rpartition("-")[0]
@@ -118,7 +122,7 @@ def _broken(report: pytest.TestReport) -> results.RunResult:
 
 
 def _without_other_plugins(call: Callable[[], int | pytest.ExitCode]) -> int | pytest.ExitCode:
-    """Whatever plugins and options a user has for pytest, they are for other tests."""
+    """Call a function without the user's own pytest plugins and options."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         patch.delenv("PYTEST_ADDOPTS", raising=False)

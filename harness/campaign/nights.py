@@ -1,7 +1,8 @@
-"""A night: campaigns one after the other until the time is used, and what is told of them in the morning.
+"""A night: one campaign after the other until the time is used up, and its summary.
 
-A night fails for two reasons only: a double allocation in what was tested, or a positive control that was not caught (a night that could not
-hunt at all is one). Everything else, an UNKNOWN here and there, is in the summary and in the history.
+A night fails for two reasons only: a double allocation by the tested subject, or a positive control
+that was not caught (which includes a night that could not hunt at all). Anything else, such as an
+occasional UNKNOWN, is shown in the summary and in the history.
 """
 
 import pathlib
@@ -14,32 +15,39 @@ from harness.campaign import results, summaries
 from harness.checks import verdicts
 
 HISTORY = "nights.jsonl"
+"""Name of the history file in the reports folder; one line per night."""
 JUNIT = "nightly-junit.xml"
-"""Of the newest night, below the reports."""
+"""Name of the newest night's JUnit file in the reports folder."""
 
 
 class Night(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the history."""
 
     ended: str
+    """UTC time at which the night ended, as text."""
     cluster: str
     subject: str
     seed: int
     campaigns: int
     runs: int
-    """Of what was tested, without the controls."""
+    """Runs of the tested subject, without the controls."""
     valid: int
     double_allocations: int
     controls: int
     caught: int
+    """Controls that were caught at least once."""
     failed: int
-    """Runs that could not be made."""
+    """Runs that could not be executed."""
     seconds: float
+    """Duration of the night, in seconds."""
     exit_code: int
 
 
 class Budget:
-    """The time of a night. A campaign that would not end in time is not begun; the first one always is."""
+    """The time budget of a night.
+
+    A campaign that would not end in time is not started, except for the first one.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._begun = self._mark = clocks.monotonic_ns()
@@ -47,11 +55,11 @@ class Budget:
 
     @property
     def used_s(self) -> float:
-        """Since the night began."""
+        """Seconds since the night began."""
         return (clocks.monotonic_ns() - self._begun) / 1e9
 
     def rounds(self) -> Iterator[int]:
-        """0, 1, … as long as another round as long as the longest so far would fit."""
+        """Yield 0, 1, … while the budget has time for a round as long as the longest one so far."""
         number = 0
         while number == 0 or self.used_s + self._longest <= self._seconds:
             yield number
@@ -70,7 +78,7 @@ def night(
     campaigns: int,
     seconds: float,
 ) -> Night:
-    """What the runs of a night come to."""
+    """Return the history line for the results of a night."""
     table = results.rows(found)
     tested = [run for run in found if not run.is_control]
     controls = [row for row in table if row.is_control]
@@ -92,7 +100,7 @@ def night(
 
 
 def exit_code(table: Sequence[results.Row]) -> int:
-    """10 for a double allocation in what was tested, 20 for a control that was not caught (or none at all), 0 otherwise."""
+    """Return 10 for a double allocation, 20 for a missed control or no control at all, else 0."""
     if any(row.verdict is verdicts.Verdict.INVALID for row in table if not row.is_control):
         return verdicts.Verdict.INVALID.exit_code
     controls = [row for row in table if row.is_control]
@@ -102,7 +110,7 @@ def exit_code(table: Sequence[results.Row]) -> int:
 
 
 def remember(reports: pathlib.Path, entry: Night) -> list[Night]:
-    """Append the night to the history; all nights, the newest last."""
+    """Append the night to the history; return all nights, the newest last."""
     path = reports / HISTORY
     with writing.explained(path), path.open("ab") as file:
         file.write(msgspec.json.encode(entry) + b"\n")
@@ -110,7 +118,10 @@ def remember(reports: pathlib.Path, entry: Night) -> list[Night]:
 
 
 def read(path: pathlib.Path) -> list[Night]:
-    """The nights of a history; UsageError when a line is damaged."""
+    """Read all nights of a history file.
+
+    Raises UsageError for a damaged line.
+    """
     nights = []
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         try:
@@ -123,7 +134,7 @@ def read(path: pathlib.Path) -> list[Night]:
 
 
 def markdown(entry: Night, table: Sequence[results.Row], history: Sequence[Night]) -> str:
-    """The summary of a job."""
+    """Return the summary of the night in Markdown."""
     lines = [
         f"## {_headline(entry)}",
         "",
@@ -140,18 +151,18 @@ def markdown(entry: Night, table: Sequence[results.Row], history: Sequence[Night
 
 def _figures(entry: Night) -> str:
     return (
-        f"{entry.subject} on {entry.cluster}: {entry.double_allocations} double allocations in {entry.runs} runs, "
-        f"{entry.valid} of them VALID; {entry.caught} of {entry.controls} positive controls caught; "
-        f"{entry.failed} runs could not be made. Seed {entry.seed}, {entry.campaigns} campaigns, "
-        f"{entry.seconds / 60:.0f} minutes."
+        f"{entry.subject} on {entry.cluster}: {entry.double_allocations} double allocations in "
+        f"{entry.runs} runs, {entry.valid} of them VALID; {entry.caught} of {entry.controls} "
+        f"positive controls caught; {entry.failed} runs failed with an error. Seed {entry.seed}, "
+        f"{entry.campaigns} campaigns, {entry.seconds / 60:.0f} minutes."
     )
 
 
 def _headline(entry: Night) -> str:
     if entry.exit_code == verdicts.Verdict.INVALID.exit_code:
-        return "INVALID: a device was in two claims"
+        return "INVALID: a device was allocated to two claims"
     if entry.exit_code:
-        return "A positive control was not caught: what was not found proves nothing"
+        return "A positive control was not caught: finding nothing proves nothing"
     return "No double allocation"
 
 

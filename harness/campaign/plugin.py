@@ -1,7 +1,8 @@
-"""The pytest plugin: a campaign.json is collected as one item for each planned run, and each worker makes its runs on one cluster.
+"""A pytest plugin that collects campaign.json as tests, one for each planned run.
 
-A test fails when the correct subject is INVALID or a control is not caught. It has an error, raised in its teardown, when the run is
-UNKNOWN or could not be made. The results of all attempts travel to the controlling process as properties of the test.
+Each worker executes its runs on one cluster. A test fails if the correct subject is INVALID or a
+control is not caught. It has an error, raised in its teardown, if the run is UNKNOWN or could not
+be executed. The results of all attempts reach the controlling process as properties of the test.
 """
 
 import contextlib
@@ -25,21 +26,23 @@ from harness.scenario import loading, profiles
 from harness.seeds import Seeds
 
 RESULT = "flake-hunt-result"
+"""Name of the test property with the result of one attempt, in JSON."""
 JUDGED = "flake-hunt-judged"
-"""Marks a test whose failure or error is told by its results already."""
+"""Name of the property of tests whose failure or error is already in their results."""
 PLAN_NAME = "campaign.json"
+"""Name of the plan's file."""
 _CONTROLLER = "flake-hunt-controller"
-"""The pid of the controlling process, for its workers."""
+"""Key of the worker input with the pid of the controlling process."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """In the controlling process: tell a worker that is about to start."""
+    """Send the pid of the controlling process to a worker that is about to start."""
     node.workerinput[_CONTROLLER] = os.getpid()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In a worker: die with the controlling process. Whatever the worker has started dies with it."""
+    """Make a worker die with the controlling process; its own processes die with it."""
     controller = getattr(config, "workerinput", {}).get(_CONTROLLER)
     if controller is not None:
         processes.die_with(controller)
@@ -48,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collect_file(
     file_path: pathlib.Path, parent: pytest.Collector
 ) -> pytest.Collector | None:
-    """A campaign.json is a file of tests."""
+    """Collect a campaign.json as a file of tests."""
     if file_path.name != PLAN_NAME:
         return None
     file: pytest.Collector = CampaignFile.from_parent(parent, path=file_path)
@@ -59,14 +62,14 @@ class CampaignFile(pytest.File):
     """The planned runs of a campaign."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One item for each run."""
+        """Yield one item for each run."""
         plan = campaign_plan.read(self.path)
         for run in plan.runs:
             yield RunItem.from_parent(self, name=run.id, plan=plan, run=run)
 
 
 class RunItem(pytest.Item):
-    """One planned run."""
+    """A planned run as a pytest item."""
 
     def __init__(
         self,
@@ -81,19 +84,19 @@ class RunItem(pytest.Item):
         self._attempts: list[results.RunResult] = []
 
     def runtest(self) -> None:
-        """Make the run, a missed control again; fail for what the campaign must not find."""
-        self._make_attempts()
+        """Execute the run, a missed control repeatedly; fail if the outcome is a failure."""
+        self._execute_attempts()
         self.user_properties.append((JUDGED, "yes"))
         self.add_report_section("call", "stdout", run_outcomes.story(self._attempts))
         if text := run_outcomes.failure(self._attempts):
             pytest.fail(text, pytrace=False)
 
     def teardown(self) -> None:
-        """Fail for a run that says nothing: JUnit calls it an error, not a failure."""
+        """Fail if the run is inconclusive: in JUnit that is an error, not a failure."""
         if self._attempts and (text := run_outcomes.inconclusive(self._attempts)):
             pytest.fail(text, pytrace=False)
 
-    def _make_attempts(self) -> None:
+    def _execute_attempts(self) -> None:
         attempts = campaign_plan.CONTROL_ATTEMPTS if self._run.is_control else 1
         for attempt in range(attempts):
             result = self._attempt(attempt)
@@ -103,13 +106,13 @@ class RunItem(pytest.Item):
                 return
 
     def reportinfo(self) -> tuple[pathlib.Path, int | None, str]:
-        """Where it is from."""
+        """Return pytest's location of the test."""
         return self.path, None, self.name
 
     def _attempt(self, attempt: int) -> results.RunResult:
         started = time.monotonic()
         try:
-            directory, judgement = self._make(attempt)
+            directory, judgement = self._execute(attempt)
         except errors.HarnessError as error:
             return self._result(started, attempt=attempt, error=str(error))
         except OSError as error:
@@ -126,7 +129,7 @@ class RunItem(pytest.Item):
             double_allocations=judgement.figures.double_allocations,
         )
 
-    def _make(self, attempt: int) -> tuple[directories.RunDirectory, judging.Judgement]:
+    def _execute(self, attempt: int) -> tuple[directories.RunDirectory, judging.Judgement]:
         loaded = loading.load(self._run.scenario)
         profile = profiles.restore(self._plan.cluster)
         seed = Seeds(self._run.seed).derive(attempt) if attempt else self._run.seed
@@ -166,7 +169,10 @@ _HOLDING = pytest.StashKey[contextlib.ExitStack]()
 def _cluster_of(
     config: pytest.Config, profile: profiles.Profile, *, name: str, folder: pathlib.Path
 ) -> interfaces.Cluster:
-    """The cluster of this worker; a new one, with this name, when it has none, or it has died. Its files stay with the campaign."""
+    """Return the cluster of this worker; create one if there is none or it has died.
+
+    `name` is the name of a new cluster. Its files remain in the campaign's folder.
+    """
     cluster = config.stash.get(_CLUSTER, None)
     if cluster is None or cluster.exit_report() is not None:
         pytest_unconfigure(config)
@@ -178,12 +184,12 @@ def _cluster_of(
 
 
 def _worker(config: pytest.Config) -> str:
-    """`gw0`, …"""
+    """Return xdist's name of this worker, such as `gw0`."""
     return str(getattr(config, "workerinput", {}).get("workerid", "main"))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Take the cluster down."""
+    """Remove the worker's cluster."""
     holding = config.stash.get(_HOLDING, None)
     if holding is not None:
         del config.stash[_HOLDING], config.stash[_CLUSTER]

@@ -1,4 +1,4 @@
-"""What the runs of a campaign come to: rows of the closing table, and the campaign's verdict."""
+"""The results of a campaign: the rows of its table, its verdict and its exit code."""
 
 import dataclasses
 import itertools
@@ -9,23 +9,28 @@ import msgspec
 from harness.checks import verdicts
 
 HARNESS_ERROR = 1
+"""Exit code for an internal error."""
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run came to; `error` when it could not be made."""
+    """The result of one run."""
 
     scenario: str
     subject: str
     is_control: bool
     seconds: float
+    """Duration of the run, in seconds."""
     directory: str = ""
+    """The run directory; empty: the run could not be executed."""
     verdict: verdicts.Verdict | None = None
+    """None: the run could not be executed."""
     reason: str = ""
     claims: int = 0
     double_allocations: int = 0
     error: str = ""
+    """Why the run could not be executed; empty: it was."""
     attempt: int = 0
-    """Of a positive control: how often it was missed before."""
+    """Number of earlier attempts that missed the same positive control."""
 
     @property
     def is_missed(self) -> bool:
@@ -45,44 +50,47 @@ class Row:
 
     @property
     def caught(self) -> int:
-        """Runs in which a double allocation was found."""
+        """The number of runs in which a double allocation was found."""
         return sum(run.verdict is verdicts.Verdict.INVALID for run in self.runs)
 
     @property
     def claims(self) -> int:
-        """Claims of all runs."""
+        """The number of claims in all runs."""
         return sum(run.claims for run in self.runs)
 
     @property
     def double_allocations(self) -> int:
-        """Double allocations of all runs."""
+        """The number of double allocations in all runs."""
         return sum(run.double_allocations for run in self.runs)
 
     @property
     def seconds(self) -> float:
-        """Time of all runs, added up."""
+        """The total duration of all runs, in seconds."""
         return sum(run.seconds for run in self.runs)
 
     @property
     def errors(self) -> list[str]:
-        """Why runs could not be made."""
+        """The reasons why runs could not be executed."""
         return [run.error for run in self.runs if run.error]
 
     @property
     def verdict(self) -> verdicts.Verdict:
-        """The worst of its runs; of a control, INVALID when it was caught at all."""
+        """The worst verdict of the runs; INVALID for a control that was caught at least once."""
         found = [run.verdict for run in self.runs if run.verdict is not None]
         return verdicts.worst(found)
 
     @property
     def is_as_expected(self) -> bool:
-        """The correct subject valid in every run, a known defect caught."""
+        """Whether the correct subject is VALID in every run, or a control was caught.
+
+        A run with an error is never as expected.
+        """
         wanted = verdicts.Verdict.INVALID if self.is_control else verdicts.Verdict.VALID
         return self.verdict is wanted and not self.errors
 
 
 def rows(results: Iterable[RunResult]) -> list[Row]:
-    """One row for each scenario and subject, the correct one first."""
+    """Return one row for each scenario and subject; the correct subject comes first."""
     ordered = sorted(results, key=_row_key)
     return [
         Row(scenario, subject, is_control, tuple(group))
@@ -95,18 +103,24 @@ def _row_key(result: RunResult) -> tuple[str, bool, str]:
 
 
 def verdict(table: Sequence[Row]) -> verdicts.Verdict:
-    """Of the correct subject; UNKNOWN when a control was not caught, for then nothing is known of what was not found either."""
+    """Return the verdict on the correct subject; UNKNOWN if a control was not caught.
+
+    After a missed control it is not known whether other defects would have been found.
+    """
     of_subject = [row.verdict for row in table if not row.is_control]
     missed = [
         verdicts.Verdict.UNKNOWN for row in table if row.is_control and not row.is_as_expected
     ]
     if not of_subject and not missed:
-        return verdicts.Verdict.VALID  # only controls were asked for, and all were caught
+        return verdicts.Verdict.VALID  # the campaign has only controls, and all were caught
     return verdicts.worst([*of_subject, *missed])
 
 
 def exit_code(table: Sequence[Row], planned: int) -> int:
-    """Invalid over harness error over unknown over valid; a run that is missing is a harness error."""
+    """Return the campaign's exit code: INVALID, else harness error, else UNKNOWN, else VALID.
+
+    A missing run (fewer than `planned`) is a harness error.
+    """
     found = verdict(table)
     broken = any(row.errors for row in table) or sum(len(row.runs) for row in table) < planned
     if found is not verdicts.Verdict.INVALID and broken:

@@ -1,8 +1,14 @@
-"""What a CI system shows of a job: the closing table in Markdown."""
+"""Summaries for CI systems: a campaign's table in Markdown, and a night's JUnit file."""
 
-from collections.abc import Sequence
+import pathlib
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Sequence
 
+from harness import writing
 from harness.campaign import results
+
+JUNIT_NAME = "junit.xml"
+"""Name of the JUnit file that pytest writes into each campaign's folder."""
 
 
 def campaign(table: Sequence[results.Row], *, headline: str, seed: int) -> str:
@@ -11,12 +17,24 @@ def campaign(table: Sequence[results.Row], *, headline: str, seed: int) -> str:
 
 
 def rows(table: Sequence[results.Row]) -> list[str]:
-    """Return the lines of the table. Bold is what was not expected."""
+    """Return the lines of the table; unexpected verdicts are bold."""
     return [
         "| scenario | subject | runs | caught | claims | double allocations | verdict |",
         "|---|---|---:|---:|---:|---:|---|",
         *map(_row, table),
     ]
+
+
+def merge_junit(campaigns: Iterable[pathlib.Path], target: pathlib.Path) -> None:
+    """Write the test suites of all campaign folders into one file; suites are named by folder."""
+    merged = ET.Element("testsuites", name="flake-hunt nightly")
+    for folder in campaigns:
+        junit = ET.parse(folder / JUNIT_NAME)  # noqa: S314 - our own file
+        for suite in junit.getroot().iter("testsuite"):
+            suite.set("name", f"{suite.get('name')} {folder.name}")
+            merged.append(suite)
+    ET.indent(merged)
+    writing.replace(target, ET.tostring(merged, encoding="utf-8", xml_declaration=True))
 
 
 def _row(row: results.Row) -> str:

@@ -48,7 +48,7 @@ def nightly(
     Exit code 10 when a double allocation was found, 20 when a positive control was not caught, 0 otherwise; reports/nights.jsonl is the history.
     """
     from harness import seeds
-    from harness.campaign import campaign_plan, junit_files, nights, results
+    from harness.campaign import campaign_plan, nights, results, summaries
     from harness.cli import campaigning
     from harness.scenario import loading
 
@@ -74,7 +74,7 @@ def nightly(
             made = campaigning.make(plan, reports=reports, jobs=at_once, out=out)
             campaigns.append(made)
     found = [result for made in campaigns for result in made.results]
-    junit_files.merge((made.folder for made in campaigns), reports / nights.JUNIT)
+    summaries.merge_junit((made.folder for made in campaigns), reports / nights.JUNIT)
     entry = nights.night(
         found,
         cluster=cluster,

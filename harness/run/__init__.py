@@ -1,5 +1,6 @@
-"""One run as real processes: plan it, start everything, wait for the goal, stop everything, judge the directory.
+"""One run as real processes: plan, start, wait for the goal, stop, judge.
 
-No judging in here (that is `checks`, called on the finished directory), no traffic code, no scheduler code: those are
-processes that this package starts, watches and stops. Many runs are a campaign's business.
+Judging itself belongs to `checks`, which reads the finished run directory. Traffic, scheduler and
+recorder are separate processes; this package only starts, watches and stops them. Several runs are
+the work of `campaign`.
 """

@@ -1,4 +1,4 @@
-"""The log of a scheduler that runs in the cluster as a pod: fetched at the end of a run, as far as we may."""
+"""Fetches the log of a kube-scheduler that runs in the cluster as a pod, at the end of a run."""
 
 import pathlib
 import urllib.parse
@@ -9,13 +9,18 @@ from harness import clocks
 from harness.client import apis, transports
 
 NAMESPACE = "kube-system"
+"""Namespace of the control plane's pods."""
 SELECTOR = "component=kube-scheduler"
-"""What kubeadm, and so kind, label it with."""
+"""Label of kube-scheduler's static pods in clusters made by kubeadm, and therefore by kind."""
 TIMEOUT_S = 60.0
+"""Time limit for each API call, in seconds."""
 
 
 def fetch(transport: transports.Transport, into: pathlib.Path, *, since_wall_ns: int) -> None:
-    """Write what kube-scheduler's pods have logged since then; when that cannot be had, why not."""
+    """Write the logs of kube-scheduler's pods since a point in time into a file.
+
+    If they cannot be read (the credentials may not allow it), the file gives the reason.
+    """
     try:
         parts = [_log(transport, pod, since_wall_ns) for pod in _pods(transport)]
         text = b"".join(parts) or f"(no pod of {NAMESPACE} has the label {SELECTOR})\n".encode()

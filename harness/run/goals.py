@@ -1,6 +1,7 @@
-"""When a run has done its work: counted from what the API server says, not from what anybody claims.
+"""The goals of a run, measured live from the API server's watches.
 
-Nothing here is a verdict: a run that is ended because something was seen is judged from its directory like any other.
+Nothing here is a verdict: a run that ends because of something seen here is judged from its
+directory like any other.
 """
 
 from typing import Any
@@ -12,7 +13,10 @@ from harness.scenario import specs
 
 
 def pods_for_load(scenario: specs.Scenario) -> int:
-    """After so many pods have run, `load` is reached whatever devices they got: the claims that they shared were all allocated."""
+    """Return the number of pods that must have run to satisfy the scenario's `load`.
+
+    It is large enough whatever devices the pods got, because all claims they share were allocated.
+    """
     load, pools = scenario.load, scenario.pools
     pods_per_claim = getattr(scenario.traffic, "pods_per_claim", 1)
     claims = max(load.allocations_min, load.reuse_min + pools.nodes * pools.devices_per_node)
@@ -20,7 +24,7 @@ def pods_for_load(scenario: specs.Scenario) -> int:
 
 
 class PodCounter:
-    """Counts the pods of the run's namespace, live: how many there are, how many are Running, how many ever were."""
+    """Counts the pods of the run's namespace: existing, Running, and ever Running."""
 
     def __init__(self, api: apis.Api, *, namespace: str) -> None:
         self._guard = concurrency.lock("pod-counter")
@@ -32,40 +36,40 @@ class PodCounter:
         )
 
     def start(self) -> None:
-        """Begin to count."""
+        """Start counting."""
         self._informer.start()
 
     def stop(self) -> None:
-        """Count no more."""
+        """Stop counting."""
         self._informer.stop()
 
     @property
     def running(self) -> int:
-        """Pods that are Running now."""
+        """The number of pods that are Running now."""
         return len(self._running)
 
     @property
     def ran(self) -> int:
-        """Pods that were seen Running so far."""
+        """The number of pods that have been Running so far."""
         return self._ran
 
     @property
     def present(self) -> int:
-        """Pods that exist now."""
+        """The number of pods that exist now."""
         return len(self._present)
 
     def on_add(self, obj: dict[str, Any], *, initial: bool) -> None:
-        """A pod was created (or was there)."""
+        """Count a new pod, or one that existed before the watch."""
         del initial
         self._note(obj)
 
     def on_update(self, old: dict[str, Any], new: dict[str, Any]) -> None:
-        """A pod was changed."""
+        """Count a changed pod."""
         del old
         self._note(new)
 
     def on_delete(self, last: dict[str, Any]) -> None:
-        """A pod is gone."""
+        """Forget a deleted pod."""
         uid = last["metadata"]["uid"]
         with self._guard:
             self._present.discard(uid)
@@ -80,8 +84,8 @@ class PodCounter:
                 self._ran += 1
 
 
-class DoubleSpotter:
-    """Looks, live, for a device in two claims at once, so that a positive control need not go on when it was caught."""
+class DoubleAllocationSpotter:
+    """Watches for a device in two claims at once, so that a positive control can end early."""
 
     def __init__(self, api: apis.Api, *, namespace: str) -> None:
         self._spotter = live_spotter.Spotter()
@@ -91,27 +95,27 @@ class DoubleSpotter:
 
     @property
     def found(self) -> str | None:
-        """The first device that was seen in two claims."""
+        """A description of the first device that was seen in two claims; None: no such device."""
         return self._spotter.found[0] if self._spotter.found else None
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start watching."""
         self._informer.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         self._informer.stop()
 
     def on_add(self, obj: dict[str, Any], *, initial: bool) -> None:
-        """A claim was created."""
+        """Note the devices of a new claim."""
         del initial
         self._spotter.note(obj["metadata"]["uid"], obj)
 
     def on_update(self, old: dict[str, Any], new: dict[str, Any]) -> None:
-        """A claim was changed."""
+        """Note the devices of a changed claim."""
         del old
         self._spotter.note(new["metadata"]["uid"], new)
 
     def on_delete(self, last: dict[str, Any]) -> None:
-        """A claim is gone."""
+        """Note that a claim no longer holds devices."""
         self._spotter.note(last["metadata"]["uid"], None)

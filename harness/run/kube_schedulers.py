@@ -1,4 +1,4 @@
-"""How kube-scheduler is configured and started: its KubeSchedulerConfiguration and its command line. Pure functions."""
+"""Pure functions for kube-scheduler's KubeSchedulerConfiguration and its command line."""
 
 import math
 import pathlib
@@ -19,9 +19,10 @@ def configuration(
     kubeconfig: pathlib.Path,
     protobuf: bool,
 ) -> dict[str, Any]:
-    """The KubeSchedulerConfiguration.
+    """Return the KubeSchedulerConfiguration.
 
-    Leader election is off: several schedulers at once are what is tested. Back-offs are whole seconds there, and at least one.
+    Leader election is off, because several schedulers may be tested at once. Backoffs are rounded
+    up to whole seconds, and to at least one, as the configuration requires.
     """
     initial = max(1, math.ceil(subject.backoff_initial_s))
     return {
@@ -42,7 +43,10 @@ def configuration(
 
 
 def command(scheduler: specs.KubeScheduler, configuration_file: pathlib.Path) -> list[str]:
-    """The command line. No port is opened: nobody asks for metrics, and several schedulers would want the same one."""
+    """Return the command line.
+
+    The secure port is off: metrics are not used, and several schedulers would need the same port.
+    """
     arguments = [
         scheduler.binary,
         f"--config={configuration_file}",
@@ -55,5 +59,5 @@ def command(scheduler: specs.KubeScheduler, configuration_file: pathlib.Path) ->
 
 
 def gates(chosen: Mapping[str, bool]) -> str:
-    """`A=true,B=false`"""
+    """Return feature gates as kube-scheduler's option takes them: `A=true,B=false`."""
     return ",".join(f"{name}={str(on).lower()}" for name, on in sorted(chosen.items()))

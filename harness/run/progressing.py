@@ -1,23 +1,23 @@
-"""What a run tells whoever watches it; the display itself belongs to the command line."""
+"""The progress that a run reports; the command line displays it."""
 
 from typing import Protocol
 
 
 class Progress(Protocol):
-    """Called from the run's own thread."""
+    """A display of progress; called from the run's own thread."""
 
     def phase(self, name: str) -> None:
-        """The run goes on to its next phase."""
+        """Show that the run has entered a phase."""
 
     def advance(self, done: int, total: int, unit: str) -> None:
-        """So much of the phase's work is done: 47 of 200 `pods`. It may become more than the total."""
+        """Show how much of a phase is done, such as 47 of 200 `pods`; `done` may exceed `total`."""
 
 
 class Silent:
-    """Nobody watches."""
+    """Displays nothing."""
 
     def phase(self, name: str) -> None:
-        """Say nothing."""
+        """Ignore the phase."""
 
     def advance(self, done: int, total: int, unit: str) -> None:
-        """Say nothing."""
+        """Ignore the progress."""

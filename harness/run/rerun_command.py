@@ -1,4 +1,4 @@
-"""The command line that makes a run again, with everything that was chosen for it."""
+"""The command line that repeats a run with the same options."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def words(
     cluster: profiles.Profile,
     binaries: str,
 ) -> list[str]:
-    """Return what follows `flake-hunt`. Paths are as they were given: run it again in the same folder."""
+    """Return the arguments of `flake-hunt`; paths are relative to the folder of the first run."""
     options = [
         ("--set", loaded.overrides),
         ("--defect", defects),
@@ -28,7 +28,7 @@ def words(
 
 
 def _cluster(profile: profiles.Profile) -> list[str]:
-    """Return the options that choose the cluster; none for an embedded one as it is shipped."""
+    """Return the options that choose the cluster; none for an unchanged embedded cluster."""
     name, overrides = profile.chosen.name or profile.name, profile.chosen.overrides
     if name == "embedded" and not overrides:
         return []

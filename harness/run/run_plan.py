@@ -7,7 +7,7 @@ import secrets
 import subprocess
 from collections.abc import Sequence
 
-from harness import clocks, errors, suggestions
+from harness import clocks
 from harness.cluster import providers
 from harness.cluster.fixtures import fake_objects
 from harness.history import plans
@@ -17,6 +17,7 @@ from harness.subject import defects as known_defects
 from harness.traffic import launching
 
 OBSERVED = ["resourceclaims", "pods", "resourceslices"]
+"""Resources that the recorder watches."""
 _LIBRARIES = (
     "locust",
     "geventhttpclient",
@@ -26,8 +27,11 @@ _LIBRARIES = (
     "numpy",
     "cel-expr-python",
 )
+"""Distributions whose versions the plan records."""
 _GIT_TIMEOUT_S = 5
+"""Time limit for `git describe`, in seconds."""
 _CHECKOUT = pathlib.Path(__file__).parents[2]
+"""The folder that contains `.git` when the harness runs from a checkout."""
 
 
 def plan(
@@ -40,11 +44,13 @@ def plan(
     chosen_subjects: Sequence[str] = (),
     binaries: str = "",
 ) -> plans.Plan:
-    """Everything decided before the run begins; UsageError for what cannot be run. `cluster` None: an embedded one.
+    """Return everything that is decided before the run begins.
 
-    `chosen_subjects` replace the scenario's schedulers (`subjects.parse`); `binaries`: the folder of a kube-scheduler.
+    `cluster` None: an embedded one. `chosen_subjects` replace the scenario's schedulers; for their
+    forms see `subjects.parse`. `binaries` is the folder of a kube-scheduler. Raises UsageError or
+    ScenarioError for a run that cannot work.
     """
-    check_defects([*defects, *loaded.scenario.controls])
+    known_defects.require_known([*defects, *loaded.scenario.controls])
     selectors.require_satisfiable(loaded.scenario)
     profile = cluster or profiles.load("embedded")
     provider = providers.usable(profile)
@@ -92,37 +98,27 @@ def plan(
 
 
 def _with_control_duration(scenario: specs.Scenario) -> specs.Scenario:
+    """Return the scenario with the duration of a positive control, the longest one it allows."""
     traffic = scenario.traffic
     if isinstance(traffic, specs.AllAtOnceTraffic):
-        return scenario  # ends when its pods are scheduled
+        return scenario  # it has no duration: it ends when its pods are scheduled
     longer = traffic.model_copy(update={"duration_s": traffic.duration_max_s})
     return scenario.model_copy(update={"traffic": longer})
 
 
 def scenario_of(plan: plans.Plan) -> specs.Scenario:
-    """The scenario as it was resolved."""
+    """Return the resolved scenario of a plan."""
     return specs.Scenario.model_validate(plan.settings)
 
 
-def check_defects(names: Sequence[str]) -> None:
-    """UsageError for a defect that the Python subject does not have."""
-    known = known_defects.names()
-    for name in names:
-        if name not in known:
-            raise errors.UsageError(
-                f"expected a known defect, got {name!r}. Known defects: {', '.join(known)}."
-                f"{suggestions.did_you_mean(name, known)}"
-            )
-
-
 def folder_name(plan: plans.Plan) -> str:
-    """`<start>-<run id>`, the run directory's name inside its scenario's folder."""
+    """Return `<start>-<run id>`, the name of the run directory inside its scenario's folder."""
     start = clocks.wall_text(plan.created_wall_ns).replace("-", "").replace(":", "")
     return f"{start}-{plan.run_id}"
 
 
 def versions() -> dict[str, str]:
-    """What ran: interpreter, platform, this program, its commit and the libraries that matter."""
+    """Return the versions of interpreter, platform, this program and its main libraries."""
     found = {
         "python": platform.python_version(),
         "platform": platform.platform(),

@@ -1,4 +1,7 @@
-"""CEL selectors of a scenario, tried before anything is started: whether they compile, and whether enough devices match."""
+"""Checks the CEL selectors of a scenario before a run starts.
+
+They must compile, and enough devices must match.
+"""
 
 from collections.abc import Iterator
 
@@ -9,16 +12,16 @@ from harness.scenario import specs
 
 
 def require_satisfiable(scenario: specs.Scenario) -> None:
-    """Raise ScenarioError for a selector that is no CEL, and for selectors that leave a claim too few devices of a node."""
+    """Raise ScenarioError for an invalid CEL selector, or if too few devices of a node match."""
     named = dict(_selectors(scenario))
     if not named:
-        return  # CEL is not imported for nothing
+        return  # without importing CEL, which is slow
     problems = [
         f"  {key}: {text!r}: {why}" for key, text in named.items() if (why := _problem(text))
     ]
     if problems:
         lines = "\n".join(problems)
-        raise errors.ScenarioError(f"expected CEL selectors that an API server takes\n{lines}")
+        raise errors.ScenarioError(f"expected CEL selectors that the API server accepts\n{lines}")
     _require_matches(scenario)
 
 
@@ -30,7 +33,7 @@ def _selectors(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
 
 
 def _problem(text: str) -> str:
-    """Why the API server refuses an expression; empty when it does not."""
+    """Return the reason why the API server rejects an expression; empty if it accepts it."""
     from harness.apiserver.validation.cel import compiler
 
     compiled = compiler.compiled(text)
@@ -41,13 +44,17 @@ def _require_matches(scenario: specs.Scenario) -> None:
     matching = _matching(scenario)
     if matching is not None and matching < scenario.claim.devices:
         raise errors.ScenarioError(
-            f"expected selectors that match at least {scenario.claim.devices} of the {scenario.pools.devices_per_node} devices of "
-            f"a node, but {matching} match: {', '.join(text for _, text in _selectors(scenario))}"
+            f"expected selectors that match at least {scenario.claim.devices} of the "
+            f"{scenario.pools.devices_per_node} devices of a node, but {matching} match: "
+            f"{', '.join(text for _, text in _selectors(scenario))}"
         )
 
 
 def _matching(scenario: specs.Scenario) -> int | None:
-    """How many devices of a node all selectors match (the nodes are alike); None where it shows only in the run."""
+    """Return how many devices of a node match all selectors; all nodes have the same devices.
+
+    None: evaluating a selector fails, which will show in the run.
+    """
     from harness.subject import expressions
 
     pools = scenario.pools

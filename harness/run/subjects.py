@@ -1,7 +1,7 @@
-"""Which schedulers a run tests, and how each of them is started.
+"""The schedulers that a run tests, and how each of them is started.
 
-A scheduler is a process with a kubeconfig and a schedulerName, or only the name where somebody else runs it. What cannot work is refused
-when the run is planned.
+A scheduler is a process with a kubeconfig and a `schedulerName`, or only the name if it is started
+outside the harness. Combinations that cannot work are rejected when the run is planned.
 """
 
 import dataclasses
@@ -19,16 +19,24 @@ from harness.run import kube_schedulers
 from harness.scenario import specs
 
 SCHEDULER_NAME = "flake-hunt"
+"""Default `schedulerName`; further schedulers get a number as suffix."""
 PROCESS = "scheduler"
+"""Process name of the first scheduler; further ones get a number as suffix."""
 CONTROLLER = "claim-controller"
+"""Process name of the Python claim controller, and the subcommand that runs it."""
 PLACEHOLDERS = ("kubeconfig", "scheduler_name", "namespace", "log_dir", "run_id", "seed")
+"""Placeholders in the command line of a `command` subject."""
 FORMS = (
     "python, kube-scheduler[=PATH], cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} …'"
 )
+"""The forms of `--subject`, for error messages and help."""
 
 
 def parse(text: str) -> specs.AnyScheduler:
-    """The scheduler that `--subject` names; UsageError for none of the forms."""
+    """Return the scheduler that `--subject` describes.
+
+    Raises UsageError for a text that has none of the forms.
+    """
     kind, _, value = text.partition("=")
     match kind, value:
         case "python", "":
@@ -56,9 +64,10 @@ def resolve(
     on: interfaces.Capabilities,
     folder: str,
 ) -> specs.SubjectSpec:
-    """The subject with names, paths and the claim controller decided; UsageError for what cannot work on this cluster.
+    """Return the subject with names, paths and the claim controller resolved.
 
-    `chosen` replaces the scenario's schedulers; binaries are looked for in `folder` (empty: where envtest looks).
+    `chosen` replaces the scenario's schedulers. Binaries are searched in `folder` (empty: where
+    envtest installs them). Raises UsageError for a subject that cannot work on this cluster.
     """
     schedulers = [parse(text) for text in chosen] or subject.schedulers
     named = [_resolved(item, number, folder) for number, item in enumerate(schedulers)]
@@ -66,7 +75,7 @@ def resolve(
         _require_usable(item, on)
     if defects and not any(isinstance(item, specs.PythonScheduler) for item in named):
         raise errors.UsageError(
-            f"expected the python subject for --defect {defects[0]}: the known defects are its own"
+            f"expected the python subject for --defect {defects[0]}: only it has known defects"
         )
     return subject.model_copy(
         update={"schedulers": named, "claim_controller": _controller(subject.claim_controller, on)}
@@ -88,53 +97,60 @@ def _kube_scheduler(path: str, folder: str) -> pathlib.Path:
 def _require_usable(scheduler: specs.AnyScheduler, on: interfaces.Capabilities) -> None:
     if isinstance(scheduler, specs.ClusterScheduler) and not on.scheduler:
         raise errors.UsageError(
-            "expected a cluster that runs a kube-scheduler of its own (subject `cluster`), and this one does not: "
-            "take --subject kube-scheduler, or --cluster kind"
+            "expected a cluster that runs its own kube-scheduler (subject `cluster`), but this one "
+            "does not: use --subject kube-scheduler, or --cluster kind"
         )
     if isinstance(scheduler, specs.CommandScheduler):
         binaries.program(scheduler.command[0])
         for word in scheduler.command:
-            _placeholders(word)
+            _check_placeholders(word)
 
 
-def _controller(wanted: str, on: interfaces.Capabilities) -> str:
-    own = "cluster" if on.claim_controller else "python"
-    if wanted in ("auto", own):
-        return own
-    if wanted == "python":
+def _controller(setting: str, on: interfaces.Capabilities) -> str:
+    suitable = "cluster" if on.claim_controller else "python"
+    if setting in ("auto", suitable):
+        return suitable
+    if setting == "python":
         raise errors.UsageError(
-            "expected a cluster without a ResourceClaim controller for subject.claim_controller = 'python', but this one runs its own, "
-            "and two would make every claim twice: leave it out, or switch the cluster's off in the profile"
+            "expected a cluster without a ResourceClaim controller for subject.claim_controller = "
+            "'python', but this one runs its own, and two controllers would create every claim "
+            "twice: leave the setting out, or disable the cluster's controller in the profile"
         )
     raise errors.UsageError(
-        "expected a cluster that runs a ResourceClaim controller for subject.claim_controller = 'cluster', and this one does not: "
-        "leave it out, and ours is started"
+        "expected a cluster that runs a ResourceClaim controller for subject.claim_controller = "
+        "'cluster', but this one does not: leave the setting out to start the Python controller"
     )
 
 
 def versions(subject: specs.SubjectSpec) -> dict[str, str]:
-    """Scheduler's process name -> what it says of itself, for the plan; UsageError for a binary that cannot run here."""
-    found = {}
+    """Return the versions of the schedulers' programs, by process name.
+
+    Programs without a version are left out. Raises UsageError for a binary that cannot run here.
+    """
+    known = {}
     for name, scheduler in zip(process_names(subject), subject.schedulers, strict=True):
         if isinstance(scheduler, specs.KubeScheduler):
             path = pathlib.Path(scheduler.binary)
-            said = binaries.version(path)
+            version = binaries.version(path)
             if path.name in binaries.OLDEST:
-                binaries.require_new_enough(path, said)
-            found[name] = f"kube-scheduler {said}"
+                binaries.require_new_enough(path, version)
+            known[name] = f"kube-scheduler {version}"
         elif isinstance(scheduler, specs.CommandScheduler) and scheduler.version_command:
             program, *arguments = scheduler.version_command
-            found[name] = binaries.version(binaries.program(program), arguments)
-    return found
+            known[name] = binaries.version(binaries.program(program), arguments)
+    return known
 
 
 def title(subject: specs.SubjectSpec) -> str:
-    """`python`, `kube-scheduler`, `python + external`: for tables."""
+    """Return the kinds of the schedulers for tables, such as `python + external`."""
     return " + ".join(item.kind for item in subject.schedulers)
 
 
 def process_names(subject: specs.SubjectSpec) -> list[str]:
-    """`scheduler`, `scheduler-2`, …: how their processes and logs are called, started by us or not."""
+    """Return the names of the schedulers' processes and logs: `scheduler`, `scheduler-2`, …
+
+    Schedulers that are started outside the harness have such names too.
+    """
     return [
         PROCESS if index == 0 else f"{PROCESS}-{index + 1}"
         for index in range(len(subject.schedulers))
@@ -142,7 +158,7 @@ def process_names(subject: specs.SubjectSpec) -> list[str]:
 
 
 def python_parts(subject: specs.SubjectSpec) -> list[str]:
-    """The processes of the subject that are ours, and so record their steps."""
+    """Return the process names of the Python subject, the ones that record their steps."""
     schedulers = [
         name
         for name, item in zip(process_names(subject), subject.schedulers, strict=True)
@@ -155,65 +171,72 @@ def python_parts(subject: specs.SubjectSpec) -> list[str]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What a foreign scheduler has to know of the run."""
+class RunContext:
+    """What a scheduler that is not the Python subject needs to know about the run."""
 
     kubeconfig: pathlib.Path
-    """Over TLS: Go's clients drop credentials elsewhere."""
+    """Its server URL uses TLS: Go clients drop credentials on plain connections."""
     namespace: str
     run_id: str
     seed: int
     folder: pathlib.Path
-    """For its configuration and logs."""
+    """Folder for the scheduler's configuration and logs."""
     protobuf: bool
+    """Whether the API server supports protobuf."""
 
 
 def command(
     name: str,
     scheduler: specs.AnyScheduler,
     subject: specs.SubjectSpec,
-    around: Surroundings,
+    context: RunContext,
 ) -> list[str] | None:
-    """The command line of a foreign scheduler, whose files are written; None when somebody else runs it."""
+    """Return the command line of a scheduler other than the Python one, and write its files.
+
+    None: the scheduler is started outside the harness.
+    """
     if isinstance(scheduler, specs.KubeScheduler):
-        file = around.folder / f"{name}-configuration.json"
+        file = context.folder / f"{name}-configuration.json"
         document = kube_schedulers.configuration(
-            scheduler, subject, kubeconfig=around.kubeconfig, protobuf=around.protobuf
+            scheduler, subject, kubeconfig=context.kubeconfig, protobuf=context.protobuf
         )
         file.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2))
         return kube_schedulers.command(scheduler, file)
     if isinstance(scheduler, specs.CommandScheduler):
-        return _filled(name, scheduler, around)
+        return _filled(name, scheduler, context)
     return None
 
 
-def _filled(name: str, scheduler: specs.CommandScheduler, around: Surroundings) -> list[str]:
-    log_dir = around.folder / name
+def _filled(name: str, scheduler: specs.CommandScheduler, context: RunContext) -> list[str]:
+    log_dir = context.folder / name
     log_dir.mkdir(exist_ok=True)
     values: Mapping[str, str] = {
-        "kubeconfig": str(around.kubeconfig),
+        "kubeconfig": str(context.kubeconfig),
         "scheduler_name": scheduler.scheduler_name,
-        "namespace": around.namespace,
+        "namespace": context.namespace,
         "log_dir": str(log_dir),
-        "run_id": around.run_id,
-        "seed": str(around.seed),
+        "run_id": context.run_id,
+        "seed": str(context.seed),
     }
     program, *rest = scheduler.command
     return [str(binaries.program(program)), *(word.format_map(values) for word in rest)]
 
 
-def _placeholders(word: str) -> None:
+def _check_placeholders(word: str) -> None:
+    """Raise UsageError for unbalanced braces or an unknown placeholder."""
     try:
         names = [name for _, name, _, _ in string.Formatter().parse(word) if name is not None]
     except ValueError as error:
         raise errors.UsageError(
-            f"expected braces around a placeholder in the subject's command, got {word!r} ({error}); write {{{{ for a brace"
+            f"expected braces around a placeholder in the subject's command, got {word!r} "
+            f"({error}); write {{{{ for a brace"
         ) from error
     for name in names:
         if name not in PLACEHOLDERS:
             known = " ".join(f"{{{item}}}" for item in PLACEHOLDERS)
             raise errors.UsageError(
-                f"expected a placeholder of the subject's command, got {{{name}}} in {word!r}. Known: {known}"
+                f"expected a placeholder of the subject's command, got {{{name}}} in {word!r}. "
+                f"Known: {known}"
             )
 
 
@@ -222,5 +245,5 @@ def _words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError as error:
         raise errors.UsageError(
-            f"expected a command line as for a shell, got {text!r} ({error})"
+            f"expected a command line in shell syntax, got {text!r} ({error})"
         ) from error

@@ -9,12 +9,15 @@ from harness import clocks, errors, processes, writing
 from harness.history import directories, journal_writer, records
 
 READY_TIMEOUT_S = 30.0
+"""Time limit for a part to become ready, in seconds."""
 SETTLE_S = 0.5
-"""A program that refuses its arguments or its configuration has ended by then."""
+"""Seconds in which a program that rejects its arguments or configuration has ended."""
 STOP_TIMEOUT_S = 15.0
+"""Seconds for a process to end before it is killed."""
 CLUSTER_LOOK_S = 1.0
-"""How often the cluster is looked at; it may be a question to a container engine."""
-Obituary = Callable[[], str | None]
+"""Seconds between two checks of the cluster; one check may be a call of a container engine."""
+ExitReport = Callable[[], str | None]
+"""Returns a description of the cluster components that have ended; None while all run."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -27,23 +30,24 @@ class _Child:
 
 
 class Supervisor:
-    """The processes of one run and the journal of their starts and ends.
-
-    `cluster` says what has ended of the cluster that they work on, None while it lives.
-    """
+    """The processes of one run, and the journal of their starts and ends."""
 
     def __init__(
-        self, directory: directories.RunDirectory, *, run_id: str, cluster: Obituary
+        self, directory: directories.RunDirectory, *, run_id: str, cluster: ExitReport
     ) -> None:
+        """`cluster` reports the exit of the cluster that the processes use."""
         self._directory = directory
         self._cluster, self._cluster_look_ns = cluster, 0
         self._journal = journal_writer.Writer(directory.processes, process="run", run_id=run_id)
         self._children: dict[str, _Child] = {}
         self.failure: errors.HarnessError | None = None
-        """Why the journal cannot be written any more: that ends the run, but the processes are still stopped in order."""
+        """The error that keeps the journal from being written; None: it can be written.
+
+        It ends the run, but the processes are still stopped in order.
+        """
 
     def phase(self, name: str, *, detail: str = "") -> None:
-        """Journal that the run goes on to its next phase."""
+        """Journal that the run enters a phase."""
         self._note(records.Phase(name=name, detail=detail, ts_ns=clocks.monotonic_ns()))
 
     def start(
@@ -55,13 +59,13 @@ class Supervisor:
         foreign: bool = False,
         finite: bool = False,
     ) -> processes.Process:
-        """Start a process of the run; its output goes to logs/<name>.log.
+        """Start a process of the run; its output goes to `logs/<name>.log`.
 
-        A `foreign` one runs in the user's folder, and how it ends when it is told to says nothing; a `finite` one ends by itself, with 0 when its work is done.
+        A `foreign` process runs in the user's folder, and its exit code after a stop does not
+        matter. A `finite` process ends by itself, with exit code 0 when its work is done.
         """
-        folder = (
-            None if foreign else self._directory.logs
-        )  # None: paths mean what they mean to the user
+        # Relative paths of a foreign command refer to the user's working directory (None).
+        folder = None if foreign else self._directory.logs
         process = processes.start(
             name, list(argv), log=self._directory.log(name), env=env, folder=folder
         )
@@ -74,34 +78,45 @@ class Supervisor:
         return process
 
     def start_part(self, name: str, *arguments: str | pathlib.Path) -> None:
-        """Start a stand-alone part of Flake Hunt; see `wait_ready`."""
+        """Start a subcommand of Flake Hunt, which reports when it is ready (see `wait_ready`)."""
         argv = [*map(str, arguments), "--ready-file", str(self._ready_file(name))]
         self.start(name, processes.command(*argv))
 
     def wait_ready(self, *names: str) -> None:
-        """Wait until these parts say that they are ready."""
+        """Wait until these parts are ready.
+
+        Raises WaitTimeoutError if one is not ready in time, and the errors of `wait_until`.
+        """
         for name in names:
             ready = self._ready_file(name)
             self.wait_until(ready.exists, timeout_s=READY_TIMEOUT_S, why=f"{name} to be ready")
             ready.unlink()
 
     def start_foreign(self, name: str, argv: Sequence[str], *, env: Mapping[str, str]) -> None:
-        """Start a program that is not ours and cannot say that it is ready; SubjectError when it ends at once."""
+        """Start a program that cannot report that it is ready.
+
+        Raises SubjectError if it ends at once.
+        """
         process = self.start(name, argv, env=env, foreign=True)
         exit_code = process.wait(timeout_s=SETTLE_S)
         if exit_code is None:
             return
         self._ended(self._children[name], exit_code, expected=False)
         raise errors.SubjectError(
-            f"expected {name} to run, but `{argv[0]}` ended at once ({processes.how_ended(exit_code)}): correct the "
-            f"subject's command. The end of {process.log}:\n{process.log_tail()}"
+            f"expected {name} to run, but `{argv[0]}` ended at once "
+            f"({processes.how_ended(exit_code)}): correct the subject's command. The end of "
+            f"{process.log}:\n{process.log_tail()}"
         )
 
     def _ready_file(self, name: str) -> pathlib.Path:
         return self._directory.logs.resolve() / f"{name}.ready"
 
     def wait_until(self, condition: processes.Condition, *, timeout_s: float, why: str) -> None:
-        """Wait for a condition while everything is alive; ProcessError or ClusterError when something has died."""
+        """Wait for a condition while all processes and the cluster are alive.
+
+        Raises ProcessError or ClusterError if one has died, WaitTimeoutError after `timeout_s`, and
+        `failure` if the journal cannot be written.
+        """
 
         def came_true() -> bool:
             if condition():
@@ -115,7 +130,7 @@ class Supervisor:
         clocks.wait_until(came_true, timeout_s=timeout_s, why=why)
 
     def require_cluster(self) -> None:
-        """ClusterError when it has died."""
+        """Raise ClusterError if the cluster has died; checks at most once per CLUSTER_LOOK_S."""
         now_ns = clocks.monotonic_ns()
         if now_ns - self._cluster_look_ns < CLUSTER_LOOK_S * 1e9:
             return
@@ -123,21 +138,27 @@ class Supervisor:
         require_living(self._cluster)
 
     def require_alive(self) -> None:
-        """ProcessError, or the cluster's ClusterError, when a process has ended that nobody had asked to, but for a finite one
-        that has done its work.
+        """Raise an error if a process has ended unexpectedly.
+
+        It is ClusterError if the cluster has died, which may be the cause, and ProcessError
+        otherwise. A finite process may end with exit code 0.
         """
         for child in self._children.values():
             exit_code = None if child.ended else child.process.poll()
             if exit_code is None or (child.finite and exit_code == 0):
                 continue
             self._ended(child, exit_code, expected=False)
-            require_living(self._cluster)  # for want of which it may have ended
+            require_living(self._cluster)  # the process may have ended because of it
             raise errors.ProcessError(
-                f"expected {child.name} to live until the end of the run, but {child.process.exit_report()}"
+                f"expected {child.name} to live until the end of the run, but "
+                f"{child.process.exit_report()}"
             )
 
     def finished(self, name: str) -> bool:
-        """Whether a finite process has ended; a non-zero exit code is journaled as unexpected."""
+        """Return whether a finite process has ended.
+
+        A non-zero exit code is journaled as unexpected.
+        """
         child = self._children[name]
         exit_code = child.process.poll()
         if exit_code is None:
@@ -147,30 +168,30 @@ class Supervisor:
         return True
 
     def stop(self, name: str, *, timeout_s: float = STOP_TIMEOUT_S) -> None:
-        """Ask a process to end and see that it does; one that had died before is journaled as unexpected."""
+        """Stop a process and wait for its end; an earlier death is journaled as unexpected."""
         child = self._children.get(name)
         if child is None or child.ended:
             return
         died = child.process.poll()
         exit_code = child.process.stop(timeout_s=timeout_s) if died is None else died
-        in_order = exit_code == 0 or child.foreign  # kube-scheduler's own is 1
+        in_order = exit_code == 0 or child.foreign  # kube-scheduler ends with 1
         in_time = died is None or child.finite
         self._ended(child, exit_code, expected=in_time and in_order)
 
     def stop_all(self, order: Sequence[str]) -> None:
-        """Stop every process that is left, in this order, unnamed ones last."""
+        """Stop all remaining processes in this order, unnamed ones last."""
         for name in [*order, *[name for name in self._children if name not in order]]:
             self.stop(name)
 
     def kill_all(self) -> None:
-        """Leave nothing behind, without asking."""
+        """Kill all remaining processes."""
         for child in self._children.values():
             if not child.ended:
                 child.process.kill()
                 self._ended(child, child.process.poll() or 0, expected=False)
 
     def close(self) -> None:
-        """End the journal in order, if it could be written to the end."""
+        """Close the journal, unless it could not be written."""
         if self.failure is None:
             with self._noting_failure():
                 self._journal.close()
@@ -200,8 +221,8 @@ class Supervisor:
         )
 
 
-def require_living(cluster: Obituary) -> None:
-    """ClusterError when it has died."""
+def require_living(cluster: ExitReport) -> None:
+    """Raise ClusterError if the cluster has died."""
     died = cluster()
     if died is not None:
         raise errors.ClusterError(

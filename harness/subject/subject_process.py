@@ -89,7 +89,7 @@ def run_claim_controller(options: SubjectOptions) -> int:
     Raises UsageError for unusable options, and ClusterError if the API server does not answer.
     """
     settings = read_settings(options.settings)
-    defects.parts(options.defects)  # no defect changes the controller, but names are checked
+    defects.require_known(options.defects)  # none of them changes the controller
     with _api(options) as api, _listening("claim-controller", options, settings):
         chosen = claim_controllers.ControllerOptions(namespace=options.namespace)
         _run(claim_controllers.ClaimController(api, chosen), options)

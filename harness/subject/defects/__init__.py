@@ -73,6 +73,12 @@ def parts(chosen: Iterable[str]) -> schedulers.SchedulerParts:
     return dataclasses.replace(schedulers.SchedulerParts(), **replaced)
 
 
+def require_known(chosen: Iterable[str]) -> None:
+    """Raise UsageError for an unknown name."""
+    for name in chosen:
+        _known(name)
+
+
 def _known(name: str) -> Defect:
     if name not in _KNOWN:
         raise errors.UsageError(

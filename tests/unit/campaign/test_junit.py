@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.campaign import campaign_plan, hunting, junit_files, plugin, results
+from harness.campaign import campaign_plan, hunting, plugin, results, summaries
 from harness.checks import verdicts
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
@@ -21,7 +21,7 @@ RUNS = {
     "missed-0": [VALID] * campaign_plan.CONTROL_ATTEMPTS,
     "broken-0": [None],
 }
-"""Subject and repetition -> the verdicts of its attempts; None: it could not be made."""
+"""Subject and repetition -> the verdicts of its attempts; None: the run could not be executed."""
 
 
 def plan() -> campaign_plan.CampaignPlan:
@@ -78,7 +78,7 @@ def message(case: ET.Element, kind: str) -> str:
 
 
 def test_what_fails_is_told_apart(folder: pathlib.Path) -> None:
-    found = cases(folder / junit_files.NAME)
+    found = cases(folder / summaries.JUNIT_NAME)
     failed = {name for name, case in found.items() if case.find("failure") is not None}
     in_error = {name for name, case in found.items() if case.find("error") is not None}
     assert failed == {"correct-1", "missed-0"}
@@ -89,11 +89,11 @@ def test_what_fails_is_told_apart(folder: pathlib.Path) -> None:
         found["missed-0"], "failure"
     )
     assert "UNKNOWN: because" in message(found["correct-2"], "error")
-    assert "could not be made: no engine" in message(found["correct-3"], "error")
+    assert "could not be executed: no engine" in message(found["correct-3"], "error")
 
 
 def test_a_control_that_was_caught_late_tells_its_misses(folder: pathlib.Path) -> None:
-    output = cases(folder / junit_files.NAME)["caught-late-0"].findtext("system-out", "")
+    output = cases(folder / summaries.JUNIT_NAME)["caught-late-0"].findtext("system-out", "")
     assert "attempt 1: VALID (not caught) because" in output
     assert "attempt 3: INVALID (caught) because" in output
 
@@ -114,13 +114,13 @@ def test_a_run_whose_process_died_is_named_and_told(
 
 
 def test_the_counts_of_the_suite(folder: pathlib.Path) -> None:
-    (suite,) = ET.parse(folder / junit_files.NAME).getroot()
+    (suite,) = ET.parse(folder / summaries.JUNIT_NAME).getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("8", "2", "3")
 
 
 def test_a_night_has_the_suites_of_its_campaigns(folder: pathlib.Path) -> None:
     target = folder / "night.xml"
-    junit_files.merge([folder, folder], target)
+    summaries.merge_junit([folder, folder], target)
     root = ET.parse(target).getroot()
     assert root.tag == "testsuites"
     assert [suite.get("tests") for suite in root] == ["8", "8"]

@@ -116,7 +116,7 @@ def test_the_summary() -> None:
     found = [run(VALID), run(INVALID), CAUGHT]
     made = entry(found)
     text = nights.markdown(made, results.rows(found), [entry([run(VALID), CAUGHT]), made])
-    assert text.startswith("## INVALID: a device was in two claims\n")
+    assert text.startswith("## INVALID: a device was allocated to two claims\n")
     assert "| churn | correct | 2 |  | 20 | 1 | **INVALID** |" in text
     assert "| churn | gather-not-atomic | 1 | 1 | 10 | 1 | INVALID |" in text
     assert "The last 2 nights, oldest first: ok INVALID" in text

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness.campaign import junit_files, nights, results
+from harness.campaign import nights, results, summaries
 from harness.checks import verdicts
 from harness.cli import campaigning, nightly_command
 
@@ -15,7 +15,7 @@ SUITE = '<testsuites><testsuite name="flake-hunt" tests="2"/></testsuites>'
 def test_it_leaves_one_junit_and_one_summary(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / junit_files.NAME).write_text(SUITE)
+    (tmp_path / summaries.JUNIT_NAME).write_text(SUITE)
     found = [
         results.RunResult(
             scenario="churn", subject=subject, is_control=is_control, seconds=1.0, verdict=verdict

@@ -20,11 +20,11 @@ def claim(uid: str, *devices: str, **flags: object) -> dict[str, Any]:
 
 
 @pytest.fixture
-def spotter() -> goals.DoubleSpotter:
-    return goals.DoubleSpotter(NOWHERE, namespace="default")
+def spotter() -> goals.DoubleAllocationSpotter:
+    return goals.DoubleAllocationSpotter(NOWHERE, namespace="default")
 
 
-def test_a_device_in_two_claims_is_found(spotter: goals.DoubleSpotter) -> None:
+def test_a_device_in_two_claims_is_found(spotter: goals.DoubleAllocationSpotter) -> None:
     spotter.on_add(claim("a", "1"), initial=False)
     spotter.on_add(claim("b", "2"), initial=False)
     assert spotter.found is None
@@ -32,7 +32,7 @@ def test_a_device_in_two_claims_is_found(spotter: goals.DoubleSpotter) -> None:
     assert spotter.found == "d/p/1"
 
 
-def test_one_claim_after_the_other_is_nothing(spotter: goals.DoubleSpotter) -> None:
+def test_one_claim_after_the_other_is_nothing(spotter: goals.DoubleAllocationSpotter) -> None:
     spotter.on_add(claim("a", "1"), initial=False)
     spotter.on_update(claim("a", "1"), claim("a"))
     spotter.on_add(claim("b", "1"), initial=False)
@@ -43,7 +43,7 @@ def test_one_claim_after_the_other_is_nothing(spotter: goals.DoubleSpotter) -> N
 
 @pytest.mark.parametrize("flags", [{"adminAccess": True}, {"shareID": "s"}])
 def test_what_is_meant_to_be_shared_is_nothing(
-    spotter: goals.DoubleSpotter, flags: dict[str, object]
+    spotter: goals.DoubleAllocationSpotter, flags: dict[str, object]
 ) -> None:
     spotter.on_add(claim("a", "1"), initial=False)
     spotter.on_add(claim("b", "1", **flags), initial=False)

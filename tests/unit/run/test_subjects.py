@@ -29,8 +29,8 @@ def resolve(*chosen: str, on: interfaces.Capabilities = BARE, **changes: Any) ->
 
 
 @pytest.fixture
-def around(tmp_path: pathlib.Path) -> subjects.Surroundings:
-    return subjects.Surroundings(
+def context(tmp_path: pathlib.Path) -> subjects.RunContext:
+    return subjects.RunContext(
         kubeconfig=tmp_path / "kubeconfig",
         namespace="space",
         run_id="abc",
@@ -73,7 +73,7 @@ def test_what_is_no_subject(text: str) -> None:
 
 
 def test_a_command_with_an_open_quote() -> None:
-    with pytest.raises(errors.UsageError, match="expected a command line as for a shell"):
+    with pytest.raises(errors.UsageError, match="expected a command line in shell syntax"):
         subjects.parse("command=run 'it")
 
 
@@ -113,8 +113,12 @@ def test_the_clusters_own_claim_controller_is_taken_where_there_is_one() -> None
 @pytest.mark.parametrize(
     ("wanted", "on", "message"),
     [
-        ("python", WHOLE, "two would make every claim twice"),
-        ("cluster", BARE, "this one does not: leave it out, and ours is started"),
+        ("python", WHOLE, "two controllers would create every claim twice"),
+        (
+            "cluster",
+            BARE,
+            "this one does not: leave the setting out to start the Python controller",
+        ),
     ],
 )
 def test_claim_controllers_that_cannot_be(
@@ -127,7 +131,7 @@ def test_claim_controllers_that_cannot_be(
 @pytest.mark.parametrize(
     ("chosen", "changes", "message"),
     [
-        ("cluster", {}, "take --subject kube-scheduler, or --cluster kind"),
+        ("cluster", {}, "use --subject kube-scheduler, or --cluster kind"),
         ("external=x", {"defects": ["gather-not-atomic"]}, "expected the python subject for --defect"),
         ("command=no-such-program", {}, "no-such-program is neither a file nor on PATH"),
         ("command=sh {kubconfig}", {}, r"got {kubconfig} in '{kubconfig}'. Known: {kubeconfig}"),
@@ -170,7 +174,7 @@ def test_its_version_and_path_are_found(tmp_path: pathlib.Path) -> None:
     assert subjects.versions(subject) == {"scheduler": "kube-scheduler v1.36.4"}
 
 
-def test_its_command_line_and_configuration(around: subjects.Surroundings) -> None:
+def test_its_command_line_and_configuration(context: subjects.RunContext) -> None:
     scheduler = specs.KubeScheduler(
         kind="kube-scheduler",
         binary="/opt/kube-scheduler",
@@ -179,8 +183,8 @@ def test_its_command_line_and_configuration(around: subjects.Surroundings) -> No
         feature_gates={"B": False, "A": True},
     )
     subject = specs.SubjectSpec(backoff_initial_s=0.02, backoff_max_s=2.5)
-    argv = subjects.command("scheduler", scheduler, subject, around)
-    file = around.folder / "scheduler-configuration.json"
+    argv = subjects.command("scheduler", scheduler, subject, context)
+    file = context.folder / "scheduler-configuration.json"
     assert argv == [
         "/opt/kube-scheduler",
         f"--config={file}",
@@ -189,7 +193,7 @@ def test_its_command_line_and_configuration(around: subjects.Surroundings) -> No
         "--feature-gates=A=true,B=false",
     ]
     made = json.loads(file.read_text())
-    assert made["clientConnection"]["kubeconfig"] == str(around.kubeconfig)
+    assert made["clientConnection"]["kubeconfig"] == str(context.kubeconfig)
     assert made["clientConnection"]["contentType"] == "application/json"
     assert made["profiles"] == [{"schedulerName": "mine"}]
     assert (made["podInitialBackoffSeconds"], made["podMaxBackoffSeconds"]) == (1, 3)
@@ -238,20 +242,20 @@ def test_the_schema_refuses_what_kube_scheduler_refuses(change: dict[str, Any]) 
 # -------------------------------------------------------------------------------- commands
 
 
-def test_a_commands_placeholders_are_filled_in(around: subjects.Surroundings) -> None:
+def test_a_commands_placeholders_are_filled_in(context: subjects.RunContext) -> None:
     words = "sh --to={kubeconfig} {scheduler_name}/{namespace} {log_dir} {run_id}-{seed} {{}}"
     (scheduler,) = resolve(f"command={words}").schedulers
-    argv = subjects.command("scheduler", scheduler, specs.SubjectSpec(), around)
+    argv = subjects.command("scheduler", scheduler, specs.SubjectSpec(), context)
     assert argv is not None
     assert pathlib.Path(argv[0]).name in ("sh", "dash")
     assert argv[1:] == [
-        f"--to={around.kubeconfig}",
+        f"--to={context.kubeconfig}",
         "flake-hunt/space",
-        str(around.folder / "scheduler"),
+        str(context.folder / "scheduler"),
         "abc-7",
         "{}",
     ]
-    assert (around.folder / "scheduler").is_dir()
+    assert (context.folder / "scheduler").is_dir()
 
 
 def test_a_commands_version(tmp_path: pathlib.Path) -> None:
@@ -262,6 +266,6 @@ def test_a_commands_version(tmp_path: pathlib.Path) -> None:
     assert subjects.versions(subject) == {"scheduler": "v1.9.3"}
 
 
-def test_what_somebody_else_runs_is_not_started(around: subjects.Surroundings) -> None:
+def test_what_somebody_else_runs_is_not_started(context: subjects.RunContext) -> None:
     for scheduler in resolve("external=x", "cluster", on=WHOLE).schedulers:
-        assert subjects.command("s", scheduler, specs.SubjectSpec(), around) is None
+        assert subjects.command("s", scheduler, specs.SubjectSpec(), context) is None

@@ -1,0 +1,132 @@
+"""How the processes of a run are started: recorder, kubelets, traffic, schedulers, controller.
+
+`runs` decides when to start them; `supervising` starts, watches and stops them.
+"""
+
+import pathlib
+
+import msgspec
+
+from harness import writing
+from harness.cluster import interfaces
+from harness.history import directories, plans
+from harness.run import run_plan, subjects, supervising
+from harness.scenario import specs
+from harness.traffic import launching
+
+RECORDER, KUBELET, TRAFFIC = "recorder", "kubelet", "traffic"
+TRAFFIC_STOP_TIMEOUT_S = launching.STOP_TIMEOUT_S + 10.0
+"""Seconds for the traffic to end before it is killed; users alone may take STOP_TIMEOUT_S."""
+_SUBJECT_SETTINGS = ("switch_interval_s", "binders", "backoff_initial_s", "backoff_max_s", "pauses")
+"""Keys of the scenario's `subject` that go to the settings file of the Python subject."""
+
+
+class RunProcesses:
+    """The processes of one run, started and stopped through its supervisor."""
+
+    def __init__(
+        self,
+        supervisor: supervising.Supervisor,
+        plan: plans.Plan,
+        directory: directories.RunDirectory,
+        cluster: interfaces.Cluster,
+        *,
+        protobuf: bool,
+    ) -> None:
+        """`protobuf`: the API server supports protobuf."""
+        self._supervisor, self._plan, self._directory = supervisor, plan, directory
+        self._scenario = run_plan.scenario_of(plan)
+        self._kubeconfig = cluster.kubeconfig.resolve()
+        self._user_kubeconfig = cluster.user_kubeconfig.resolve()
+        self._protobuf = protobuf
+
+    def start_observers(self) -> None:
+        """Start the recorder and the kubelets, and wait until they are ready."""
+        self._supervisor.start_part(
+            RECORDER,
+            "record",
+            "--kubeconfig",
+            self._kubeconfig,
+            "--run-directory",
+            self._directory.path.resolve(),
+        )
+        self._supervisor.start_part(
+            KUBELET,
+            "kubelet",
+            *self._connection(),
+            "--operations",
+            self._directory.operations(KUBELET).resolve(),
+            "--run-id",
+            self._plan.run_id,
+        )
+        self._supervisor.wait_ready(RECORDER, KUBELET)
+
+    def start_subject(self) -> None:
+        """Start the schedulers, and the claim controller unless the cluster runs its own."""
+        subject = self._scenario.subject
+        names = subjects.process_names(subject)
+        for name, scheduler in zip(names, subject.schedulers, strict=True):
+            self._start_scheduler(name, scheduler)
+        if subject.claim_controller == "python":
+            self._start_subject_part(subjects.CONTROLLER, subjects.CONTROLLER)
+
+    def wait_subject_ready(self) -> None:
+        """Wait until the parts of the Python subject are ready; other schedulers cannot tell."""
+        self._supervisor.wait_ready(*self._plan.expected_steps)
+
+    def start_traffic(self) -> None:
+        """Start the Locust processes."""
+        self._supervisor.start(
+            TRAFFIC,
+            launching.command(self._scenario.traffic),
+            env=launching.environment(self._directory, self._kubeconfig),
+            finite=True,
+        )
+
+    def traffic_has_ended(self) -> bool:
+        """Return whether the Locust processes have ended."""
+        return self._supervisor.finished(TRAFFIC)
+
+    def stop(self) -> None:
+        """Stop all processes in order; the recorder comes last, to see all that the others do."""
+        self._supervisor.stop(TRAFFIC, timeout_s=TRAFFIC_STOP_TIMEOUT_S)
+        schedulers = subjects.process_names(self._scenario.subject)
+        self._supervisor.stop_all([*schedulers, subjects.CONTROLLER, KUBELET, RECORDER])
+
+    def _start_scheduler(self, name: str, scheduler: specs.AnyScheduler) -> None:
+        if isinstance(scheduler, specs.PythonScheduler):
+            option = ("--scheduler-name", scheduler.scheduler_name)
+            self._start_subject_part(name, subjects.PROCESS, *option)
+            return
+        context = subjects.RunContext(
+            kubeconfig=self._user_kubeconfig,
+            namespace=self._plan.namespace,
+            run_id=self._plan.run_id,
+            seed=self._plan.seed,
+            folder=self._directory.logs.resolve(),
+            protobuf=self._protobuf,
+        )
+        argv = subjects.command(name, scheduler, self._scenario.subject, context)
+        if argv is not None:
+            environment = {"KUBECONFIG": str(self._user_kubeconfig)}
+            self._supervisor.start_foreign(name, argv, env=environment)
+
+    def _start_subject_part(self, name: str, part: str, *arguments: str) -> None:
+        """Start a part of the Python subject with its settings, its defects and a steps file."""
+        common = [*self._connection(), "--settings", self._write_settings(name)]
+        for defect in self._plan.defects:
+            common += ["--defect", defect]
+        steps = self._directory.steps(name).resolve()
+        self._supervisor.start_part(name, part, *common, *arguments, "--steps", steps)
+
+    def _write_settings(self, name: str) -> pathlib.Path:
+        """Write the settings file of a part of the Python subject; return its path."""
+        chosen = self._plan.settings["subject"]
+        settings = {key: chosen[key] for key in _SUBJECT_SETTINGS}
+        settings |= {"seed": self._plan.seed, "run_id": self._plan.run_id}
+        path = self._directory.logs / f"{name}-settings.json"
+        writing.replace(path, msgspec.json.encode(settings))
+        return path.resolve()
+
+    def _connection(self) -> list[str | pathlib.Path]:
+        return ["--kubeconfig", self._kubeconfig, "--namespace", self._plan.namespace]
