@@ -204,7 +204,7 @@ def entry(number: int) -> dict[str, Any]:
 def strategic_patches() -> Iterator[Costly]:
     """Yield strategic merge patches: lists that merge cost the product of two lengths."""
     kept, reserved = f"{PODS}/kept", f"{CLAIMS}/kept/status"
-    for count in (1_000, 5_000, 20_000):
+    for count in (1_000, 3_000, 5_000, 20_000):
         items = [{"name": f"c{n}", "image": "i"} for n in range(count)]
         order = [{"name": item["name"]} for item in items]
         yield patch(f"strategic: {count} containers", kept, {"spec": {"containers": items}}, STRATEGIC)  # fmt: skip
@@ -224,17 +224,20 @@ def strategic_patches() -> Iterator[Costly]:
 
 def applied() -> Iterator[Costly]:
     """Yield configurations to apply, in JSON and YAML."""
-    wide = {f"k{n}": "v" for n in range(4_000)}
-    for count in (4_000, 30_000, 150_000):
+    wide = {f"k{n}": "v" for n in range(2_900)}
+    for count in (2_900, 30_000, 150_000):
         keys = {f"k{n}": "w" for n in range(count)}
         for name in ("new", "wide"):
             document = of("ConfigMap", name, data=keys)
             yield patch(f"apply: {count} keys to {name}", f"{CONFIGMAPS}/{name}", document, APPLY)
     yield patch("apply: again", f"{CONFIGMAPS}/new", of("ConfigMap", "new", data=wide), APPLY)
     yield patch("apply: less", f"{CONFIGMAPS}/new", of("ConfigMap", "new", data={}), APPLY)
-    for count in (100, 1_000, 10_000):
+    for count in (100, 220, 700, 750, 1_000, 10_000):
         containers = [{"name": f"c{n}", "image": "i", "env": [{"name": f"e{m}", "value": "1"} for m in range(3)]} for n in range(count)]  # fmt: skip
         yield patch(f"apply: {count} containers", f"{PODS}/new", pod("new", containers=containers), APPLY)  # fmt: skip
+        yield patch(f"apply: {count} containers at once", f"{PODS}/new-{count}", pod(f"new-{count}", containers=containers), APPLY)  # fmt: skip
+        others = [{**item, "name": f"x{item['name']}"} for item in containers]
+        yield patch(f"apply: {count} other containers", f"{PODS}/new-{count}", pod(f"new-{count}", containers=others), APPLY)  # fmt: skip
         same = [{"name": "c", "image": "i"}] * count
         yield patch(f"apply: {count} times one container", f"{PODS}/new", pod("new", containers=same), APPLY)  # fmt: skip
     devices = [device(n, 30) for n in range(128)]

@@ -10,8 +10,8 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import protobuf, request_objects, yaml_bodies
 
-PROTOBUF_FIELDS_MAX = 50_000
-"""Of all messages in a body together, approximately."""
+PROTOBUF_FIELDS_MAX = 30_000
+"""Fields of all messages in a body together, approximately; a full ResourceSlice has about 25,000."""
 
 
 def content_type(request: request_info.Request) -> str:

@@ -9,7 +9,12 @@ from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.registry import object_deletion
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import decoding, request_objects, strict_decoding
+from harness.apiserver.serializer import (
+    decoding,
+    json_bodies,
+    request_objects,
+    strict_decoding,
+)
 
 MANAGER_BYTES_MAX = 128
 _VERBS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
@@ -139,7 +144,7 @@ def _deletion_causes(given: Document) -> list[Cause]:
 
 def _decode(body: bytes) -> Document:
     try:
-        given = json_codec.decode(body)
+        given = json_bodies.decode(body)
     except (ValueError, RecursionError) as error:
         why = go_json_errors.error(body) or str(error)
         raise status_errors.bad_request(

@@ -6,10 +6,13 @@ After sigs.k8s.io/structured-merge-diff/merge/update.go.
 import dataclasses
 import functools
 
+from harness.apiserver.errors import status_errors
 from harness.apiserver.managedfields import field_managers, field_sets, typed_values
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
 
+FIELDS_MAX = 3_000
+"""Nodes of the set of fields that one configuration sets; atomic lists, like the devices of a ResourceSlice, are one."""
 _BEFORE_FIRST_APPLY = "before-first-apply"
 
 
@@ -35,7 +38,13 @@ def after_apply(
     others = [entry for entry in entries if field_managers.identity(entry) != mine]
     last = next((entry for entry in entries if field_managers.identity(entry) == mine), None)
     ignored = field_managers.reset_fields(writer.resource, writer.subresource)
-    wanted = field_sets.without(typed_values.fields_of(kind, applied), ignored)
+    wanted = typed_values.fields_of(kind, applied)
+    if field_sets.size(wanted) > FIELDS_MAX:
+        why = f"a configuration may have at most {FIELDS_MAX} fields"
+        raise status_errors.StatusError(
+            413, "RequestEntityTooLarge", f"Request entity too large: {why}"
+        )
+    wanted = field_sets.without(wanted, ignored)
     base = field_managers.unmanaged(live)
     result = typed_values.merge(kind, base, applied)
     if last is not None:
@@ -104,20 +113,23 @@ def _prune(
 
     `owned` holds the field sets of the new configuration and of the other managers.
     """
+    union = functools.reduce(field_sets.union, owned)
+    if not field_sets.difference(last, union):
+        return merged
     last = typed_values.with_parents(kind, last)
     pruned: Document = typed_values.remove(kind, merged, last)
-    kept = typed_values.with_parents(kind, functools.reduce(field_sets.union, owned))
-    pruned = typed_values.remove(kind, merged, _missing(kind, merged, pruned, besides=kept))
+    kept = typed_values.with_parents(kind, union)
+    here = typed_values.with_parents(kind, typed_values.fields_of(kind, merged))
+    pruned = typed_values.remove(kind, merged, _missing(kind, here, pruned, besides=kept))
     # Only fields of the last configuration go; anything else removed with a parent stays.
-    dangling = _missing(kind, merged, pruned, besides={})
+    dangling = _missing(kind, here, pruned, besides={})
     result: Document = typed_values.remove(kind, merged, field_sets.intersection(dangling, last))
     return result
 
 
 def _missing(
-    kind: api_types.Type, merged: Document, pruned: Document, *, besides: field_sets.Tree
+    kind: api_types.Type, here: field_sets.Tree, pruned: Document, *, besides: field_sets.Tree
 ) -> field_sets.Tree:
-    """Return the fields that `merged` has and `pruned` has not, except those of `besides`."""
-    here = typed_values.with_parents(kind, typed_values.fields_of(kind, merged))
+    """Return the fields of `here` that a document does not have, except `besides`."""
     there = typed_values.with_parents(kind, typed_values.fields_of(kind, pruned))
     return field_sets.difference(here, field_sets.union(there, besides))

@@ -38,6 +38,8 @@ SERVERS_OWN = field_sets.of_paths(
 )
 """Fields that no manager ever owns."""
 _sorting_encoder = msgspec.json.Encoder(order="sorted")
+_SORTED_BY_MSGSPEC_BYTES_MAX = 16 * 1024
+"""msgspec sorts a few keys fastest, but its time grows with the square of their number."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,9 +242,12 @@ def _gained(entries: list[Entry], written: field_sets.Tree, writer: FieldWriter)
     return [*entries, {**mine, "fieldsV1": in_order(written)}]
 
 
-def in_order(fields: field_sets.Tree) -> Any:
+def in_order(fields: field_sets.Tree) -> dict[str, Any]:
     """Return a copy of a set of fields with all keys sorted."""
-    return json_codec.decode(_sorting_encoder.encode(fields))
+    if len(json_codec.encode(fields)) <= _SORTED_BY_MSGSPEC_BYTES_MAX:
+        ordered_fields: dict[str, Any] = json_codec.decode(_sorting_encoder.encode(fields))
+        return ordered_fields
+    return {part: in_order(below) for part, below in sorted(fields.items())}
 
 
 def ordered(entries: list[Entry]) -> list[Entry]:

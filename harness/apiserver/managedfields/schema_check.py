@@ -13,11 +13,47 @@ from harness.apiserver.scheme import api_types
 _TEXTS = ("string", "bytes", "quantity", "time", "micro_time")
 
 
-def problems(kind: api_types.Type, value: Any, at: str = "") -> Iterator[str]:
-    """Yield what is wrong with a value, for example `.data: expected map, got &{1}`.
+def problems(kind: api_types.Type, value: Any) -> list[str]:
+    """Return what is wrong with a value, for example `.data: expected map, got &{1}`."""
+    return [] if _conforms(kind, value) else list(_problems(kind, value, ""))
 
-    `at` is the path of the value, "" for the whole document.
-    """
+
+def _conforms(kind: api_types.Type, value: Any) -> bool:
+    """Return whether a value has no problems, without making paths."""
+    if value is None or kind.kind == "any":
+        return True
+    if kind.kind == "list":
+        return isinstance(value, list) and _items_conform(kind, value)
+    if kind.kind == "map":
+        item = typed_values.item_type(kind)
+        return isinstance(value, dict) and all(_conforms(item, child) for child in value.values())
+    if kind.kind != "object":
+        return not _scalar_problem(kind, value)
+    if not isinstance(value, dict):
+        return False
+    for name, child in value.items():
+        field = kind.fields.get(name)
+        if field is None or not _conforms(field.type, child):
+            return False
+    return True
+
+
+def _items_conform(kind: api_types.Type, values: list[Any]) -> bool:
+    item = typed_values.item_type(kind)
+    if kind.merges != "atomic":
+        if kind.merges == "map" and not all(isinstance(value, dict) for value in values):
+            return False
+        try:
+            steps = {step for step, _ in typed_values.items(kind, values)}
+        except typed_values.KeyMissingError:
+            return False
+        if len(steps) < len(values):
+            return False
+    return all(_conforms(item, value) for value in values)
+
+
+def _problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
+    """Yield the problems of the value at this path, "" for the whole document."""
     if value is None or kind.kind == "any":
         return
     if kind.kind == "list":
@@ -41,7 +77,7 @@ def _map_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
         if kind.kind == "object" and name not in kind.fields:
             yield f"{at}.{name}: field not declared in schema"
         else:
-            yield from problems(typed_values.field_type(kind, name), child, f"{at}.{name}")
+            yield from _problems(typed_values.field_type(kind, name), child, f"{at}.{name}")
 
 
 def _list_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
@@ -57,7 +93,7 @@ def _list_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
         if step in seen:
             yield f"{at}: duplicate entries for key {step}"
         seen.add(step)
-        yield from problems(typed_values.item_type(kind), item, at + step)
+        yield from _problems(typed_values.item_type(kind), item, at + step)
 
 
 def _step(kind: api_types.Type, item: Any, index: int) -> tuple[str, str]:

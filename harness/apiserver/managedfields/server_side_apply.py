@@ -54,7 +54,7 @@ def read(resource: resources.ResourceType, body: bytes) -> Document:
 
 def _decode(body: bytes) -> Any:
     try:
-        return json_bodies.decode(body)
+        return json_bodies.decode(body, values_max=json_bodies.MERGED_VALUES_MAX)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
@@ -79,7 +79,7 @@ def _joined(version: str, kind: str) -> str:
 
 
 def _require_type(resource: resources.ResourceType, document: Document) -> None:
-    found = list(schema_check.problems(api_types.of(resource), document))
+    found = schema_check.problems(api_types.of(resource), document)
     if not found:
         return
     meta = document.get("metadata")

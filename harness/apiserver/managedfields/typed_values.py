@@ -278,6 +278,8 @@ def items(kind: api_types.Type, values: list[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _key_step(keys: tuple[str, ...], value: Any) -> str:
+    if len(keys) == 1 and type(name := value.get(keys[0])) is str:  # most lists; saves two dicts
+        return f'k:{{"{keys[0]}":{json_codec.encode(name).decode()}}}'
     given = {**_KEY_DEFAULTS, **value}
     present = {key: given[key] for key in sorted(keys) if key in given}
     if not present:

@@ -126,7 +126,8 @@ class _Application:
     def _get(self, path: list[str]) -> Any:
         here = self.document
         for part in path:
-            here = _child(here, part)
+            is_field = type(here) is dict and part in here  # most are; a call costs more than this
+            here = here[part] if is_field else _child(here, part)
         return here
 
     def _add(self, path: list[str], value: Any) -> None:
@@ -146,8 +147,8 @@ class _Application:
     def _remove(self, path: list[str]) -> None:
         if not path:
             raise InapplicableError("the whole document cannot be removed")
-        self._get(path)  # it must be there
         parent, last = self._get(path[:-1]), path[-1]
+        _child(parent, last)  # it must be there
         if isinstance(parent, dict):
             del parent[last]
         else:
@@ -177,7 +178,10 @@ def _pointer(operation: dict[str, Any], key: str) -> list[str]:
     text = operation.get(key)
     if not isinstance(text, str) or (text and not text.startswith("/")):
         raise InapplicableError(f"expected a JSON pointer in {key}")
-    return [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]]
+    parts = text.split("/")[1:]
+    if "~" not in text:
+        return parts
+    return [part.replace("~1", "/").replace("~0", "~") for part in parts]
 
 
 def _child(here: Any, part: str) -> Any:

@@ -10,9 +10,11 @@ from harness.apiserver.codec import json_codec
 from harness.apiserver.errors import status_errors
 
 VALUES_MAX = 20_000
-"""As many commas and opening brackets; a slice with 128 devices of 32 attributes each has about 9,000."""
+"""Commas and opening brackets; a ResourceSlice with 128 devices of 32 attributes has about 9,000."""
+MERGED_VALUES_MAX = 10_000
+"""The same for server-side apply and strategic merge patches, which compare items by their keys."""
 LIST_VALUES_MAX = 40_000
-"""Of a list, which is a JSON patch: ten thousand operations have as many."""
+"""The same for lists, which are JSON patches: ten thousand operations have about as many."""
 TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 """A text in JSON, or what begins one; found in time that grows with the length only."""
 _skipping_decoder = msgspec.json.Decoder(msgspec.Raw)
@@ -20,17 +22,21 @@ _skipping_decoder = msgspec.json.Decoder(msgspec.Raw)
 _SEPARATORS = (b",", b"[", b"{")
 
 
-def decode(body: bytes) -> Any:
-    """Return the JSON in a body. Raises 413 if it has too many values; msgspec.DecodeError, UnicodeDecodeError and RecursionError."""
-    require_few_values(body)
+def decode(body: bytes, *, values_max: int = VALUES_MAX) -> Any:
+    """Return the JSON in a body.
+
+    Raises StatusError 413 if it has too many values; msgspec.DecodeError, UnicodeDecodeError and
+    RecursionError if it cannot be decoded.
+    """
+    _require_few_values(body, values_max)
     return json_codec.decode(body)
 
 
-def require_few_values(body: bytes) -> None:
-    """Raise 413 if a body has too many values, whatever it is; RecursionError if it is too deep as well."""
-    if len(body) <= VALUES_MAX:
+def _require_few_values(body: bytes, values_max: int) -> None:
+    """Raise 413 for a body of any kind with too many values; RecursionError if it is too deep as well."""
+    if len(body) <= values_max:
         return
-    limit = LIST_VALUES_MAX if body.lstrip().startswith(b"[") else VALUES_MAX
+    limit = LIST_VALUES_MAX if body.lstrip().startswith(b"[") else values_max
     if _count(body) > limit and _has_more(body, limit):
         with contextlib.suppress(msgspec.DecodeError):
             _skipping_decoder.decode(body)

@@ -109,7 +109,8 @@ def decode_patch(
     """A patch, and what strict decoding objects to in it; a list is one of JSON patch operations."""
     start = "error decoding patch: " if is_text else ""
     try:
-        patch = _parse(body)
+        limit = json_bodies.VALUES_MAX if is_text else json_bodies.MERGED_VALUES_MAX
+        patch = _parse(body, limit)
         return (patch, []) if not validation.wanted else _careful_patch(patch, body)
     except RecursionError as error:
         raise status_errors.bad_request(f"{start}{go_json_errors.TOO_DEEP}") from error
@@ -141,10 +142,10 @@ def _operation_problems(body: bytes) -> list[str]:
 # ------------------------------------------------------------------ parsing
 
 
-def _parse(body: bytes) -> Any:
+def _parse(body: bytes, values_max: int = json_bodies.VALUES_MAX) -> Any:
     """The JSON in a body; ValueError with Go's message when there is none."""
     try:
-        return json_bodies.decode(body)
+        return json_bodies.decode(body, values_max=values_max)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if message := go_json_errors.error(body):
             raise ValueError(message) from error

@@ -5,6 +5,7 @@ before anything is constructed; what an alias stands for counts each time.
 """
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,7 +43,12 @@ class _Loader(_Base):  # type: ignore[misc]
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
 for _first, _resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items():
-    _kept = [(tag, pattern) for tag, pattern in _resolvers if not tag.endswith(":timestamp")]
+    _kept = [
+        # Possessive: PyYAML's own patterns need memory for each part of a number like 1:59:59:59.
+        (tag, re.compile(pattern.pattern.replace(")+", ")++"), pattern.flags))
+        for tag, pattern in _resolvers
+        if not tag.endswith(":timestamp")
+    ]
     _Loader.yaml_implicit_resolvers = {**_Loader.yaml_implicit_resolvers, _first: _kept}
 
 

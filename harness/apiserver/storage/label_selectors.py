@@ -3,7 +3,6 @@
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from harness.apiserver.errors import status_errors
 from harness.apiserver.validation.field import formats
@@ -14,13 +13,12 @@ LabelSelector = Callable[[Labels], bool]
 _TOKEN = re.compile(r"\s*(?P<special>==|!=|[=!(),<>])|\s*(?P<word>[^\s=!(),<>]+)")
 _OPERATORS = ("in", "notin", "=", "==", "!=", ">", "<")
 _OPERATOR_NAMES = "in, notin, =, ==, !=, gt, lt"
-_END = ""
+_Token = tuple[str, bool]
+"""A piece of a selector, and whether it is a word; a plain tuple, because a selector may have tens of thousands."""
+_END: _Token = ("", False)
+_COMMA: _Token = (",", False)
+_NOT: _Token = ("!", False)
 TERMS_MAX = 250
-
-
-class _Token(NamedTuple):
-    text: str
-    is_word: bool
 
 
 def label_selector(text: str) -> LabelSelector:
@@ -44,19 +42,17 @@ def require_few(terms: int) -> None:
 class _Parser:
     def __init__(self, text: str) -> None:
         self._tokens = [
-            _Token(match["special"] or match["word"], is_word=match["word"] is not None)
-            for match in _TOKEN.finditer(text)
+            (special, False) if special else (word, True) for special, word in _TOKEN.findall(text)
         ]
-        self._tokens.append(_Token(_END, is_word=False))
+        self._tokens.append(_END)
         self._at = 0
 
     def requirements(self) -> Iterator[LabelSelector]:
         """The terms between the commas; ValueError when the text is no selector."""
-        while (token := self._peek()).text != _END:
-            if not token.is_word and token.text != "!":
-                raise ValueError(
-                    f"found '{token.text}', expected: !, identifier, or 'end of string'"
-                )
+        while (token := self._peek()) != _END:
+            text, is_word = token
+            if not is_word and token != _NOT:
+                raise ValueError(f"found '{text}', expected: !, identifier, or 'end of string'")
             try:
                 term = self._requirement()
             except ValueError as error:
@@ -66,29 +62,30 @@ class _Parser:
 
     def _separator(self) -> None:
         token = self._take()
-        if token.text == _END:
+        if token == _END:
             return
-        if token != _Token(",", is_word=False):
-            raise ValueError(f"found '{token.text}', expected: ',' or 'end of string'")
-        if not (follows := self._peek()).is_word and follows.text != "!":
-            raise ValueError(f"found '{follows.text}', expected: identifier after ','")
+        if token != _COMMA:
+            raise ValueError(f"found '{token[0]}', expected: ',' or 'end of string'")
+        follows, is_word = self._peek()
+        if not is_word and follows != "!":
+            raise ValueError(f"found '{follows}', expected: identifier after ','")
 
     def _requirement(self) -> LabelSelector:
         token = self._take()
-        if denied := token == _Token("!", is_word=False):
+        if denied := token == _NOT:
             token = self._take()
-        if not token.is_word:
-            raise ValueError(f"found '{token.text}', expected: identifier")
-        key = token.text
+        key, is_word = token
+        if not is_word:
+            raise ValueError(f"found '{key}', expected: identifier")
         _require_key(key)
         if denied:
             return lambda labels: key not in labels
-        if self._peek() in ((_END, False), (",", False)):
+        if self._peek() in (_END, _COMMA):
             return lambda labels: key in labels
         return self._comparison(key)
 
     def _comparison(self, key: str) -> LabelSelector:
-        operator = self._take().text
+        operator, _ = self._take()
         if operator not in _OPERATORS:
             raise ValueError(f"found '{operator}', expected: {_OPERATOR_NAMES}")
         values = self._values() if operator in ("in", "notin") else {self._value()}
@@ -102,37 +99,38 @@ class _Parser:
         return _order_term(key, operator, values.pop())
 
     def _value(self) -> str:
-        if self._peek() in ((_END, False), (",", False)):
+        if self._peek() in (_END, _COMMA):
             return ""
-        token = self._take()
-        if not token.is_word:
-            raise ValueError(f"found '{token.text}', expected: identifier")
-        return token.text
+        text, is_word = self._take()
+        if not is_word:
+            raise ValueError(f"found '{text}', expected: identifier")
+        return text
 
     def _values(self) -> set[str]:
-        token = self._take()
-        if token.text != "(":
-            raise ValueError(f"found '{token.text}' expected: '('")
-        token = self._peek()
-        if token.text == ")":
+        text, _ = self._take()
+        if text != "(":
+            raise ValueError(f"found '{text}' expected: '('")
+        text, is_word = self._peek()
+        if text == ")":
             self._take()
             return set()
-        if not token.is_word and token.text != ",":
-            raise ValueError(f"found '{token.text}', expected: ',', ')' or identifier")
+        if not is_word and text != ",":
+            raise ValueError(f"found '{text}', expected: ',', ')' or identifier")
         return set(self._identifiers())
 
     def _identifiers(self) -> Iterator[str]:
         """The values up to the closing parenthesis; nothing between commas is the empty value."""
         while True:
-            if self._peek().is_word:
-                yield self._take().text
+            text, is_word = self._take()
+            if is_word:
+                yield text
+                text, _ = self._take()
             else:
                 yield ""
-            token = self._take()
-            if token.text == ")":
+            if text == ")":
                 return
-            if token.text != ",":
-                raise ValueError(f"found '{token.text}', expected: ',' or ')'")
+            if text != ",":
+                raise ValueError(f"found '{text}', expected: ',' or ')'")
 
     def _peek(self) -> _Token:
         return self._tokens[self._at]

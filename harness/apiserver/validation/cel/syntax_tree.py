@@ -162,11 +162,14 @@ def _fields(data: int | bytes) -> Values:
     found: Values = {}
     at = 0
     while isinstance(data, bytes) and at < len(data):
-        tag, at = _varint(data, at)
+        # most numbers take one byte, and a call costs more than this
+        tag, at = (data[at], at + 1) if data[at] < 0x80 else _varint(data, at)
         number, wire = tag >> 3, tag & 7
         value: int | bytes
         if wire == _VARINT:
-            value, at = _varint(data, at)
+            value, at = (data[at], at + 1) if data[at] < 0x80 else _varint(data, at)
+        elif wire == _BYTES and data[at] < 0x80:
+            value, at = data[at + 1 : at + 1 + data[at]], at + 1 + data[at]
         else:
             size, at = _varint(data, at) if wire == _BYTES else (8 if wire == _FIXED64 else 4, at)
             value, at = data[at : at + size], at + size

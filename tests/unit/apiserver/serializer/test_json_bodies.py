@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from harness.apiserver.errors import status_errors
 from harness.apiserver.serializer import json_bodies
 
 MAX = json_bodies.VALUES_MAX
@@ -42,3 +43,11 @@ def test_as_many_as_are_allowed_are_read(refuses: Any) -> None:
 def test_what_is_too_deep_is_said_to_be_too_deep() -> None:
     with pytest.raises(RecursionError):
         json_bodies.decode(b'{"a":' * 200_000 + b"1" + b"}" * 200_000)
+
+
+def test_a_caller_may_allow_fewer_values() -> None:
+    limit = json_bodies.MERGED_VALUES_MAX
+    body = b'{"a":[' + b"0," * (limit - 2) + b"0]}"
+    assert len(json_bodies.decode(body, values_max=limit)["a"]) == limit - 1
+    with pytest.raises(status_errors.StatusError, match=f"at most {limit} values"):
+        json_bodies.decode(body.replace(b"[", b"[[[").replace(b"]", b"]]]"), values_max=limit)
