@@ -17,7 +17,7 @@ def lines() -> Callable[[Iterable[Cause]], list[str]]:
 
 @pytest.fixture
 def fields() -> Callable[[Iterable[Cause]], list[tuple[str, str]]]:
-    """(field, kind of error), for those who do not care for the words."""
+    """Return the field and the type of each error, without its message."""
 
     def told(found: Iterable[Cause]) -> list[tuple[str, str]]:
         return [(cause.field, cause.reason.removeprefix("FieldValue")) for cause in found]

@@ -1,4 +1,4 @@
-"""CEL selectors: what compiles, what is said of what does not, and what costs too much."""
+"""CEL selectors: compilation, error messages, cost limit."""
 
 import pytest
 
@@ -128,7 +128,7 @@ COSTS = [
     (f'{ATTRIBUTES}.services.matches("[^a]?sym")', 18),
     (nested(7, "int('1'.find('[0-9]*')) < 100"), 85_555_551),
 ]
-"""Expectations of Kubernetes' own tests of the DRA compiler."""
+"""Cases from Kubernetes' own tests of the DRA compiler."""
 
 
 @pytest.mark.parametrize(("text", "expected"), COSTS, ids=[row[0][:60] for row in COSTS])
@@ -164,7 +164,7 @@ def test_long_expressions_are_not_compiled() -> None:
 
 
 def test_compiling_is_imported_late() -> None:
-    """CEL costs start-up time; a server that never sees a selector does not pay for it."""
+    """CEL is slow to import, so a server without selectors never imports it."""
     import subprocess
     import sys
 

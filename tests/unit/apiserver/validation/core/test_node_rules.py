@@ -1,4 +1,4 @@
-"""Nodes: their ranges of addresses and their resources."""
+"""Nodes: taints, pod CIDRs, capacity, provider ID."""
 
 from typing import Any
 
@@ -39,3 +39,18 @@ def test_ranges_are_given_once(fields: Any) -> None:
     wrong = [("spec.podCIDRs", "Forbidden")]
     assert fields(node_rules.node_change(node("10.1.0.0/24"), old)) == wrong
     assert fields(node_rules.node_change(node(), old)) == wrong
+
+
+def test_nodes(lines: Any) -> None:
+    twice = {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}] * 2}}
+    assert lines(node_rules.node(twice)) == [
+        (
+            'metadata.taints[1]: Duplicate value: {"Key":"a","Value":"","Effect":"NoSchedule",'
+            '"TimeAdded":null}: taints must be unique by key and effect pair'
+        )
+    ]
+    known = {"spec": {"providerID": "a"}}
+    assert lines(node_rules.node_change({"spec": {"providerID": "b"}}, known)) == [
+        'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid'
+    ]
+    assert lines(node_rules.node_change(known, {"spec": {}})) == []

@@ -1,4 +1,4 @@
-"""The status of a claim: allocation, reservations, reports of drivers."""
+"""The status of a claim: allocation, reservations, device statuses of drivers."""
 
 from typing import Any
 

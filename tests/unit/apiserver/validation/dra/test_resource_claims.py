@@ -1,4 +1,4 @@
-"""Valid and invalid claims and templates; the order of the causes is the server's."""
+"""Valid and invalid claims and templates, with causes in kube-apiserver's order."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""ResourceSlices and what is in them."""
+"""ResourceSlices: pools, devices, counters."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Formats of names and other small texts."""
+"""Formats of names and other short strings."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Metadata of every object."""
+"""Validation of metadata."""
 
 from typing import Any
 

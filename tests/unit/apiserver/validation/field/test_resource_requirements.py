@@ -1,4 +1,4 @@
-"""Amounts of resources."""
+"""Resource names and quantities."""
 
 from typing import Any
 
@@ -32,3 +32,17 @@ def test_amounts(fields: Any, limits: Document, wanted: Document, wrong: list[An
 def test_whole_devices_are_said_to_be_equal(lines: Any) -> None:
     found = lines(resource_requirements.of_container({"a.b/g": "2"}, {"a.b/g": "1"}, "r"))
     assert found == ['r.requests: Invalid value: "1": must be equal to a.b/g limit of 2']
+
+
+@pytest.mark.parametrize(
+    ("name", "good"),
+    [
+        ("example.com/gpu", True),
+        ("gpu", False),
+        ("kubernetes.io/gpu", False),
+        ("requests.example.com/gpu", False),
+        ("example.com/", False),
+    ],
+)
+def test_extended_resources(name: str, good: bool) -> None:
+    assert resource_requirements.is_extended(name) is good

@@ -1,4 +1,4 @@
-"""The result for one spec is reused for equal ones, also an empty result."""
+"""Equal specs share one result, even an empty one."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Environments of containers, and what they learn of their pod."""
+"""Environment variables and the downward API."""
 
 from typing import Any
 

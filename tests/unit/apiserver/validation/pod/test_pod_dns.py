@@ -1,4 +1,4 @@
-"""Name servers and hosts files of pods."""
+"""DNS configuration and host aliases of pods."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Probes and hooks."""
+"""Probes and lifecycle hooks."""
 
 from typing import Any
 

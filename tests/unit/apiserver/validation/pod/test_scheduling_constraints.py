@@ -1,4 +1,4 @@
-"""Affinities and topology spread constraints."""
+"""Affinity, topology spread constraints and tolerations."""
 
 from typing import Any
 

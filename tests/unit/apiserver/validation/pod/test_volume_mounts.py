@@ -1,4 +1,4 @@
-"""Mounts and devices of containers."""
+"""Volume mounts and block devices of containers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The volumes of pods, and what is projected into them."""
+"""Volumes of pods, with projected ones."""
 
 from typing import Any
 
