@@ -1,5 +1,6 @@
-"""The judges: from a run directory to a verdict, and nothing else.
+"""The checks: from a run directory to a verdict.
 
-Pure functions of what was recorded: no clock, no network, no code of the subject. A judge that cannot tell says UNKNOWN; the
-certificate says what a VALID verdict rests on. No drawing (that is `report`).
+Pure functions of recorded evidence. Clocks, network and code of the subject do not belong here,
+nor does rendering (see `report`). A check that cannot decide returns UNKNOWN; the certificate
+lists the evidence that a VALID verdict rests on.
 """

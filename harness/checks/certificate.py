@@ -1,4 +1,7 @@
-"""The certificate: what a VALID verdict rests on. Each item is a question about the evidence; one "no" makes VALID impossible."""
+"""The certificate: the evidence that a VALID verdict rests on.
+
+Each item is a question about the evidence. A single "no" rules out VALID.
+"""
 
 import collections
 from collections.abc import Callable
@@ -10,43 +13,46 @@ from harness.history import histories, records
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """One question and its answer."""
+    """One question about the evidence and its answer."""
 
     name: str
     question: str
     ok: bool
     reason: str
-    """With the figures."""
+    """The answer in words, with figures."""
 
 
 class Operations(msgspec.Struct, frozen=True, kw_only=True):
-    """What the journals of API calls come to."""
+    """Totals over the journals of API calls."""
 
     problems: list[str]
+    """One line for each journal that is missing or incomplete."""
     calls: int
     unknown: int
+    """Calls whose outcome is unknown: no complete answer arrived."""
     created: set[str]
-    """uids of pods and claims whose creation was acknowledged."""
+    """uids of the pods and claims whose creation the API server acknowledged."""
     errors: dict[str, int]
-    """`verb resource status reason` -> calls that did not succeed"""
+    """`verb resource status reason` -> number of calls that did not succeed."""
     examples: dict[str, str]
-    """The same -> the message of the first of them"""
+    """`verb resource status reason` -> message of the first such call."""
 
     @property
-    def commonest_error(self) -> str:
-        """The error that the most calls ended in; empty when all succeeded."""
+    def most_frequent_error(self) -> str:
+        """The most frequent error with its count; empty if all calls succeeded."""
         if not self.errors:
             return ""
         name = max(self.errors, key=lambda name: self.errors[name])
         example = f": {self.examples[name]}" if self.examples.get(name) else ""
         count = self.errors[name]
         times = "once" if count == 1 else f"{count:,} times"
-        return f"the commonest API error: {name}{example} ({times})"
+        return f"the most frequent API error: {name}{example} ({times})"
 
 
 ItemResult = tuple[bool, str]
+"""The answer to a question and its reason."""
 TRAFFIC = "traffic"
-"""The process of the load, as the run names it."""
+"""Name of the process that makes the load."""
 
 
 def certify(
@@ -54,35 +60,41 @@ def certify(
     folded: hold_history.HoldHistory,
     recorder: histories.EvidenceReader | None,
 ) -> tuple[list[Item], Operations]:
-    """All items; `recorder` is the reader that was folded."""
+    """Return all items, and the totals of the API calls.
+
+    `recorder` is the reader from which `folded` was made; None if there are no observations.
+    """
     operations = read_operations(history)
     answers: dict[str, tuple[str, ItemResult]] = {
-        "recorder": ("Did the recorder end in order?", _recorder(recorder)),
+        "recorder": ("Was the recorder stopped in an orderly way?", _recorder(recorder)),
         "first-lists": (
             "Was every resource listed before it was watched?",
             _lists(history, folded, lambda stream: stream.has_first_list, "first"),
         ),
-        "no-gaps": ("Did the watches come through without a gap?", _gaps(folded)),
-        "order": ("Did resourceVersions only grow?", _order(folded)),
+        "no-gaps": ("Were the watches free of gaps?", _gaps(folded)),
+        "order": ("Did resourceVersions only increase?", _order(folded)),
         "final-lists": (
-            "Does the last list show exactly what the events add up to?",
+            "Does the final list match the state that the events add up to?",
             _final(history, folded),
         ),
         "operations": (
-            "Was every API call of the load journaled to its end?",
+            "Was every API call of the load journaled to completion?",
             _journals(operations),
         ),
         "acknowledged": (
             "Was every acknowledged creation observed?",
             _acknowledged(operations, folded),
         ),
-        "steps": ("Did the subject's own record of its steps end in order?", _steps(history)),
-        "processes": ("Did every process live until it was stopped?", _processes(history)),
-        "in-time": ("Was everything done before the time was up?", _in_time(history)),
-        "load": ("Was there enough load for the verdict to mean anything?", _load(history, folded)),
+        "steps": ("Is the record of the scheduler's steps complete?", _steps(history)),
+        "processes": ("Did every process run until it was stopped?", _processes(history)),
+        "in-time": ("Did every phase end within its time limit?", _in_time(history)),
+        "load": ("Was there enough load for a meaningful verdict?", _load(history, folded)),
     }
-    answers = {"files": ("Is every file whole, and of this run?", _files(history)), **answers}
-    _name_commonest_error(answers, operations, history)
+    answers = {
+        "files": ("Is every file undamaged and part of this run?", _files(history)),
+        **answers,
+    }
+    _name_most_frequent_error(answers, operations, history)
     items = [
         Item(name=name, question=question, ok=ok, reason=reason)
         for name, (question, (ok, reason)) in answers.items()
@@ -91,20 +103,23 @@ def certify(
 
 
 def _files(history: histories.History) -> ItemResult:
-    """The last answer: it tells what reading for the others came across."""
+    """Answer last: the other answers read the files and find the damage."""
     damages = history.damages()
     return not damages, "; ".join(damages) or f"{len(history.directory.journals())} files"
 
 
-def _name_commonest_error(
+def _name_most_frequent_error(
     answers: dict[str, tuple[str, ItemResult]], operations: Operations, history: histories.History
 ) -> None:
-    """Add it to the reason why there was no load, or why the load ended badly: it mostly is the cause."""
+    """Append the most frequent API error to the reason for missing load or a failed load process.
+
+    It usually is the cause.
+    """
     for name in ("load", "processes"):
         question, (ok, reason) = answers[name]
         is_blamed = not ok and (name == "load" or _traffic_failed(history))
         if is_blamed and operations.errors:
-            answers[name] = question, (ok, f"{reason}; {operations.commonest_error}")
+            answers[name] = question, (ok, f"{reason}; {operations.most_frequent_error}")
             return
 
 
@@ -127,10 +142,10 @@ def _ended_in_order(reader: histories.EvidenceReader, what: str) -> ItemResult:
     if reader.damage:
         return False, f"the {what} are damaged"
     if reader.torn:
-        return False, f"the last line of the {what} is torn: their writer was killed"
+        return False, f"the last line of the {what} is incomplete: the writer was killed"
     if reader.trailer is None:
-        return False, f"the {what} have no trailer: their writer did not end in order"
-    return True, f"{reader.trailer.count} records, closed in order"
+        return False, f"the {what} have no trailer: the writer was not closed"
+    return True, f"{reader.trailer.count} records, file closed"
 
 
 def _lists(
@@ -171,7 +186,7 @@ def _final(history: histories.History, folded: hold_history.HoldHistory) -> Item
     }
     bad = [f"{name}: {count} objects differ" for name, count in differing.items() if count]
     total = sum(len(stream.final) for stream in folded.streams.values())
-    return not bad, "; ".join(bad) or f"{total} objects at the end, as folded"
+    return not bad, "; ".join(bad) or f"{total} objects in the final lists, all as expected"
 
 
 def _journals(operations: Operations) -> ItemResult:
@@ -201,16 +216,16 @@ def _steps(history: histories.History) -> ItemResult:
         if not ok:
             return ok, reason
         counts.append(f"{process}: {reason}")
-    return True, "; ".join(counts) or "none were asked for"
+    return True, "; ".join(counts) or "no steps were requested"
 
 
 def _processes(history: histories.History) -> ItemResult:
     journal = history.processes
     if journal is None or journal.trailer is None:
-        return False, "the run itself did not end in order"
+        return False, "the run itself did not finish"
     ends = [item for item in journal.records if isinstance(item, records.ProcessEnded)]
     bad = [
-        f"{item.process} did not end in order when it was to (exit code {item.exit_code})"
+        f"{item.process} ended unexpectedly or with an error (exit code {item.exit_code})"
         for item in ends
         if not item.expected
     ]
@@ -242,7 +257,7 @@ def _load(history: histories.History, folded: hold_history.HoldHistory) -> ItemR
 
 
 def reuse(folded: hold_history.HoldHistory) -> int:
-    """Holds of a device that another claim had held before."""
+    """Return the number of holds of a device that another claim had held before."""
     users: dict[str, set[str]] = collections.defaultdict(set)
     for hold in folded.holds:
         users[hold.device].add(hold.uid)
@@ -253,7 +268,7 @@ def reuse(folded: hold_history.HoldHistory) -> int:
 
 
 def read_operations(history: histories.History) -> Operations:
-    """All journals of API calls that the plan expects."""
+    """Read all journals of API calls that the plan expects."""
     tally = _Tally()
     for process in history.plan.expected_operations:
         reader = history.operations(process)
@@ -265,7 +280,7 @@ def read_operations(history: histories.History) -> Operations:
         if not ok:
             tally.problems.append(reason)
         elif open_calls:
-            tally.problems.append(f"{process}: {open_calls} calls without an end")
+            tally.problems.append(f"{process}: {open_calls} calls without a completion")
     return Operations(
         problems=tally.problems,
         calls=tally.calls,
@@ -277,7 +292,7 @@ def read_operations(history: histories.History) -> Operations:
 
 
 class _Tally:
-    """Counts calls, journal by journal."""
+    """Totals over journals of API calls."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -287,7 +302,7 @@ class _Tally:
         self.examples: dict[str, str] = {}
 
     def read(self, reader: histories.EvidenceReader) -> int:
-        """The number of calls whose end is missing."""
+        """Add one journal; return the number of calls without a completion."""
         begun: dict[int, records.Invocation] = {}
         for record in reader:
             match record:
@@ -302,7 +317,7 @@ class _Tally:
 
     def _complete(self, call: records.Invocation | None, end: records.Completion) -> None:
         if call is None:
-            self.problems.append(f"a call ended that had not begun (operation {end.op})")
+            self.problems.append(f"a completion without an invocation (operation {end.op})")
             return
         if end.outcome == "unknown":
             self.unknown += 1

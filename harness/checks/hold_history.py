@@ -1,7 +1,7 @@
-"""One pass over the observations: what every claim held, when, and whether the stream was whole.
+"""Folds the observations into holds: which claim held which device from when to when.
 
-Order comes from resourceVersions only. Where a gap leaves doubt about when a hold ended or began, it is taken to be as short as what
-was seen allows, so that doubt never becomes a violation.
+Order comes from resourceVersions only. If a gap in the watch hides when a hold began or ended, the
+hold is assumed to be as short as the observations allow, so that doubt never becomes a violation.
 """
 
 import dataclasses
@@ -74,34 +74,38 @@ _any = msgspec.json.Decoder(_Any)
 
 @dataclasses.dataclass(slots=True, kw_only=True)
 class Hold:
-    """A device that a claim held from one resourceVersion to another."""
+    """The interval of resourceVersions in which a claim's allocation named a device."""
 
     device: str
+    """`driver/pool/device`"""
     exclusive: bool
-    """False with admin access or a share of the device."""
+    """False for admin access and for a share of the device."""
     uid: str
     namespace: str
     name: str
     from_rv: int
     from_ts_ns: int
+    """Monotonic time of the recorder; for display only."""
     until_rv: int | None = None
+    """Exclusive; None: to the end of the history."""
     until_ts_ns: int | None = None
     pods: set[str] = dataclasses.field(default_factory=set)
+    """Names of all pods in `status.reservedFor` during the hold."""
 
 
 @dataclasses.dataclass(slots=True)
 class Life:
-    """What was seen of one object, as times of the recorder; for figures, never for verdicts."""
+    """Milestones of one object in the recorder's time; for figures, never for verdicts."""
 
     name: str
     seen_ns: int
     ready_ns: int | None = None
-    """A claim's first allocation; a pod's first Running."""
+    """First allocation of a claim, first `Running` of a pod; None: never."""
     gone_ns: int | None = None
 
     @property
     def waited_ns(self) -> int | None:
-        """How long it took until ready; None when it never was, or when the clock went back meanwhile."""
+        """Nanoseconds until ready; None if never ready or if the clock went back."""
         if self.ready_ns is None or self.ready_ns < self.seen_ns:
             return None
         return self.ready_ns - self.seen_ns
@@ -109,33 +113,35 @@ class Life:
 
 @dataclasses.dataclass(slots=True)
 class ObservedStream:
-    """How whole the observations of one resource are."""
+    """Completeness of the observations of one resource."""
 
     has_first_list: bool = False
     has_final_list: bool = False
     observed: int = 0
+    """Number of observations, without the final list."""
     last_rv: int = 0
     gaps: list[records.Gap] = dataclasses.field(default_factory=list)
     disordered: list[int] = dataclasses.field(default_factory=list)
-    """resourceVersions that came after a later one."""
+    """resourceVersions that arrived after a later one."""
     live: dict[str, int] = dataclasses.field(default_factory=dict)
-    """uid -> resourceVersion, as the events leave it."""
+    """uid -> resourceVersion of every live object, according to the events."""
     final: dict[str, int] = dataclasses.field(default_factory=dict)
-    """The same, as the final list has it."""
+    """uid -> resourceVersion of every live object, according to the final list."""
 
 
 @dataclasses.dataclass(slots=True)
 class _Relist:
-    """A list after a gap, being read."""
+    """A list after a gap that is still being read."""
 
     left: int
+    """Number of objects still to come."""
     certain_rv: int
-    """Up to here everything was seen."""
+    """The last resourceVersion before the gap."""
     seen: set[str] = dataclasses.field(default_factory=set)
 
 
 class HoldHistory:
-    """What the observations come to."""
+    """All holds of a run, and the completeness of the observations behind them."""
 
     def __init__(self) -> None:
         self.holds: list[Hold] = []
@@ -144,27 +150,31 @@ class HoldHistory:
         self.pods: dict[str, Life] = {}
         self.last_rv = 0
         self._open: dict[str, dict[str, Hold]] = {}
-        """claim uid -> device -> the hold that goes on"""
+        """claim uid -> device -> the open hold."""
         self._relists: dict[str, _Relist] = {}
 
     def stream(self, resource: str) -> ObservedStream:
-        """The stream of a resource; an empty one when nothing came."""
+        """Return the stream of a resource; an empty one if nothing was observed."""
         return self.streams.setdefault(resource, ObservedStream())
 
     @property
     def pods_running(self) -> int:
-        """Pods that were seen Running."""
+        """The number of pods that were observed `Running`."""
         return sum(life.ready_ns is not None for life in self.pods.values())
 
     # ----------------------------------------------------------------------- records
 
     def end(self, ts_ns: int) -> None:
-        """No more records. Of a list after a gap that broke off, what it had not come to may be gone, as in a whole one."""
+        """Note that there are no more records.
+
+        Objects missing from a list that broke off are treated as gone, like those missing from a
+        complete one.
+        """
         for resource in list(self._relists):
             self._end_relist(resource, ts_ns)
 
     def add(self, record: records.Body) -> None:
-        """Take the next record of the recorder."""
+        """Fold the next record of the recorder."""
         match record:
             case records.Observation():
                 self._observe(record)
@@ -220,7 +230,7 @@ class HoldHistory:
             self._end_relist_if_read(record.resource, record.ts_ns)
 
     def _end_relist_if_read(self, resource: str, ts_ns: int) -> None:
-        """What a list after a gap does not show any more is gone; it is not known since when."""
+        """After the last object of a list, release the claims that vanished during the gap."""
         if self._relists[resource].left <= 0:
             self._end_relist(resource, ts_ns)
 
@@ -245,12 +255,12 @@ class HoldHistory:
         held = _held(claim)
         if held and life.ready_ns is None:
             life.ready_ns = ts_ns
-        # After a gap nobody knows when it let go: at the earliest, right after the last that was seen.
+        # A release within a gap may have happened right after the last observation before it.
         self._release(uid, held, rv if certain_rv is None else certain_rv + 1, ts_ns)
         self._take(claim, held, rv, ts_ns)
 
     def _release(self, uid: str, kept: Mapping[str, bool], rv: int, ts_ns: int) -> None:
-        """End the claim's holds but those that go on as they are: exclusive or not."""
+        """End the claim's holds, except those in `kept` whose exclusiveness has not changed."""
         held = self._open.get(uid, {})
         for device in [name for name, hold in held.items() if kept.get(name) is not hold.exclusive]:
             hold = held.pop(device)
@@ -288,7 +298,10 @@ class HoldHistory:
 
 
 def _held(claim: _Claim) -> dict[str, bool]:
-    """device -> whether exclusively, by the claim's allocation; one exclusive result of several is enough."""
+    """Return device -> exclusive for the claim's allocation.
+
+    A device with several results is exclusive if one of them is.
+    """
     allocation = claim.status.allocation
     held: dict[str, bool] = {}
     for item in allocation.devices.results if allocation else []:
@@ -299,7 +312,7 @@ def _held(claim: _Claim) -> dict[str, bool]:
 
 
 def fold(observations: Iterable[records.Body]) -> HoldHistory:
-    """Fold all records of the recorder."""
+    """Return the hold history of all records of the recorder."""
     folded = HoldHistory()
     ts_ns = 0
     for record in observations:

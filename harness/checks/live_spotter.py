@@ -1,7 +1,7 @@
-"""Spots a device in two claims while things are still going on: to end a run early, or at the very commit.
+"""Spots a double allocation while a run is still going on, commit by commit.
 
-The question of `device_exclusivity`, asked commit by commit and without evidence. What is spotted ends a run; the verdict about it is
-given by the check, from the run's directory.
+A spotted double allocation only ends the run early. The verdict comes from `device_exclusivity`,
+which reads the run directory.
 """
 
 from collections.abc import Mapping
@@ -9,16 +9,16 @@ from typing import Any
 
 
 class Spotter:
-    """Is told of every claim's newest state."""
+    """Tracks the exclusive holder of each device."""
 
     def __init__(self) -> None:
         self._holders: dict[str, str] = {}
         self._held: dict[str, set[str]] = {}
         self.found: tuple[str, str, str] | None = None
-        """The first device that was in two claims at once, and the two."""
+        """(device, first claim, second claim) of the first double allocation; None: none yet."""
 
     def note(self, claim: str, document: Mapping[str, Any] | None) -> None:
-        """A claim (by uid or name) is like this now; None when it is gone."""
+        """Note the newest state of a claim (identified by uid or name); None if it is deleted."""
         held = exclusive_devices(document) if document is not None else set()
         for device in self._held.pop(claim, set()) - held:
             if self._holders.get(device) == claim:
@@ -32,7 +32,7 @@ class Spotter:
 
 
 def exclusive_devices(claim: Mapping[str, Any]) -> set[str]:
-    """`driver/pool/device` of what the claim holds and nobody else may hold."""
+    """Return `driver/pool/device` of every device that the claim holds exclusively."""
     allocation = claim.get("status", {}).get("allocation") or {}
     results = allocation.get("devices", {}).get("results") or ()
     return {
@@ -43,8 +43,8 @@ def exclusive_devices(claim: Mapping[str, Any]) -> set[str]:
 
 
 def is_exclusive(*, admin: bool | None, share: str | None) -> bool:
-    """Tell whether an allocation result gives its device to one claim alone: without admin access, and without a share.
+    """Return True if an allocation result gives its device to one claim alone.
 
-    `shareID` is an optional UID, which is never empty: an empty one is none.
+    Results with `adminAccess` or a `shareID` do not. An empty `shareID` counts as unset.
     """
     return not admin and not share

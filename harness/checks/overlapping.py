@@ -1,4 +1,4 @@
-"""All pairs of overlapping intervals, by numpy: sort once, then count and enumerate by binary search."""
+"""Finds all pairs of overlapping intervals with numpy: one sort, then binary search."""
 
 import dataclasses
 from typing import TypeAlias
@@ -8,27 +8,29 @@ import numpy.typing as npt
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 PAIRS_MAX = 1_000_000
+"""Pairs listed by default; all pairs are counted."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Overlaps:
-    """Overlapping pairs as row numbers."""
+    """Overlapping pairs as row numbers of the input."""
 
     count: int
-    """Exact, also when not all pairs are listed."""
+    """Number of pairs; exact even if not all are listed."""
     first: Integers
-    """Row of the interval that begins earlier."""
+    """Row of the interval that begins earlier; one element for each listed pair."""
     second: Integers
-    """Row of the other one, same length."""
+    """Row of the other interval; same length."""
 
 
 def overlaps(
     key: Integers, start: Integers, end: Integers, *, pairs_max: int = PAIRS_MAX
 ) -> Overlaps:
-    """Every pair of half-open intervals [start, end) of one key that overlap; O(n log n + pairs).
+    """Return all pairs of half-open intervals [start, end) with equal keys that overlap.
 
-    `key`: small non-negative integers, one for each device. Empty intervals overlap nothing. When there are more than
-    `pairs_max` pairs, the first ones by key and start are listed. ValueError when keys and span do not fit 63 bits.
+    All three arrays have the same length n; `key` holds small non-negative integers, one for each
+    device. Empty intervals overlap nothing. At most `pairs_max` pairs are listed, the first ones
+    by key and start. Takes O(n log n + pairs). Raises ValueError if keys and span exceed 63 bits.
     """
     rows = np.flatnonzero(end > start)
     if not len(rows):
@@ -43,7 +45,7 @@ def overlaps(
 
 
 def _shift(key: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """Intervals on one line, a stretch of it for each key, so that those of different keys cannot meet."""
+    """Shift the intervals of each key to a range of their own, so that keys cannot overlap."""
     origin = start.min()
     span = int(end.max() - origin) + 1
     if span * (int(key.max()) + 1) >= 2**63:
@@ -53,7 +55,7 @@ def _shift(key: Integers, start: Integers, end: Integers) -> tuple[Integers, Int
 
 
 def _enumerate(positions: Integers, counts: Integers, pairs_max: int) -> tuple[Integers, Integers]:
-    """Each position with the `counts` positions that follow it."""
+    """Pair each position with the `counts` positions that follow it."""
     before = np.cumsum(counts) - counts
     counts = np.clip(pairs_max - before, 0, counts)
     first = np.repeat(positions, counts)

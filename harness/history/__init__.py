@@ -1,5 +1,5 @@
-"""The run directory and its records: writing them, reading them, nothing else.
+"""The run directory and its records: their format, writing and reading.
 
-Everything left of `verdict.json` is written before judging and never changed. No verdicts, no analysis, no
-pandas here, and nothing that knows what a good run is.
+Evidence is written before judging and never changed. Verdicts, analysis and pandas do not belong
+here (see `checks`).
 """

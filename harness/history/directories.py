@@ -1,12 +1,15 @@
-"""Where everything of a run lies.
+"""The layout of a run directory.
 
 ```
-scenario.toml              verbatim copy           plan.json                 seed and everything resolved
-cluster.json               what ran, and its versions
-processes.jsonl            starts, ends, phases    operations-<process>.jsonl  API calls
-observations.jsonl         what was committed      steps-<process>.jsonl     named steps of the subject
-fault-windows.jsonl        what was broken         logs/<process>.log
----- written before judging and never changed; below: written by judging ----
+scenario.toml               verbatim copy of the scenario
+plan.json                   seed and resolved options
+cluster.json                the cluster that ran, and its versions
+processes.jsonl             starts, ends, phases
+operations-<process>.jsonl  API calls
+observations.jsonl          commits that the API server published
+steps-<process>.jsonl       named steps of the subject
+logs/<process>.log          output of the processes
+---- above: written before judging and never changed; below: written by judging ----
 verdict.json  report.html  junit.xml  trace.json
 ```
 """
@@ -29,7 +32,7 @@ class RunDirectory:
 
     @property
     def scenario(self) -> pathlib.Path:
-        """The scenario file, verbatim."""
+        """A verbatim copy of the scenario file."""
         return self.path / "scenario.toml"
 
     @property
@@ -39,7 +42,7 @@ class RunDirectory:
 
     @property
     def cluster(self) -> pathlib.Path:
-        """The cluster as it was found once it ran: name, provider, versions of its components."""
+        """Name, provider and component versions of the running cluster."""
         return self.path / "cluster.json"
 
     @property
@@ -53,39 +56,39 @@ class RunDirectory:
         return self.path / "observations.jsonl"
 
     def operations(self, process: str) -> pathlib.Path:
-        """Invocation, Completion and Waited records of one process."""
+        """Return the file of Invocation, Completion and Waited records of one process."""
         return self.path / f"operations-{process}.jsonl"
 
     def steps(self, process: str) -> pathlib.Path:
-        """Step records of one process of the subject."""
+        """Return the file of Step records of one process of the subject."""
         return self.path / f"steps-{process}.jsonl"
 
     def all_operations(self) -> list[pathlib.Path]:
-        """Every operations file, sorted by name."""
+        """Return every operations file, sorted by name."""
         return sorted(self.path.glob("operations-*.jsonl"))
 
     def journals(self) -> list[pathlib.Path]:
-        """Every journal that is there, whatever it is, in the order of the table above."""
+        """Return every journal that exists."""
         single = [self.processes, self.observations]
         found = [path for path in single if os.path.lexists(path)]
         return [*found, *self.all_operations(), *self.all_steps()]
 
     def all_steps(self) -> list[pathlib.Path]:
-        """Every steps file, sorted by name."""
+        """Return every steps file, sorted by name."""
         return sorted(self.path.glob("steps-*.jsonl"))
 
     @property
     def logs(self) -> pathlib.Path:
-        """The folder of the processes' own output."""
+        """The folder of the processes' output."""
         return self.path / "logs"
 
     def log(self, process: str) -> pathlib.Path:
-        """What one process printed."""
+        """Return the file of one process's output."""
         return self.logs / f"{process}.log"
 
     @property
     def verdict(self) -> pathlib.Path:
-        """The verdict with its certificate and violations."""
+        """The verdict with its certificate and violations (`checks.judging.Judgement`)."""
         return self.path / "verdict.json"
 
     @property
@@ -104,18 +107,22 @@ class RunDirectory:
         return self.path / "trace.json"
 
     def pages(self) -> list[pathlib.Path]:
-        """Everything that is drawn from the verdict."""
+        """Return the files that are rendered from the verdict."""
         return [self.report, self.junit, self.trace]
 
 
 def create(path: pathlib.Path) -> RunDirectory:
-    """A new, empty run directory."""
+    """Create a new, empty run directory.
+
+    Raises RunDirectoryError if the path exists, StorageError or UnwritableError if it cannot be
+    created.
+    """
     directory = RunDirectory(path)
     try:
         directory.logs.mkdir(parents=True)
     except FileExistsError as error:
         raise errors.RunDirectoryError(
-            f"expected a new run directory, but {path} is there already: name another one"
+            f"expected a new run directory, but {path} exists already: name another one"
         ) from error
     except OSError as error:
         raise writing.explain(error, path) from error
@@ -123,7 +130,10 @@ def create(path: pathlib.Path) -> RunDirectory:
 
 
 def existing(path: pathlib.Path) -> RunDirectory:
-    """A run directory that is there, told by its plan.json."""
+    """Return an existing run directory.
+
+    Raises RunDirectoryError if the path is not a folder with a plan.json.
+    """
     directory = RunDirectory(path)
     try:
         mode = path.stat().st_mode
@@ -143,15 +153,18 @@ def existing(path: pathlib.Path) -> RunDirectory:
 
 def _why_not(error: OSError | ValueError) -> str:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return "is not there"
+        return "does not exist"
     return f"cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
 def link_latest(reports: pathlib.Path, directory: RunDirectory) -> None:
-    """Let `<reports>/latest` mean this directory; done in one step, because several runs may do it at once."""
+    """Point the symbolic link `<reports>/latest` at this directory.
+
+    Atomic, because several runs may do it at once. Does nothing on file systems without links.
+    """
     link = reports / f".latest-{directory.path.name}"
     try:
         link.symlink_to(directory.path.relative_to(reports))
         link.replace(reports / "latest")
     except (OSError, ValueError):
-        link.unlink(missing_ok=True)  # a convenience; a file system without links does without it
+        link.unlink(missing_ok=True)

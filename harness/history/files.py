@@ -1,4 +1,4 @@
-"""Opens files that anyone may have put into a run directory: regular files only, and never more of them than a bound."""
+"""Reads files of a run directory, which may come from anywhere: regular files only, and bounded."""
 
 import hashlib
 import io
@@ -9,7 +9,7 @@ import stat
 from harness import errors
 
 SMALL_MAX = 64 * 2**20
-"""Bytes of a file that is read whole, such as plan.json; real ones have some thousands."""
+"""Largest file that is read at once, such as plan.json, in bytes; most have a few thousand."""
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a FIFO",
@@ -20,7 +20,10 @@ _KINDS = {
 
 
 def open_regular(path: pathlib.Path) -> io.BufferedReader:
-    """Open for reading; HistoryError when it is not a regular file or cannot be read."""
+    """Open for reading.
+
+    Raises HistoryError if it is not a regular file or cannot be read.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -34,7 +37,10 @@ def open_regular(path: pathlib.Path) -> io.BufferedReader:
 
 
 def read_small(path: pathlib.Path) -> bytes:
-    """Return the whole content; HistoryError when it is not a regular file, cannot be read or has more than SMALL_MAX bytes."""
+    """Return the content.
+
+    Raises HistoryError if it is not a regular file, cannot be read or exceeds SMALL_MAX.
+    """
     with open_regular(path) as file:
         try:
             content = file.read(SMALL_MAX + 1)
@@ -46,7 +52,7 @@ def read_small(path: pathlib.Path) -> bytes:
 
 
 def digest(path: pathlib.Path) -> str:
-    """Return `sha256:<hex>` of a file, read in pieces; of what cannot be read, the reason."""
+    """Return `sha256:<hex>` of a file; the reason if it cannot be read."""
     try:
         with open_regular(path) as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"

@@ -1,7 +1,7 @@
-"""A run directory as those who judge it read it: file by file, in constant memory, and all of one run.
+"""Reads the evidence in a run directory for judging.
 
-What is missing or damaged is said to be so, and left to the certificate. A file of another run, or of another boot of the host
-(whose clocks cannot be compared), counts as damaged from its first line.
+Missing and damaged files raise no error; readers note the damage for the certificate. A file of
+another run, or of another boot of the host (whose clocks cannot be compared), counts as damaged.
 """
 
 import dataclasses
@@ -15,13 +15,13 @@ from harness.history import directories, files, journal_reader, plans, records
 
 
 class EvidenceReader(journal_reader.Reader):
-    """Reads a journal of one run as far as it is sound; read `damage` afterwards."""
+    """Reads a journal of one run up to its first damage; read `damage` after the iteration."""
 
     def __init__(self, path: pathlib.Path, plan: plans.Plan) -> None:
         super().__init__(path)
         self._plan = plan
         self.damage = ""
-        """What ended the reading before its time, with file and line; empty when nothing did."""
+        """The damage that ended the iteration, with file and line; empty if there was none."""
 
     def __iter__(self) -> Iterator[records.Body]:
         try:
@@ -39,7 +39,8 @@ class EvidenceReader(journal_reader.Reader):
             )
         if header.boot_id != self._plan.boot_id:
             raise errors.HistoryError(
-                f"{self.path.name}: written on another boot of the host than plan.json: its times cannot be compared"
+                f"{self.path.name}: written on another boot of the host than plan.json: "
+                "its times cannot be compared"
             )
 
 
@@ -55,20 +56,20 @@ class History:
 
     @functools.cached_property
     def processes(self) -> journal_reader.Journal | None:
-        """Starts, ends and phases; None when the orchestrator wrote nothing."""
+        """Starts and ends of processes, and phases; None if the file is missing."""
         reader = self._reader(self.directory.processes)
         return None if reader is None else journal_reader.gather(reader)
 
     def observations(self) -> EvidenceReader | None:
-        """What was committed; None when the recorder wrote nothing. Iterate once."""
+        """Return a reader of the observations, to iterate once; None if there is no file."""
         return self._reader(self.directory.observations)
 
     def operations(self, process: str) -> EvidenceReader | None:
-        """The API calls of one process; None when it wrote nothing. Iterate once."""
+        """Return a reader of one process's calls, to iterate once; None if there is no file."""
         return self._reader(self.directory.operations(process))
 
     def steps(self, process: str) -> EvidenceReader | None:
-        """The named steps of one process of the subject; None when it wrote none. Iterate once."""
+        """Return a reader of one process's steps, to iterate once; None if there is no file."""
         return self._reader(self.directory.steps(process))
 
     @property
@@ -80,7 +81,10 @@ class History:
         )
 
     def damages(self) -> list[str]:
-        """What is wrong with the files that were read, as far as they were, and with the beginnings of the others."""
+        """Return the damage found in all journals.
+
+        Of journals that no reader has iterated, only the beginning is read.
+        """
         for path in self.directory.journals():
             if path not in self._readers:
                 reader = EvidenceReader(path, self.plan)
@@ -93,7 +97,7 @@ class History:
         ]
 
     def digests(self) -> dict[str, str]:
-        """The name of every file of the evidence -> `files.digest` of it."""
+        """Return name -> `files.digest` for plan.json and every journal."""
         paths = [self.directory.plan, *self.directory.journals()]
         return {path.name: files.digest(path) for path in paths}
 
@@ -105,6 +109,9 @@ class History:
 
 
 def load(path: pathlib.Path) -> History:
-    """The history in a directory; RunDirectoryError when it is none."""
+    """Load the history of a run directory.
+
+    Raises RunDirectoryError if it is not a run directory.
+    """
     directory = directories.existing(path)
     return History(directory, plans.read(directory.plan))

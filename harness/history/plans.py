@@ -10,25 +10,25 @@ from harness.history import files, records
 
 
 class Requirements(msgspec.Struct, frozen=True, kw_only=True):
-    """The least a run must have done for a VALID verdict to mean anything."""
+    """The least load for which a run can be VALID."""
 
     allocations_min: int
-    """Claims that were allocated (counted as holds)."""
+    """Holds of devices."""
     pods_running_min: int
-    """Pods that were seen Running."""
+    """Pods that were observed `Running`."""
     reuse_min: int = 0
-    """Holds of a device that another claim had held before: devices were short."""
+    """Holds of a device that another claim had held before: evidence that devices were scarce."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that was decided before the run began."""
+    """All decisions made before the run began."""
 
     schema: int = records.SCHEMA_VERSION
     run_id: str
     scenario: str
     seed: int
     subject: str
-    """`python` (ours), later others."""
+    """`python` for the scheduler in this repository, otherwise the kind of scheduler."""
     defects: list[str]
     cluster: str
     """The provider: `embedded`, `local`, `kind` or `kubeconfig`."""
@@ -36,31 +36,34 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     boot_id: str
     created_wall_ns: int
     until_found: bool
-    """End as soon as a double allocation shows: a positive control that was caught has nothing more to prove."""
+    """End the run at the first double allocation, as for positive controls."""
     requirements: Requirements
     expected_operations: list[str]
-    """Processes that must leave an operations file with a trailer."""
+    """Names of the processes that must leave an operations file with a trailer."""
     expected_steps: list[str]
-    """Processes that must leave a steps file with a trailer."""
+    """Names of the processes that must leave a steps file with a trailer."""
     resources: list[str]
-    """Resources whose every commit must have been observed."""
+    """Plural names of the resources of which every commit must be observed."""
     settings: dict[str, Any]
-    """The scenario after overrides, as a plain document."""
+    """The scenario after overrides, as JSON."""
     again: list[str] = []
-    """The command line that makes such a run again, after `flake-hunt`; empty where there is none."""
+    """Arguments of `flake-hunt` that repeat the run; empty if no command does."""
     cluster_profile: dict[str, Any] = {}
-    """The cluster profile after overrides, as a plain document; empty where no cluster was started."""
+    """The cluster profile after overrides, as JSON; empty if no cluster was started."""
     versions: dict[str, str]
-    """python, platform, flake-hunt, commit and the libraries that matter."""
+    """Versions of python, platform, flake-hunt, its commit and the main libraries."""
 
 
 def write(path: pathlib.Path, plan: Plan) -> None:
-    """Write plan.json, for people too."""
+    """Write plan.json, indented."""
     writing.replace(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
 
 
 def read(path: pathlib.Path) -> Plan:
-    """Read plan.json; RunDirectoryError when it is damaged or of another schema."""
+    """Read plan.json.
+
+    Raises RunDirectoryError if it is damaged or has another schema.
+    """
     try:
         content = files.read_small(path)
         _require_schema(path, content)
@@ -79,10 +82,10 @@ class _Schema(msgspec.Struct):
 
 
 def _require_schema(path: pathlib.Path, content: bytes) -> None:
-    """Reject another schema before its fields are read, which may be others."""
+    """Reject another schema before decoding its fields, which may differ."""
     found = msgspec.json.decode(content, type=_Schema).schema
     if found != records.SCHEMA_VERSION:
         raise errors.RunDirectoryError(
             f"{path}: expected schema {records.SCHEMA_VERSION}, got {found}: "
-            "read it with the version that wrote it"
+            "read it with the version of Flake Hunt that wrote it"
         )

@@ -1,8 +1,7 @@
-"""The records of a run: JSON lines, one whole record a line.
+"""The records of a run: JSON lines, one record a line.
 
-A file begins with a Header and, when its writer ended in order, closes with a Trailer that counts the records between
-them. A torn last line is tolerated and noted; any other damage is an error that names file and line. A writer hands every
-line to the kernel before it goes on, so a killed process loses nothing that it had written.
+A journal begins with a Header. If its writer was closed, it ends with a Trailer that counts the
+records between them.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -10,19 +9,17 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 SCHEMA_VERSION = 1
-LINE_MAX = 32 * 2**20
-"""Bytes of a line; an API object has at most a few MiB."""
 Outcome: TypeAlias = Literal["ok", "fail", "unknown"]
 Int62: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
-"""A time or a resourceVersion: differences of two fit 64 bits, whatever a damaged file claims."""
+"""A time or a resourceVersion. Its bounds keep differences of damaged values within 64 bits."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="header"):
-    """First line: who wrote this file, in which run and on which boot of the host."""
+    """The first line: the writer, the run and the boot of the host."""
 
     schema: int = SCHEMA_VERSION
     process: str
-    """The process's name in the run, as in the file's name: `traffic-0`, `kubelet`, `scheduler`."""
+    """Name of the process, as in the file name: `traffic-0`, `kubelet`, `scheduler`."""
     run_id: str
     boot_id: str
     pid: int
@@ -31,47 +28,47 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
 
 
 class Trailer(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="trailer"):
-    """Last line of a file whose writer ended in order."""
+    """The last line of a journal whose writer was closed."""
 
     count: int
-    """Records between header and trailer."""
+    """Number of records between header and trailer."""
     ts_ns: Int62
     reason: str = "stopped"
 
 
 class Invocation(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="invocation"):
-    """An API call is about to be made."""
+    """An API call, journaled before it is made."""
 
     op: int
-    """Number of the operation within its file."""
+    """Number of the operation, unique within the file."""
     user: str
     """The logical process that makes the call; retired after an unknown outcome."""
     verb: str
-    """create, update, patch, delete, bind, get, list"""
+    """`create`, `update`, `patch`, `delete`, `bind`, `get` or `list`."""
     resource: str
-    """Plural, with the subresource: `pods`, `resourceclaims/status`."""
+    """Plural name with the subresource: `pods`, `resourceclaims/status`."""
     namespace: str
     name: str
     ts_ns: Int62
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="completion"):
-    """The call of an Invocation has ended."""
+    """The end of the API call of an Invocation."""
 
     op: int
     outcome: Outcome
     ts_ns: Int62
     status: int | None = None
-    """HTTP status; None when no answer came."""
+    """HTTP status; None if no answer arrived."""
     reason: str = ""
     message: str = ""
-    """Of a call that did not succeed, on one line and cut: the message of the Status, or of the exception."""
+    """Message of the Status or exception, one line, truncated; empty after success."""
     uid: str = ""
     resource_version: str = ""
 
 
 class Waited(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="waited"):
-    """A user of the traffic waited for an object to reach a state."""
+    """A user of the traffic has waited for an object to reach a state."""
 
     user: str
     resource: str
@@ -85,7 +82,7 @@ class Waited(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="listed"):
-    """A complete list was taken; one Observation of type LISTED or FINAL for each object follows it."""
+    """A complete list; one Observation of type LISTED or FINAL for each object follows."""
 
     resource: str
     purpose: Literal["first", "relist", "final"]
@@ -95,18 +92,18 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="observation"):
-    """One object state as the watch or a list delivered it."""
+    """The state of one object as a watch or a list delivered it."""
 
     resource: str
     type: Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
     resource_version: Int62
     ts_ns: Int62
     object: msgspec.Raw
-    """The object's JSON, exactly as it came."""
+    """JSON of the object, byte for byte as received."""
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="gap"):
-    """The watch may have missed commits of this resource between two resourceVersions."""
+    """A gap in the watch: commits of this resource after a resourceVersion may be missing."""
 
     resource: str
     after_resource_version: Int62
@@ -115,7 +112,7 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="ga
 
 
 class Resumed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="resumed"):
-    """The watch was opened (again) at a resourceVersion; nothing was missed."""
+    """The watch was opened or reopened at a resourceVersion without a gap."""
 
     resource: str
     resource_version: Int62
@@ -147,18 +144,19 @@ class ProcessStarted(
 class ProcessEnded(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="process-ended"
 ):
-    """A process of the run has ended; unexpectedly unless the run had asked it to, or it had its work done."""
+    """A process of the run has ended."""
 
     process: str
     pid: int
     exit_code: int
-    """As subprocess gives it: negative for a signal."""
+    """As in `subprocess.Popen.returncode`: negative for a signal."""
     expected: bool
+    """True if the run had stopped the process or its work was done."""
     ts_ns: Int62
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="phase"):
-    """The run went on to its next phase: `traffic started`, `subject started`, `goal reached`, `timed out`, …"""
+    """The run entered a phase: `traffic started`, `goal reached`, `timed out`, …"""
 
     name: str
     ts_ns: Int62

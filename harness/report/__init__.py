@@ -1,5 +1,5 @@
-"""History and judgement as pictures and tables: report.html, junit.xml, trace.json, and the index of a campaign.
+"""Renders runs and campaigns: report.html, junit.xml, trace.json, and the index of a campaign.
 
-No verdicts: what is said here was decided by `checks`. Everything is drawn from the run directory alone, deterministically, into
-files that need nothing else.
+Deterministic, from the run directory alone, into self-contained files. Verdicts do not belong here
+(see `checks`).
 """

@@ -1,4 +1,4 @@
-"""The index of a campaign: its closing table as a page, with links to the reports of its runs."""
+"""The index page of a campaign: its closing table, with links to the reports of its runs."""
 
 import dataclasses
 import pathlib
@@ -11,25 +11,25 @@ from harness.report import rendering
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedRun:
-    """One run in the index."""
+    """One run in the index of a campaign."""
 
     verdict: str
     reason: str
     link: str
-    """Of its report, relative to the index; empty without one."""
+    """Path of its report, relative to the index; empty without a report."""
     seconds: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class IndexRow:
-    """All runs of one scenario and subject."""
+    """All runs of one scenario and one subject."""
 
     scenario: str
     subject: str
     is_as_expected: bool
     verdict: str
     caught: int | None
-    """Of a control."""
+    """Number of runs that caught the defect; None for the correct subject."""
     claims: int
     double_allocations: int
     seconds: float
@@ -44,7 +44,7 @@ def render(
     seed: int,
     summary: str,
 ) -> None:
-    """Write the page."""
+    """Write the index page atomically."""
     text = (
         rendering.templates()
         .get_template("campaign.html.j2")

@@ -1,4 +1,4 @@
-"""Pictures of a whole run: devices over time, and how long claims and pods waited. Each with its table."""
+"""Charts of a whole run: devices over time and latencies, each with its table of numbers."""
 
 import collections
 import dataclasses
@@ -15,15 +15,19 @@ _RIGHT = drawing.WIDTH - 12.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Chart:
-    """A picture and the numbers in it."""
+    """A picture and its numbers as a table."""
 
     picture: str
+    """SVG."""
     header: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
 
 
 def devices_over_time(source: evidence.Evidence) -> Chart:
-    """A lane for each device (or pool, when there are many): how much of it was held when; doubles marked."""
+    """Draw a lane for each device, or for each pool if there are more than 120 devices.
+
+    The lane shows which share of its devices was held; double allocations are marked.
+    """
     holds = source.folded.holds
     names = sorted({hold.device for hold in holds})
     by_pool = len(names) > _LANES_MAX
@@ -67,7 +71,7 @@ def _lane(
     height: float,
     scale: drawing.Scale,
 ) -> list[str]:
-    """Bins of equal time, darker where more of the lane's devices were held."""
+    """Draw a lane as bins of equal time, darker where more of its devices were held."""
     total = len({hold.device for hold in members})
     body: list[str] = []
     if height >= 9:
@@ -100,7 +104,7 @@ def _double_marks(
 def _levels(
     source: evidence.Evidence, members: Sequence[hold_history.Hold], total: int
 ) -> list[int]:
-    """How full each bin is: 0 empty to 5 full."""
+    """Return the share of devices held in each bin: 0 (none) to 5 (all)."""
     filled = [0.0] * _BINS
     width_ns = source.seconds * 1e9 / _BINS
     for hold in members:
@@ -112,7 +116,7 @@ def _levels(
 
 
 def _runs(levels: Sequence[int]) -> Iterable[tuple[int, int, int]]:
-    """(first, end, level) of neighbouring bins alike, the empty ones left out."""
+    """Yield (first, end, level) of each run of equal bins, without the empty ones."""
     start = 0
     for index in range(1, len(levels) + 1):
         if index == len(levels) or levels[index] != levels[start]:
@@ -122,7 +126,7 @@ def _runs(levels: Sequence[int]) -> Iterable[tuple[int, int, int]]:
 
 
 def held_over_time(source: evidence.Evidence) -> Chart:
-    """How many holds there were at each moment."""
+    """Draw the number of holds over time."""
     events = sorted(
         [(hold.from_ts_ns, 1) for hold in source.folded.holds]
         + [(hold.until_ts_ns, -1) for hold in source.folded.holds if hold.until_ts_ns is not None]
@@ -138,7 +142,7 @@ def held_over_time(source: evidence.Evidence) -> Chart:
     points = [(across(second), up(value)) for second, value in _thinned(curve)]
     body = [
         drawing.area(points, floor=130, kind="area"),
-        drawing.label(0, 16, f"{top} at most", kind="lane"),
+        drawing.label(0, 16, f"maximum {top}", kind="lane"),
         *drawing.time_axis(across, y=132, unit="s"),
     ]
     rows = [(f"{second:.2f}", str(value)) for second, value in _thinned(curve, limit=40)]
@@ -155,7 +159,7 @@ def _thinned(
 
 
 def latencies(lives: Iterable[hold_history.Life], title: str) -> Chart:
-    """A histogram of how long it took until ready, in milliseconds."""
+    """Draw a histogram of the time until ready, in milliseconds."""
     waits = sorted(life.waited_ns / 1e6 for life in lives if life.waited_ns is not None)
     if not waits:
         return Chart("<p>Nothing was measured.</p>", ("ms", "count"), [])

@@ -1,4 +1,4 @@
-"""SVG by hand: a few shapes, a scale, and escaping. Colours are classes, so that the page's style decides them."""
+"""SVG shapes, scales and axes. Shapes have CSS classes; the page's style sheet sets the colours."""
 
 import dataclasses
 import html
@@ -8,12 +8,14 @@ from collections.abc import Iterable, Sequence
 from harness.report import escaping
 
 WIDTH = 960
+"""Width of every picture, in SVG units."""
 TICKS_MAX = 8
+"""Labels on a time axis."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scale:
-    """From values to pixels."""
+    """A linear scale from values to SVG units."""
 
     low: float
     high: float
@@ -21,19 +23,19 @@ class Scale:
     right: float = float(WIDTH)
 
     def __call__(self, value: float) -> float:
-        """The pixel of a value, within the picture."""
+        """Return the position of a value, clipped to the ends of the scale."""
         span = (self.high - self.low) or 1.0
         share = min(max((value - self.low) / span, 0.0), 1.0)
         return self.left + share * (self.right - self.left)
 
 
 def text(value: object) -> str:
-    """Escaped for markup."""
+    """Return the value as text, escaped for markup."""
     return html.escape(escaping.visible(str(value)))
 
 
 def svg(body: Iterable[str], *, height: float, title: str, description: str = "") -> str:
-    """A picture as wide as its place, with a name for those who do not see it."""
+    """Return a picture with an accessible title and description."""
     return (
         f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{text(title)}">'
         f"<title>{text(title)}</title><desc>{text(description)}</desc>{''.join(body)}</svg>"
@@ -41,7 +43,7 @@ def svg(body: Iterable[str], *, height: float, title: str, description: str = ""
 
 
 def rect(x: float, y: float, width: float, height: float, *, kind: str, title: str = "") -> str:
-    """A bar; at least a hair wide, so that nothing that happened is invisible."""
+    """Return a bar, at least one unit wide so that short intervals stay visible."""
     inner = f"<title>{text(title)}</title>" if title else ""
     return (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 1):.1f}" height="{height:.1f}" '
@@ -50,24 +52,24 @@ def rect(x: float, y: float, width: float, height: float, *, kind: str, title: s
 
 
 def line(x1: float, y1: float, x2: float, y2: float, *, kind: str) -> str:
-    """A line."""
+    """Return a line."""
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
 
 
 def label(x: float, y: float, value: object, *, kind: str = "label", anchor: str = "start") -> str:
-    """A text."""
+    """Return a text."""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{text(value)}</text>'
     )
 
 
 def dot(x: float, y: float, *, kind: str, title: str) -> str:
-    """A mark with a name."""
+    """Return a dot with a tooltip."""
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" class="{kind}"><title>{text(title)}</title></circle>'
 
 
 def area(points: Sequence[tuple[float, float]], *, floor: float, kind: str) -> str:
-    """The area between a stepped line and the floor."""
+    """Return the area between a step curve and the floor; empty without points."""
     if not points:
         return ""
     path = [f"M{points[0][0]:.1f},{floor:.1f}"]
@@ -80,7 +82,7 @@ def area(points: Sequence[tuple[float, float]], *, floor: float, kind: str) -> s
 
 
 def time_axis(scale: Scale, *, y: float, unit: str) -> list[str]:
-    """A line with a few round numbers under it."""
+    """Return an axis with labels at round numbers."""
     drawn = [line(scale.left, y, scale.right, y, kind="axis")]
     step = _round_step((scale.high - scale.low) / TICKS_MAX)
     number = math.ceil(scale.low / step)
@@ -94,7 +96,7 @@ def time_axis(scale: Scale, *, y: float, unit: str) -> list[str]:
 
 
 def _round_step(least: float) -> float:
-    """The smallest of 1, 2, 5, 10, 20, … that is not smaller."""
+    """Return the smallest of …, 1, 2, 5, 10, 20, … that is at least `least`."""
     if least <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(least))

@@ -1,13 +1,13 @@
-"""Makes control characters visible: the names in evidence are anyone's, and a terminal obeys what is in them."""
+"""Escapes control characters: names in evidence are untrusted, and terminals obey them."""
 
 import re
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""All but newline and tab: C0, DEL, C1, what turns the direction of text, and halves of pairs, which cannot be encoded."""
+"""C0 (except newline and tab), DEL, C1, bidirectional controls, and surrogates (not encodable)."""
 
 
 def visible(text: str) -> str:
-    """Write `\\x1b` for an escape character, and so on."""
+    """Replace control characters by escapes such as `\\x1b`."""
     return _OBEYED.sub(lambda match: _named(ord(match[0])), text)
 
 

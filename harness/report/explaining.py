@@ -1,4 +1,4 @@
-"""Says in words which read was stale when a device was given away twice, as far as the subject's own steps show it."""
+"""Explains a double allocation: which read of the scheduler was stale, according to its steps."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -7,65 +7,74 @@ from harness.checks import verdicts
 from harness.history import records
 
 NO_STEPS = (
-    "The subject left no steps of its own, so the history shows that it happened, and not why."
+    "No steps of the scheduler were recorded, so the history shows what happened but not why."
 )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Moments:
-    """The steps that decide, by their sequence numbers; None where a step was not seen."""
+    """Sequence numbers of the deciding steps; None for steps that were not recorded."""
 
     cloned: int | None
-    """The gather of the second claim copied the allocated devices."""
+    """The gather for the second claim copied the allocated devices."""
     listed: int | None
-    """The same gather listed the claims in flight."""
+    """The gather for the second claim listed the claims in flight."""
     inserted: int | None
-    """The first claim's device was put among the allocated ones."""
+    """The device was inserted into the allocated devices for the first claim."""
     removed: int | None
-    """The first claim left the claims in flight."""
+    """The first claim was removed from the claims in flight."""
     freed_by: str | None
-    """Another claim whose release took the device out, though the first one held it."""
+    """uid of another claim whose release removed the device while the first claim held it."""
 
 
 def explain(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> str:
-    """One or two sentences."""
+    """Explain a double allocation in one or two sentences.
+
+    `steps` are those around it, in order; empty if none were recorded.
+    """
     if not steps:
         return NO_STEPS
     moments = find(violation, steps)
     first = violation.holders[0].name
     if moments.freed_by is not None:
         return (
-            f"The device had been taken out of the allocated devices by the release of another claim ({moments.freed_by}) "
-            f"while {first} still held it: the set does not count, so an earlier double allocation bred this one."
+            f"The release of another claim ({moments.freed_by}) removed the device from the "
+            f"allocated devices while {first} still held it. The set does not count holders, so an "
+            "earlier double allocation caused this one."
         )
     if moments.cloned is None or moments.listed is None or moments.removed is None:
-        return "The steps around it were not all recorded, so the stale read cannot be named."
-    return _of_order(moments.cloned, moments.listed, moments.inserted, moments.removed, first)
+        return "Some of the steps around it were not recorded, so the stale read is unknown."
+    return _explain_order(moments.cloned, moments.listed, moments.inserted, moments.removed, first)
 
 
-def _of_order(cloned: int, listed: int, inserted: int | None, removed: int, first: str) -> str:
+def _explain_order(cloned: int, listed: int, inserted: int | None, removed: int, first: str) -> str:
     late = inserted is None or inserted > cloned
     if late and removed < listed and (inserted is None or removed < inserted):
         return (
-            f"{first} left the claims in flight before its device was among the allocated ones. In between it was in neither, and the "
-            "gather of the second claim read both: assume had returned before its effects could be seen, or the order was wrong."
+            f"{first} left the claims in flight before its device was inserted into the allocated "
+            "devices. In between, the device was in neither, and the gather for the second claim "
+            "read both: `assume` returned before its effects were visible, or ran too late."
         )
     if late and removed < listed:
         return (
-            f"The gather of the second claim copied the allocated devices before the device of {first} was put among them, and listed "
-            "the claims in flight after that claim had left them: it saw the device in neither, and did not notice that it had changed."
+            "The gather for the second claim copied the allocated devices before the device of "
+            f"{first} was inserted, and listed the claims in flight after {first} had left them. "
+            "It saw the device in neither and did not notice the change."
         )
-    return "Neither of the two known stale reads fits the order of these steps."
+    return "The order of the steps matches neither of the two known stale reads."
 
 
 def find(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> Moments:
-    """The deciding steps: those of the last gather before the second claim was planned, and the first claim's around it."""
+    """Find the deciding steps of a double allocation.
+
+    They belong to the last gather before the second claim took the device, and to the first claim.
+    """
     first, second = (holder.uid for holder in violation.holders)
     planned = _last(steps, "in-flight.added", claim=second, device=violation.device)
     before = [step for step in steps if planned is None or step.seq < planned.seq]
     cloned = _last(before, "gather.devices.cloned")
     listed = _last(before, "gather.in-flight.listed")
-    # Of the first claim what followed its own planning: it is inserted and removed again in other parts of its life.
+    # Only steps after the first claim took the device: it may have taken and released it before.
     began = _last(before, "in-flight.added", claim=first, device=violation.device)
     after = [step for step in steps if began is not None and step.seq > began.seq]
     inserted = _first(after, "allocated-devices.inserted", claim=first, device=violation.device)

@@ -1,4 +1,4 @@
-"""junit.xml: the verdict for CI systems. INVALID is a failure, UNKNOWN an error."""
+"""junit.xml: the verdict for CI systems; INVALID is a failure, UNKNOWN an error."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -7,11 +7,11 @@ from harness.checks import judging, verdicts
 from harness.report import escaping
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML cannot hold, escaped or not."""
+"""Characters that XML 1.0 cannot contain, not even escaped."""
 
 
 def render(judgement: judging.Judgement) -> str:
-    """One test case for the certificate, one for each check."""
+    """Return junit.xml: a test case for the certificate and one for each check."""
     subject = "correct subject" if judgement.subject == "python" else judgement.subject
     name = f"{judgement.scenario} ({', '.join(judgement.defects) or subject})"
     suite = ET.Element("testsuite", name=name)

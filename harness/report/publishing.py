@@ -1,7 +1,7 @@
-"""Puts a judgement and its pages into the run directory, so that at no moment two of them contradict each other.
+"""Writes a judgement and its pages into the run directory; at no time do they contradict.
 
-The pages of an earlier judgement go first, then verdict.json is replaced whole, then the new pages come. What is interrupted or fails in
-between leaves fewer files, and none that says something else than verdict.json.
+First the pages of an earlier judgement are removed, then verdict.json is replaced, then the new
+pages are written. After an interruption or a failure, pages may be missing, but none is stale.
 """
 
 import contextlib
@@ -13,9 +13,10 @@ from harness.report import rendering
 
 
 def publish(examination: judging.Examination) -> None:
-    """Write verdict.json, report.html, junit.xml and trace.json; StorageError or UnwritableError where that cannot be done.
+    """Write verdict.json, report.html, junit.xml and trace.json.
 
-    Of a folder that cannot be changed, all stays as it was.
+    Raises StorageError if the disk is full or broken, and UnwritableError if the folder is
+    read-only; a read-only folder stays unchanged.
     """
     directory = examination.history.directory
     _remove_pages(directory)
@@ -30,7 +31,7 @@ def _remove_pages(directory: directories.RunDirectory) -> None:
 
 
 def _replace_verdict(directory: directories.RunDirectory, judgement: judging.Judgement) -> None:
-    """Where the new one finds no room, an older one goes as well: it may be of other evidence."""
+    """Replace verdict.json; on failure remove an older one, which may be about other evidence."""
     try:
         judging.write(directory, judgement)
     except errors.StorageError:

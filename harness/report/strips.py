@@ -1,4 +1,4 @@
-"""One strip for each double allocation: both claims and the device over time, the threads' steps, and what they mean."""
+"""The strip of a double allocation: both claims and the scheduler's steps over time, explained."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -11,13 +11,14 @@ _LANE = 34.0
 _LEFT = 190.0
 _MARGIN_NS = 500_000
 STEPS_MAX = 60
+"""Steps shown."""
 _CROWDED = 18.0
-"""Steps closer than this share one label."""
+"""Steps closer than this, in SVG units, share one label."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StepRow:
-    """A step as a table row."""
+    """A step as a table row; `number` counts from 1, `ms` is relative to time zero."""
 
     number: int
     ms: str
@@ -60,7 +61,10 @@ def strip(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -
 
 
 def _origin(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> int:
-    """Time zero: the second claim is planned on the device, or else seen."""
+    """Return time zero: the scheduler chooses the device for the second claim.
+
+    Without that step, the time at which the recorder saw the allocation.
+    """
     second = violation.holders[1]
     wanted = {"claim": second.uid, "device": violation.device}
     for step in reversed(steps):
@@ -72,7 +76,10 @@ def _origin(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step])
 def _window(
     violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]
 ) -> list[records.Step]:
-    """From the planning of the first claim, or the last gather, to the end of the second one's binding."""
+    """Return the steps from shortly before the first allocation to shortly after the second.
+
+    At most 40 ms before time zero.
+    """
     first, second = violation.holders
     origin = _origin(violation, steps)
     begin = max(min(first.allocated_ts_ns, origin) - 15_000_000, origin - 40_000_000)
@@ -150,7 +157,7 @@ def _threads(
     origin: int,
     names: dict[str, str],
 ) -> list[str]:
-    """A line for each thread, a dot for each step, and numbers as in the table."""
+    """Draw a line for each thread and a numbered dot for each step."""
     top = 2 * _LANE + 20
     body: list[str] = []
     for index, thread in enumerate(threads):
@@ -173,7 +180,7 @@ def _threads(
 
 
 def _labels(marks: Sequence[tuple[int, float]]) -> Iterator[tuple[str, float]]:
-    """One label for steps that are too close for one each: `12-16`."""
+    """Yield (label, x), with one label such as `12-16` for steps that are close together."""
     group: list[tuple[int, float]] = []
     for mark in [*marks, (0, float("inf"))]:
         if group and mark[1] - group[-1][1] > _CROWDED:

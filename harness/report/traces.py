@@ -1,4 +1,4 @@
-"""trace.json for ui.perfetto.dev (Chrome trace events): devices and their holds, and the threads of the subject and their steps."""
+"""trace.json for ui.perfetto.dev: holds by device and steps by thread, as Chrome trace events."""
 
 import itertools
 from collections.abc import Iterator
@@ -11,12 +11,13 @@ from harness.report import evidence
 
 DEVICES_PID, SUBJECT_PID = 1, 2
 STEPS_MAX = 200_000
+"""Steps in a trace."""
 
 Event = dict[str, Any]
 
 
 def render(source: evidence.Evidence) -> bytes:
-    """All events; a huge run's steps are cut at STEPS_MAX, and the file says so."""
+    """Return trace.json; at most STEPS_MAX steps, else `steps_cut` is true."""
     steps = list(itertools.islice(_steps(source), STEPS_MAX + 1))
     cut = len(steps) > STEPS_MAX
     events = [*_names(), *_holds(source), *steps[:STEPS_MAX]]

@@ -149,14 +149,14 @@ def test_a_sound_directory_has_a_yes_for_every_item(tmp_path: pathlib.Path) -> N
     ]
     assert {item.name: item.reason for item in judgement.certificate} == {
         "files": "5 files",
-        "recorder": "17 records, closed in order",
+        "recorder": "17 records, file closed",
         "first-lists": "2 resources",
         "no-gaps": "8 commits observed",
         "order": "up to resourceVersion 8",
-        "final-lists": "5 objects at the end, as folded",
+        "final-lists": "5 objects in the final lists, all as expected",
         "operations": "6 calls, 0 with unknown outcome",
         "acknowledged": "5 pods and claims",
-        "steps": "scheduler: 0 records, closed in order",
+        "steps": "scheduler: 0 records, file closed",
         "processes": "4 processes",
         "in-time": "no phase timed out",
         "load": "3 allocations (at least 0); 2 pods seen Running (at least 0); 1 devices used again (at least 0)",
@@ -170,9 +170,9 @@ def _recorder_says(tmp_path: pathlib.Path, damage: damages.Damage) -> str:
 
 def test_a_torn_line_is_told_from_a_missing_trailer(tmp_path: pathlib.Path) -> None:
     torn = _recorder_says(tmp_path / "torn", damages.torn(damages.observations))
-    assert torn == "the last line of the observations is torn: their writer was killed"
+    assert torn == "the last line of the observations is incomplete: the writer was killed"
     missing = _recorder_says(tmp_path / "missing", damages.no_trailer(damages.observations))
-    assert missing == "the observations have no trailer: their writer did not end in order"
+    assert missing == "the observations have no trailer: the writer was not closed"
 
 
 def test_something_after_the_trailer_is_not_in_order_either(tmp_path: pathlib.Path) -> None:
@@ -180,7 +180,7 @@ def test_something_after_the_trailer_is_not_in_order_either(tmp_path: pathlib.Pa
         content = directory.observations.read_bytes()
         directory.observations.write_bytes(content + b"{")
 
-    assert "is torn" in _recorder_says(tmp_path, append)
+    assert "is incomplete" in _recorder_says(tmp_path, append)
 
 
 def test_every_item_is_failed_by_some_test() -> None:
@@ -219,7 +219,7 @@ def test_too_little_load_makes_unknown(
     assert _failed(judgement) == {"load"}
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
     assert judgement.reason == (
-        f"{reason}; the commonest API error: create pods 409 AlreadyExists (once)"
+        f"{reason}; the most frequent API error: create pods 409 AlreadyExists (once)"
     )
 
 
@@ -293,11 +293,11 @@ def _refused(count: int) -> damages.Damage:
     return damages.appended(damages.operations, *more)
 
 
-def test_too_little_load_names_the_commonest_error(tmp_path: pathlib.Path) -> None:
+def test_too_little_load_names_the_most_frequent_error(tmp_path: pathlib.Path) -> None:
     wanted = plans.Requirements(allocations_min=200, pods_running_min=0)
     judgement = _judge(tmp_path, TEXT, _refused(1204), requirements=wanted)
     assert judgement.reason == (
-        "load: 3 allocations, expected at least 200; the commonest API error: "
+        "load: 3 allocations, expected at least 200; the most frequent API error: "
         f"create resourceclaims 422 Invalid: {REFUSED} (1,204 times)"
     )
 
@@ -309,7 +309,7 @@ def test_so_does_a_load_that_ended_badly(tmp_path: pathlib.Path) -> None:
     judgement = judging.judge(directory)
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
     assert judgement.reason == (
-        "processes: traffic did not end in order when it was to (exit code -9); the commonest API error: "
+        "processes: traffic ended unexpectedly or with an error (exit code -9); the most frequent API error: "
         f"create resourceclaims 422 Invalid: {REFUSED} (3 times)"
     )
 
@@ -319,7 +319,7 @@ def test_other_processes_do_not_die_of_it(tmp_path: pathlib.Path, process: str) 
     directory = building.build(tmp_path / "run", TEXT)
     for damage in (_refused(3), damages.process_died(process)):
         damage(directory)
-    assert "commonest" not in judging.judge(directory).reason
+    assert "most frequent" not in judging.judge(directory).reason
 
 
 def test_journals_without_messages_are_read_as_well(tmp_path: pathlib.Path) -> None:
@@ -331,5 +331,5 @@ def test_journals_without_messages_are_read_as_well(tmp_path: pathlib.Path) -> N
     path = damages.operations(directory)
     path.write_bytes(path.read_bytes().replace(b'"message":"",', b""))
     assert judging.judge(directory).reason.endswith(
-        "the commonest API error: create pods 409 AlreadyExists (once)"
+        "the most frequent API error: create pods 409 AlreadyExists (once)"
     )

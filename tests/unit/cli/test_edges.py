@@ -73,7 +73,7 @@ def flake_hunt(*arguments: str, folder: pathlib.Path) -> subprocess.CompletedPro
         (["explore", "--strategy", "exhaustiv"], 2, "Did you mean 'exhaustive'?"),
         (["doctor", "--for", "kin"], 2, "Did you mean 'kind'?"),
         (["conformance", "--group", "nope"], 2, "expected a group of rules"),
-        (["check", "nowhere"], 2, "nowhere is not there"),
+        (["check", "nowhere"], 2, "nowhere does not exist"),
         (["check", "torn.toml"], 2, "torn.toml is a file: name the folder of one run"),
         (["check", "."], 2, "has no plan.json"),
         (["report", "."], 2, "has no plan.json"),

@@ -212,7 +212,7 @@ def test_verbose_has_the_certificate(
     flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str]
 ) -> None:
     _, out, _ = flake_hunt("check", "--verbose", str(found[0]))
-    assert "  certified: Did resourceVersions only grow? " in out
+    assert "  certified: Did resourceVersions only increase? " in out
     assert "  certified: " not in flake_hunt("check", str(found[0]))[1]
 
 

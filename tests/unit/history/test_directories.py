@@ -17,7 +17,7 @@ def test_a_new_directory_is_empty_but_for_its_logs(tmp_path: pathlib.Path) -> No
 
 def test_a_directory_is_not_made_twice(tmp_path: pathlib.Path) -> None:
     directories.create(tmp_path / "run")
-    with pytest.raises(errors.RunDirectoryError, match="is there already: name another one"):
+    with pytest.raises(errors.RunDirectoryError, match="exists already: name another one"):
         directories.create(tmp_path / "run")
 
 
@@ -28,7 +28,7 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: pathlib.Path) -> Non
 
 
 def test_a_directory_that_is_not_there_is_named(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(errors.RunDirectoryError, match=r"but .*/nowhere is not there"):
+    with pytest.raises(errors.RunDirectoryError, match=r"but .*/nowhere does not exist"):
         directories.existing(tmp_path / "nowhere")
 
 

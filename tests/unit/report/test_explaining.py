@@ -8,11 +8,13 @@ from harness.report import explaining
 from tests.histories import language
 from tests.unit.report import races
 
-BETWEEN_READS = "copied the allocated devices before the device of a was put among them"
-LEFT_TOO_EARLY = "a left the claims in flight before its device was among the allocated ones"
-BRED = "taken out of the allocated devices by the release of another claim (uid-c) while a still held it"
-NEITHER = "Neither of the two known stale reads fits the order of these steps."
-NOT_ALL = "The steps around it were not all recorded, so the stale read cannot be named."
+BETWEEN_READS = "copied the allocated devices before the device of a was inserted"
+LEFT_TOO_EARLY = (
+    "a left the claims in flight before its device was inserted into the allocated devices"
+)
+BRED = "The release of another claim (uid-c) removed the device from the allocated devices while a still"
+NEITHER = "The order of the steps matches neither of the two known stale reads."
+NOT_ALL = "Some of the steps around it were not recorded, so the stale read is unknown."
 
 
 @pytest.fixture

@@ -67,13 +67,13 @@ def test_a_valid_run(tmp_path: pathlib.Path) -> None:
 RACES = {
     "gather not atomic": (
         races.NOT_ATOMIC,
-        "The gather of the second claim copied the allocated devices before the device of a was put among them",
+        "The gather for the second claim copied the allocated devices before the device of a was inserted",
     ),
     "assume returned early": (
         races.EARLY_RETURN,
-        "a left the claims in flight before its device was among the allocated ones.",
+        "a left the claims in flight before its device was inserted into the allocated devices.",
     ),
-    "no steps": ([], "The subject left no steps of its own"),
+    "no steps": ([], "No steps of the scheduler were recorded"),
 }
 
 
@@ -108,9 +108,9 @@ def test_each_double_allocation_of_a_device_is_explained_by_its_own_steps(
         for thread, name, fields in races.EARLY_RETURN
     ]
     page = _page(_render(tmp_path, text, lines=[*races.NOT_ATOMIC, *second]))
-    assert "copied the allocated devices before the device of a was put" in page.text
-    assert "c left the claims in flight before its device was among" in page.text
-    assert "not all recorded" not in page.text
+    assert "copied the allocated devices before the device of a was inserted" in page.text
+    assert "c left the claims in flight before its device was inserted" in page.text
+    assert "were not recorded" not in page.text
 
 
 IN_VAIN = [*races.GATHER, races.added(races.B), races.removed(races.B)]
@@ -130,7 +130,7 @@ def test_the_gather_of_the_plan_that_counted_is_shown(
     tmp_path: pathlib.Path, lines: list[Line]
 ) -> None:
     page = _page(_render(tmp_path, races.TEXT, lines=lines))
-    assert "copied the allocated devices before the device of a was put" in page.text
+    assert "copied the allocated devices before the device of a was inserted" in page.text
     assert page.texts.index("+0.00") > page.texts.index("gather.finished"), "time zero is the plan"
 
 

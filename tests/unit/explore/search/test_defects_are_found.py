@@ -165,7 +165,7 @@ def test_the_causality_curve_rises_from_little_to_certainty() -> None:
     run = search_campaign.replay(token, record=True)
     page = html_page.render(token, run, points)
     assert str(token) in page
-    assert "Where it was lost" in page
+    assert "Where the failure became likely" in page
     assert "http" not in page
 
 
@@ -214,7 +214,7 @@ def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:
     rendering.render(directory)
     page = directory.report.read_text()
     assert f"flake-hunt replay {token}" in page
-    assert "it saw the device in neither" in page
+    assert "It saw the device in neither" in page
 
 
 def test_a_saved_run_without_a_finding_is_valid(tmp_path: pathlib.Path) -> None:
