@@ -1,4 +1,5 @@
-"""Talking to an API server: kubeconfigs, connections, verbs, watches, informers, outcomes, and recording what happens.
+"""The Kubernetes client: kubeconfigs, transports, verbs, watches, informers, journals, recorders.
 
-Knows Kubernetes' protocol and nothing of scheduling: no devices, no queues, no verdicts.
+It knows the protocol of Kubernetes, but nothing of scheduling: devices, queues and verdicts do not
+belong here.
 """

@@ -14,16 +14,17 @@ from harness import errors
 from harness.client import transports
 
 Object = dict[str, Any]
-"""A decoded object; whoever shares it treats it as immutable."""
+"""A decoded object; shared objects must not be changed."""
 _MESSAGE_CHARACTERS_MAX = 400
 WATCH_TIMEOUT_S = 300
+"""The `timeoutSeconds` of a watch: the server ends it after this time."""
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Resource:
-    """A resource that the harness talks about."""
+    """A resource that the harness uses."""
 
     group: str
     version: str
@@ -33,13 +34,13 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        """`v1`, `resource.k8s.io/v1`."""
+        """The `apiVersion` of its objects: `v1`, `resource.k8s.io/v1`."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(
         self, namespace: str | None = None, name: str | None = None, subresource: str | None = None
     ) -> str:
-        """The URL path of the collection, of an object, or of its subresource."""
+        """Return the URL path of the collection, of an object, or of an object's subresource."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         space = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
         item = f"/{name}" if name else ""
@@ -84,7 +85,7 @@ class PatchKind(enum.Enum):
 
 
 class ApiError(errors.HarnessError):
-    """The API server answered with a Status of failure."""
+    """The API server answered with a `Status` of failure."""
 
     def __init__(self, code: int, reason: str, message: str) -> None:
         super().__init__(f"{code} {reason}: {message[:_MESSAGE_CHARACTERS_MAX]}")
@@ -92,33 +93,33 @@ class ApiError(errors.HarnessError):
 
     @property
     def is_not_found(self) -> bool:
-        """There is no such object."""
+        """True if the object does not exist."""
         return self.code == 404
 
     @property
     def is_conflict(self) -> bool:
-        """The object is not as the writer believed."""
+        """True if the object has changed, or its state does not allow the write."""
         return self.code == 409 and self.reason != "AlreadyExists"
 
     @property
     def is_already_exists(self) -> bool:
-        """The name is taken."""
+        """True if an object of this name exists already."""
         return self.code == 409 and self.reason == "AlreadyExists"
 
     @property
     def is_forbidden(self) -> bool:
-        """The caller may not."""
+        """True if the user is not allowed to do this."""
         return self.code == 403
 
     @property
     def is_gone(self) -> bool:
-        """The history no longer reaches back so far."""
+        """True if the resource version is older than the server's history."""
         return self.code == 410
 
 
 @contextlib.contextmanager
 def if_there() -> Iterator[None]:
-    """For what is done to an object that may be gone already: that it is, is no error."""
+    """Ignore 404: for operations on objects that may have been deleted already."""
     try:
         yield
     except ApiError as error:
@@ -128,20 +129,21 @@ def if_there() -> Iterator[None]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listing:
-    """A whole list and the version it was taken at."""
+    """A complete list and its resource version."""
 
     items: list[Object]
+    """The objects; real API servers omit their `kind` and `apiVersion`."""
     resource_version: str
 
 
 class Api:
-    """The verbs."""
+    """The verbs of the API. Each raises ApiError, or TransportError if there is no response."""
 
     def __init__(self, transport: transports.Transport) -> None:
         self.transport = transport
 
     def get(self, resource: Resource, name: str, *, namespace: str | None = None) -> Object:
-        """The object; ApiError 404 when there is none."""
+        """Return an object. Raises ApiError 404 if it does not exist."""
         return self._call("GET", resource.path(namespace, name))
 
     def list(
@@ -151,28 +153,27 @@ class Api:
         namespace: str | None = None,
         label_selector: str | None = None,
     ) -> Listing:
-        """The collection, in one consistent answer."""
+        """Return a collection in one consistent response. `namespace` None: all namespaces."""
         query = {"labelSelector": label_selector} if label_selector else {}
         listed = self._call("GET", _with_query(resource.path(namespace), query))
-        # Items of a list carry no kind of their own on a real server.
         return Listing(listed.get("items") or [], listed["metadata"]["resourceVersion"])
 
     def create(self, resource: Resource, obj: Object, *, namespace: str | None = None) -> Object:
-        """The object as it was stored."""
+        """Create an object and return it as stored."""
         return self._call("POST", resource.path(namespace), obj)
 
     def update(self, resource: Resource, obj: Object) -> Object:
-        """Replace all but the status."""
+        """Replace an object, except its status, and return it as stored."""
         meta = obj["metadata"]
         return self._call("PUT", resource.path(meta.get("namespace"), meta["name"]), obj)
 
     def finalize_namespace(self, namespace: Object) -> Object:
-        """Replace the finalizers of a namespace (`spec.finalizers`), as its controller does."""
+        """Replace `spec.finalizers` of a namespace, as the namespace controller does."""
         path = NAMESPACES.path(None, namespace["metadata"]["name"], "finalize")
         return self._call("PUT", path, namespace)
 
     def update_status(self, resource: Resource, obj: Object) -> Object:
-        """Replace the status."""
+        """Replace the status of an object and return it as stored."""
         meta = obj["metadata"]
         return self._call("PUT", resource.path(meta.get("namespace"), meta["name"], "status"), obj)
 
@@ -188,7 +189,10 @@ class Api:
         field_manager: str | None = None,
         force: bool = False,
     ) -> Object:
-        """Change a part of an object."""
+        """Patch an object or subresource and return it as stored.
+
+        `field_manager` and `force` are the options of server-side apply.
+        """
         query = {"fieldManager": field_manager} if field_manager else {}
         if force:
             query["force"] = "true"
@@ -204,7 +208,10 @@ class Api:
         uid: str | None = None,
         grace_period_s: int | None = None,
     ) -> Object:
-        """Begin or finish a deletion, of the object with this uid when one is given."""
+        """Delete an object, or mark it for deletion, and return the server's response.
+
+        Raises ApiError 409 if `uid` is given and the object has another one.
+        """
         options: Object = {"kind": "DeleteOptions", "apiVersion": "v1"}
         if uid is not None:
             options["preconditions"] = {"uid": uid}
@@ -236,7 +243,7 @@ class Api:
         label_selector: str | None = None,
         timeout_s: int = WATCH_TIMEOUT_S,
     ) -> transports.Watch:
-        """Every later change; ApiError when the server refuses."""
+        """Watch the changes after a resource version. Raises ApiError if that is rejected."""
         query = {
             "watch": "true",
             "allowWatchBookmarks": "true",
@@ -268,7 +275,7 @@ class Api:
 
 
 def to_error(code: int, body: bytes) -> ApiError:
-    """The error that an answer of failure is."""
+    """Return the error of a failed response, from its `Status` or else from its text."""
     try:
         status = _decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):

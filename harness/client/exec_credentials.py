@@ -1,6 +1,7 @@
-"""Exec plugins of a kubeconfig: programs that print an ExecCredential (client.authentication.k8s.io).
+"""Exec plugins of a kubeconfig: programs that print an `ExecCredential`.
 
-A plugin is run when nothing is known, when what it gave has expired, and after the server has refused it; never in between.
+A plugin runs for the first request, when its credentials have expired, and after the API server has
+rejected them with 401. The protocol is client.authentication.k8s.io/v1 and v1beta1.
 """
 
 import dataclasses
@@ -16,7 +17,7 @@ from typing import Any
 from harness import errors
 
 TIMEOUT_S = 60.0
-"""A plugin may ask a cloud; nobody waits for it at a terminal."""
+"""Time limit for one run of a plugin, which may call a cloud provider."""
 _GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
 _WORDS_MAX = 500
@@ -24,7 +25,7 @@ _WORDS_MAX = 500
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Credentials:
-    """Who we say we are. The repr keeps the secrets to itself."""
+    """A token, or a client certificate with its key in PEM. The repr omits the secrets."""
 
     token: str = dataclasses.field(default="", repr=False)
     certificate: bytes = dataclasses.field(default=b"", repr=False)
@@ -40,23 +41,23 @@ class Command:
     api_version: str = _VERSIONS[0]
     install_hint: str = ""
     cluster: str | None = None
-    """The cluster as JSON, for a plugin that wants to know it (provideClusterInfo)."""
+    """The cluster as JSON if the plugin asks for it (`provideClusterInfo`), else None."""
 
 
 def read(section: Mapping[str, Any], cluster: Mapping[str, Any], path: pathlib.Path) -> Command:
-    """The command of an `exec` section; KubeconfigError for one that cannot be run here."""
+    """Return the command of an `exec` section. Raises KubeconfigError if it cannot be run."""
     name, version = section.get("command"), section.get("apiVersion")
     if not isinstance(name, str) or not name:
         raise errors.KubeconfigError(f"{path}: expected the exec plugin's command, got {name!r}")
     if version not in _VERSIONS:
         raise errors.KubeconfigError(
-            f"{path}: expected the exec plugin {name} to speak {' or '.join(_VERSIONS)}, got {version!r}: "
-            "update the plugin, and write the kubeconfig anew with it"
+            f"{path}: expected the exec plugin {name} to use {' or '.join(_VERSIONS)}, got {version!r}: "
+            "update the plugin and generate the kubeconfig again"
         )
     if section.get("interactiveMode") == "Always":
         raise errors.KubeconfigError(
-            f"{path}: the exec plugin {name} wants a terminal (interactiveMode: Always), and a run has none: "
-            "log in beforehand, and set interactiveMode: IfAvailable"
+            f"{path}: the exec plugin {name} needs a terminal (interactiveMode: Always), but a run has none: "
+            "log in first and set interactiveMode: IfAvailable"
         )
     if "/" in name and not name.startswith("/"):
         name = str(path.resolve().parent / name)  # as client-go: relative to the kubeconfig
@@ -85,7 +86,7 @@ def _cluster_info(cluster: Mapping[str, Any]) -> str:
 
 
 class Plugin:
-    """A plugin and what it last gave; any thread may ask."""
+    """A plugin and its current credentials. Thread-safe."""
 
     def __init__(self, command: Command) -> None:
         self._command = command
@@ -94,14 +95,17 @@ class Plugin:
         self._expires: datetime.datetime | None = None
 
     def current(self) -> Credentials:
-        """What it gave, or gives now; KubeconfigError when it gives nothing usable."""
+        """Return valid credentials; run the plugin if there are none.
+
+        Raises KubeconfigError if the plugin fails.
+        """
         with self._guard:
             if self._identity is None or self._has_expired():
                 self._identity, self._expires = _run(self._command)
             return self._identity
 
     def refused(self, identity: Credentials) -> None:
-        """The server did not accept this: ask the plugin again next time."""
+        """Drop credentials that the server has rejected, so that the plugin runs again."""
         with self._guard:
             if self._identity == identity:
                 self._identity = None
@@ -131,13 +135,13 @@ def _run(command: Command) -> tuple[Credentials, datetime.datetime | None]:
         )
     except FileNotFoundError as error:
         hint = f": {command.install_hint.strip()}" if command.install_hint else ": install it"
-        raise _unusable(command, f"it is not there{hint}") from error
+        raise _unusable(command, f"it was not found{hint}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _unusable(command, f"it could not be run ({error})") from error
     if ended.returncode:
         words = ended.stderr.decode(errors="replace").strip()[-_WORDS_MAX:]
         raise _unusable(
-            command, f"it ended with exit code {ended.returncode}: {words or '(no words)'}"
+            command, f"it exited with code {ended.returncode}: {words or '(no output)'}"
         )
     return _decode(command, ended.stdout)
 
@@ -148,18 +152,18 @@ def _decode(command: Command, output: bytes) -> tuple[Credentials, datetime.date
         kind, version = document["kind"], document["apiVersion"]
         status = document.get("status") or {}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _unusable(command, "it printed no ExecCredential in JSON") from error
+        raise _unusable(command, "its output is not an ExecCredential in JSON") from error
     if kind != "ExecCredential" or version != command.api_version:
         raise _unusable(
             command,
-            f"it printed {kind} {version}, the kubeconfig wants ExecCredential {command.api_version}",
+            f"it printed {kind} {version}; the kubeconfig specifies ExecCredential {command.api_version}",
         )
     certificate, key = status.get("clientCertificateData", ""), status.get("clientKeyData", "")
     identity = Credentials(status.get("token", ""), certificate.encode(), key.encode())
     if bool(certificate) != bool(key):
-        raise _unusable(command, "it gave a certificate without its key, or a key alone")
+        raise _unusable(command, "it printed a certificate without a key, or only a key")
     if not (identity.token or certificate):
-        raise _unusable(command, "it gave neither a token nor a certificate with its key")
+        raise _unusable(command, "it printed neither a token nor a certificate with a key")
     return identity, _moment(command, status.get("expirationTimestamp"))
 
 
@@ -170,7 +174,7 @@ def _moment(command: Command, text: str | None) -> datetime.datetime | None:
         return datetime.datetime.fromisoformat(text)
     except (ValueError, TypeError) as error:
         raise _unusable(
-            command, f"its expirationTimestamp is no RFC 3339 time: {text!r}"
+            command, f"its expirationTimestamp is not an RFC 3339 time: {text!r}"
         ) from error
 
 

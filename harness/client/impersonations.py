@@ -1,4 +1,7 @@
-"""Impersonation by a kubeconfig's user (`as`, `as-uid`, `as-groups`, `as-user-extra`), as the headers that ask the API server for it."""
+"""The impersonation headers of a kubeconfig's user.
+
+They come from its keys `as`, `as-uid`, `as-groups` and `as-user-extra`.
+"""
 
 import pathlib
 import urllib.parse
@@ -8,13 +11,16 @@ from typing import Any
 from harness import errors
 
 Headers = tuple[tuple[str, str], ...]
-"""Names may repeat: each group has a header of its own."""
-_TOKEN = "!#$&'*+-.^_`|~"  # noqa: S105 - what HTTP allows in a header's name besides letters and digits
+"""(name, value) pairs. Names may repeat: each group has its own header."""
+_TOKEN = "!#$&'*+-.^_`|~"  # noqa: S105 - the characters that header names may have besides letters and digits
 _KEYS = ("as", "as-uid", "as-groups", "as-user-extra")
 
 
 def read(user: Mapping[str, Any], path: pathlib.Path) -> Headers:
-    """Return the headers for a kubeconfig's user, none without impersonation; KubeconfigError for what no header can say."""
+    """Return the headers for a kubeconfig's user, none if it does not impersonate.
+
+    Raises KubeconfigError if a value cannot be sent in a header.
+    """
     given = [key for key in _KEYS if user.get(key)]
     if given and "as" not in given:
         raise errors.KubeconfigError(

@@ -1,7 +1,8 @@
-"""A local copy of a collection that follows the API server: list, watch, resume, and list again after 410.
+"""A local copy of a collection, kept up to date: list, watch, resume, and list again after 410.
 
-Every change is delivered once and in order, on the informer's own thread. After a gap (410 Gone) a new list is compared
-with the copy: what is missing is delivered as a deletion of the last known state, as client-go's DeletedFinalStateUnknown.
+Each change is delivered once and in order, on the informer's thread. After a gap (410 Gone) a new
+list is compared with the copy; objects that are missing are delivered as deletions of their last
+known state, like `DeletedFinalStateUnknown` in client-go.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,27 +16,28 @@ from harness.client import apis, transports
 Object = apis.Object
 BACKOFF_FIRST_S = 0.05
 BACKOFF_MAX_S = 5.0
-
-
 REFUSALS_MAX = 2
-"""In a row: after the first, an exec plugin logs in again."""
+"""Consecutive 401 or 403 responses after which `wait_synced` fails.
+
+More than one, because an exec plugin logs in again after the first.
+"""
 _REMEDIES = {
     401: "the API server does not accept these credentials, which may have expired: log in again, or name another kubeconfig with --kubeconfig",
-    403: "these credentials do not allow it: name a kubeconfig whose user may list, watch and change {plural} with --kubeconfig",
+    403: "these credentials do not allow that: with --kubeconfig name a kubeconfig whose user may list, watch and change {plural}",
 }
 
 
 class EventHandler(Protocol):
-    """Is told of every change, in order, on the informer's thread."""
+    """Receives all changes, in order, on the informer's thread."""
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """The object is new; `initial` when it came with the first list."""
+        """Handle a new object; `initial` if it was in the first list."""
 
     def on_update(self, old: Object, new: Object) -> None:
-        """The object was changed."""
+        """Handle a changed object."""
 
     def on_delete(self, last: Object) -> None:
-        """The object is gone; its last known state."""
+        """Handle the deletion of an object; `last` is its last known state."""
 
 
 class _Event(msgspec.Struct):
@@ -47,14 +49,14 @@ _events = msgspec.json.Decoder(_Event)
 
 
 def key_of(obj: Object) -> str:
-    """`namespace/name`, or the name alone."""
+    """Return the key of an object: `namespace/name`, or the name if it has no namespace."""
     meta = obj["metadata"]
     namespace = meta.get("namespace")
     return f"{namespace}/{meta['name']}" if namespace else str(meta["name"])
 
 
 class Informer:
-    """Follows one collection."""
+    """Follows one collection. `namespace` None: all namespaces."""
 
     def __init__(
         self,
@@ -75,13 +77,15 @@ class Informer:
         self._stopped = concurrency.Event(f"{name}.stopped")
         self._watch: transports.Watch | None = None
         self._version = ""
-        self._problem = "no answer"  # in words: an error would keep the connection of its traceback
+        self._problem = (
+            "no answer"  # text: an exception would keep a connection alive by its traceback
+        )
         self._refusals = 0
         self._refusal: errors.KubeconfigError | None = None
         self._thread: concurrency.Thread | None = None
 
     def start(self) -> None:
-        """Begin to follow."""
+        """Start to follow, on a thread."""
         self._thread = concurrency.spawn(self._name, self._run)
 
     def stop(self) -> None:
@@ -94,26 +98,27 @@ class Informer:
             self._thread.join(BACKOFF_MAX_S * 2)
 
     def wait_synced(self, *, timeout_s: float) -> None:
-        """Wait until the first list was delivered.
+        """Wait until the first list has been delivered.
 
-        Raises KubeconfigError as soon as the API server refuses us, ClusterError when the list does not come in time.
+        Raises KubeconfigError if the API server rejects the credentials, and ClusterError if there
+        is no list within the timeout.
         """
-        came = self._synced.wait(timeout_s)
+        synced = self._synced.wait(timeout_s)
         if self._refusal is not None:
             raise self._refusal
-        if not came:
+        if not synced:
             raise errors.ClusterError(
-                f"expected a first list of {self._resource.plural} within {timeout_s:g} s; none came "
+                f"expected a first list of {self._resource.plural} within {timeout_s:g} s, got none "
                 f"({self._problem}). Is the API server up, and do these credentials allow list?"
             )
 
     def get(self, key: str) -> Object | None:
-        """The copy of an object."""
+        """Return the copy of an object, None if it is not known."""
         with self._guard:
             return self._objects.get(key)
 
     def objects(self) -> list[Object]:
-        """The copy of the collection."""
+        """Return the copy of the collection."""
         with self._guard:
             return list(self._objects.values())
 
@@ -129,14 +134,14 @@ class Informer:
                 backoff_s = BACKOFF_FIRST_S
             except (transports.TransportError, apis.ApiError) as error:
                 if isinstance(error, apis.ApiError) and error.is_gone:
-                    self._version = ""  # what was missed is found by comparing a new list
+                    self._version = ""  # list again, and find the missed changes by comparison
                     concurrency.step("informer.gap", informer=self._name)
                 self._note(error)
                 self._stopped.wait(backoff_s)
                 backoff_s = min(backoff_s * 2, BACKOFF_MAX_S)
 
     def _note(self, error: errors.HarnessError) -> None:
-        """Keep the problem for `wait_synced`, and end that when refusals stay."""
+        """Keep the problem for `wait_synced`; end its wait after REFUSALS_MAX rejections."""
         self._problem = str(error)
         if self._version or not _is_refusal(error):
             self._refusals = 0
@@ -195,7 +200,9 @@ class Informer:
             self._objects[key] = obj
         if old is None:
             self._tell(lambda handler: handler.on_add(obj, initial=not self._synced.is_set()))
-        elif old["metadata"]["uid"] != obj["metadata"]["uid"]:  # reborn unseen
+        elif (
+            old["metadata"]["uid"] != obj["metadata"]["uid"]
+        ):  # a new object of the same name; its deletion was not seen
             self._tell(lambda handler: handler.on_delete(old))
             self._tell(lambda handler: handler.on_add(obj, initial=False))
         elif old["metadata"]["resourceVersion"] != obj["metadata"]["resourceVersion"]:

@@ -1,4 +1,4 @@
-"""Journals every changing call of a transport: the invocation before it, the completion after it."""
+"""A transport that journals each write: the invocation before the call, the completion after it."""
 
 import itertools
 from typing import Any
@@ -19,20 +19,21 @@ class _Meta(msgspec.Struct):
 
 
 class _Object(msgspec.Struct):
-    """What matters of a body, sent or received."""
+    """The parts of a request or response body that the journal records."""
 
     metadata: _Meta = msgspec.field(default_factory=_Meta)
     reason: str = ""
     message: Any = ""
-    """A text in a Status; other kinds may have anything of this name."""
+    """A text in a `Status`; other kinds may have any value in a field of this name."""
 
 
 MESSAGE_MAX = 200
+"""Maximum length of a recorded message, in characters."""
 _objects = msgspec.json.Decoder(_Object)
 
 
 class Journal:
-    """One process's operations, numbered; any thread may write."""
+    """The numbered operations of one process. Thread-safe."""
 
     def __init__(self, writer: journal_writer.Writer) -> None:
         self._writer = writer
@@ -40,7 +41,7 @@ class Journal:
         self._numbers = itertools.count(1)
 
     def next_op(self) -> int:
-        """The number of a new operation."""
+        """Return the number of a new operation."""
         return next(self._numbers)
 
     def write(self, record: records.Body) -> None:
@@ -49,32 +50,31 @@ class Journal:
             self._writer.write(record)
 
     def close(self) -> None:
-        """End the journal in order."""
+        """Write the end of the journal and close it."""
         with self._guard:
             self._writer.close()
 
 
 class JournalingTransport:
-    """Another transport, with every changing call in a journal."""
+    """Wraps a transport and journals each write."""
 
     def __init__(
         self, inner: transports.Transport, journal: Journal, *, user: str | None = None
     ) -> None:
-        """`user`: the logical process that calls; the calling thread's name when None."""
+        """`user` is the logical process that calls; None: the name of the calling thread."""
         self._inner, self._journal, self._user = inner, journal, user
         self._retired = 0
 
     def send(self, request: transports.Request) -> transports.Response:
-        """Journal, send, journal."""
+        """Send a request; journal its invocation and completion if it is a write."""
         if request.method not in _VERBS:
             return self._inner.send(request)
         op = self._journal.next_op()
         self._journal.write(self._invocation(op, request))
         try:
             response = self._inner.send(request)
-        except (
-            BaseException
-        ) as error:  # whatever it is, the call has ended and the journal says how
+        except BaseException as error:
+            # The call has ended, whatever the reason: the journal needs its completion.
             self._complete(
                 records.Completion(
                     op=op,
@@ -88,16 +88,16 @@ class JournalingTransport:
         return response
 
     def watch(self, request: transports.Request) -> transports.Watch:
-        """Watches change nothing."""
+        """Open a watch, which is not journaled."""
         return self._inner.watch(request)
 
     def close(self) -> None:
-        """Close the transport; the journal is its owner's to close."""
+        """Close the inner transport, but not the journal, which may be shared."""
         self._inner.close()
 
     @property
     def user(self) -> str:
-        """The logical process; a new one after a call whose outcome nobody knows."""
+        """The logical process; a new one after each call with an unknown outcome."""
         name = self._user or concurrency.current_thread_name()
         return f"{name}.{self._retired}" if self._retired else name
 
@@ -146,7 +146,7 @@ def _on_one_line(text: str) -> str:
 
 
 def describe_path(path: str) -> tuple[str, str, str]:
-    """(namespace, resource with its subresource, name) of a request path."""
+    """Return the namespace, `resource[/subresource]` and name of a request path, "" for none."""
     parts = path.partition("?")[0].strip("/").split("/")
     rest = parts[2:] if parts[0] == "api" else parts[3:]
     namespace = ""

@@ -1,10 +1,12 @@
-"""Reading a kubeconfig: where the API server is, and who we are to it.
+"""Kubeconfigs: the address of the API server and the user's credentials.
 
-Tokens, token files, client certificates, authorities, exec plugins, HTTP proxies and impersonation; what cannot be honoured (passwords, auth
-providers, other proxies) is rejected with a remedy, never ignored.
+Supports tokens, token files, client certificates, certificate authorities, exec plugins, HTTP
+proxies and impersonation. Unsupported settings (passwords, auth providers, other proxies) are
+rejected with a remedy, never ignored.
 
-No library does this for us: of lightkube, kubernetes, kubernetes_asyncio, pykube-ng and kr8s none reads impersonation, only the second and the
-third read `proxy-url` and exec plugins that give certificates, and their import alone takes 200 and 340 ms, in every process of a run.
+No library is used: of lightkube, kubernetes, kubernetes_asyncio, pykube-ng and kr8s, none supports
+impersonation; only kubernetes and kubernetes_asyncio support `proxy-url` and exec plugins that
+return certificates, and importing them takes 200 and 340 ms, in each process of a run.
 """
 
 import base64
@@ -31,55 +33,60 @@ _REFUSED_USER = {
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """An API server and our credentials for it. The repr keeps the secrets to itself."""
+    """The address of an API server and the credentials for it. The repr omits the secrets."""
 
     host: str
     port: int
     tls: bool
     prefix: str = ""
-    """A path before every request's path, without a trailing slash."""
+    """The path that precedes each request's path, without a trailing slash."""
     token: str = dataclasses.field(default="", repr=False)
     authority: bytes = dataclasses.field(default=b"", repr=False)
-    """PEM of the cluster's authority; empty: the system's."""
+    """The cluster's certificate authority in PEM; empty: those of the system."""
     certificate: bytes = dataclasses.field(default=b"", repr=False)
     key: bytes = dataclasses.field(default=b"", repr=False)
     insecure: bool = False
     """Do not verify the server's certificate."""
     server_name: str = ""
-    """Verify the server's certificate for this name; empty: for the host."""
+    """The name to verify in the server's certificate; empty: `host`."""
     plugin: exec_credentials.Command | None = None
-    """Gives token or certificate when asked."""
+    """The exec plugin that provides the credentials; None: they are in the kubeconfig."""
     proxy: proxies.Proxy | None = None
-    """What every connection goes through."""
+    """The proxy of all connections; None: they are direct."""
     impersonation: impersonations.Headers = ()
-    """Headers of every request: the user to act as."""
+    """The headers of each request that name the user to impersonate."""
 
     def __str__(self) -> str:
-        """Return where it is and the way there, for messages."""
+        """Return the address and the proxy, for messages."""
         way = f" through the proxy {self.proxy}" if self.proxy else ""
         return f"{self.host}:{self.port}{way}"
 
     @property
     def identity(self) -> exec_credentials.Credentials:
-        """What the kubeconfig itself says who we are."""
+        """The credentials in the kubeconfig itself."""
         return exec_credentials.Credentials(self.token, self.certificate, self.key)
 
     def context(
         self, identity: exec_credentials.Credentials | None = None
     ) -> ssl.SSLContext | None:
-        """The TLS context, None for plain HTTP. Make one and share it: it costs milliseconds."""
+        """Return a new TLS context, None for plain HTTP. It takes milliseconds: share it.
+
+        `identity` None: the credentials in the kubeconfig. Raises KubeconfigError if a certificate
+        or key is malformed.
+        """
         if not self.tls:
             return None
-        who = self.identity if identity is None else identity
+        credentials = self.identity if identity is None else identity
         try:
             context = ssl.create_default_context(cadata=self.authority.decode() or None)
-            if who.certificate:
-                _load_certificate(context, who.certificate, who.key)
+            if credentials.certificate:
+                _load_certificate(context, credentials.certificate, credentials.key)
         except (ssl.SSLError, ValueError) as error:
             raise errors.KubeconfigError(
-                f"expected the kubeconfig of {self.host}:{self.port} to hold certificates and keys in PEM ({error})"
+                f"expected the kubeconfig of {self.host}:{self.port} to have certificates and keys in PEM ({error})"
             ) from error
-        # Go's verifier, which every cluster's authority was made for, does not ask for all that RFC 5280 says; Python 3.13 does by default.
+        # Python 3.13 enforces RFC 5280 by default; Go does not, and clusters' authorities may
+        # satisfy Go only.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if self.insecure:
             context.check_hostname = False
@@ -88,7 +95,10 @@ class Endpoint:
 
 
 def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
-    """The endpoint of a kubeconfig's context (the current one when None)."""
+    """Return the endpoint of a kubeconfig's context; `context` None: the current one.
+
+    Raises KubeconfigError if the file is malformed or needs something that is not supported.
+    """
     document = _read(path)
     name, cluster, user = _chosen(document, context, path)
     _refuse(user, name, path)
@@ -114,17 +124,21 @@ def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
 
 
 def default_paths() -> list[pathlib.Path]:
-    """Where kubectl looks: KUBECONFIG, which may name several files, or ~/.kube/config."""
+    """Return the files that kubectl reads: those in KUBECONFIG, or else ~/.kube/config.
+
+    Files that do not exist are omitted, unless none exists.
+    """
     named = [part for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
-    found = [pathlib.Path(part) for part in named] or [pathlib.Path.home() / ".kube" / "config"]
-    there = [path for path in found if path.exists()]
-    return there or found[:1]
+    paths = [pathlib.Path(part) for part in named] or [pathlib.Path.home() / ".kube" / "config"]
+    existing = [path for path in paths if path.exists()]
+    return existing or paths[:1]
 
 
 def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str = "") -> str:
-    """Write a kubeconfig of one context alone (empty: the current one) and return the context's name; mode 0600, whole or not at all.
+    """Write a kubeconfig with one context of some others and return the context's name.
 
-    Of several files, the first that has a name counts, as with kubectl.
+    `context` empty: the current one. If several files define a name, the first one wins, as in
+    kubectl. The file is written atomically, with mode 0600.
     """
     documents = [(path, _read(path)) for path in paths]
     name = context or next(
@@ -152,7 +166,7 @@ def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str =
 
 
 def write(path: pathlib.Path, document: Document) -> None:
-    """A kubeconfig in JSON, which is YAML too; whole or not at all, and for nobody else's eyes."""
+    """Write a kubeconfig as JSON, which is valid YAML, atomically and with mode 0600."""
     draft = path.with_name(f".{path.name}.draft")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "w") as file:
@@ -161,7 +175,7 @@ def write(path: pathlib.Path, document: Document) -> None:
 
 
 def _absolute(entry: Any, path: pathlib.Path) -> Any:
-    """The entry with its paths independent of where the file lies."""
+    """Return an entry with its relative paths made absolute."""
     if not isinstance(entry, dict):
         return entry
     changed: dict[str, Any] = json.loads(json.dumps(entry, default=str))
@@ -185,7 +199,7 @@ def _absolute(entry: Any, path: pathlib.Path) -> Any:
 def _chosen(
     document: Document, context: str | None, path: pathlib.Path
 ) -> tuple[str, Document, Document]:
-    """The context's name, its cluster and its user."""
+    """Return a context's name, cluster and user; `context` None: the current one."""
     name = context or document.get("current-context") or ""
     chosen = _named(document, "contexts", name, path).get("context") or {}
     cluster = _named(document, "clusters", chosen.get("cluster", ""), path).get("cluster") or {}
@@ -211,7 +225,7 @@ def _server(
         if url.scheme in ("http", "https") and url.hostname:
             return url, url.port or (443 if url.scheme == "https" else 80)
     except ValueError:
-        pass  # a port or an IPv6 address that is none
+        pass  # an invalid port or IPv6 address
     raise errors.KubeconfigError(
         f"{path}: expected the server of context {context!r} as an http(s) URL, got {address!r}"
     )
@@ -228,7 +242,7 @@ def _read(path: pathlib.Path) -> Document:
     document = _parse(text, path)
     if not isinstance(document, dict) or document.get("kind", "Config") != "Config":
         raise errors.KubeconfigError(
-            f"{path}: expected a kubeconfig (kind Config), got something else"
+            f"{path}: expected a kubeconfig (kind Config), got another document"
         )
     return document
 
@@ -238,7 +252,7 @@ def _parse(text: str, path: pathlib.Path) -> Any:
         return json.loads(text)
     except ValueError:
         pass
-    import yaml  # 40 ms, and our own kubeconfigs are JSON
+    import yaml  # takes 40 ms, and the harness writes its own kubeconfigs as JSON
 
     try:
         return yaml.safe_load(text)
@@ -285,18 +299,18 @@ def _token(user: Document, path: pathlib.Path) -> str:
 
 def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
     with private_files.private_file(certificate + b"\n" + key) as path:
-        context.load_cert_chain(path)  # from files only
+        context.load_cert_chain(path)  # the ssl module reads certificates from files only
 
 
 @functools.lru_cache(maxsize=8)
 def shared_context(
     endpoint: Endpoint, identity: exec_credentials.Credentials
 ) -> ssl.SSLContext | None:
-    """One TLS context for all connections to an endpoint as the same somebody."""
+    """Return the TLS context that all connections with the same endpoint and credentials share."""
     return endpoint.context(identity)
 
 
 @functools.lru_cache(maxsize=8)
 def shared_plugin(command: exec_credentials.Command) -> exec_credentials.Plugin:
-    """One plugin for all who ask: its answer is theirs too."""
+    """Return the plugin that all transports with the same command share."""
     return exec_credentials.Plugin(command)

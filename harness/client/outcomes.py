@@ -1,24 +1,24 @@
-"""What an API call's end says about whether it took effect.
+"""The outcome of an API call: whether it took effect.
 
-One table. What is not in it is unknown: the server may or may not have done it.
+The outcome is unknown unless this table says otherwise: the server may have executed the call.
 """
 
 from harness.client import apis, transports
 from harness.history import records
 
 DEFINITE_FAILURES = frozenset({400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 429})
-"""Answers with which the server says that it did not do it."""
+"""Status codes which guarantee that the call had no effect."""
 
 
 def of_status(status: int) -> records.Outcome:
-    """The outcome of a call that was answered."""
+    """Return the outcome of a call with a response."""
     if 200 <= status < 300:
         return "ok"
     return "fail" if status in DEFINITE_FAILURES else "unknown"
 
 
 def of_error(error: BaseException) -> records.Outcome:
-    """The outcome of a call that ended in an exception."""
+    """Return the outcome of a call that raised an exception."""
     if isinstance(error, apis.ApiError):
         return of_status(error.code)
     if isinstance(error, transports.TransportError) and not error.sent:

@@ -1,4 +1,4 @@
-"""The proxy of a kubeconfig's cluster (`proxy-url`): HTTP, with or without a password."""
+"""The HTTP proxy of a kubeconfig's cluster (`proxy-url`), with or without a password."""
 
 import base64
 import dataclasses
@@ -14,25 +14,28 @@ _CREDENTIALS = re.compile(r"//[^/]*@")
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Proxy:
-    """An HTTP proxy. The repr keeps the password to itself."""
+    """An HTTP proxy. The repr omits the password."""
 
     host: str
     port: int
     authorization: str = dataclasses.field(default="", repr=False)
-    """The value of Proxy-Authorization; empty: the proxy asks for none."""
+    """The value of the `Proxy-Authorization` header; empty: the proxy needs none."""
 
     def __str__(self) -> str:
-        """Return its address, for messages."""
+        """Return the address without the password, for messages."""
         return f"http://{self.host}:{self.port}"
 
     @property
     def headers(self) -> dict[str, str]:
-        """Return what the proxy wants to know of us."""
+        """The headers that the proxy needs."""
         return {"Proxy-Authorization": self.authorization} if self.authorization else {}
 
 
 def read(address: object, path: pathlib.Path) -> Proxy | None:
-    """Return the proxy of this URL, None for an empty one; KubeconfigError for a URL or a kind of proxy that cannot be used."""
+    """Return the proxy of a URL, None if the URL is empty.
+
+    Raises KubeconfigError if the URL is malformed or its scheme is not http.
+    """
     if not address:
         return None
     try:
@@ -41,11 +44,11 @@ def read(address: object, path: pathlib.Path) -> Proxy | None:
             port = url.port or _PORT
             return Proxy(host=url.hostname, port=port, authorization=_authorization(url))
     except ValueError:
-        pass  # a port or an IPv6 address that is none
+        pass  # an invalid port or IPv6 address
     shown = _CREDENTIALS.sub("//", str(address))
     raise errors.KubeconfigError(
-        f"{path}: expected the cluster's proxy-url as http://host:port, got {shown!r}: name an HTTP proxy, or forward a port to "
-        "the API server and name that in a kubeconfig without proxy-url"
+        f"{path}: expected the cluster's proxy-url as http://host:port, got {shown!r}: use an HTTP proxy, or forward a port to "
+        "the API server and use that in a kubeconfig without proxy-url"
     )
 
 

@@ -1,7 +1,8 @@
-"""The recorder: writes down every commit that the API server makes known, as it comes.
+"""The recorder: a process that records each change that the API server reports.
 
-One watch for each resource, each on a thread of its own, one writer. At the end it waits until its watches have seen all that a final
-list shows, writes that list down too, and closes the journal. A gap is written down, never papered over.
+It has one watch per resource, each on its own thread, and one writer. At the end it waits until the
+watches have delivered everything in a final list, records that list too, and closes the journal. A
+gap in a watch is recorded as a gap.
 """
 
 import dataclasses
@@ -16,7 +17,9 @@ from harness.client import apis, transports
 from harness.history import directories, journal_writer, plans, records
 
 READY_TIMEOUT_S = 20.0
+"""Time limit for the recorder to start."""
 CATCH_UP_TIMEOUT_S = 10.0
+"""Time limit for a watch to deliver the changes up to the final list."""
 _RETRY_S = 0.05
 Kind: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
 _CLUSTER_WIDE = ("resourceslices", "nodes", "deviceclasses")
@@ -24,12 +27,13 @@ _CLUSTER_WIDE = ("resourceslices", "nodes", "deviceclasses")
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class RecorderOptions:
-    """How the recorder runs."""
+    """The options of the recorder."""
 
     kubeconfig: pathlib.Path
     run_directory: pathlib.Path
-    """Its plan.json says what to record."""
+    """The run directory, whose plan.json names the resources to record."""
     ready_file: pathlib.Path | None = None
+    """Created once the recorder is watching; None: no file."""
 
 
 class _Meta(msgspec.Struct):
@@ -57,7 +61,10 @@ _lists = msgspec.json.Decoder(_List)
 
 
 def run(options: RecorderOptions) -> int:
-    """Record until SIGTERM; 0 when the journal was closed in order."""
+    """Record until SIGTERM; return 0 once the journal is complete and closed.
+
+    Raises HarnessError if recording fails.
+    """
     stopped = processes.stop_event()
     directory = directories.existing(options.run_directory)
     plan = plans.read(directory.plan)
@@ -95,18 +102,18 @@ class Recorder:
         ]
 
     def start(self) -> None:
-        """Take the first lists and begin to watch."""
+        """Record the first lists and start to watch."""
         for stream in self._streams:
             stream.take_list("first")
             stream.start()
 
     def finish(self) -> None:
-        """Catch up with the server, take the final lists, and end."""
+        """Catch up with the server, record the final lists, and end."""
         for stream in self._streams:
             stream.finish()
 
     def raise_failure(self) -> None:
-        """HarnessError when a stream has broken down."""
+        """Raise HarnessError if recording a resource has failed."""
         for stream in self._streams:
             if stream.failure is not None:
                 raise errors.HarnessError(f"recording failed: {stream.failure}")
@@ -128,31 +135,32 @@ class _Stream:
         self._writer, self._guard = writer, guard
         self._version = 0
         self._live: dict[str, str] = {}
-        """uid -> resourceVersion of what is there, folded from what was written down."""
+        """The resourceVersion of each existing object by uid, according to the records."""
         self._gapped = False
-        """Whether there was a gap that no new list has closed yet."""
+        """True from a gap until the next list is recorded."""
         self._ended = False
-        """Whether the final list is written down: what still comes is after the end, as when a cluster collects its garbage."""
+        """True once the final list is recorded; later events (garbage collection) are dropped."""
         self._stopping = threading.Event()
         self._watch: transports.Watch | None = None
         self._thread: concurrency.Thread | None = None
         self.failure: str | None = None
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Start to watch, on a thread."""
         self._thread = concurrency.spawn(f"record-{self._resource.plural}", self._run)
 
     def take_list(self, purpose: Literal["first", "relist"]) -> None:
-        """Write a whole list down and go on from there."""
+        """Record a complete list and continue from its resource version."""
         listed = self._get_list()
         self._write(self._list_records(listed, purpose))
         self._live = _versions(listed)
         self._version = int(listed.metadata.resourceVersion)
 
     def finish(self) -> None:
-        """Wait until the watch has seen all that a list shows, and write that list down.
+        """Wait until the watch has delivered everything in a list, and record that list.
 
-        When it never does, the final list is written all the same: that it differs is evidence.
+        If it does not within CATCH_UP_TIMEOUT_S, the list is recorded nevertheless: the difference
+        is evidence.
         """
         deadline = clocks.monotonic_ns() + int(CATCH_UP_TIMEOUT_S * 1e9)
         while not self._end_with(self._get_list_until(deadline), deadline):
@@ -164,7 +172,7 @@ class _Stream:
             self._thread.join(CATCH_UP_TIMEOUT_S)
 
     def _end_with(self, listed: _List, deadline_ns: int) -> bool:
-        """Write the final list down at the very moment at which the watch has seen just what it shows."""
+        """Record the final list and end if the recorded events agree with it or time is up."""
         with self._guard:
             self._ended = self._live == _versions(listed) or clocks.monotonic_ns() >= deadline_ns
             if self._ended:
@@ -172,7 +180,7 @@ class _Stream:
         return self._ended
 
     def _get_list_until(self, deadline_ns: int) -> _List:
-        """A list; asked for again when the answer was lost, as on a connection that was idle for too long."""
+        """Return a list; retry if the response is lost, as on a connection idle for too long."""
         while True:
             try:
                 return self._get_list()

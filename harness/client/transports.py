@@ -1,7 +1,8 @@
-"""How requests get to an API server: the one seam between those who talk to it and what carries their words.
+"""Transports: they send requests to an API server and return its responses.
 
-`Transport` is the seam; `HttpTransport` is HTTP/1.1 over sockets with one kept-alive connection for each calling thread. It never
-retries: a request that was sent and got no whole answer has an unknown outcome, and says so.
+`Transport` is the interface, and the one place where calls can be intercepted. `HttpTransport` is
+HTTP/1.1 over sockets with one keep-alive connection per calling thread. It never retries: a request
+that was sent without a complete response has an unknown outcome, and the error says so.
 """
 
 import http.client
@@ -19,7 +20,10 @@ from harness.client import exec_credentials, impersonations, kubeconfigs
 
 CONNECT_TIMEOUT_S = 10.0
 WATCH_SILENCE_MAX_S = 600.0
-"""A watch asks the server to end it sooner; a longer silence means that the connection is dead."""
+"""Time without data after which a watch's connection is considered dead.
+
+Longer than the `timeoutSeconds` of any watch.
+"""
 _READ_BYTES = 256 * 1024
 _UNAUTHORIZED = 401
 
@@ -29,21 +33,21 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     method: str
     path: str
-    """With its query."""
+    """The path and the query."""
     body: bytes | None = None
     content_type: str = "application/json"
     timeout_s: float = 30.0
 
 
 class Response(msgspec.Struct, frozen=True):
-    """One whole HTTP answer."""
+    """One complete HTTP response."""
 
     status: int
     body: bytes
 
 
 class TransportError(errors.HarnessError):
-    """No whole answer came. `sent` is False only when the request certainly never left."""
+    """There is no complete response. `sent` is False only if the request was certainly not sent."""
 
     def __init__(self, message: str, *, sent: bool) -> None:
         super().__init__(message)
@@ -51,32 +55,38 @@ class TransportError(errors.HarnessError):
 
 
 class Watch(Protocol):
-    """An answer that goes on: iterate over its lines, close it from any thread."""
+    """A streaming response: iterate over its lines; close it from any thread."""
 
     status: int
 
     def __iter__(self) -> Iterator[bytes]:
-        """One line for each event, until the server or `close` ends it; TransportError when it breaks."""
+        """Yield one line per event until the server or `close` ends the watch.
+
+        Raises TransportError if the connection breaks.
+        """
 
     def close(self) -> None:
-        """End it now."""
+        """End the watch now."""
 
 
 class Transport(Protocol):
-    """Carries requests to one API server."""
+    """Sends requests to one API server."""
 
     def send(self, request: Request) -> Response:
-        """The answer; TransportError when there is none."""
+        """Return the response. Raises TransportError if there is none."""
 
     def watch(self, request: Request) -> Watch:
-        """An open watch, or one whose status is an error and whose only line is the Status."""
+        """Open a watch. If its `status` is an error, its only line is the `Status` object."""
 
     def close(self) -> None:
-        """End what can be ended."""
+        """Close the connection of the calling thread."""
 
 
 def connect(kubeconfig: pathlib.Path) -> Transport:
-    """The transport to the server of a kubeconfig; an exec plugin is asked, but nothing is sent yet."""
+    """Return a transport to the server of a kubeconfig.
+
+    Runs the exec plugin, if there is one, but does not connect yet.
+    """
     return HttpTransport(kubeconfigs.load(kubeconfig))
 
 
@@ -88,7 +98,7 @@ class HttpTransport:
         self._local = threading.local()
         self._common = {"Accept": "application/json", "User-Agent": user_agent}
         self._root = endpoint.prefix
-        if endpoint.proxy and not endpoint.tls:  # it is asked for the whole URL
+        if endpoint.proxy and not endpoint.tls:  # plain HTTP through a proxy needs the whole URL
             self._root = f"http://{_authority(endpoint)}{endpoint.prefix}"
             self._common |= endpoint.proxy.headers
         self._plugin = kubeconfigs.shared_plugin(endpoint.plugin) if endpoint.plugin else None
@@ -96,7 +106,7 @@ class HttpTransport:
         self._become(self._plugin.current() if self._plugin else endpoint.identity)
 
     def send(self, request: Request) -> Response:
-        """The answer; TransportError when there is none."""
+        """Return the response. Raises TransportError if there is none."""
         self._renew()
         connection = self._connection()
         connection.timeout = request.timeout_s
@@ -117,12 +127,12 @@ class HttpTransport:
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise TransportError(
-                f"{request.method} {request.path}: sent, but no whole answer came ({error!r})",
+                f"{request.method} {request.path}: sent, but got no complete response ({error!r})",
                 sent=True,
             ) from error
 
     def watch(self, request: Request) -> Watch:
-        """An open watch on a connection of its own."""
+        """Open a watch on its own connection."""
         self._renew()
         connection = self._new_connection()
         self._open(connection)
@@ -138,11 +148,11 @@ class HttpTransport:
             return _HttpWatch(connection, response)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            message = f"{request.method} {request.path}: no answer came ({error!r})"
+            message = f"{request.method} {request.path}: got no response ({error!r})"
             raise TransportError(message, sent=True) from error
 
     def close(self) -> None:
-        """Close the calling thread's connection; the others go with their threads."""
+        """Close the calling thread's connection; those of other threads end with their threads."""
         connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
         if connection is not None:
             connection.close()
@@ -156,7 +166,7 @@ class HttpTransport:
         return _Repeating(headers, self._endpoint.impersonation)
 
     def _renew(self) -> None:
-        """Ask the plugin who we are now."""
+        """Get the current credentials from the exec plugin."""
         if self._plugin is None:
             return
         try:
@@ -172,7 +182,7 @@ class HttpTransport:
             self._headers["Authorization"] = f"Bearer {identity.token}"
 
     def _note(self, status: int) -> None:
-        """A refusal makes the plugin give something new for the next request; this one is not repeated."""
+        """After a 401, make the exec plugin run before the next request, without a retry now."""
         if status == _UNAUTHORIZED and self._plugin is not None:
             self._plugin.refused(self._identity)
 
@@ -210,7 +220,7 @@ class HttpTransport:
 
 
 def _named(server_name: str) -> type[http.client.HTTPSConnection]:
-    """Connections that expect the server's certificate to be for another name than the host's."""
+    """Return a connection class that verifies the server's certificate for another name."""
 
     class Named(http.client.HTTPSConnection):
         def connect(self) -> None:
@@ -221,14 +231,14 @@ def _named(server_name: str) -> type[http.client.HTTPSConnection]:
 
 
 class _Repeating(dict[str, str]):
-    """Headers some of whose names repeat, as `http.client` sends them."""
+    """Headers with repeated names, in a form that `http.client` accepts."""
 
     def __init__(self, headers: Mapping[str, str], more: impersonations.Headers) -> None:
         super().__init__(headers)
         self._more = more
 
     def items(self) -> Any:
-        """Return the headers, then those that may repeat, in UTF-8 as Go sends them."""
+        """Return all headers; those with repeated names come last, in UTF-8 like Go's."""
         return itertools.chain(
             super().items(), ((name, value.encode()) for name, value in self._more)
         )
@@ -240,13 +250,13 @@ def _authority(endpoint: kubeconfigs.Endpoint) -> str:
 
 
 def _require_length(response: http.client.HTTPResponse) -> None:
-    """Where no length is given, an answer that was cut off (also within its headers) would pass for a whole one."""
+    """Reject a response without a length: if it were cut off, nothing would show that."""
     if response.length is None and not response.chunked:
         raise http.client.IncompleteRead(b"")
 
 
 class _HttpWatch:
-    """A chunked answer, read as it comes."""
+    """A chunked response, read as it arrives."""
 
     def __init__(
         self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse
@@ -271,11 +281,11 @@ class _HttpWatch:
             self._connection.close()
 
     def close(self) -> None:
-        """End it now: a read that is under way returns."""
+        """End the watch now; a pending read returns."""
         self._closed = True
         if self._socket is None:
             return
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            return  # it had ended already
+            return  # the connection has ended already

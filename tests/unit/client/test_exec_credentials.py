@@ -115,8 +115,8 @@ def test_a_command_with_a_slash_is_relative_to_the_kubeconfig(tmp_path: pathlib.
     ("changes", "message"),
     [
         ({"command": ""}, "expected the exec plugin's command"),
-        ({"apiVersion": "client.authentication.k8s.io/v1alpha1"}, "to speak .*v1 or .*v1beta1"),
-        ({"interactiveMode": "Always"}, "wants a terminal"),
+        ({"apiVersion": "client.authentication.k8s.io/v1alpha1"}, "to use .*v1 or .*v1beta1"),
+        ({"interactiveMode": "Always"}, "needs a terminal"),
     ],
 )
 def test_sections_that_cannot_be_used(
@@ -129,17 +129,17 @@ def test_sections_that_cannot_be_used(
 @pytest.mark.parametrize(
     ("say", "message"),
     [
-        ("!you are logged out", "exit code 1: you are logged out"),
-        ("nonsense", "no ExecCredential in JSON"),
-        ("[]", "no ExecCredential in JSON"),
+        ("!you are logged out", "exited with code 1: you are logged out"),
+        ("nonsense", "not an ExecCredential in JSON"),
+        ("[]", "not an ExecCredential in JSON"),
         ('{"kind": "Pod", "apiVersion": "v1"}', "it printed Pod v1"),
         (
             '{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1beta1"}',
-            "the kubeconfig wants ExecCredential client.authentication.k8s.io/v1",
+            "the kubeconfig specifies ExecCredential client.authentication.k8s.io/v1",
         ),
         ({}, "neither a token nor a certificate"),
-        ({"clientCertificateData": "x"}, "a certificate without its key"),
-        ({"token": "t", "expirationTimestamp": "soon"}, "no RFC 3339 time: 'soon'"),
+        ({"clientCertificateData": "x"}, "a certificate without a key"),
+        ({"token": "t", "expirationTimestamp": "soon"}, "not an RFC 3339 time: 'soon'"),
     ],
 )
 def test_answers_that_cannot_be_used(program: Program, say: Any, message: str) -> None:
@@ -157,7 +157,7 @@ def test_answers_that_cannot_be_used(program: Program, say: Any, message: str) -
 
 def test_a_plugin_that_is_not_there_says_how_to_get_it(program: Program) -> None:
     plugin = program.plugin(command="no-such-login", installHint="get it at the counter")
-    with pytest.raises(errors.KubeconfigError, match="it is not there: get it at the counter"):
+    with pytest.raises(errors.KubeconfigError, match="it was not found: get it at the counter"):
         plugin.current()
 
 

@@ -184,7 +184,7 @@ NO_PEM = encoded(b"no certificate")
         (document(user={"tokenFile": "no-token"}), "no-token: No such file or directory"),
         (
             document(user={"exec": {"command": "login"}}),
-            "expected the exec plugin login to speak client.authentication.k8s.io/v1",
+            "expected the exec plugin login to use client.authentication.k8s.io/v1",
         ),
     ],
 )

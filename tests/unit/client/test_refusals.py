@@ -122,7 +122,7 @@ def test_one_refusal_is_none_yet(refusing: Callable[..., Refusing]) -> None:
     """After the first, an exec plugin gives something new; other failures may pass by
     themselves.
     """
-    with pytest.raises(errors.ClusterError, match=r"none came \(500 InternalError: later\)"):
+    with pytest.raises(errors.ClusterError, match=r"got none \(500 InternalError: later\)"):
         follow(refusing(401, 500), 0.5)
     refused = refusing(500, 401, 403)
     with pytest.raises(errors.KubeconfigError, match="got 403 Forbidden"):

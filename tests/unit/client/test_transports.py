@@ -1,4 +1,4 @@
-"""Transports: what is known when no whole answer comes, and that nothing is ever sent twice."""
+"""Transports: what is known when there is no complete response, and that nothing is ever sent twice."""
 
 import contextlib
 import socket
@@ -76,7 +76,7 @@ def test_each_thread_has_a_connection_of_its_own(scripted: Any) -> None:
     thread.join(20)
 
 
-# ---------------------------------------------------------------- no whole answer
+# ---------------------------------------------------------------- no complete response
 
 
 def hang_up(connection: socket.socket) -> None:
@@ -105,7 +105,9 @@ def test_a_lost_answer_leaves_the_outcome_open_and_nothing_is_sent_again(
         http_answers.answering(answer, seen), http_answers.answering(http_answers.OK, again)
     )
     transport = transport_to(server.endpoint)
-    with pytest.raises(transports.TransportError, match="sent, but no whole answer came") as caught:
+    with pytest.raises(
+        transports.TransportError, match="sent, but got no complete response"
+    ) as caught:
         transport.send(request_)
     assert caught.value.sent
     assert len(seen) == 1
@@ -250,7 +252,7 @@ def test_a_watch_is_closed_from_another_thread(scripted: Any, transport_to: Any)
 
 def test_a_watch_that_gets_no_answer(scripted: Any, transport_to: Any) -> None:
     server = scripted(hang_up)
-    with pytest.raises(transports.TransportError, match="no answer came") as caught:
+    with pytest.raises(transports.TransportError, match="got no response") as caught:
         transport_to(server.endpoint).watch(GET)
     assert caught.value.sent
 
