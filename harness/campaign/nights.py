@@ -70,7 +70,7 @@ class Budget:
 
 
 def night(
-    found: Sequence[results.RunResult],
+    run_results: Sequence[results.RunResult],
     *,
     cluster: str,
     subject: str,
@@ -79,8 +79,8 @@ def night(
     seconds: float,
 ) -> Night:
     """Return the history line for the results of a night."""
-    table = results.rows(found)
-    tested = [run for run in found if not run.is_control]
+    table = results.rows(run_results)
+    tested = [run for run in run_results if not run.is_control]
     controls = [row for row in table if row.is_control]
     return Night(
         ended=clocks.wall_text(),
@@ -93,7 +93,7 @@ def night(
         double_allocations=sum(run.double_allocations for run in tested),
         controls=len(controls),
         caught=sum(row.caught > 0 for row in controls),
-        failed=sum(bool(run.error) for run in found),
+        failed=sum(bool(run.error) for run in run_results),
         seconds=round(seconds, 1),
         exit_code=exit_code(table),
     )

@@ -76,8 +76,8 @@ class Row:
     @property
     def verdict(self) -> verdicts.Verdict:
         """The worst verdict of the runs; INVALID for a control that was caught at least once."""
-        found = [run.verdict for run in self.runs if run.verdict is not None]
-        return verdicts.worst(found)
+        known = [run.verdict for run in self.runs if run.verdict is not None]
+        return verdicts.worst(known)
 
     @property
     def is_as_expected(self) -> bool:
@@ -85,8 +85,8 @@ class Row:
 
         A run with an error is never as expected.
         """
-        wanted = verdicts.Verdict.INVALID if self.is_control else verdicts.Verdict.VALID
-        return self.verdict is wanted and not self.errors
+        expected = verdicts.Verdict.INVALID if self.is_control else verdicts.Verdict.VALID
+        return self.verdict is expected and not self.errors
 
 
 def rows(results: Iterable[RunResult]) -> list[Row]:
@@ -121,8 +121,8 @@ def exit_code(table: Sequence[Row], planned: int) -> int:
 
     A missing run (fewer than `planned`) is a harness error.
     """
-    found = verdict(table)
+    overall = verdict(table)
     broken = any(row.errors for row in table) or sum(len(row.runs) for row in table) < planned
-    if found is not verdicts.Verdict.INVALID and broken:
+    if overall is not verdicts.Verdict.INVALID and broken:
         return HARNESS_ERROR
-    return found.exit_code
+    return overall.exit_code

@@ -118,14 +118,14 @@ def folder_name(plan: plans.Plan) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of interpreter, platform, this program and its main libraries."""
-    found = {
+    """Return the versions of interpreter, platform, this program and its basic libraries."""
+    basic = {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "flake-hunt": _version_of("flake-hunt"),
         "commit": _commit(),
     }
-    return found | {name: _version_of(name) for name in _LIBRARIES}
+    return basic | {name: _version_of(name) for name in _LIBRARIES}
 
 
 def _requirements(scenario: specs.Scenario) -> plans.Requirements:

@@ -10,7 +10,7 @@ import msgspec
 from harness import writing
 from harness.cluster import interfaces
 from harness.history import directories, plans
-from harness.run import run_plan, subjects, supervising
+from harness.run import run_plan, scheduler_commands, subjects, supervising
 from harness.scenario import specs
 from harness.traffic import launching
 
@@ -33,7 +33,7 @@ class RunProcesses:
         *,
         protobuf: bool,
     ) -> None:
-        """`protobuf`: the API server supports protobuf."""
+        """`protobuf`: kube-scheduler uses protobuf instead of JSON."""
         self._supervisor, self._plan, self._directory = supervisor, plan, directory
         self._scenario = run_plan.scenario_of(plan)
         self._kubeconfig = cluster.kubeconfig.resolve()
@@ -98,7 +98,7 @@ class RunProcesses:
             option = ("--scheduler-name", scheduler.scheduler_name)
             self._start_subject_part(name, subjects.PROCESS, *option)
             return
-        context = subjects.RunContext(
+        context = scheduler_commands.RunContext(
             kubeconfig=self._user_kubeconfig,
             namespace=self._plan.namespace,
             run_id=self._plan.run_id,
@@ -106,7 +106,7 @@ class RunProcesses:
             folder=self._directory.logs.resolve(),
             protobuf=self._protobuf,
         )
-        argv = subjects.command(name, scheduler, self._scenario.subject, context)
+        argv = scheduler_commands.command(name, scheduler, self._scenario.subject, context)
         if argv is not None:
             environment = {"KUBECONFIG": str(self._user_kubeconfig)}
             self._supervisor.start_foreign(name, argv, env=environment)

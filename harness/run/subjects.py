@@ -1,21 +1,18 @@
-"""The schedulers that a run tests, and how each of them is started.
+"""The schedulers that a run tests: parsed, resolved and checked when the run is planned.
 
 A scheduler is a process with a kubeconfig and a `schedulerName`, or only the name if it is started
-outside the harness. Combinations that cannot work are rejected when the run is planned.
+outside the harness. Combinations that cannot work are rejected. `scheduler_commands` has the
+command lines.
 """
 
-import dataclasses
 import pathlib
 import shlex
-import string
-from collections.abc import Mapping, Sequence
-
-import msgspec
+from collections.abc import Sequence
 
 from harness import errors, suggestions
 from harness.cluster import interfaces
 from harness.cluster.local import binaries
-from harness.run import kube_schedulers
+from harness.run import scheduler_commands
 from harness.scenario import specs
 
 SCHEDULER_NAME = "flake-hunt"
@@ -24,8 +21,6 @@ PROCESS = "scheduler"
 """Process name of the first scheduler; further ones get a number as suffix."""
 CONTROLLER = "claim-controller"
 """Process name of the Python claim controller, and the subcommand that runs it."""
-PLACEHOLDERS = ("kubeconfig", "scheduler_name", "namespace", "log_dir", "run_id", "seed")
-"""Placeholders in the command line of a `command` subject."""
 FORMS = (
     "python, kube-scheduler[=PATH], cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} …'"
 )
@@ -103,7 +98,7 @@ def _require_usable(scheduler: specs.AnyScheduler, on: interfaces.Capabilities) 
     if isinstance(scheduler, specs.CommandScheduler):
         binaries.program(scheduler.command[0])
         for word in scheduler.command:
-            _check_placeholders(word)
+            scheduler_commands.check_placeholders(word)
 
 
 def _controller(setting: str, on: interfaces.Capabilities) -> str:
@@ -165,79 +160,6 @@ def python_parts(subject: specs.SubjectSpec) -> list[str]:
         if isinstance(item, specs.PythonScheduler)
     ]
     return schedulers + ([CONTROLLER] if subject.claim_controller == "python" else [])
-
-
-# ------------------------------------------------------------------------------ starting
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class RunContext:
-    """What a scheduler that is not the Python subject needs to know about the run."""
-
-    kubeconfig: pathlib.Path
-    """Its server URL uses TLS: Go clients drop credentials on plain connections."""
-    namespace: str
-    run_id: str
-    seed: int
-    folder: pathlib.Path
-    """Folder for the scheduler's configuration and logs."""
-    protobuf: bool
-    """Whether the API server supports protobuf."""
-
-
-def command(
-    name: str,
-    scheduler: specs.AnyScheduler,
-    subject: specs.SubjectSpec,
-    context: RunContext,
-) -> list[str] | None:
-    """Return the command line of a scheduler other than the Python one, and write its files.
-
-    None: the scheduler is started outside the harness.
-    """
-    if isinstance(scheduler, specs.KubeScheduler):
-        file = context.folder / f"{name}-configuration.json"
-        document = kube_schedulers.configuration(
-            scheduler, subject, kubeconfig=context.kubeconfig, protobuf=context.protobuf
-        )
-        file.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2))
-        return kube_schedulers.command(scheduler, file)
-    if isinstance(scheduler, specs.CommandScheduler):
-        return _filled(name, scheduler, context)
-    return None
-
-
-def _filled(name: str, scheduler: specs.CommandScheduler, context: RunContext) -> list[str]:
-    log_dir = context.folder / name
-    log_dir.mkdir(exist_ok=True)
-    values: Mapping[str, str] = {
-        "kubeconfig": str(context.kubeconfig),
-        "scheduler_name": scheduler.scheduler_name,
-        "namespace": context.namespace,
-        "log_dir": str(log_dir),
-        "run_id": context.run_id,
-        "seed": str(context.seed),
-    }
-    program, *rest = scheduler.command
-    return [str(binaries.program(program)), *(word.format_map(values) for word in rest)]
-
-
-def _check_placeholders(word: str) -> None:
-    """Raise UsageError for unbalanced braces or an unknown placeholder."""
-    try:
-        names = [name for _, name, _, _ in string.Formatter().parse(word) if name is not None]
-    except ValueError as error:
-        raise errors.UsageError(
-            f"expected braces around a placeholder in the subject's command, got {word!r} "
-            f"({error}); write {{{{ for a brace"
-        ) from error
-    for name in names:
-        if name not in PLACEHOLDERS:
-            known = " ".join(f"{{{item}}}" for item in PLACEHOLDERS)
-            raise errors.UsageError(
-                f"expected a placeholder of the subject's command, got {{{name}}} in {word!r}. "
-                f"Known: {known}"
-            )
 
 
 def _words(text: str) -> list[str]:

@@ -1,21 +1,16 @@
-"""Subjects: named, resolved for a cluster, refused when they cannot work, and turned into command
-lines.
-"""
+"""Subjects: parsed, resolved for a cluster, and rejected if they cannot work."""
 
-import json
 import pathlib
 from typing import Any
 
-import jsonschema
 import pytest
 
 from harness import errors
 from harness.cluster import interfaces
-from harness.run import kube_schedulers, subjects
+from harness.run import subjects
 from harness.scenario import loading, specs
 from tests.stand_ins import commands
 
-SCHEMA = json.loads((commands.HERE / "kube-scheduler-config-v1.schema.json").read_text())
 BARE, WHOLE = (
     interfaces.Capabilities(),
     interfaces.Capabilities(scheduler=True, claim_controller=True),
@@ -26,18 +21,6 @@ def resolve(*chosen: str, on: interfaces.Capabilities = BARE, **changes: Any) ->
     subject = changes.pop("subject", specs.SubjectSpec())
     arguments = {"defects": (), "folder": "", **changes}
     return subjects.resolve(subject, chosen=chosen, on=on, **arguments)
-
-
-@pytest.fixture
-def context(tmp_path: pathlib.Path) -> subjects.RunContext:
-    return subjects.RunContext(
-        kubeconfig=tmp_path / "kubeconfig",
-        namespace="space",
-        run_id="abc",
-        seed=7,
-        folder=tmp_path,
-        protobuf=False,
-    )
 
 
 # --------------------------------------------------------------------------------- naming
@@ -162,10 +145,7 @@ def test_a_scenario_may_name_them(tmp_path: pathlib.Path) -> None:
         loading.load(str(path))
 
 
-# ------------------------------------------------------------------------- kube-scheduler
-
-
-def test_its_version_and_path_are_found(tmp_path: pathlib.Path) -> None:
+def test_the_version_and_path_of_kube_scheduler_are_found(tmp_path: pathlib.Path) -> None:
     path = commands.install(tmp_path, "kube-scheduler")
     subject = resolve("kube-scheduler", folder=str(tmp_path))
     (scheduler,) = subject.schedulers
@@ -174,98 +154,9 @@ def test_its_version_and_path_are_found(tmp_path: pathlib.Path) -> None:
     assert subjects.versions(subject) == {"scheduler": "kube-scheduler v1.36.4"}
 
 
-def test_its_command_line_and_configuration(context: subjects.RunContext) -> None:
-    scheduler = specs.KubeScheduler(
-        kind="kube-scheduler",
-        binary="/opt/kube-scheduler",
-        scheduler_name="mine",
-        verbosity=6,
-        feature_gates={"B": False, "A": True},
-    )
-    subject = specs.SubjectSpec(backoff_initial_s=0.02, backoff_max_s=2.5)
-    argv = subjects.command("scheduler", scheduler, subject, context)
-    file = context.folder / "scheduler-configuration.json"
-    assert argv == [
-        "/opt/kube-scheduler",
-        f"--config={file}",
-        "--secure-port=0",
-        "--v=6",
-        "--feature-gates=A=true,B=false",
-    ]
-    made = json.loads(file.read_text())
-    assert made["clientConnection"]["kubeconfig"] == str(context.kubeconfig)
-    assert made["clientConnection"]["contentType"] == "application/json"
-    assert made["profiles"] == [{"schedulerName": "mine"}]
-    assert (made["podInitialBackoffSeconds"], made["podMaxBackoffSeconds"]) == (1, 3)
-    assert made["leaderElection"] == {"leaderElect": False}
-
-
-@pytest.mark.parametrize("protobuf", [True, False])
-@pytest.mark.parametrize("backoffs", [(0.0, 0.0), (0.02, 0.1), (1.0, 10.0), (30.0, 5.0)])
-def test_its_configuration_is_one_of_the_published_types(
-    tmp_path: pathlib.Path, protobuf: bool, backoffs: tuple[float, float]
-) -> None:
-    made = kube_schedulers.configuration(
-        specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
-        specs.SubjectSpec(backoff_initial_s=backoffs[0], backoff_max_s=backoffs[1]),
-        kubeconfig=tmp_path,
-        protobuf=protobuf,
-    )
-    jsonschema.Draft202012Validator(SCHEMA).validate(made)
-    assert made["podMaxBackoffSeconds"] >= made["podInitialBackoffSeconds"]  # else it is refused
-    assert ("protobuf" in made["clientConnection"]["contentType"]) is protobuf
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"apiVersion": "kubescheduler.config.k8s.io/v1beta3"},
-        {"podInitialBackoffSeconds": 0.02},
-        {"podInitialBackoffSeconds": 0},
-        {"clientConnection": {"kubeConfig": "x"}},
-        {"profiles": []},
-        {"profiles": [{"name": "x"}]},
-        {"unknown": 1},
-    ],
-)
-def test_the_schema_refuses_what_kube_scheduler_refuses(change: dict[str, Any]) -> None:
-    made = kube_schedulers.configuration(
-        specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
-        specs.SubjectSpec(),
-        kubeconfig=pathlib.Path("k"),
-        protobuf=True,
-    )
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft202012Validator(SCHEMA).validate(made | change)
-
-
-# -------------------------------------------------------------------------------- commands
-
-
-def test_a_commands_placeholders_are_filled_in(context: subjects.RunContext) -> None:
-    words = "sh --to={kubeconfig} {scheduler_name}/{namespace} {log_dir} {run_id}-{seed} {{}}"
-    (scheduler,) = resolve(f"command={words}").schedulers
-    argv = subjects.command("scheduler", scheduler, specs.SubjectSpec(), context)
-    assert argv is not None
-    assert pathlib.Path(argv[0]).name in ("sh", "dash")
-    assert argv[1:] == [
-        f"--to={context.kubeconfig}",
-        "flake-hunt/space",
-        str(context.folder / "scheduler"),
-        "abc-7",
-        "{}",
-    ]
-    assert (context.folder / "scheduler").is_dir()
-
-
 def test_a_commands_version(tmp_path: pathlib.Path) -> None:
     scheduler = specs.CommandScheduler(
         kind="command", command=["sh"], version_command=["sh", "-c", "echo volcano 1.9.3"]
     )
     subject = resolve(subject=specs.SubjectSpec(schedulers=[scheduler]))
     assert subjects.versions(subject) == {"scheduler": "v1.9.3"}
-
-
-def test_what_somebody_else_runs_is_not_started(context: subjects.RunContext) -> None:
-    for scheduler in resolve("external=x", "cluster", on=WHOLE).schedulers:
-        assert subjects.command("s", scheduler, specs.SubjectSpec(), context) is None

@@ -1,0 +1,145 @@
+"""Command lines and configuration files of schedulers other than the Python one."""
+
+import dataclasses
+import math
+import pathlib
+import string
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from harness import errors
+from harness.cluster.local import binaries
+from harness.scenario import specs
+
+API_VERSION = "kubescheduler.config.k8s.io/v1"
+"""Version of the KubeSchedulerConfiguration."""
+JSON = "application/json"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+PLACEHOLDERS = ("kubeconfig", "scheduler_name", "namespace", "log_dir", "run_id", "seed")
+"""Placeholders in the command line of a `command` subject."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """What a scheduler that is not the Python subject needs to know about the run."""
+
+    kubeconfig: pathlib.Path
+    """Its server URL uses TLS: Go clients drop credentials on plain connections."""
+    namespace: str
+    run_id: str
+    seed: int
+    folder: pathlib.Path
+    """Folder for the scheduler's configuration and logs."""
+    protobuf: bool
+    """Whether kube-scheduler uses protobuf instead of JSON."""
+
+
+def command(
+    name: str,
+    scheduler: specs.AnyScheduler,
+    subject: specs.SubjectSpec,
+    context: RunContext,
+) -> list[str] | None:
+    """Return the command line of a scheduler other than the Python one, and write its files.
+
+    None: the scheduler is started outside the harness.
+    """
+    if isinstance(scheduler, specs.KubeScheduler):
+        file = context.folder / f"{name}-configuration.json"
+        document = configuration(
+            scheduler, subject, kubeconfig=context.kubeconfig, protobuf=context.protobuf
+        )
+        file.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2))
+        return _kube_scheduler_command(scheduler, file)
+    if isinstance(scheduler, specs.CommandScheduler):
+        return _filled(name, scheduler, context)
+    return None
+
+
+def check_placeholders(word: str) -> None:
+    """Raise UsageError for unbalanced braces or an unknown placeholder in a word of a command."""
+    try:
+        names = [name for _, name, _, _ in string.Formatter().parse(word) if name is not None]
+    except ValueError as error:
+        raise errors.UsageError(
+            f"expected braces around a placeholder in the subject's command, got {word!r} "
+            f"({error}); write {{{{ for a brace"
+        ) from error
+    for name in names:
+        if name not in PLACEHOLDERS:
+            known = " ".join(f"{{{item}}}" for item in PLACEHOLDERS)
+            raise errors.UsageError(
+                f"expected a placeholder of the subject's command, got {{{name}}} in {word!r}. "
+                f"Known: {known}"
+            )
+
+
+def configuration(
+    scheduler: specs.KubeScheduler,
+    subject: specs.SubjectSpec,
+    *,
+    kubeconfig: pathlib.Path,
+    protobuf: bool,
+) -> dict[str, Any]:
+    """Return kube-scheduler's KubeSchedulerConfiguration.
+
+    Leader election is off, because several schedulers may be tested at once. Backoffs are rounded
+    up to whole seconds, and to at least one, as the configuration requires.
+    """
+    initial = max(1, math.ceil(subject.backoff_initial_s))
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": False},
+        "clientConnection": {
+            "kubeconfig": str(kubeconfig),
+            "contentType": PROTOBUF if protobuf else JSON,
+            "acceptContentTypes": f"{PROTOBUF},{JSON}" if protobuf else JSON,
+            "qps": scheduler.qps,
+            "burst": scheduler.burst,
+        },
+        "podInitialBackoffSeconds": initial,
+        "podMaxBackoffSeconds": max(initial, math.ceil(subject.backoff_max_s)),
+        "profiles": [{"schedulerName": scheduler.scheduler_name}],
+    }
+
+
+def _gates(chosen: Mapping[str, bool]) -> str:
+    """Return feature gates as kube-scheduler's option takes them: `A=true,B=false`."""
+    return ",".join(f"{name}={str(on).lower()}" for name, on in sorted(chosen.items()))
+
+
+def _kube_scheduler_command(
+    scheduler: specs.KubeScheduler, configuration_file: pathlib.Path
+) -> list[str]:
+    """Return kube-scheduler's command line.
+
+    The secure port is off: metrics are not used, and several schedulers would need the same port.
+    """
+    arguments = [
+        scheduler.binary,
+        f"--config={configuration_file}",
+        "--secure-port=0",
+        f"--v={scheduler.verbosity}",
+    ]
+    if scheduler.feature_gates:
+        arguments.append(f"--feature-gates={_gates(scheduler.feature_gates)}")
+    return arguments
+
+
+def _filled(name: str, scheduler: specs.CommandScheduler, context: RunContext) -> list[str]:
+    """Return the command of a `command` subject with its placeholders replaced."""
+    log_dir = context.folder / name
+    log_dir.mkdir(exist_ok=True)
+    values: Mapping[str, str] = {
+        "kubeconfig": str(context.kubeconfig),
+        "scheduler_name": scheduler.scheduler_name,
+        "namespace": context.namespace,
+        "log_dir": str(log_dir),
+        "run_id": context.run_id,
+        "seed": str(context.seed),
+    }
+    program, *rest = scheduler.command
+    return [str(binaries.program(program)), *(word.format_map(values) for word in rest)]

@@ -1,0 +1,119 @@
+"""Command lines and configurations of schedulers other than the Python one."""
+
+import json
+import pathlib
+from typing import Any
+
+import jsonschema
+import pytest
+
+from harness.run import scheduler_commands
+from harness.scenario import specs
+from tests.stand_ins import commands
+
+SCHEMA = json.loads((commands.HERE / "kube-scheduler-config-v1.schema.json").read_text())
+
+
+@pytest.fixture
+def context(tmp_path: pathlib.Path) -> scheduler_commands.RunContext:
+    return scheduler_commands.RunContext(
+        kubeconfig=tmp_path / "kubeconfig",
+        namespace="space",
+        run_id="abc",
+        seed=7,
+        folder=tmp_path,
+        protobuf=False,
+    )
+
+
+def test_the_command_line_and_configuration_of_kube_scheduler(
+    context: scheduler_commands.RunContext,
+) -> None:
+    scheduler = specs.KubeScheduler(
+        kind="kube-scheduler",
+        binary="/opt/kube-scheduler",
+        scheduler_name="mine",
+        verbosity=6,
+        feature_gates={"B": False, "A": True},
+    )
+    subject = specs.SubjectSpec(backoff_initial_s=0.02, backoff_max_s=2.5)
+    argv = scheduler_commands.command("scheduler", scheduler, subject, context)
+    file = context.folder / "scheduler-configuration.json"
+    assert argv == [
+        "/opt/kube-scheduler",
+        f"--config={file}",
+        "--secure-port=0",
+        "--v=6",
+        "--feature-gates=A=true,B=false",
+    ]
+    made = json.loads(file.read_text())
+    assert made["clientConnection"]["kubeconfig"] == str(context.kubeconfig)
+    assert made["clientConnection"]["contentType"] == "application/json"
+    assert made["profiles"] == [{"schedulerName": "mine"}]
+    assert (made["podInitialBackoffSeconds"], made["podMaxBackoffSeconds"]) == (1, 3)
+    assert made["leaderElection"] == {"leaderElect": False}
+
+
+@pytest.mark.parametrize("protobuf", [True, False])
+@pytest.mark.parametrize("backoffs", [(0.0, 0.0), (0.02, 0.1), (1.0, 10.0), (30.0, 5.0)])
+def test_the_configuration_is_one_of_the_published_types(
+    tmp_path: pathlib.Path, protobuf: bool, backoffs: tuple[float, float]
+) -> None:
+    made = scheduler_commands.configuration(
+        specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
+        specs.SubjectSpec(backoff_initial_s=backoffs[0], backoff_max_s=backoffs[1]),
+        kubeconfig=tmp_path,
+        protobuf=protobuf,
+    )
+    jsonschema.Draft202012Validator(SCHEMA).validate(made)
+    assert made["podMaxBackoffSeconds"] >= made["podInitialBackoffSeconds"]  # else it is refused
+    assert ("protobuf" in made["clientConnection"]["contentType"]) is protobuf
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"apiVersion": "kubescheduler.config.k8s.io/v1beta3"},
+        {"podInitialBackoffSeconds": 0.02},
+        {"podInitialBackoffSeconds": 0},
+        {"clientConnection": {"kubeConfig": "x"}},
+        {"profiles": []},
+        {"profiles": [{"name": "x"}]},
+        {"unknown": 1},
+    ],
+)
+def test_the_schema_refuses_what_kube_scheduler_refuses(change: dict[str, Any]) -> None:
+    made = scheduler_commands.configuration(
+        specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
+        specs.SubjectSpec(),
+        kubeconfig=pathlib.Path("k"),
+        protobuf=True,
+    )
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(SCHEMA).validate(made | change)
+
+
+def test_a_commands_placeholders_are_filled_in(context: scheduler_commands.RunContext) -> None:
+    words = "sh --to={kubeconfig} {scheduler_name}/{namespace} {log_dir} {run_id}-{seed} {{}}"
+    scheduler = specs.CommandScheduler(kind="command", command=words.split(), scheduler_name="mine")
+    argv = scheduler_commands.command("scheduler", scheduler, specs.SubjectSpec(), context)
+    assert argv is not None
+    assert pathlib.Path(argv[0]).name in ("sh", "dash")
+    assert argv[1:] == [
+        f"--to={context.kubeconfig}",
+        "mine/space",
+        str(context.folder / "scheduler"),
+        "abc-7",
+        "{}",
+    ]
+    assert (context.folder / "scheduler").is_dir()
+
+
+def test_a_scheduler_that_runs_elsewhere_is_not_started(
+    context: scheduler_commands.RunContext,
+) -> None:
+    for scheduler in (
+        specs.ExternalScheduler(kind="external", scheduler_name="x"),
+        specs.ClusterScheduler(kind="cluster"),
+    ):
+        assert scheduler_commands.command("s", scheduler, specs.SubjectSpec(), context) is None
