@@ -1,4 +1,7 @@
 """Validation of nodes, namespaces, config maps, secrets, events, leases and priority classes.
 
 Rules of pods do not belong here, but in `validation.pod`.
+
+Contents: `config_maps` (also secrets), `events`, `node_rules`, `small_kinds` (priority classes,
+leases, namespaces).
 """
