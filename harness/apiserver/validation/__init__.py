@@ -1,8 +1,7 @@
 """Validation of objects, with the order and the wording of kube-apiserver's field errors.
 
-`dra`, `core` and `pod` hold the rules of kinds, `field` the rules that kinds share, `cel` the rules
-of device selectors. A rule is a function of a document (of the new and the old one, for updates)
-that yields field errors. `registry.object_validation` selects the rules of a kind.
+A rule is a function of a document, or of the new and the old document for updates, that yields
+field errors. `registry.object_validation` selects the rules of a kind.
 
 Rules change nothing and read no store. They never compare claims with each other: two claims that
 hold one device are valid here, because finding them is what this project is for.
@@ -11,6 +10,6 @@ Validated: the kinds of resource.k8s.io, pods, nodes, namespaces, leases, events
 secrets and priority classes. Of other kinds only the metadata is validated. The CEL cost estimate
 omits some special cases of kube-apiserver's, so near the limit of one million the two may disagree.
 
-Contents: `pod` (pods), `core` (nodes and small kinds), `dra` (resource.k8s.io), `cel` (device
-selectors), `field` (shared rules).
+Contents: `pod` (pods), `core` (nodes, namespaces, other small kinds), `dra` (resource.k8s.io),
+`cel` (device selectors), `field` (rules that kinds share).
 """
