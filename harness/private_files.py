@@ -1,4 +1,4 @@
-"""Files for the user alone: keys for libraries that read them from files only, and files that hold tokens."""
+"""Files that only the user can read: keys for libraries that read from files only, and tokens."""
 
 import contextlib
 import os
@@ -9,11 +9,13 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def private_file(content: bytes) -> Iterator[str]:
-    """Give a path that this process can read the content from; nothing is left on a disk, also when the process is killed."""
+    """Provide a path from which this process can read the content.
+
+    On Linux nothing is written to a disk. Elsewhere it is a temporary file of mode 0600, which
+    remains if the process is killed.
+    """
     if not hasattr(os, "memfd_create"):
-        with (
-            tempfile.NamedTemporaryFile() as file
-        ):  # not Linux: mode 0600, and gone unless we are killed
+        with tempfile.NamedTemporaryFile() as file:
             file.write(content)
             file.flush()
             yield file.name
@@ -28,10 +30,14 @@ def private_file(content: bytes) -> Iterator[str]:
 
 
 def write(path: pathlib.Path, content: bytes, *, is_durable: bool = False) -> None:
-    """Write a file of mode 0600, whole or not at all; OSError, and nothing left, when it cannot be written."""
+    """Write a file of mode 0600, whole or not at all.
+
+    With `is_durable` the content is synchronised to the disk first. Raises OSError, and leaves
+    nothing behind, if the file cannot be written.
+    """
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
-        with os.fdopen(descriptor, "wb") as file:  # mkstemp makes it 0600
+        with os.fdopen(descriptor, "wb") as file:  # mkstemp creates it with mode 0600
             file.write(content)
             file.flush()
             if is_durable:

@@ -1,7 +1,7 @@
-"""Starting, stopping and outliving processes.
+"""Child processes: starting, stopping, and their exit reports.
 
-Every process that the harness starts leads a group of its own, writes to a log file, and dies with the process that started it
-(also after SIGKILL of that one), so that nothing is left behind whatever happens.
+Every process that the harness starts leads its own process group, writes to a log file, and is
+killed when its parent dies (by SIGKILL, too), so that none is left behind.
 """
 
 import contextlib
@@ -33,41 +33,41 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Its process id, which is also its group's."""
+        """The process id, which is also the id of its group."""
         return self._child.pid
 
     def poll(self) -> int | None:
-        """Its exit code (negative for a signal), None while it runs."""
+        """Return the exit code (negative: the signal), None while the process runs."""
         return self._child.poll()
 
     def wait(self, *, timeout_s: float) -> int | None:
-        """Its exit code once it has ended, None when it runs on after the timeout."""
+        """Wait for the exit code; return None if the process still runs after the timeout."""
         try:
             return self._child.wait(timeout_s)
         except subprocess.TimeoutExpired:
             return None
 
     def stop(self, *, timeout_s: float) -> int:
-        """Ask the process to end, kill its group when it does not, and return its exit code."""
+        """Send SIGTERM, kill the group after the timeout, and return the exit code."""
         if self.poll() is None:
             self._signal_leader(signal.SIGTERM)
             self.wait(timeout_s=timeout_s)
         return self.kill()
 
     def kill(self) -> int:
-        """Kill whatever is left of the group and return the process's exit code."""
+        """Kill the rest of the group and return the exit code of the process."""
         self._signal_group(signal.SIGKILL)
         return self._child.wait(_KILL_TIMEOUT_S)
 
     def exit_report(self) -> str | None:
-        """How it has ended and where its log is; None while it runs."""
+        """Return how the process ended and where its log is; None while it runs."""
         exit_code = self.poll()
         if exit_code is None:
             return None
         return f"{self.name} ended with {how_ended(exit_code)}: see {self.log}"
 
     def log_tail(self) -> str:
-        """The last lines of its log."""
+        """Return the last lines of the log, at most LOG_LINES_SHOWN."""
         try:
             lines = self.log.read_text(errors="replace").splitlines()
         except OSError:
@@ -88,7 +88,7 @@ class Process:
 
 
 def how_ended(exit_code: int) -> str:
-    """`exit code 1`, `signal 9`."""
+    """Return an exit code in words: `exit code 1`, `signal 9`."""
     return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
 
 
@@ -101,7 +101,11 @@ def start(
     folder: pathlib.Path | None = None,
     with_parent: bool = True,
 ) -> Process:
-    """Start a process in a folder (None: here); its output goes to the log. ProcessError when it cannot be started."""
+    """Start a process; its output is appended to the log.
+
+    `folder` is its working directory (None: that of this process); `env` adds to the environment;
+    `with_parent`: it is killed when this process dies. Raises ProcessError if it cannot be started.
+    """
     try:
         with log.open("ab") as output, _holding_interrupts() as interrupts:
             child = subprocess.Popen(
@@ -118,14 +122,17 @@ def start(
         raise errors.ProcessError(f"expected to start {name} ({argv[0]}): {error}") from error
     process = Process(name, child, log)
     if interrupts:
-        process.kill()  # nobody else knows of it yet
+        process.kill()  # the caller will not get it
         signal.raise_signal(interrupts[0])
     return process
 
 
 @contextlib.contextmanager
 def _holding_interrupts() -> Iterator[list[int]]:
-    """Collect interruptions instead of raising them: raised in a hook that Python runs around a fork, they would be printed and lost."""
+    """Collect SIGINT and SIGTERM instead of raising.
+
+    An exception in a hook that Python runs around a fork would be printed and lost.
+    """
     held: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield held
@@ -150,7 +157,11 @@ def start_ready(
     timeout_s: float,
     with_parent: bool = True,
 ) -> Process:
-    """Start a part of Flake Hunt and wait until its ready file is there; ProcessError with its last words when it ends first."""
+    """Start a Flake Hunt process and wait until its ready file exists.
+
+    Raises ProcessError, with the end of its log, if it ends before that, and WaitTimeoutError after
+    the timeout; the process is killed then.
+    """
     process = start(name, [*argv, "--ready-file", str(ready)], log=log, with_parent=with_parent)
 
     def is_ready() -> bool:
@@ -164,29 +175,29 @@ def start_ready(
 
     try:
         clocks.wait_until(is_ready, timeout_s=timeout_s, why=f"{name} to be ready")
-    except BaseException:  # an interruption too: nobody else knows of it yet
+    except BaseException:  # an interruption too: the caller will not get the process
         process.kill()
         raise
     return process
 
 
 def command(*arguments: str) -> list[str]:
-    """The command line of a part of Flake Hunt itself."""
+    """Return the command line of a `flake-hunt` command with the same Python."""
     return [sys.executable, "-m", "harness.cli.main", *arguments]
 
 
 def die_with(parent: int) -> None:
-    """Have the kernel kill this process when the one that started it, this pid, dies (Linux; elsewhere nothing)."""
+    """Have the kernel kill this process when its parent, with this pid, dies. Linux only."""
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     except (OSError, AttributeError):
         return
-    if os.getppid() != parent:  # it died before the kernel was told
+    if os.getppid() != parent:  # the parent died before the call
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def stop_event() -> threading.Event:
-    """An event that SIGTERM and SIGINT set; for the main thread of a stand-alone part."""
+    """Return an event that SIGTERM and SIGINT set. Must be called in the main thread."""
     stopped = threading.Event()
 
     def on_signal(number: int, frame: object) -> None:
@@ -199,5 +210,5 @@ def stop_event() -> threading.Event:
 
 
 def touch_ready(path: pathlib.Path) -> None:
-    """Say that this process is ready."""
+    """Create the ready file, which tells the parent that this process is ready."""
     path.touch()

@@ -1,8 +1,10 @@
-"""Certificate authorities, each made for one server, and what they vouch for.
+"""Certificate authorities, one for each server, and the certificates that they sign.
 
-Certificates carry what RFC 5280 asks for, key identifiers and key usages included: Go's verifier does without, Python 3.13 and newer do not.
-The library trustme costs the same and does less: its authorities are valid until the year 3000, each of its certificates may
-serve, connect and sign code, one without host names is refused by Go, and host names with an underscore are refused by it.
+Certificates have the extensions that RFC 5280 requires, key identifiers and key usages included:
+Go's verifier accepts certificates without them, Python 3.13 and newer do not. The library trustme
+does not fit: its authorities are valid until the year 3000, each of its certificates allows server
+authentication, client authentication and code signing, Go rejects those without host names, and
+it rejects host names with an underscore.
 """
 
 import dataclasses
@@ -23,17 +25,17 @@ _MODE = 0o600
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pair:
-    """A certificate and its key, PEM. The repr keeps the key to itself."""
+    """A certificate and its private key, PEM. The repr does not show the key."""
 
     certificate: bytes
     key: bytes = dataclasses.field(repr=False)
 
 
 class Authority:
-    """A certificate authority whose own key stays in memory."""
+    """A certificate authority; its private key is never written to disk."""
 
     def __init__(self, name: str, *, days: int) -> None:
-        """Of this name; the authority and what it vouches for are valid for so many days."""
+        """`name` is its common name; `days` the validity of its own and all signed certificates."""
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name, self._days = _name(name), days
         usage = _usage(key_cert_sign=True, crl_sign=True)
@@ -46,12 +48,12 @@ class Authority:
         self.certificate = certificate.public_bytes(serialization.Encoding.PEM)
 
     def server(self, name: str, addresses: Iterable[str]) -> Pair:
-        """For a server of this name that is reached at these names and IP addresses."""
+        """Return a server certificate for these host names and IP addresses."""
         names = x509.SubjectAlternativeName([_address(item) for item in addresses])
         return self._pair(_name(name), ExtendedKeyUsageOID.SERVER_AUTH, names)
 
     def client(self, user: str, group: str) -> Pair:
-        """For somebody who connects: common name and organization are the user and the group."""
+        """Return a client certificate; Kubernetes reads user and group from its subject."""
         return self._pair(_name(user, group), ExtendedKeyUsageOID.CLIENT_AUTH)
 
     def _pair(
@@ -91,7 +93,7 @@ class Authority:
 
 
 def signing_keys() -> Pair:
-    """The keys of service account tokens; the `certificate` is the bare public key."""
+    """Return the key pair for service account tokens; `certificate` is the bare public key."""
     key = ec.generate_private_key(ec.SECP256R1())
     public = key.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -100,7 +102,7 @@ def signing_keys() -> Pair:
 
 
 def write(folder: pathlib.Path, name: str, pair: Pair) -> tuple[pathlib.Path, pathlib.Path]:
-    """`<name>.crt` and `<name>.key`, the key for nobody else's eyes."""
+    """Write `<name>.crt` and `<name>.key` (mode 0600) and return their paths."""
     certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
     certificate.write_bytes(pair.certificate)
     with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE), "wb") as file:

@@ -1,4 +1,4 @@
-"""Writing files: a failure becomes one sentence that names the file, and a file is replaced whole or not at all."""
+"""Writing files: error messages that name the file, and atomic replacement."""
 
 import contextlib
 import errno
@@ -10,18 +10,21 @@ from collections.abc import Iterator
 from harness import errors
 
 _BROKEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""The disk cannot take it; what else may go wrong is in the name that was given."""
+"""The disk cannot take the data; any other error is a problem of the path that was given."""
 _FREE = "free some space, or name a folder on another disk"
 _CHOOSE = "name a place that can be written"
 
 
 def is_of_writing(error: OSError) -> bool:
-    """Tell whether the error says by itself that something could not be written."""
+    """Return whether the error can only come from writing, not from opening or reading."""
     return error.errno in _BROKEN or error.errno == errno.EROFS
 
 
 def explain(error: OSError, path: str | os.PathLike[str] | None = None) -> errors.HarnessError:
-    """What to raise for an OSError of writing; `path` where the error does not name the file itself."""
+    """Return the StorageError or UnwritableError to raise for an OSError while writing.
+
+    Pass `path` if the error may not name the file itself.
+    """
     where = error.filename if path is None else path
     what = "cannot write" if where is None else f"cannot write {os.fspath(where)}"
     why = (error.strerror or str(error)).lower()
@@ -32,7 +35,7 @@ def explain(error: OSError, path: str | os.PathLike[str] | None = None) -> error
 
 @contextlib.contextmanager
 def explained(path: pathlib.Path) -> Iterator[None]:
-    """Turn an OSError of the block into a StorageError or an UnwritableError that names the path."""
+    """Raise StorageError or UnwritableError, with the path, for an OSError in the block."""
     try:
         yield
     except OSError as error:
@@ -40,9 +43,10 @@ def explained(path: pathlib.Path) -> Iterator[None]:
 
 
 def replace(path: pathlib.Path, content: bytes) -> None:
-    """Write a file whole or not at all; StorageError or UnwritableError when that cannot be done.
+    """Write a file whole or not at all.
 
-    A device or a pipe, such as /dev/stdout, is written to and not replaced.
+    A device or a pipe, such as /dev/stdout, is written to and not replaced. Raises StorageError
+    or UnwritableError if the file cannot be written.
     """
     with explained(path):
         target = path.resolve()

@@ -1,4 +1,5 @@
-"""Fault injection on demand: which request, response or watch event a fault applies to, and the admin API that sets it.
+"""Fault injection on demand: which requests, responses or watch events a fault applies to.
 
-Faults decide; the request lifecycle and the watch streams in `server` act on the decision. No bytes and no connections in here.
+`injection` matches faults, `admin_api` serves them over HTTP. Not in here: delaying, rejecting and
+dropping itself, which `server.request_lifecycle` and `server.watch_streams` do.
 """

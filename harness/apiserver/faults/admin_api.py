@@ -1,19 +1,20 @@
-"""The API of the faults, for whoever has the token and a server that was started with it.
+"""The admin API for faults. It needs the read-write token and a server started with faults.
 
-GET    /flake-hunt/v1/faults                 all of them, with how often they were applied and how much they hold
-POST   /flake-hunt/v1/faults                 begin one (see `injection.FaultSpec`); 201 with its name
-GET    /flake-hunt/v1/faults/NAME            one
-DELETE /flake-hunt/v1/faults/NAME            end it; what it holds goes on
-POST   /flake-hunt/v1/faults/NAME/release    what it holds goes on; it stays
-GET    /flake-hunt/v1/applied?after=N        what befell whom, after the sequence number N, oldest first
+GET    /flake-hunt/v1/faults                 list faults, with applied and held counts
+POST   /flake-hunt/v1/faults                 add a fault (`injection.FaultSpec`); 201 with its name
+GET    /flake-hunt/v1/faults/NAME            read a fault
+DELETE /flake-hunt/v1/faults/NAME            remove a fault and resume what it holds
+POST   /flake-hunt/v1/faults/NAME/release    resume what a fault holds, and keep the fault
+GET    /flake-hunt/v1/applied?after=N        list applications after sequence number N, oldest first
 
-    {"point": "response", "match": {"userAgent": "scheduler", "methods": ["PATCH"], "path": "*/status", "name": "claim-*"},
-     "action": {"type": "hold"}, "count": 1}
+    {"point": "response", "match": {"userAgent": "scheduler", "methods": ["PATCH"],
+     "path": "*/status", "name": "claim-*"}, "action": {"type": "hold"}, "count": 1}
 
-Actions: `hold`, `delay` (seconds), `answer` (code, reason, message, retryAfterSeconds), `lose` at the points `request` and
-`response`; `hold`, `delay`, `drop`, `gone` at the point `event`. A request that is held is carried out when it is released, also
-when its client has left. Events are those that happen while a watch is open, not the objects that it begins with; while one is
-held all later ones of that watch wait.
+Actions at the points `request` and `response`: `hold`, `delay` (seconds), `answer` (code, reason,
+message, retryAfterSeconds) and `lose`; at the point `event`: `hold`, `delay`, `drop` and `gone`. A
+held request is carried out when it is released, even if its client has disconnected. Faults apply
+to events that happen while a watch is open, not to its initial objects; while an event is held,
+all later events of that watch wait.
 """
 
 from typing import Any
@@ -30,7 +31,11 @@ PREFIX = "/flake-hunt/v1/"
 def answer(
     registry: injection.Faults | None, request: request_info.Request, *, boot_id: str
 ) -> responses.Response:
-    """The answer to a request below the prefix; StatusError when it fails."""
+    """Return the response to a request below PREFIX.
+
+    Raises StatusError 400 for an invalid fault, 404 for an unknown fault or path, or if `registry`
+    is None.
+    """
     if registry is None:
         raise status_errors.unknown_path()
     parts = request.path.removeprefix(PREFIX).strip("/").split("/")

@@ -1,8 +1,9 @@
-"""Faults on demand: which request, answer or event one befalls, and what was done. No bytes, no connections in here.
+"""Faults on demand: which requests, responses and events they apply to, and a record of it.
 
-A fault has a *point*: `request` (it has arrived, nothing is committed), `response` (it is committed, nobody was told), or `event` (a
-watch is about to show it). It befalls what it matches, until its count is used up, with its probability, by its own seed. What
-befell whom is kept, with time and resourceVersion, so that a recorder can write windows of faults.
+A fault has a *point*: `request` (received, nothing is committed yet), `response` (committed, not
+sent yet), or `event` (about to be sent on a watch). It applies to what it matches, with its
+probability and seed, until its count is used up. Every application is recorded with its time and
+resourceVersion.
 """
 
 import collections
@@ -17,17 +18,17 @@ import msgspec
 Point = Literal["request", "response", "event"]
 Resume = Callable[[], None]
 APPLIED_MAX = 100_000
-"""Kept; the oldest are forgotten."""
+"""Maximum number of recorded applications; the oldest are dropped."""
 
 
 class Match(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """Whom a fault befalls: all that is given must fit."""
+    """What a fault applies to: every condition that is set must match."""
 
     user_agent: str = ""
-    """How the client's User-Agent begins."""
+    """A prefix of the client's User-Agent."""
     methods: tuple[str, ...] = ()
     path: str = ""
-    """A shell pattern for the path, without its query: `*/pods/*/binding`."""
+    """A shell pattern for the path without its query: `*/pods/*/binding`."""
     name: str = ""
     """A shell pattern for the object's name."""
     event_types: tuple[Literal["ADDED", "MODIFIED", "DELETED"], ...] = ()
@@ -38,17 +39,17 @@ class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="c
 
 
 class Block(_Action, frozen=True, tag="hold"):
-    """Wait until the fault is released or removed."""
+    """Hold it until the fault is released or removed."""
 
 
 class Delay(_Action, frozen=True, tag="delay"):
-    """Wait so long."""
+    """Delay it."""
 
     seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)]
 
 
 class Reject(_Action, frozen=True, tag="answer"):
-    """Answer with this Status instead; at `response` what was committed stays committed."""
+    """Respond with this Status instead; at `response` the commit stands."""
 
     code: Annotated[int, msgspec.Meta(ge=400, le=599)]
     reason: str = ""
@@ -57,7 +58,7 @@ class Reject(_Action, frozen=True, tag="answer"):
 
 
 class Lose(_Action, frozen=True, tag="lose"):
-    """Close the connection without an answer."""
+    """Close the connection without a response."""
 
 
 class Drop(_Action, frozen=True, tag="drop"):
@@ -77,18 +78,18 @@ _ACTIONS: dict[Point, tuple[type[Any], ...]] = {
 
 
 class FaultSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """A fault as it is asked for."""
+    """The definition of a fault, as the admin API receives it."""
 
     point: Point
     action: Action
     match: Match = Match()
     count: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """How often; None: until it is removed."""
+    """Number of applications; None: no limit."""
     probability: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
     seed: int = 0
-    """Of the probability's dice."""
+    """Seed of the random numbers that `probability` is compared with."""
     name: str = ""
-    """Of the fault; one is made when it is empty."""
+    """Name of the fault; generated if empty."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.action, _ACTIONS[self.point]):
@@ -99,7 +100,7 @@ class FaultSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
 
 
 class Facts(msgspec.Struct, frozen=True, rename="camel"):
-    """What is known of a request, an answer or an event."""
+    """The facts of a request, response or event that faults match, and that are recorded."""
 
     method: str
     path: str
@@ -107,18 +108,18 @@ class Facts(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
     event_type: str = ""
     resource_version: int = 0
-    """Of the commit that it shows; before a commit the newest one."""
+    """Version of the object in a response or event; otherwise the newest version of the store."""
 
 
 class FaultTime(msgspec.Struct, frozen=True, rename="camel"):
-    """A time: one to read, one to compare."""
+    """A time, as text for people and as a monotonic clock in nanoseconds."""
 
     at: str
     monotonic_ns: int
 
 
 class Applied(msgspec.Struct, rename="camel"):
-    """That a fault befell something."""
+    """One application of a fault."""
 
     sequence: int
     fault: str
@@ -127,11 +128,11 @@ class Applied(msgspec.Struct, rename="camel"):
     facts: Facts
     begun: FaultTime
     ended: FaultTime | None = None
-    """None while it holds or delays."""
+    """None while the fault holds or delays it."""
 
 
 class Fault:
-    """A fault that was asked for."""
+    """A fault that was added, with its counters and what it holds."""
 
     def __init__(self, name: str, spec: FaultSpec) -> None:
         self.name, self.spec = name, spec
@@ -141,18 +142,18 @@ class Fault:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether it befalls nothing any more."""
+        """Whether its count is used up, so that it no longer applies."""
         return self.spec.count is not None and self.applied_count >= self.spec.count
 
-    def befalls(self, point: Point, facts: Facts) -> bool:
-        """Whether it befalls this; the dice are rolled for what matches only."""
+    def applies_to(self, point: Point, facts: Facts) -> bool:
+        """Return whether it applies; a random number is drawn only if the facts match."""
         if self.spec.point != point or self.is_used_up or not matches(self.spec.match, facts):
             return False
         return self.spec.probability >= 1.0 or self._dice.random() < self.spec.probability
 
 
 def matches(match: Match, facts: Facts) -> bool:
-    """Whether everything that is given fits."""
+    """Return whether the facts meet every condition that is set."""
     return (
         facts.user_agent.startswith(match.user_agent)
         and (not match.methods or facts.method in match.methods)
@@ -174,7 +175,7 @@ class Faults:
         self.applied: collections.deque[Applied] = collections.deque(maxlen=APPLIED_MAX)
 
     def add(self, spec: FaultSpec) -> Fault:
-        """Begin; ValueError when the name is taken."""
+        """Add a fault. Raises ValueError if the name is taken."""
         name = spec.name or f"fault-{next(self._numbers)}"
         if name in self._faults:
             raise ValueError(f"expected a name that is not taken, got {name}")
@@ -182,37 +183,37 @@ class Faults:
         return fault
 
     def all(self) -> list[Fault]:
-        """Every fault, oldest first."""
+        """Return every fault, oldest first."""
         return list(self._faults.values())
 
     def get(self, name: str) -> Fault:
-        """KeyError when there is none."""
+        """Return the fault of this name. Raises KeyError if there is none."""
         return self._faults[name]
 
     def remove(self, name: str) -> Fault:
-        """End it, and let go on what it holds; KeyError when there is none."""
+        """Remove a fault and resume what it holds. Raises KeyError if there is none."""
         fault = self._faults.pop(name)
         self.release(fault)
         return fault
 
     def clear(self) -> None:
-        """End every fault."""
+        """Remove every fault."""
         for fault in self.all():
             self.remove(fault.name)
 
     def strike(self, point: Point, facts: Facts) -> Applied | None:
-        """What befalls this now, if anything; the oldest fault that does, wins."""
+        """Apply the oldest fault that matches; return None if there is none."""
         for fault in self._faults.values():
-            if fault.befalls(point, facts):
+            if fault.applies_to(point, facts):
                 return self._apply(fault, facts)
         return None
 
     def wants(self, point: Point) -> bool:
-        """Whether there is a fault for this point at all: asked for every request, so it has to be quick."""
+        """Return whether there is a fault for this point; called for every request."""
         return any(fault.spec.point == point for fault in self._faults.values())
 
     def wait(self, applied: Applied, resume: Resume) -> None:
-        """Go on when the fault is over."""
+        """Call `resume` after the delay, or when the fault is released or removed."""
         if isinstance(applied.action, Delay):
             self._call_later(applied.action.seconds, lambda: self._end(applied, resume))
         elif applied.fault in self._faults:
@@ -221,7 +222,7 @@ class Faults:
             self._end(applied, resume)
 
     def release(self, fault: Fault) -> int:
-        """Let go on what it holds now; how much that was."""
+        """Resume everything that a fault holds and return how much that was."""
         held, fault.held = fault.held, []
         for applied, resume in held:
             self._end(applied, resume)

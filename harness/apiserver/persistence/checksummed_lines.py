@@ -1,8 +1,8 @@
-"""The lines of a log or a snapshot: `<checksum> <length> <payload>`, each checksum covering all lines before it as well.
+"""Lines of a log or snapshot: `<checksum> <length> <payload>`; checksums cover all earlier lines.
 
-A file that was cut off anywhere ends in a *torn* line: one without its newline that is shorter than its length says, or has nothing
-but zeros after that (as after a loss of power). Anything else that does not fit is damage: a changed byte, a line that
-is missing or was moved.
+A file that was cut off at any byte ends in a *torn* line: it has no newline and is shorter than its
+length field says, or is followed only by zeros (after a power failure). Any other mismatch is
+damage: a changed byte, or a line that is missing or was moved.
 """
 
 import zlib
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 _NUMBERS_BYTES_MAX = 8 + 1 + 16 + 1
-"""The checksum, the length and the spaces after them."""
+"""Maximum size of the checksum, the length, and the spaces after them."""
 
 
 class DamagedRecordError(Exception):
@@ -18,13 +18,13 @@ class DamagedRecordError(Exception):
 
 
 class LineEncoder:
-    """Makes the lines of one file, beginning after those with this checksum."""
+    """Encodes the lines of one file; `checksum` is that of the lines already written."""
 
     def __init__(self, checksum: int = 0) -> None:
         self._checksum = checksum
 
     def line(self, payload: bytes) -> bytes:
-        """The next line."""
+        """Return the next line of the file."""
         self._checksum = zlib.crc32(payload, self._checksum)
         return b"%08x %x %b\n" % (self._checksum, len(payload), payload)
 
@@ -35,16 +35,16 @@ class LineReader:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.begin = 0
-        """Where the newest line begins."""
+        """Offset of the newest line in bytes."""
         self.end = 0
-        """Where the last whole line ends."""
+        """Offset of the end of the last whole line in bytes."""
         self.checksum = 0
-        """That of the last whole line."""
+        """Checksum of the last whole line."""
         self.torn = False
-        """Whether a torn line came after them."""
+        """Whether the last whole line is followed by a torn one."""
 
     def __iter__(self) -> Iterator[bytes]:
-        """The payloads; DamagedRecordError where the file is damaged."""
+        """Yield the payloads. Raises DamagedRecordError where the file is damaged."""
         for line in self._file:
             self.begin = self.end
             payload = self._payload(line)
@@ -55,7 +55,7 @@ class LineReader:
             yield payload
 
     def _payload(self, line: bytes) -> bytes | None:
-        """The payload of a whole line, None for a torn one."""
+        """Return the payload of a whole line, None for a torn one."""
         if not line.endswith(b"\n"):
             if _is_torn(line):
                 return None
@@ -69,7 +69,7 @@ class LineReader:
 
 
 def _is_torn(line: bytes) -> bool:
-    """Whether a line without a newline is the beginning of a whole one, with or without zeros after it."""
+    """Return whether a line without newline is the start of a whole one, perhaps plus zeros."""
     written = line.rstrip(b"\0")
     numbers = written.split(b" ", 2)
     if len(numbers) < 3:
@@ -78,4 +78,4 @@ def _is_torn(line: bytes) -> bool:
         missing = int(numbers[1], 16) + 1 - len(numbers[2])
     except ValueError:
         return False
-    return missing > (len(line) > len(written))  # a newline does not turn into a zero by itself
+    return missing > (len(line) > len(written))  # a written newline does not become zero

@@ -1,4 +1,4 @@
-"""Writing the log: commits are gathered, and given to the operating system before anybody is told of them."""
+"""The commit log: commits are buffered, then written before they are acknowledged."""
 
 import enum
 import os
@@ -9,7 +9,7 @@ from harness.apiserver.storage import watch_cache
 
 
 class Sync(enum.StrEnum):
-    """When the log is synchronised to the disk; what each promises is in the package's docstring."""
+    """When the log is synchronised to the disk; the package docstring has the guarantees."""
 
     ALWAYS = "always"
     INTERVAL = "interval"
@@ -34,17 +34,17 @@ class Log:
         self._lines: list[bytes] = []
         self._is_synced = True
         self.version = version
-        """That of the newest commit."""
+        """The resourceVersion of the newest commit."""
         self.size_bytes = os.fstat(self._descriptor).st_size
 
     def append(self, commit: watch_cache.Commit) -> None:
-        """Gather a commit."""
+        """Buffer a commit."""
         self.version = commit.object.resource_version
         payload = record_payloads.write(commit.resource, commit.type, commit.object)
         self._lines.append(self._encoder.line(payload))
 
     def settle(self) -> None:
-        """Give what was gathered to the operating system, and to the disk if so wished; OSError when it cannot be."""
+        """Write the buffered commits; with Sync.ALWAYS also synchronise. Raises OSError."""
         if not self._lines:
             return
         data = b"".join(self._lines)
@@ -56,11 +56,10 @@ class Log:
             self.sync()
 
     def sync(self) -> None:
-        """Wait until the disk has what was settled; any thread may do so."""
+        """Synchronise to the disk what `settle` has written. Thread-safe. Raises OSError."""
         if not self._is_synced:
-            self._is_synced = (
-                True  # before, so that what is settled meanwhile is synchronised next time
-            )
+            # Set first: what is written during the call is synchronised by the next one.
+            self._is_synced = True
             try:
                 os.fdatasync(self._descriptor)
             except OSError as error:
@@ -73,7 +72,7 @@ class Log:
         self.settle()
 
     def close(self) -> None:
-        """Settle and end; a clean end loses nothing, not even when the power fails afterwards."""
+        """Write, synchronise (except with Sync.NEVER) and close."""
         self.settle()
         if self._sync is not Sync.NEVER:
             self.sync()
@@ -81,7 +80,7 @@ class Log:
 
 
 def create(directory: data_directories.DataDirectory, version: int, *, sync: Sync) -> Log:
-    """A new log after a version, which counts once it is published."""
+    """Create a log of the commits after a version; it is ignored until it is published."""
     path = directory.log(version).with_suffix(data_directories.UNFINISHED)
     log = Log(path, sync=sync, encoder=checksummed_lines.LineEncoder(), version=version)
     log.begin()
@@ -89,13 +88,16 @@ def create(directory: data_directories.DataDirectory, version: int, *, sync: Syn
 
 
 def publish(directory: data_directories.DataDirectory, version: int) -> None:
-    """Have a log that was created count; after a loss of power only when the directory was synchronised since."""
+    """Rename a created log to its final name.
+
+    The new name survives a power failure only once the directory is synchronised.
+    """
     path = directory.log(version)
     path.with_suffix(data_directories.UNFINISHED).rename(path)
 
 
 def write_all(descriptor: int, data: bytes, *, path: pathlib.Path) -> None:
-    """Write all of it; OSError, which names the file, when that cannot be."""
+    """Write all data. Raises OSError with the file's name."""
     view = memoryview(data)
     try:
         while view:

@@ -1,4 +1,4 @@
-"""A data directory: its lock, its generations, and the files in it."""
+"""Data directories: the lock, and the names of the files in them."""
 
 import dataclasses
 import fcntl
@@ -9,37 +9,37 @@ from harness import errors, writing
 
 _LOG, _SNAPSHOT, _LOCK, IDENTITY = "log-", "snapshot-", "lock", "identity.json"
 _OWN_PREFIXES = (_LOG, _SNAPSHOT, f".{IDENTITY}-")
-"""What a server that was killed before it had an identity may have left."""
+"""Names that a server leaves behind if it is killed before it has written its identity."""
 UNFINISHED = ".unfinished"
-"""Ends the name of a file that is being written and means nothing yet."""
+"""Suffix of a file that is still being written; recovery removes such files."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DataDirectory:
-    """A directory that belongs to this process until it ends."""
+    """A data directory that this process has locked."""
 
     path: pathlib.Path
     lock: int
-    """The descriptor that holds the lock; the kernel lets it go with the process."""
+    """The descriptor that holds the lock; the kernel releases it when the process ends."""
 
     def log(self, version: int) -> pathlib.Path:
-        """The log of the commits after a version."""
+        """Return the path of the log of the commits after a version."""
         return self.path / f"{_LOG}{version:020d}"
 
     def snapshot(self, version: int) -> pathlib.Path:
-        """The objects at a version."""
+        """Return the path of the snapshot of all objects at a version."""
         return self.path / f"{_SNAPSHOT}{version:020d}"
 
     def logs(self) -> list[int]:
-        """The versions at which the logs begin, oldest first."""
+        """Return the versions at which the logs begin, oldest first."""
         return self._versions(_LOG)
 
     def snapshots(self) -> list[int]:
-        """The versions of the snapshots, oldest first."""
+        """Return the versions of the snapshots, oldest first."""
         return self._versions(_SNAPSHOT)
 
     def remove_before(self, version: int) -> None:
-        """Forget the generations before the one that begins at a version."""
+        """Delete the generations before the one that begins at a version."""
         for old in self.logs():
             if old < version:
                 self.log(old).unlink()
@@ -48,12 +48,12 @@ class DataDirectory:
                 self.snapshot(old).unlink()
 
     def remove_unfinished(self) -> None:
-        """Clear away what an earlier process did not finish."""
+        """Delete the unfinished files of an earlier process."""
         for path in self.path.glob(f"*{UNFINISHED}"):
             path.unlink()
 
     def sync(self) -> None:
-        """Have the names of the files survive a loss of power."""
+        """Synchronise the directory, so that new file names survive a power failure."""
         descriptor = os.open(self.path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -61,7 +61,7 @@ class DataDirectory:
             os.close(descriptor)
 
     def close(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
         os.close(self.lock)
 
     def _versions(self, prefix: str) -> list[int]:
@@ -70,7 +70,11 @@ class DataDirectory:
 
 
 def claim(path: pathlib.Path) -> DataDirectory:
-    """Make the directory if needed, and lock it; DataDirectoryError when another process has it, or it belongs to something else."""
+    """Create the directory if needed, and lock it.
+
+    Raises DataDirectoryError if another process has locked it, if it has files of something else,
+    or if it cannot be opened; StorageError or UnwritableError if the lock cannot be written.
+    """
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         _require_ours(path)
@@ -96,7 +100,7 @@ def claim(path: pathlib.Path) -> DataDirectory:
 
 
 def _require_ours(path: pathlib.Path) -> None:
-    """Reject a folder with files of others in it, and write nothing there."""
+    """Raise DataDirectoryError for a folder with other files in it, before anything is written."""
     names = {item.name for item in path.iterdir()}
     foreign = sorted(
         name for name in names - {_LOCK, IDENTITY} if not name.startswith(_OWN_PREFIXES)

@@ -1,4 +1,4 @@
-"""Commits and objects as payloads of records: a letter, the resource's name, and the object's own bytes."""
+"""Record payloads of commits and objects: a letter, the resource's name, and the object's JSON."""
 
 import msgspec
 
@@ -14,35 +14,35 @@ _RESOURCES = {name: item for item, name in _NAMES.items()}
 
 
 class UnreadablePayloadError(Exception):
-    """A whole line that says nothing this version understands."""
+    """A payload that this version cannot decode."""
 
 
 def begin(version: int) -> bytes:
-    """The first payload of a file: its format, and the version that it begins at."""
+    """Return the first payload of a file: its format, and the version at which it begins."""
     return b"%b %d %d" % (BEGIN, FORMAT, version)
 
 
 def read_begin(payload: bytes, version: int) -> None:
-    """Check the first payload of a file that is called after this version."""
+    """Raise UnreadablePayloadError unless this is the first payload of a file of this version."""
     if payload != begin(version):
         wanted = begin(version).decode()
         raise UnreadablePayloadError(f"expected it to begin with {wanted!r}, got {payload[:40]!r}")
 
 
 def end(count: int) -> bytes:
-    """The last payload of a snapshot: how many objects there are."""
+    """Return the last payload of a snapshot: the number of its objects."""
     return b"%b %d" % (END, count)
 
 
 def write(
     resource: resources.ResourceType, kind: watch_cache.EventType, stored: stored_objects.Stored
 ) -> bytes:
-    """The payload of a change."""
+    """Return the payload of a change."""
     return b"%b %b %b" % (_LETTERS[kind], _NAMES[resource], stored.data)
 
 
 def read(payload: bytes) -> watch_cache.Change:
-    """The change that a payload is."""
+    """Decode the payload of a change. Raises UnreadablePayloadError."""
     letter, _, rest = payload.partition(b" ")
     name, _, data = rest.partition(b" ")
     try:

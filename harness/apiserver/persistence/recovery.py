@@ -1,4 +1,4 @@
-"""What a data directory holds, read back when a server starts."""
+"""Recovery: read a data directory when a server starts."""
 
 import contextlib
 import dataclasses
@@ -16,21 +16,25 @@ _REMEDY = "restore the file from a copy, or start with an empty directory (nothi
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveredState:
-    """A past, and where its log goes on."""
+    """The contents of a data directory, and the state of its newest log."""
 
     past: watch_cache.Past
     log_version: int
-    """Where the newest log begins."""
+    """The version at which the newest log begins."""
     version: int
-    """Of the newest commit."""
+    """The resourceVersion of the newest commit."""
     checksum: int
-    """That of its last record."""
+    """The checksum of the last record of the newest log."""
     cut_bytes: int
-    """Of the torn record that was cut off its end."""
+    """Size of the torn record that was cut off the newest log; 0 if there was none."""
 
 
 def load(directory: data_directories.DataDirectory) -> RecoveredState | None:
-    """Everything that was acknowledged, None for a new directory; DataDirectoryError, which says where, for a damaged one."""
+    """Return all acknowledged commits that are kept, None for a new directory.
+
+    A torn record at the end of the newest log is cut off. Raises DataDirectoryError, with file and
+    offset, for a damaged directory.
+    """
     directory.remove_unfinished()
     logs, snapshots = directory.logs(), directory.snapshots()
     if snapshots and (not logs or logs[-1] < snapshots[-1]):
@@ -60,7 +64,7 @@ def load(directory: data_directories.DataDirectory) -> RecoveredState | None:
 
 
 def _first_generation(directory: data_directories.DataDirectory, logs: list[int]) -> int:
-    """The oldest version that everything after it is there for; 0 needs no snapshot."""
+    """Return the oldest version with a log and, unless it is 0, a snapshot."""
     if logs[0] == 0:
         return 0
     for version in directory.snapshots():
@@ -82,7 +86,7 @@ def _require_continuity(path: pathlib.Path, begins: int, version: int) -> None:
 def _objects(
     directory: data_directories.DataDirectory, version: int
 ) -> Iterator[tuple[resources.ResourceType, stored_objects.Stored]]:
-    """The objects of a snapshot, which is whole or of no use."""
+    """Yield the objects of a snapshot. Raises DataDirectoryError if it is not whole."""
     with _reading(directory.snapshot(version)) as reader:
         for count, payload in enumerate(_after_begin(reader, version)):
             if payload == record_payloads.end(count):
@@ -95,7 +99,7 @@ def _objects(
 def _changes(
     path: pathlib.Path, begins: int, *, may_be_torn: bool
 ) -> tuple[list[watch_cache.Change], checksummed_lines.LineReader]:
-    """The commits of a log, and the reader that stands at their end."""
+    """Return the commits of a log, and the reader at their end."""
     with _reading(path) as reader:
         found = [record_payloads.read(payload) for payload in _after_begin(reader, begins)]
         if reader.torn and not may_be_torn:
@@ -125,7 +129,7 @@ def _reading(path: pathlib.Path) -> Iterator[checksummed_lines.LineReader]:
 
 
 def _cut(path: pathlib.Path, end: int) -> int:
-    """Cut a torn record off, so that the log goes on where it was whole."""
+    """Truncate a log at the end of its last whole record and return how many bytes that cut."""
     cut_bytes = path.stat().st_size - end
     if cut_bytes:
         os.truncate(path, end)

@@ -1,7 +1,7 @@
-"""Snapshots: the log begins anew, so that neither it nor a restart grows for ever.
+"""Snapshots: every object at one version, so that the log before it can be deleted.
 
-A new log begins at once; the snapshot of the moment at which it begins is written beside the work in small steps. Until it is
-whole the older generation is what counts.
+A new log begins first; the snapshot of the version at which it begins is then written in the
+background, in small steps. Until it is complete, recovery uses the older generation.
 """
 
 import asyncio
@@ -21,15 +21,15 @@ from harness.apiserver.storage import stored_objects
 
 Tables = Sequence[tuple[resources.ResourceType, Sequence[stored_objects.Stored]]]
 STEP_OBJECTS = 50
-"""Encoded at a time: well below a millisecond."""
+"""Objects to encode at a time, which takes well below a millisecond."""
 _WRITE_BYTES = 1024 * 1024
-"""Written at a time, by another thread: a disk may take its time."""
+"""Bytes to write at a time, in another thread because disks may be slow."""
 
 
 async def write_snapshot(
     directory: data_directories.DataDirectory, version: int, tables: Tables
 ) -> None:
-    """Write every object as it was at a version; OSError when it cannot be written."""
+    """Write the snapshot of these objects at a version. Raises OSError."""
     path = directory.snapshot(version)
     unfinished = path.with_suffix(data_directories.UNFINISHED)
     gathered: list[bytes] = []
@@ -50,12 +50,12 @@ async def write_snapshot(
 
 
 def _open_private(path: str, flags: int) -> int:
-    """Open for the user alone: objects may be secrets."""
+    """Open a file with mode 0600, because objects may be secrets."""
     return os.open(path, flags, 0o600)
 
 
 def _lines(version: int, tables: Tables) -> Iterator[list[bytes]]:
-    """The lines of a snapshot, some at a time."""
+    """Yield the lines of a snapshot in groups."""
     encoder, count = checksummed_lines.LineEncoder(), 0
     yield [encoder.line(record_payloads.begin(version))]
     for resource, objects in tables:

@@ -1,4 +1,4 @@
-"""The journal of a store: opened when a server starts, appended to by every commit, compacted when it has grown."""
+"""The journal of a store: it records every commit and replaces the log when it has grown."""
 
 import asyncio
 import dataclasses
@@ -16,20 +16,21 @@ from harness.apiserver.registry import store as stores
 from harness.apiserver.storage import watch_cache
 
 SYNC_INTERVAL_S = 1.0
+"""Time between two synchronisations with Sync.INTERVAL."""
 LOG_BYTES_MAX = 64 * 1024 * 1024
-"""A log that is larger, and larger than the newest snapshot, gives way to a new one."""
+"""A log larger than this, and larger than the newest snapshot, is replaced by a new one."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class JournalOptions:
-    """How a journal is kept."""
+    """The sync policy, and the size at which a log is replaced."""
 
     sync: commit_log.Sync = commit_log.Sync.INTERVAL
     log_bytes_max: int = LOG_BYTES_MAX
 
 
 class Journal:
-    """The commits of one store, on disk."""
+    """The commits of one store on disk."""
 
     def __init__(
         self,
@@ -41,23 +42,23 @@ class Journal:
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_compacting = False
         self._has_new_name = False
-        """Whether the name of the newest log may not survive a loss of power yet."""
+        """Whether a power failure could still lose the name of the newest log."""
         self._snapshot_bytes = 0
         self._store: stores.Store | None = None
         self._on_failure: Callable[[OSError], None] | None = None
 
     def append(self, commit: watch_cache.Commit) -> None:
-        """Gather a commit; it may be told of after `settle`."""
+        """Buffer a commit; it may be acknowledged after `settle`."""
         self._log.append(commit)
 
     def start(self, store: stores.Store, *, on_failure: Callable[[OSError], None]) -> None:
-        """Begin what goes on beside the work, on the running loop; a failure of it is reported once."""
+        """Start the background work on the running loop; `on_failure` gets each of its OSErrors."""
         self._store, self._on_failure = store, on_failure
         if self._options.sync is commit_log.Sync.INTERVAL:
             self._run(self._sync_always())
 
     def settle(self) -> None:
-        """Write what was gathered; OSError when it cannot be written, and then nobody may be told of it."""
+        """Write the buffered commits. Raises OSError; they must not be acknowledged then."""
         self._log.settle()
         limit = max(self._options.log_bytes_max, self._snapshot_bytes)
         if self._store is not None and self._log.size_bytes > limit and not self._is_compacting:
@@ -65,7 +66,7 @@ class Journal:
             self._run(self._compact(self._begin_log(), self._store.tables()))
 
     async def close(self) -> None:
-        """Write everything and let others have the directory."""
+        """Write everything and release the directory."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -83,7 +84,7 @@ class Journal:
         if isinstance(error, OSError) and self._on_failure is not None:
             self._on_failure(error)
         elif error is not None:
-            raise error  # a mistake: the loop says so
+            raise error  # a bug: the loop's exception handler reports it
 
     async def _sync_always(self) -> None:
         while True:
@@ -94,7 +95,7 @@ class Journal:
                 await asyncio.to_thread(self._directory.sync)
 
     def _begin_log(self) -> commit_log.Log:
-        """Go on in a new log; the old one is handed out."""
+        """Start a new log and return the old one."""
         old, version = self._log, self._log.version
         self._log = commit_log.create(self._directory, version, sync=self._options.sync)
         commit_log.publish(self._directory, version)
@@ -116,12 +117,12 @@ class Journal:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Opened:
-    """A store that goes on from what a directory holds, and its journal."""
+    """A store with the contents of a data directory, and its journal."""
 
     store: stores.Store
     journal: Journal
     cut_bytes: int
-    """Of a torn record at the end of the log, which nobody was told of."""
+    """Size of the torn record at the end of the log; it was never acknowledged."""
 
 
 MakeStore = Callable[[watch_cache.Past | None, stores.Listener], stores.Store]
@@ -130,7 +131,10 @@ MakeStore = Callable[[watch_cache.Past | None, stores.Listener], stores.Store]
 def open_journal(
     directory: data_directories.DataDirectory, make_store: MakeStore, options: JournalOptions
 ) -> Opened:
-    """Read a directory, or begin it; DataDirectoryError when it cannot be."""
+    """Recover the store from a data directory, or begin a new one.
+
+    Raises DataDirectoryError for a damaged directory, StorageError if a file cannot be written.
+    """
     loaded = recovery.load(directory)
     if loaded is None:
         return _begin(directory, make_store, options)
@@ -150,7 +154,7 @@ def open_journal(
 def _begin(
     directory: data_directories.DataDirectory, make_store: MakeStore, options: JournalOptions
 ) -> Opened:
-    """A new directory: its log counts once the store's first objects are in it."""
+    """Begin a directory; its log is published once the store's first objects are in it."""
     try:
         journal = Journal(directory, commit_log.create(directory, 0, sync=options.sync), options)
         store = make_store(None, journal.append)
@@ -163,7 +167,7 @@ def _begin(
 
 
 def unwritable(error: OSError) -> errors.StorageError:
-    """The error of a file that cannot be written any more."""
+    """Return the StorageError for a file that can no longer be written."""
     return errors.StorageError(
         f"expected to write {error.filename}, but: {error.strerror}. The server has stopped: everything that it answered "
         "before is there, and a restart goes on from it"
