@@ -1,7 +1,8 @@
-"""Does an API server keep the rules that Kubernetes documents? Any server can be asked: a real cluster judges the rules themselves.
+"""Conformance tests: check that an API server follows the rules that Kubernetes documents.
 
-The rules are data (`rules/*.yaml`, one file a group): requests in the order in which they are sent, and what each has to be answered
-with. A run works in a namespace of its own, under names of its own, and removes what it made.
+They run against any API server; a run against a real cluster checks the rules themselves. The rules
+are data (`rules/*.yaml`, one file per group): a sequence of requests with their expected responses.
+A run uses its own namespace and names and removes the objects that it creates.
 
-Not in here: anything of the embedded server (its answers are judged, so it may not help to judge), and anything random.
+Nothing of the embedded API server belongs here, because it is what is tested, and nothing random.
 """

@@ -1,4 +1,4 @@
-"""All chosen rules against a server: a namespace for them, what the server has, their results, and the tidying up."""
+"""A conformance run: create a namespace, execute the rules in it, clean up."""
 
 import contextlib
 import dataclasses
@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from harness import clocks, errors
 from harness.client import transports
-from harness.conformance import needing, performing, requesting, rulebooks
+from harness.conformance import api_requests, requirements, rule_execution, rulebooks
 
 READY_S = 30.0
-"""Within this a new namespace takes pods: elsewhere a controller makes its service account first."""
+"""Time limit for a new namespace to accept pods: a controller first creates a service account."""
 _PREFIX = "flake-hunt-conformance-"
 _NAMESPACES = "/api/v1/namespaces"
 _FORCED = b'{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}'
@@ -19,84 +19,90 @@ _CREATED = 201
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How a rule did."""
+    """The result of one rule."""
 
     rule: rulebooks.Rule
-    failure: performing.Failure | None = None
+    failure: rule_execution.Failure | None = None
     skipped: str = ""
-    """Why it does not apply here; empty when it does."""
+    """The reason why the rule does not apply to the server; empty if it does."""
 
     @property
     def is_held(self) -> bool:
-        """The server keeps the rule."""
+        """True if the server follows the rule."""
         return self.failure is None and not self.skipped
 
 
 def judge(transport: transports.Transport, rules: Sequence[rulebooks.Rule]) -> Iterator[Result]:
-    """The results, one by one; ClusterError when the server does not let us work."""
+    """Execute the rules and yield their results one by one.
+
+    Raises ClusterError if the server does not create a namespace to work in.
+    """
     with _namespace(transport) as namespace:
-        needs = needing.Needs(transport, namespace)
+        needs = requirements.Requirements(transport, namespace)
         for number, rule in enumerate(rules, start=1):
             if needs.are_met(rule.needs):
-                yield _perform(transport, namespace, f"{namespace}-{number}", rule)
+                yield _execute(transport, namespace, f"{namespace}-{number}", rule)
             else:
                 yield Result(rule=rule, skipped=f"the server has no {rule.needs}")
 
 
-def _perform(
+def _execute(
     transport: transports.Transport, namespace: str, name: str, rule: rulebooks.Rule
 ) -> Result:
-    performance = performing.Performance(transport, namespace=namespace, name=name)
+    execution = rule_execution.RuleExecution(transport, namespace=namespace, name=name)
     try:
-        return Result(rule=rule, failure=performance.perform(rule))
+        return Result(rule=rule, failure=execution.run(rule))
     except (KeyError, transports.TransportError) as error:
-        what = (
-            "an answer that later steps can refer to"
+        expected = (
+            "a response with the value that a later step refers to"
             if isinstance(error, KeyError)
-            else "an answer"
+            else "a response"
         )
-        failure = performing.Failure(
-            request=rule.name, body="", shortcomings=[f"expected {what}: {error}"], answer=""
+        failure = rule_execution.Failure(
+            request=rule.name,
+            body="",
+            shortcomings=[f"expected {expected}, got none: {error}"],
+            answer="",
         )
         return Result(rule=rule, failure=failure)
     finally:
-        for path in performance.created:
+        for path in execution.created:
             _remove(transport, path)
 
 
 @contextlib.contextmanager
 def _namespace(transport: transports.Transport) -> Iterator[str]:
-    """A new namespace that takes pods."""
+    """Provide a new namespace that accepts pods, and delete it afterwards."""
     document = {
         "apiVersion": "v1",
         "kind": "Namespace",
         "metadata": {"generateName": _PREFIX},
     }
-    response = requesting.send(transport, "POST", _NAMESPACES, document)
+    response = api_requests.send(transport, "POST", _NAMESPACES, document)
     if response.status != _CREATED:
         raise errors.ClusterError(
-            f"expected a namespace to work in, but creating one gave {response.status}: {response.body[:300]!r}"
+            f"expected to create a namespace for the rules, got {response.status}: {response.body[:300]!r}"
         )
     name = json.loads(response.body)["metadata"]["name"]
     try:
         clocks.wait_until(
-            lambda: _takes_pods(transport, name),
+            lambda: _accepts_pods(transport, name),
             timeout_s=READY_S,
-            why=f"namespace {name} to take pods",
+            why=f"namespace {name} to accept pods",
         )
         yield name
     finally:
-        requesting.send(transport, "DELETE", f"{_NAMESPACES}/{name}")
+        api_requests.send(transport, "DELETE", f"{_NAMESPACES}/{name}")
 
 
-def _takes_pods(transport: transports.Transport, namespace: str) -> bool:
+def _accepts_pods(transport: transports.Transport, namespace: str) -> bool:
     pod = {**rulebooks.templates()["pod"], "metadata": {"name": "probe"}}
     path = f"{_NAMESPACES}/{namespace}/pods?dryRun=All"
-    return requesting.send(transport, "POST", path, pod).status == _CREATED
+    return api_requests.send(transport, "POST", path, pod).status == _CREATED
 
 
 def _remove(transport: transports.Transport, path: str) -> None:
-    """Delete an object, whatever finalizers it has."""
+    """Delete an object and its finalizers."""
     patch = b'{"metadata":{"finalizers":null}}'
     kind = rulebooks.PATCHES["merge"]
     transport.send(transports.Request(method="DELETE", path=path, body=_FORCED))

@@ -1,8 +1,9 @@
-"""The rules as they are written down: groups of rules, rules of steps, steps of a request and what is expected of its answer.
+"""The format of the rules: groups of rules, rules of steps, steps of a request and expectations.
 
-A step is one YAML mapping whose only key is the request: `POST configmaps`, `GET configmaps/{name}`, `WATCH pods`, `EVENTS w`. Its value says
-what goes with it and what has to come back; the fields of `Step` are its keys. `{name}` is a name that no other rule uses,
-`{as.path}` a value of an earlier answer.
+A step is a YAML mapping with one key, the request: `POST configmaps`, `GET configmaps/{name}`,
+`WATCH pods`, `EVENTS w`. Its value has the fields of `Step` as keys: the contents of the request
+and the expected response. `{name}` is a name that no other rule uses, `{as.path}` a value of an
+earlier response.
 """
 
 import dataclasses
@@ -25,64 +26,65 @@ PATCHES = {
     "apply": "application/apply-patch+yaml",
 }
 NEEDS = ("forgotten-past", "garbage-collector", "resource.k8s.io")
+"""The features that rules may require; `requirements` detects them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One request and what is expected of its answer."""
+    """One request and the expectations of its response."""
 
     verb: str
     target: str
-    """A resource with what follows it, a whole path, or (EVENTS) the name of a watch."""
+    """`resource[/name[/subresource]]`, a URL path, or for EVENTS the label of a watch."""
     query: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     body: Any = None
-    """A document, the name of a template, or an earlier answer (`{first}`)."""
+    """A document, the name of a template, or an earlier response (`{first}`); None: no body."""
     changes: Any = None
-    """`with`: a merge patch on the body."""
+    """A merge patch that is applied to the body (key `with`)."""
     text: str | None = None
-    """A body that is no document."""
+    """A body that is not JSON, instead of `body`."""
     patch: str = ""
-    """One of PATCHES, when the body is a patch."""
+    """One of PATCHES if the body is a patch (the key is then the patch type)."""
     label: str = ""
-    """`as`: what later steps call the answer (or the watch)."""
+    """The name by which later steps refer to the response or the watch (key `as`)."""
     gives: int = 0
     """The expected status; 0: any success."""
     reason: str = ""
-    """The expected reason of a Status."""
+    """The expected reason of a `Status` (`gives: 409 Conflict`)."""
     says: str = ""
-    """A pattern that the message of a Status contains."""
+    """A regular expression that the message of a `Status` must contain."""
     has: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """Values at paths of the answer."""
+    """The expected values at paths of the response."""
     lacks: Sequence[str] = ()
-    """Paths at which there is nothing."""
+    """The paths that must be absent."""
     matches: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Patterns of texts at paths."""
+    """Regular expressions that the texts at paths must contain."""
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """Lengths of lists at paths."""
+    """The expected lengths of the lists or objects at paths."""
     differs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """Values that must not be at paths."""
+    """Values that the values at paths, which must be set, must differ from."""
     above: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """Integers than which those at paths are greater."""
+    """Integers that the integers at paths must exceed."""
     events: Sequence[str] = ()
-    """EVENTS: what comes next on the watch, each as `TYPE name`."""
+    """The next events on the watch, each as `TYPE name` (EVENTS only)."""
     within_s: float = 0.0
-    """Ask again for so long until the answer is as expected."""
+    """Time limit in seconds for retries until the response is as expected; 0: no retries."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One thing that is documented."""
+    """One documented behaviour."""
 
     group: str
     name: str
     steps: Sequence[Step]
     needs: str = ""
-    """What the server must have for the rule to apply: one of NEEDS."""
+    """The feature that the server must have for the rule to apply: one of NEEDS, "" for none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Rules about one matter."""
+    """The rules of one subject: one file."""
 
     name: str
     about: str
@@ -91,22 +93,22 @@ class Group:
 
 @functools.cache
 def groups() -> tuple[Group, ...]:
-    """All of them, by name."""
-    files = importlib.resources.files(__package__).joinpath(FOLDER).iterdir()
-    found = [file for file in files if file.name.endswith(".yaml") and file.name != TEMPLATES]
-    return tuple(parse(file.read_text("utf-8")) for file in sorted(found, key=lambda f: f.name))
+    """Return all groups, sorted by file name."""
+    folder = importlib.resources.files(__package__).joinpath(FOLDER).iterdir()
+    files = [file for file in folder if file.name.endswith(".yaml") and file.name != TEMPLATES]
+    return tuple(parse(file.read_text("utf-8")) for file in sorted(files, key=lambda f: f.name))
 
 
 @functools.cache
 def templates() -> Mapping[str, Any]:
-    """The documents that rules start from, by name."""
+    """Return the documents that rules use as bodies, by name."""
     file = importlib.resources.files(__package__).joinpath(FOLDER, TEMPLATES)
     document: Mapping[str, Any] = yaml.safe_load(file.read_text("utf-8"))
     return document
 
 
 def parse(text: str) -> Group:
-    """A group from YAML; HarnessError when it says something that is not understood."""
+    """Return a group from YAML. Raises HarnessError for an unknown key, verb or requirement."""
     document = yaml.safe_load(text)
     name, about, needs = document["group"], document["about"], document.get("needs", "")
     rules = [_rule(name, needs, entry) for entry in document["rules"]]
@@ -139,7 +141,7 @@ def _step(rule: str, entry: Mapping[str, Any]) -> Step:
 
 
 def _gives(value: int | str) -> dict[str, Any]:
-    """`409`, or `409 Conflict`."""
+    """Split `409 Conflict` into status and reason; the reason may be missing."""
     status, _, reason = str(value).partition(" ")
     return {"gives": int(status), "reason": reason}
 

@@ -1,7 +1,7 @@
-"""Values of decoded answers: reading them at a path, putting them into requests, changing documents with them.
+"""Values of decoded responses: read them at a path, insert them into requests, merge documents.
 
-A path is `metadata.labels[example.com/a]` or `items.0.metadata.name`: keys and positions with dots between them, keys that have dots
-themselves in brackets.
+A path is like `metadata.labels[example.com/a]` or `items.0.metadata.name`: keys and indexes
+separated by dots, with keys that contain dots in brackets.
 """
 
 import copy
@@ -15,7 +15,7 @@ _REFERENCE = re.compile(r"\{([a-z]\w*)((?:\.[^.{}\[\]]+|\[[^\]{}]*\])*)\}")
 
 
 def at(value: Any, path: str) -> Any:
-    """What is at a path; ABSENT where nothing is."""
+    """Return the value at a path, ABSENT if there is none."""
     for bracketed, plain in _PART.findall(path):
         key = bracketed or plain
         if isinstance(value, dict):
@@ -28,7 +28,11 @@ def at(value: Any, path: str) -> Any:
 
 
 def fill(value: Any, known: Mapping[str, Any]) -> Any:
-    """The value with its references replaced by what they refer to; a text that is one reference becomes the thing itself."""
+    """Return a value with its references (`{first.metadata.uid}`) replaced by known values.
+
+    A text that is a single reference becomes the value itself, which need not be a text. Raises
+    KeyError if a known value has nothing at the path.
+    """
     if isinstance(value, str):
         return _fill_text(value, known)
     if isinstance(value, list):
@@ -39,7 +43,7 @@ def fill(value: Any, known: Mapping[str, Any]) -> Any:
 
 
 def _fill_items(part: Any, known: Mapping[str, Any]) -> list[Any]:
-    """{times: N, of: item} in a list stands for N items, `{i}` being the position."""
+    """Expand `{times: N, of: item}` in a list to N items, in which `{i}` is the index."""
     if isinstance(part, dict) and part.keys() == {"times", "of"}:
         return [fill(part["of"], {**known, "i": str(i)}) for i in range(part["times"])]
     return [fill(part, known)]
@@ -64,7 +68,7 @@ def _look_up(match: re.Match[str], known: Mapping[str, Any]) -> Any:
 
 
 def merge(base: Any, patch: Any) -> Any:
-    """JSON merge patch (RFC 7386)."""
+    """Apply a JSON merge patch (RFC 7386)."""
     if not isinstance(patch, dict):
         return patch
     result = dict(base) if isinstance(base, dict) else {}

@@ -121,5 +121,5 @@ def test_a_server_that_gives_no_namespace_is_an_error(transport: transports.Tran
         def send(self, request: transports.Request) -> transports.Response:
             return transports.Response(403, b'{"message":"not you"}')
 
-    with pytest.raises(Exception, match=r"expected a namespace to work in.*403"):
+    with pytest.raises(Exception, match=r"expected to create a namespace.*403"):
         judge(Closed(transport), "leases")

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from harness import errors
-from harness.conformance import addressing, rulebooks
+from harness.conformance import api_requests, rulebooks
 
 RULES = [rule for group in rulebooks.groups() for rule in group.rules]
 
@@ -27,7 +27,7 @@ def test_a_rule_expects_something_of_things_that_exist(rule: rulebooks.Rule) -> 
         if step.verb == "EVENTS":
             assert step.target in watches
         else:
-            assert addressing.is_known(step.target)
+            assert api_requests.is_known(step.target)
     blank = rulebooks.Step(verb="GET", target="x")
     kept = ("query", "body", "changes", "text", "patch", "label", "within_s")
     last = rule.steps[-1]

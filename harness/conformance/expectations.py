@@ -1,4 +1,4 @@
-"""What is expected of an answer, compared with what it is."""
+"""Compare the response to a step with the step's expectations."""
 
 import operator
 import re
@@ -13,7 +13,10 @@ _SUCCESS = range(200, 300)
 def shortcomings(
     step: rulebooks.Step, status: int, body: Any, known: Mapping[str, Any]
 ) -> list[str]:
-    """What of the answer is not as expected, in words; nothing when all is."""
+    """Return a sentence for each expectation of a step that the response does not meet.
+
+    `known` has the values that references in the step may name.
+    """
     return [*_of_status(step, status, body, known), *_of_body(step, body, known)]
 
 
@@ -21,9 +24,9 @@ def _of_status(
     step: rulebooks.Step, status: int, body: Any, known: Mapping[str, Any]
 ) -> Iterator[str]:
     if step.gives and status != step.gives:
-        yield f"expected status {step.gives}, got {status}{_told(body)}"
+        yield f"expected status {step.gives}, got {status}{_status_message(body)}"
     elif not step.gives and status not in _SUCCESS:
-        yield f"expected success, got {status}{_told(body)}"
+        yield f"expected success, got {status}{_status_message(body)}"
     if step.reason and values.at(body, "reason") != step.reason:
         yield f"expected reason {step.reason}, got {_shown(values.at(body, 'reason'))}"
     pattern = values.fill(step.says, known)
@@ -37,14 +40,17 @@ def _of_body(step: rulebooks.Step, body: Any, known: Mapping[str, Any]) -> Itera
         (step.has, "to be", operator.eq),
         (step.matches, "to match", _matches),
         (step.counts, "to have the length", _has_length),
-        (step.differs, "to be there and another than", _differs),
+        (step.differs, "to be set and not", _differs),
         (step.above, "to be above", _is_above),
-        (dict.fromkeys(step.lacks), "to be nothing, not even", _is_absent),
     ):
         for path, value in values.fill(dict(expected), known).items():
             actual = values.at(body, path)
             if not holds(actual, value):
                 yield f"expected {path} {word} {value!r}, got {_shown(actual)}"
+    for path in values.fill(list(step.lacks), known):
+        actual = values.at(body, path)
+        if actual is not values.ABSENT:
+            yield f"expected {path} to be absent, got {_shown(actual)}"
 
 
 def _matches(actual: Any, pattern: str) -> bool:
@@ -63,11 +69,7 @@ def _is_above(actual: Any, bound: Any) -> bool:
     return str(actual).isdigit() and int(actual) > int(bound)
 
 
-def _is_absent(actual: Any, _: Any) -> bool:
-    return actual is values.ABSENT
-
-
-def _told(body: Any) -> str:
+def _status_message(body: Any) -> str:
     message = values.at(body, "message")
     return f": {message}" if isinstance(message, str) else ""
 

@@ -1,4 +1,4 @@
-"""A rule against a server: its steps in order, until one is answered otherwise than expected."""
+"""Execute the steps of a rule in order, until a response is not as expected."""
 
 import collections
 import contextlib
@@ -11,27 +11,32 @@ import msgspec
 
 from harness import clocks, concurrency
 from harness.client import transports
-from harness.conformance import addressing, expecting, rulebooks, values
+from harness.conformance import api_requests, expectations, rulebooks, values
 
 WATCH_S = 20
-"""The server ends a watch after so long; an event that has not come until then is not there."""
-ASK_AGAIN_S = 0.1
+"""The `timeoutSeconds` of watches; events that have not arrived by then count as missing."""
+RETRY_S = 0.1
+"""Pause between two attempts of a step with `within_s`."""
 _CREATED = 201
 _OK = 200
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A step that was answered otherwise."""
+    """A step whose response was not as expected."""
 
     request: str
+    """The method and path."""
     body: str
+    """The body of the request."""
     shortcomings: Sequence[str]
+    """A sentence for each expectation that was not met."""
     answer: str
+    """The response as JSON."""
 
 
-class Performance:
-    """One rule being performed."""
+class RuleExecution:
+    """The execution of one rule."""
 
     def __init__(self, transport: transports.Transport, *, namespace: str, name: str) -> None:
         self._transport, self._namespace = transport, namespace
@@ -39,42 +44,43 @@ class Performance:
         self._watches: dict[str, transports.Watch] = {}
         self._lines: dict[str, Iterator[bytes]] = {}
         self.created: list[str] = []
-        """Paths of what was made."""
+        """The paths of the objects that were created."""
 
-    def perform(self, rule: rulebooks.Rule) -> Failure | None:
-        """The first step that is not answered as expected."""
+    def run(self, rule: rulebooks.Rule) -> Failure | None:
+        """Return the first step whose response is not as expected, None if there is none.
+
+        Raises KeyError if a step refers to a value that no response has.
+        """
         with contextlib.ExitStack() as stack:
             stack.callback(self._close)
             for step in rule.steps:
-                if failure := self._take(step):
+                if failure := self._execute(step):
                     return failure
         return None
 
-    def _take(self, step: rulebooks.Step) -> Failure | None:
+    def _execute(self, step: rulebooks.Step) -> Failure | None:
         if step.verb == "EVENTS":
             return self._collect(step)
         request = self._request(step)
         deadline_ns = clocks.monotonic_ns() + int(step.within_s * 1e9)
         while True:
             status, body = self._send(step, request)
-            found = expecting.shortcomings(step, status, body, self._known)
-            if not found or clocks.monotonic_ns() >= deadline_ns:
+            shortcomings = expectations.shortcomings(step, status, body, self._known)
+            if not shortcomings or clocks.monotonic_ns() >= deadline_ns:
                 break
-            concurrency.sleep(ASK_AGAIN_S)
+            concurrency.sleep(RETRY_S)
         self._remember(step, request, status, body)
-        return self._failure(request, found, body) if found else None
+        return self._failure(request, shortcomings, body) if shortcomings else None
 
     def _request(self, step: rulebooks.Step) -> transports.Request:
-        target, query = (
-            values.fill(step.target, self._known),
-            values.fill(dict(step.query), self._known),
-        )
+        target = values.fill(step.target, self._known)
+        query = values.fill(dict(step.query), self._known)
         method = step.verb
         if step.verb == "WATCH":
             method, query = "GET", {"watch": True, "timeoutSeconds": WATCH_S, **query}
         return transports.Request(
             method=method,
-            path=addressing.with_query(addressing.path(target, self._namespace), query),
+            path=api_requests.with_query(api_requests.path(target, self._namespace), query),
             body=self._body(step),
             content_type=rulebooks.PATCHES.get(step.patch, "application/json"),
         )
@@ -116,32 +122,35 @@ class Performance:
         lines = self._lines[step.target]
         events = [_decoded(line) for _, line in zip(step.events, lines, strict=False)]
         expected = values.fill(list(step.events), self._known)
-        got = [_event_text(event) for event in events]
-        found = [] if got == expected else [f"expected {expected}, got {got}"]
-        found += expecting.shortcomings(
+        actual = [_event_text(event) for event in events]
+        shortcomings = [] if actual == expected else [f"expected {expected}, got {actual}"]
+        shortcomings += expectations.shortcomings(
             dataclasses.replace(step, gives=_OK), _OK, {"events": events}, self._known
         )
         if step.label:
             self._known[step.label] = {"events": events}
         request = transports.Request(method="EVENTS", path=step.target)
-        return self._failure(request, found, events) if found else None
+        return self._failure(request, shortcomings, events) if shortcomings else None
 
-    def _failure(self, request: transports.Request, found: Sequence[str], answer: Any) -> Failure:
+    def _failure(
+        self, request: transports.Request, shortcomings: Sequence[str], answer: Any
+    ) -> Failure:
         return Failure(
             request=f"{request.method} {request.path}",
             body=(request.body or b"").decode(),
-            shortcomings=tuple(found),
+            shortcomings=tuple(shortcomings),
             answer=json.dumps(answer),
         )
 
     def _close(self) -> None:
         for label, watch in self._watches.items():
             watch.close()
-            collections.deque(self._lines[label], maxlen=0)  # to its end: that frees the connection
+            # Reading to the end frees the connection.
+            collections.deque(self._lines[label], maxlen=0)
 
 
 def _event_text(event: Any) -> str:
-    """`ADDED name`; a bookmark or an error has no name."""
+    """Return `ADDED name` for an event, or its type alone if the object has no name."""
     name = values.at(event, "object.metadata.name")
     kind = str(values.at(event, "type"))
     return kind if name in (values.ABSENT, "") else f"{kind} {name}"
