@@ -15,9 +15,9 @@ from harness.apiserver.validation.field import field_rules
 SELECTORS_MAX = 32
 """Selectors of one request or class."""
 BYTES_MAX = 10 * 1024
-"""Size of one expression."""
+"""Size of one expression, in bytes."""
 TOTAL_CHARACTERS_MAX = 24 * 1024
-"""Length of all expressions of one claim or class; a limit that kube-apiserver does not have."""
+"""Total length of the expressions of one claim or class; kube-apiserver has no such limit."""
 
 
 def total_length(spec: Document, at: str) -> Iterator[Cause]:

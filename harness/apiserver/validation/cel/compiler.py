@@ -16,7 +16,7 @@ from cel_expr_python.ext import ext_bindings, ext_optional
 from harness.apiserver.validation.cel import cost_estimator, library, syntax_tree
 
 CACHE_SIZE = 4096
-"""Expressions whose results are kept."""
+"""Number of expressions whose results are cached."""
 COST_MAX = 1_000_000
 """The largest estimated cost of a valid expression, in CEL cost units."""
 _ERROR_CODE = re.compile(r"^INVALID_ARGUMENT: (.*) \[INVALID_ARGUMENT\]$", re.DOTALL)
@@ -57,8 +57,8 @@ def compiled(text: str) -> Compiled:
 
 
 def _message(text: str, error: str) -> str:
-    found = _ERROR_CODE.match(error)
-    message = found[1] if found else error
+    coded = _ERROR_CODE.match(error)
+    message = coded[1] if coded else error
     # Go counts columns from 0 at the end of an empty text.
     return message if text else message.replace("<input>:1:1:", "<input>:1:0:")
 

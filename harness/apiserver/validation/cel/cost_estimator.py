@@ -10,7 +10,7 @@ import math
 from harness.apiserver.validation.cel.syntax_tree import Node
 
 UNBOUNDED = 2**64 - 1
-"""The size or cost of what has no limit."""
+"""The size or cost of a value without a limit."""
 _DRIVER_BYTES_MAX = 63
 _DOMAIN_BYTES_MAX = 63
 _IDENTIFIER_BYTES_MAX = 32
@@ -90,7 +90,7 @@ class _Estimate:
                 return base + sum(self.cost(child) for child in node.children)
 
     def size(self, node: Node) -> int:
-        """How long a text, list or map can be."""
+        """Return the maximum length of a string, list or map."""
         if node.size is not None:
             return node.size
         if node.id in self._sizes:

@@ -8,7 +8,7 @@ from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.field import field_rules, formats
 
 BYTES_MAX = 1024 * 1024
-"""Total size of the values of one object, base64 decoded."""
+"""Total size in bytes of the values of one object, base64 decoded."""
 _FROZEN = "field is immutable when `immutable` is set"
 
 

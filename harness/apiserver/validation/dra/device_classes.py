@@ -12,7 +12,7 @@ from harness.apiserver.validation.field import field_rules, formats, resource_re
 CONFIGURATIONS_MAX = 32
 """Configurations in one class or claim."""
 OPAQUE_BYTES_MAX = 10 * 1024
-"""Size of opaque parameters or device data, as JSON."""
+"""Size in bytes of opaque parameters or device data, as JSON."""
 
 
 def device_class(document: Document, old: Document | None = None) -> Iterator[Cause]:
@@ -23,19 +23,21 @@ def device_class(document: Document, old: Document | None = None) -> Iterator[Ca
     """
     spec, before = document.get("spec") or {}, (old or {}).get("spec") or {}
     selectors, configs = spec.get("selectors") or [], spec.get("config") or []
-    kept = old is not None and field_rules.semantically_equal(
+    same_selectors = old is not None and field_rules.semantically_equal(
         selectors, before.get("selectors") or []
     )
     if too_long := list(cel_selectors.total_length(spec, "spec")):
         yield from too_long
         return
-    yield from cel_selectors.selector_list(selectors, "spec.selectors", stored=kept)
-    kept = old is not None and field_rules.semantically_equal(configs, before.get("config") or [])
+    yield from cel_selectors.selector_list(selectors, "spec.selectors", stored=same_selectors)
+    same_configs = old is not None and field_rules.semantically_equal(
+        configs, before.get("config") or []
+    )
     yield from field_rules.max_items(
         configs,
         "spec.config",
         CONFIGURATIONS_MAX,
-        lambda document, at: configuration(document, at, stored=kept),
+        lambda document, at: configuration(document, at, stored=same_configs),
     )
     name = spec.get("extendedResourceName")
     if name is not None and not resource_requirements.is_extended(name):

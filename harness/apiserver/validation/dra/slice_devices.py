@@ -96,10 +96,10 @@ def _attribute(attribute: Document, at: str) -> Iterator[Cause]:
         yield field_errors.invalid(at, shown, "exactly one value must be specified")
 
 
-def _taints(found: list[Document], old: Document | None, at: str) -> Iterator[Cause]:
-    if old is None or not field_rules.semantically_equal(found, old.get("taints") or []):
+def _taints(taints: list[Document], old: Document | None, at: str) -> Iterator[Cause]:
+    if old is None or not field_rules.semantically_equal(taints, old.get("taints") or []):
         yield from field_rules.max_items(
-            found, f"{at}.taints", device_taints.TAINTS_MAX, device_taints.taint
+            taints, f"{at}.taints", device_taints.TAINTS_MAX, device_taints.taint
         )
 
 

@@ -102,7 +102,7 @@ def itself(item: Any) -> Any:
 
 
 def semantically_equal(one: Any, other: Any) -> bool:
-    """Return whether two values are equal when an absent field, null, `[]` and `{}` are the same.
+    """Return whether two values are equal if fields that are null, `[]` or `{}` count as absent.
 
     After `equality.Semantic` of k8s.io/apimachinery/pkg/api/equality.
     """

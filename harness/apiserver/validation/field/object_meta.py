@@ -94,27 +94,27 @@ def name_problems(resource: resources.ResourceType) -> Callable[[str], list[str]
     return _NAMES.get((resource.group, resource.plural), object_names.subdomain_problems)
 
 
-def labels(found: Document | None, at: str) -> Iterator[Cause]:
+def labels(document: Document | None, at: str) -> Iterator[Cause]:
     """Validate the keys and values of labels."""
-    for key, value in (found or {}).items():
+    for key, value in (document or {}).items():
         yield from formats.check(at, key, formats.qualified_name)
         yield from formats.check(at, value or "", formats.label_value)
 
 
 def _written(meta: Document, *, with_finalizers: bool) -> Iterator[Cause]:
-    if found := meta.get("labels"):
-        yield from labels(found, "metadata.labels")
-    if found := meta.get("annotations"):
-        yield from _annotations(found, "metadata.annotations")
+    if meta.get("labels"):
+        yield from labels(meta["labels"], "metadata.labels")
+    if meta.get("annotations"):
+        yield from _annotations(meta["annotations"], "metadata.annotations")
     if owners := meta.get("ownerReferences"):
         yield from _owners(owners, "metadata.ownerReferences")
     if with_finalizers and meta.get("finalizers"):
         yield from finalizers_of(meta)
 
 
-def _annotations(found: Document | None, at: str) -> Iterator[Cause]:
+def _annotations(annotations: Document | None, at: str) -> Iterator[Cause]:
     size = 0
-    for key, value in (found or {}).items():
+    for key, value in (annotations or {}).items():
         size += len(key.encode()) + len((value or "").encode())
         for problem in formats.qualified_name(key.lower()):
             yield field_errors.invalid(at, key, problem)

@@ -9,9 +9,9 @@ from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 
 SPECS_MAX = 1024
-"""Specs whose results one cache keeps."""
+"""Number of specs whose results one cache keeps."""
 BYTES_MAX = 4096
-"""Size of the largest cached spec; larger ones are validated each time."""
+"""Size in bytes of the largest cached spec; larger ones are validated each time."""
 _ENCODER = msgspec.json.Encoder()
 
 

@@ -55,9 +55,9 @@ def resize(document: Document, old: Document) -> Iterator[Cause]:
 
 
 def _can_be_resized(status: Document) -> bool:
-    """Return whether the first running container, if any, has `resources` in its status.
+    """Return whether the kubelet supports resizing.
 
-    A kubelet that does not report them does not support resizing.
+    It does if the first running container has `resources` in its status, or if none runs.
     """
     for item in status.get("containerStatuses") or ():
         if (item.get("state") or {}).get("running") is not None:
