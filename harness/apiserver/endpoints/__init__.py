@@ -1,5 +1,6 @@
-"""Request handling without a network: from a parsed HTTP request to a response. After k8s.io/apiserver/pkg/endpoints.
+"""Request handling without a network. After k8s.io/apiserver/pkg/endpoints.
 
-Path and query parsing, authentication, options, content negotiation, verbs, lists, discovery, OpenAPI and subresources. What a
-write does to an object belongs in `registry`; sockets, streams and ordering of responses belong in `server`.
+From a parsed HTTP request to a response: paths and queries, authentication, options, content
+negotiation, verbs, lists, discovery, OpenAPI and subresources. The effect of a write on an object
+belongs in `registry`; sockets, streams and the order of responses belong in `server`.
 """

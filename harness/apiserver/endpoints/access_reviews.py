@@ -1,6 +1,6 @@
-"""Questions about who one is and what one may do, which have answers and leave nothing behind.
+"""Reviews of the `authentication.k8s.io` and `authorization.k8s.io` groups; none of them is stored.
 
-Whoever has a token of the server may do everything, or read everything: the answers say just that.
+The administrator may do everything and the reader may read everything, so no RBAC is evaluated.
 """
 
 from harness.apiserver.endpoints import authentication, request_attributes
@@ -11,47 +11,43 @@ from harness.apiserver.scheme.json_document import Document
 def answer(
     resource: resources.ResourceType, document: Document, user: authentication.User
 ) -> Document:
-    """The review with its status."""
+    """Return the review with its `status` filled in."""
     spec = document.get("spec") or {}
-    asked = {} if resource.kind == "SelfSubjectReview" else {"spec": spec}
+    echoed = {} if resource.kind == "SelfSubjectReview" else {"spec": spec}
     match resource.kind:
         case "SelfSubjectReview":
-            status: Document = {"userInfo": _user(user)}
+            status: Document = {"userInfo": {"username": user.name, "groups": list(user.groups)}}
         case "SelfSubjectRulesReview":
             status = _rules(user)
         case "TokenReview":
-            status = {"user": {}, "error": "the server reviews no tokens"}
+            status = {"user": {}, "error": "this server does not review tokens"}
         case "SelfSubjectAccessReview":
             status = _access(spec, user)
         case _:
-            status = _access(spec, _somebody(spec))
+            status = _access(spec, _reviewed_user(spec))
     return {
         "kind": resource.kind,
         "apiVersion": resource.api_version,
         "metadata": document.get("metadata") or {},
-        **asked,
+        **echoed,
         "status": status,
     }
 
 
-def _user(user: authentication.User) -> Document:
-    return {"username": user.name, "groups": list(user.groups)}
-
-
-def _somebody(spec: Document) -> authentication.User:
-    """The user that another one asks about."""
+def _reviewed_user(spec: Document) -> authentication.User:
+    """Return the user whom a SubjectAccessReview names; `system:masters` may write."""
     known = (authentication.ADMINISTRATOR, authentication.READER)
     name, groups = spec.get("user", ""), tuple(spec.get("groups") or ())
-    nobody = authentication.User(name, groups, may_write="system:masters" in groups)
-    return next((user for user in known if user.name == name), nobody)
+    unknown = authentication.User(name, groups, may_write="system:masters" in groups)
+    return next((user for user in known if user.name == name), unknown)
 
 
 def _access(spec: Document, user: authentication.User) -> Document:
-    asked = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
-    may_read = user.may_write or user.groups == authentication.READER.groups
-    if user.may_write or (may_read and asked.get("verb") in request_attributes.READING_VERBS):
+    attributes = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
+    is_read = attributes.get("verb") in request_attributes.READING_VERBS
+    if user.may_write or (is_read and user.groups == authentication.READER.groups):
         return {"allowed": True}
-    return {"allowed": False, "reason": f"{user.name or 'nobody'} has no token that allows it"}
+    return {"allowed": False, "reason": f'no token of user "{user.name}" allows it'}
 
 
 def _rules(user: authentication.User) -> Document:

@@ -1,4 +1,4 @@
-"""Who asks: the bearer of one of the server's tokens, or nobody."""
+"""Bearer-token authentication, and the permissions of the server's two users."""
 
 import dataclasses
 import hmac
@@ -9,11 +9,12 @@ from harness.apiserver.errors import status_errors
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who is let in."""
+    """An authenticated user, in the words of `UserInfo`."""
 
     name: str
     groups: tuple[str, ...]
     may_write: bool
+    """Whether all verbs are allowed; otherwise only those that read."""
 
 
 ADMINISTRATOR = User("flake-hunt", ("system:masters", "system:authenticated"), may_write=True)
@@ -21,7 +22,7 @@ READER = User("flake-hunt-reader", ("system:authenticated",), may_write=False)
 
 
 class Authenticator:
-    """Knows the tokens; comparing them takes the same time whatever is wrong."""
+    """Checks bearer tokens, in constant time."""
 
     def __init__(self, token: str, read_only_token: str = "") -> None:
         self._bearers = [(f"Bearer {token}".encode(), ADMINISTRATOR)]
@@ -29,24 +30,24 @@ class Authenticator:
             self._bearers.append((f"Bearer {read_only_token}".encode(), READER))
 
     def user(self, authorization: bytes) -> User:
-        """Whose Authorization header this is; 401 when it is nobody's."""
-        found = None
+        """Return the user of an `Authorization` header. Raises 401 if the token is unknown."""
+        authenticated = None
         for bearer, user in self._bearers:
             if hmac.compare_digest(authorization, bearer):
-                found = user
-        if found is None:
+                authenticated = user
+        if authenticated is None:
             raise status_errors.unauthorized()
-        return found
+        return authenticated
 
 
 def require_permission(user: User, asked: request_attributes.Attributes) -> None:
-    """403 for a reader who writes."""
+    """Raise 403 if the user may only read and the request writes."""
     if not user.may_write and not asked.is_read:
         raise _forbidden(user, asked)
 
 
 def _forbidden(user: User, asked: request_attributes.Attributes) -> status_errors.StatusError:
-    """As Kubernetes' RBAC says it."""
+    """Return 403 in the words of Kubernetes' RBAC authorizer."""
     target = asked.target
     if target is None:
         message = f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"'
@@ -59,7 +60,8 @@ def _forbidden(user: User, asked: request_attributes.Attributes) -> status_error
     name = f' "{target.name}"' if target.name else ""
     message = (
         f"{resource.qualified}{name} is forbidden: "
-        f'User "{user.name}" cannot {asked.verb} resource "{what}" in API group "{resource.group}"{where}'
+        f'User "{user.name}" cannot {asked.verb} resource "{what}" '
+        f'in API group "{resource.group}"{where}'
     )
     return status_errors.StatusError(
         403, "Forbidden", message, status_errors.about(resource, target.name)

@@ -1,4 +1,4 @@
-"""Bodies in other media types than JSON: read once, at the door, so that everything behind it sees JSON."""
+"""Request bodies in YAML and protobuf are converted to JSON before a verb is handled."""
 
 from typing import Any
 
@@ -11,37 +11,43 @@ from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import protobuf, request_objects, yaml_bodies
 
 PROTOBUF_FIELDS_MAX = 30_000
-"""Fields of all messages in a body together, approximately; a full ResourceSlice has about 25,000."""
+"""Maximum number of fields in all messages of one protobuf body together, approximately.
+
+A full ResourceSlice has about 25,000.
+"""
 
 
 def content_type(request: request_info.Request) -> str:
-    """The media type of the body, without parameters."""
+    """Return the media type of the body in lower case, without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def in_json(request: request_info.Request, target: request_info.Target) -> request_info.Request:
-    """The request with its body in JSON; of a media type that cannot be read it is returned as it is."""
+    """Return the request with its body in JSON; unchanged if it is neither protobuf nor YAML.
+
+    Raises 400 if the body is malformed, 413 if it exceeds a limit.
+    """
     match content_type(request):
         case negotiation.PROTOBUF if _has_object(request):
-            return _with_body(request, _read_few(request, target), negotiation.JSON)
+            return _with_json(request, _read_bounded(request, target))
         case negotiation.YAML if request.body:
-            return _with_body(request, yaml_bodies.read(request.body), negotiation.JSON)
+            return _with_json(request, yaml_bodies.read(request.body))
     return request
 
 
 def json_body(request: request_info.Request) -> bytes:
-    """The body of a request that `in_json` has made; 415 when it is of a media type that cannot be read."""
+    """Return the body of a request that `in_json` has converted. Raises 415 if it is not JSON."""
     if content_type(request) not in (negotiation.JSON, ""):
         raise status_errors.unsupported_media_type(negotiation.MEDIA_TYPES)
     return request.body
 
 
 def _has_object(request: request_info.Request) -> bool:
-    """Patches are never in protobuf; a deletion need not have a body."""
+    """Return whether the body is an API object: a patch is none, and a DELETE may be empty."""
     return request.method in ("POST", "PUT") or (request.method == "DELETE" and bool(request.body))
 
 
-def _read_few(request: request_info.Request, target: request_info.Target) -> Any:
+def _read_bounded(request: request_info.Request, target: request_info.Target) -> Any:
     try:
         with protobuf_wire.at_most(PROTOBUF_FIELDS_MAX):
             return _read_protobuf(request, target)
@@ -52,7 +58,10 @@ def _read_few(request: request_info.Request, target: request_info.Target) -> Any
 
 
 def _read_protobuf(request: request_info.Request, target: request_info.Target) -> Any:
-    """The object in an envelope; 400 when there is none. What the envelope does not say is what is expected."""
+    """Return the object in a protobuf envelope. Raises 400 if it cannot be decoded.
+
+    Type fields that the envelope leaves empty default to those that the request's path implies.
+    """
     api_version, expected = _expected(request, target)
     try:
         envelope = protobuf.open_envelope(request.body)
@@ -71,7 +80,7 @@ def _read_protobuf(request: request_info.Request, target: request_info.Target) -
 
 
 def _expected(request: request_info.Request, target: request_info.Target) -> tuple[str, str]:
-    """(group/version, kind) of the object that belongs into the body."""
+    """Return the `apiVersion` and `kind` that the request's path implies for its body."""
     resource = target.resource
     if request.method == "DELETE":
         return resource.api_version, "DeleteOptions"
@@ -80,9 +89,9 @@ def _expected(request: request_info.Request, target: request_info.Target) -> tup
     return resource.api_version, resource.kind
 
 
-def _with_body(request: request_info.Request, document: Any, media: str) -> request_info.Request:
+def _with_json(request: request_info.Request, document: Any) -> request_info.Request:
     return msgspec.structs.replace(
         request,
         body=json_codec.encode(document),
-        headers={**request.headers, "content-type": media},
+        headers={**request.headers, "content-type": negotiation.JSON},
     )

@@ -1,4 +1,4 @@
-"""What the server says it serves: groups, versions and resources, in the old form and in the aggregated one."""
+"""Discovery: the served groups, versions and resources, aggregated and unaggregated."""
 
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
@@ -21,7 +21,7 @@ VERSION = {
 
 
 def answer(parts: list[str], *, is_aggregated: bool = False) -> Document | None:
-    """The document at a path, given in parts; None when there is none."""
+    """Return the discovery document at a path, given as its segments; None if there is none."""
     match parts:
         case ["version"]:
             return dict(VERSION)
@@ -42,7 +42,7 @@ def answer(parts: list[str], *, is_aggregated: bool = False) -> Document | None:
 
 
 def served(group: str, version: str) -> list[resources.ResourceType]:
-    """The resources of a group version."""
+    """Return the served resources of a group version; empty if it is not served."""
     return [item for item in resources.ALL if (item.group, item.version) == (group, version)]
 
 
@@ -55,18 +55,18 @@ def _group(name: str) -> Document:
     return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
 
-# ------------------------------------------------------------------ one list for each version
+# ------------------------------------------------------------------ unaggregated
 
 
 def _resource_list(group: str, version: str) -> Document | None:
-    found = sorted(served(group, version), key=lambda item: item.plural)
-    if not found:
+    items = sorted(served(group, version), key=lambda item: item.plural)
+    if not items:
         return None
     return {
         "kind": "APIResourceList",
         **({"apiVersion": "v1"} if group else {}),
-        "groupVersion": found[0].api_version,
-        "resources": [entry for item in found for entry in _entries(item)],
+        "groupVersion": items[0].api_version,
+        "resources": [entry for item in items for entry in _entries(item)],
     }
 
 
@@ -102,7 +102,7 @@ def _subresource_entry(item: resources.ResourceType, name: str) -> Document:
     }
 
 
-# ------------------------------------------------------------------ all at once
+# ------------------------------------------------------------------ aggregated
 
 
 def _aggregated(groups: list[str]) -> Document:
@@ -121,10 +121,10 @@ def _aggregated(groups: list[str]) -> Document:
 
 
 def _aggregated_version(group: str, version: str) -> Document:
-    found = sorted(served(group, version), key=lambda item: item.plural)
+    items = sorted(served(group, version), key=lambda item: item.plural)
     return {
         "version": version,
-        "resources": [_aggregated_resource(item) for item in found],
+        "resources": [_aggregated_resource(item) for item in items],
         "freshness": "Current",
     }
 

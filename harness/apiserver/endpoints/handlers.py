@@ -1,4 +1,4 @@
-"""From a request to an answer: every verb but watch, which never ends and is served by `watch_streams`."""
+"""The handler of each verb except `watch`, which `server.watch_streams` serves."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -33,10 +33,12 @@ _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]]
     "application/merge-patch+json": lambda _, document, patch: patches.merge_patch(document, patch),
     _STRATEGIC: patches.strategic_patch,
 }
-_AS_OBJECTS = frozenset({"", "approval", "ephemeralcontainers", "finalize", "resize", "status"})
-"""Subresources that are read and written as their object is."""
-_LONG = 100
-"""Objects; a list of more of them may take longer than others should wait."""
+_OBJECT_SUBRESOURCES = frozenset(
+    {"approval", "ephemeralcontainers", "finalize", "resize", "status"}
+)
+"""Subresources whose requests and responses carry the whole object."""
+_LONG_LIST = 100
+"""Number of objects above which a list is encoded piece by piece, between other requests."""
 _APPLY_TYPES = ("application/apply-patch+yaml",)
 _PATCH_TYPES = (*_PATCHES, *_APPLY_TYPES)
 
@@ -50,7 +52,7 @@ class Handler:
     def __init__(
         self, store: stores.Store, *, now: Callable[[], str], in_pieces: bool = False
     ) -> None:
-        """`in_pieces`: answers with long lists may come bit by bit."""
+        """Return long lists as `Response.pieces` if `in_pieces` is set."""
         self._store = store
         self._now = now
         self._in_pieces = in_pieces
@@ -69,14 +71,14 @@ class Handler:
         request: request_info.Request,
         user: authentication.User = authentication.ADMINISTRATOR,
     ) -> responses.Response:
-        """The answer to any request but a watch; StatusError when it fails."""
+        """Return the response to any request but a watch. Raises StatusError if it fails."""
         target = request_info.parse_target(request.path)
         if target is None:
             return non_resource.answer(request)
         verb = request_attributes.verb_of(request.method, target)
         request = content_types.in_json(request, target)
         if not target.resource.is_stored:
-            return self._answer_without_objects(request, target, verb, user)
+            return self._answer_unstored(request, target, verb, user)
         return self._step(verb, target)(request, target)
 
     def _step(self, verb: str, target: request_info.Target) -> Step:
@@ -88,18 +90,18 @@ class Handler:
             return self._evict
         if target.subresource == "scale":
             return self._scale
-        if target.subresource not in _AS_OBJECTS:
+        if target.subresource not in _OBJECT_SUBRESOURCES:
             raise status_errors.not_served(f"{target.resource.plural}/{target.subresource}")
         return self._steps[verb]
 
-    def _answer_without_objects(
+    def _answer_unstored(
         self,
         request: request_info.Request,
         target: request_info.Target,
         verb: str,
         user: authentication.User,
     ) -> responses.Response:
-        """Reviews are answered at once; what is listed of such resources is empty."""
+        """Respond for a resource without objects: a review, a binding, or an empty list."""
         resource = target.resource
         if verb == "create" and resource.kind.endswith("Review"):
             form = self._rendering(request, target)
@@ -107,7 +109,7 @@ class Handler:
                 content_types.json_body(request), resource, request_options.validation(request)
             )
             reviewed = access_reviews.answer(resource, document, user)
-            return _told(reviewed, form, 201)
+            return _document_response(reviewed, form, 201)
         if verb == "list":
             form = self._rendering(request, target, is_list=True)
             return responses.Response(200, form.page([], {}), form.content_type)
@@ -123,17 +125,17 @@ class Handler:
         form = self._rendering(request, target)
         list_pages.require_version(self._store, request)
         stored = self._store.get(target.resource, target.namespace, target.name)
-        return _shown(stored, form, 200)
+        return _object_response(stored, form, 200)
 
     def _list(
         self, request: request_info.Request, target: request_info.Target
     ) -> responses.Response:
         form = self._rendering(request, target, is_list=True)
         page = list_pages.page(self._store, request.selection(target), request)
-        if self._in_pieces and form.has_pieces and len(page.found) > _LONG:
-            pieces = form.pieces(page.found, page.meta)
+        if self._in_pieces and form.has_pieces and len(page.objects) > _LONG_LIST:
+            pieces = form.pieces(page.objects, page.meta)
             return responses.Response(200, b"", form.content_type, pieces=pieces)
-        return responses.Response(200, form.page(page.found, page.meta), form.content_type)
+        return responses.Response(200, form.page(page.objects, page.meta), form.content_type)
 
     def _rendering(
         self, request: request_info.Request, target: request_info.Target, *, is_list: bool = False
@@ -168,7 +170,7 @@ class Handler:
             dry_run=request.dry_run,
         )
         warnings = _warnings(validation, target.resource, stored)
-        return _shown(stored, form, 201, warnings)
+        return _object_response(stored, form, 201, warnings)
 
     def _update(
         self, request: request_info.Request, target: request_info.Target
@@ -191,7 +193,8 @@ class Handler:
             manager=request_options.manager(request),
             dry_run=request.dry_run,
         )
-        return _shown(stored, form, 200, _warnings(validation, target.resource, stored))
+        warnings = _warnings(validation, target.resource, stored)
+        return _object_response(stored, form, 200, warnings)
 
     def _is_created_by_update(self, target: request_info.Target) -> bool:
         if target.subresource or not target.resource.creates_on_update:
@@ -229,7 +232,8 @@ class Handler:
             manager=request_options.manager(request),
             dry_run=request.dry_run,
         )
-        return _shown(stored, form, 200, _warnings(validation, target.resource, stored))
+        warnings = _warnings(validation, target.resource, stored)
+        return _object_response(stored, form, 200, warnings)
 
     def _apply(
         self,
@@ -250,67 +254,67 @@ class Handler:
             subresource=target.subresource,
             dry_run=request.dry_run,
         )
-        return _shown(stored, form, 201 if is_new else 200)
+        return _object_response(stored, form, 201 if is_new else 200)
 
     def _scale(
         self, request: request_info.Request, target: request_info.Target
     ) -> responses.Response:
         form = self._rendering(request, target)
-        return _told(scale.answer(self._store, request, target), form, 200)
+        return _document_response(scale.answer(self._store, request, target), form, 200)
 
     def _bind(
         self, request: request_info.Request, target: request_info.Target
     ) -> responses.Response:
         form = self._rendering(request, target)
         validation = pod_subresources.bind(self._store, request, target)
-        return _told(status_errors.success(code=201), form, 201, validation.warnings)
+        return _document_response(status_errors.success(code=201), form, 201, validation.warnings)
 
     def _evict(
         self, request: request_info.Request, target: request_info.Target
     ) -> responses.Response:
         form = self._rendering(request, target)
         validation = pod_subresources.evict(self._store, request, target)
-        return _told(status_errors.success(code=201), form, 201, validation.warnings)
+        return _document_response(status_errors.success(code=201), form, 201, validation.warnings)
 
     # -------------------------------------------------------------- deleting
 
     def _delete(
         self, request: request_info.Request, target: request_info.Target
     ) -> responses.Response:
-        how = request_options.deletion(request)
+        options = request_options.deletion(request)
         form = self._rendering(request, target)
         resource = target.resource
-        last, gone = self._store.delete(resource, target.namespace, target.name, how)
-        if not gone or resource.deletion_returns_object:
-            return _shown(last, form, 200)
+        last, is_gone = self._store.delete(resource, target.namespace, target.name, options)
+        if not is_gone or resource.deletion_returns_object:
+            return _object_response(last, form, 200)
         details = status_errors.about(resource, last.name) | {"uid": last.uid}
-        return _told(status_errors.success(details), form, 200)
+        return _document_response(status_errors.success(details), form, 200)
 
     def _delete_collection(
         self, request: request_info.Request, target: request_info.Target
     ) -> responses.Response:
-        """What is listed is deleted, one object after the other; the answer is the list, as it was before."""
-        how = request_options.deletion(request)
+        """Delete the listed objects one by one; return the list as it was before."""
+        options = request_options.deletion(request)
         form = self._rendering(request, target, is_list=True)
         page = list_pages.page(self._store, request.selection(target), request)
-        for stored in page.found:
-            self._delete_listed(target.resource, stored, how)
-        return responses.Response(200, form.page(page.found, page.meta), form.content_type)
+        for stored in page.objects:
+            self._delete_listed(target.resource, stored, options)
+        return responses.Response(200, form.page(page.objects, page.meta), form.content_type)
 
     def _delete_listed(
         self,
         resource: resources.ResourceType,
         stored: stored_objects.Stored,
-        how: object_deletion.DeleteOptions,
+        options: object_deletion.DeleteOptions,
     ) -> None:
         try:
-            self._store.delete(resource, stored.namespace, stored.name, how)
+            self._store.delete(resource, stored.namespace, stored.name, options)
         except status_errors.StatusError as error:
-            if error.code != 404:  # a list of the past has objects that are gone
+            if error.code != 404:  # a list at an older version may name deleted objects
                 raise
 
 
-def _shown(
+def _object_response(
     stored: stored_objects.Stored,
     form: response_encoding.Rendering,
     status: int,
@@ -319,7 +323,7 @@ def _shown(
     return responses.Response(status, form.one(stored), form.content_type, warnings=warnings)
 
 
-def _told(
+def _document_response(
     document: Document, form: response_encoding.Rendering, status: int, warnings: Iterable[str] = ()
 ) -> responses.Response:
     return responses.Response(

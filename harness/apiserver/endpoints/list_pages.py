@@ -1,7 +1,7 @@
-"""Lists and watches: what may be asked of them, and which objects one page of a list shows.
+"""Pages of lists, and the options of lists and watches.
 
-A list that is continued shows the objects as they were at the version of its first page. When the history no longer reaches back
-so far the answer is 410, with a token that goes on with the objects as they are now.
+Every page of a list shows the objects at the resource version of the first page. If the history no
+longer reaches that version, the response is 410 with a `continue` token for the current objects.
 """
 
 import base64
@@ -23,17 +23,19 @@ from harness.apiserver.storage import stored_objects, watch_cache
 _EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 _MATCH = "resourceVersionMatch"
 _INCONSISTENT = -1
+"""The `rv` of a token that continues with the current objects."""
 _TOO_OLD = "The resourceVersion for the provided list is too old."
 _PAGE_TOO_OLD = (
-    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the "
-    "continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with "
-    "the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the "
+    "The provided continue parameter is too old to display a consistent list result. You can "
+    "start a new list without the continue parameter, or use the continue token in this response "
+    "to retrieve the remainder of the results. Continuing with the provided token results in an "
+    "inconsistent list - objects that were created, modified, or deleted between the time the "
     "first chunk was returned and now may show up in the list."
 )
 
 
 class _Token(msgspec.Struct):
-    """Where a list goes on, in Kubernetes' own format."""
+    """A `continue` token, in Kubernetes' own format."""
 
     rv: int
     start: str
@@ -44,44 +46,54 @@ class _Token(msgspec.Struct):
 class Page:
     """One page of a list."""
 
-    found: list[stored_objects.Stored]
+    objects: list[stored_objects.Stored]
     meta: Document
+    """The `metadata` of the list."""
 
 
 def page(
     store: stores.Store, selection: watch_cache.Selection, request: request_info.Request
 ) -> Page:
-    """The page that was asked for; 400, 410, 422 or 504 when there is no such page."""
+    """Return the page that a list request asks for.
+
+    Raises 400 or 422 if its options are wrong, 410 if its version is too old, 504 if it is too new.
+    """
     limit, _ = _integers(request)
     _require_list_options(request)
     if token := request.query.get("continue"):
         return _continued(store, selection, request, _read_token(token), limit)
-    version, exact = _version(store, request, limit)
+    version, is_exact = _version(store, request, limit)
     if request.query.get("resourceVersion") == "0":
         limit = 0
-    if not exact:
+    if not is_exact:
         return _cut(store.select(selection), store.resource_version, selection, limit)
     try:
-        found = store.select_at(selection, version)
+        objects = store.select_at(selection, version)
     except status_errors.StatusError as error:
         raise status_errors.StatusError(410, "Expired", _TOO_OLD) from error
-    return _cut(found, version, selection, limit)
+    return _cut(objects, version, selection, limit)
 
 
 def watch_timeout_s(request: request_info.Request) -> int:
-    """Return after how long a watch ends, 0 for never; 400 when this, or a limit, is no integer."""
+    """Return the `timeoutSeconds` of a watch, 0 for no end.
+
+    Raises 400 if it, or `limit`, is not an integer.
+    """
     _, timeout_s = _integers(request)
     return timeout_s
 
 
 def _integers(request: request_info.Request) -> tuple[int, int]:
-    """(limit, timeoutSeconds); 400 when one of them is no integer."""
+    """Return `limit` and `timeoutSeconds`, 0 for none. Raises 400 if one is not an integer."""
     limit, timeout_s = request.integer("limit"), request.integer("timeoutSeconds")
     return max(limit or 0, 0), timeout_s or 0
 
 
 def watch_version(request: request_info.Request) -> int | None:
-    """Where a watch begins, None for the objects as they are; 422 and 500 when it cannot begin."""
+    """Return the resource version at which a watch begins, None to begin with current objects.
+
+    Raises 422 if the watch's options contradict each other, 500 if the version is not a number.
+    """
     _require_watch_options(request)
     text = request.query.get("resourceVersion", "")
     if not text:
@@ -92,7 +104,7 @@ def watch_version(request: request_info.Request) -> int | None:
 
 
 def require_version(store: stores.Store, request: request_info.Request) -> None:
-    """500 and 504 for the GET of an object at a version that is none, or is not there yet."""
+    """Check `resourceVersion` of a GET. Raises 500 if it is not a number, 504 if it is ahead."""
     text = request.query.get("resourceVersion", "")
     if text and not _is_version(text):
         raise status_errors.StatusError(500, "", _bad_version(text))
@@ -103,7 +115,7 @@ def require_version(store: stores.Store, request: request_info.Request) -> None:
 
 
 def _version(store: stores.Store, request: request_info.Request, limit: int) -> tuple[int, bool]:
-    """(version, whether it must be exactly this one)."""
+    """Return the version that a list asks for, and whether it must be exactly this one."""
     text = request.query.get("resourceVersion", "")
     if text and not _is_version(text):
         raise status_errors.bad_request(f"invalid resource version: {_bad_version(text)}")
@@ -135,16 +147,17 @@ def _require_reached(store: stores.Store, version: int) -> None:
 
 
 def _cut(
-    found: list[stored_objects.Stored], version: int, selection: watch_cache.Selection, limit: int
+    objects: list[stored_objects.Stored], version: int, selection: watch_cache.Selection, limit: int
 ) -> Page:
+    """Return the first `limit` objects as a page, 0 for all."""
     meta: Document = {"resourceVersion": str(version)}
-    if limit and len(found) > limit:
-        after = _path(found[limit - 1], selection)
-        meta["continue"] = _write_token(_Token(rv=version, start=f"{after}\0"))
+    if limit and len(objects) > limit:
+        last = _path(objects[limit - 1], selection)
+        meta["continue"] = _write_token(_Token(rv=version, start=f"{last}\0"))
         if selection.label is None and selection.field is None:
-            meta["remainingItemCount"] = len(found) - limit
-        found = found[:limit]
-    return Page(found, meta)
+            meta["remainingItemCount"] = len(objects) - limit
+        objects = objects[:limit]
+    return Page(objects, meta)
 
 
 def _continued(
@@ -159,15 +172,18 @@ def _continued(
         raise status_errors.bad_request(why)
     version = store.resource_version if token.rv == _INCONSISTENT else token.rv
     try:
-        found = store.select_at(selection, version)
+        objects = store.select_at(selection, version)
     except status_errors.StatusError as error:
         raise _token_too_old(token) from error
-    after = bisect.bisect_left(found, token.start, key=lambda stored: _path(stored, selection))
-    return _cut(found[after:], version, selection, limit)
+    start = bisect.bisect_left(objects, token.start, key=lambda stored: _path(stored, selection))
+    return _cut(objects[start:], version, selection, limit)
 
 
 def _path(stored: stored_objects.Stored, selection: watch_cache.Selection) -> str:
-    """Where the object is in the list, relative to what is listed."""
+    """Return the key by which a list is ordered.
+
+    It is the name, prefixed with the namespace if all namespaces are listed.
+    """
     if selection.namespace or not stored.namespace:
         return stored.name
     return f"{stored.namespace}/{stored.name}"

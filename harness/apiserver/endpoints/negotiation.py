@@ -1,4 +1,7 @@
-"""Which form an answer takes: its media type, and whether it is the object, a table, or its metadata alone."""
+"""Content negotiation: the media type of a response, and its view.
+
+A view is a Table or PartialObjectMetadata in place of the object, or aggregated discovery.
+"""
 
 import dataclasses
 
@@ -20,16 +23,20 @@ _VIEWS = frozenset(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Form:
-    """One form that a client accepts."""
+    """A form of response that a client accepts."""
 
     media: str = JSON
     view: str = ""
-    """Table, PartialObjectMetadata, PartialObjectMetadataList, APIGroupDiscoveryList; "" is the object itself."""
+    """`Table`, `PartialObjectMetadata`, `PartialObjectMetadataList` or `APIGroupDiscoveryList`.
+
+    "" for the object itself.
+    """
     version: str = "v1"
-    """The version of the view."""
+    """The API version of the view."""
 
 
 PLAIN = Form()
+"""The object itself in JSON: the form of a response to a request without an Accept header."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,39 +47,39 @@ class _Clause:
 
 
 CLAUSES_MAX = 100
-"""Of an Accept header, and parameters of each: what follows is not looked at."""
+"""Maximum number of clauses in an Accept header, and of parameters of each; others are ignored."""
 
 
 def form(accept: str, *, is_list: bool = False, is_discovery: bool = False) -> Form:
-    """The form that the client likes best of those that it accepts; 406 when there is none."""
+    """Return the form that the client prefers. Raises 406 if it accepts none."""
     return forms(accept, is_list=is_list, is_discovery=is_discovery)[0]
 
 
 @text_memoization.small_texts(512)
 def forms(accept: str, *, is_list: bool = False, is_discovery: bool = False) -> tuple[Form, ...]:
-    """Every form that the client accepts, the best one first; 406 when there is none."""
+    """Return all forms that the client accepts, by preference. Raises 406 if it accepts none."""
     clauses = [_clause(part) for part in accept.split(",")[:CLAUSES_MAX]] if accept.strip() else []
     if not clauses:
         return (PLAIN,)
     if not any(clause.media in ("*/*", *MEDIA_TYPES) for clause in clauses):
         raise _no_route((*MEDIA_TYPES, *_STREAMS) if is_list else MEDIA_TYPES)
     clauses.sort(key=lambda clause: (-clause.quality, "*" in clause.media))
-    found = [
-        made
+    accepted = [
+        candidate
         for clause in clauses
         for media in MEDIA_TYPES
         if _matches(clause.media, media)
-        and (made := _view(clause.parameters, media, is_discovery=is_discovery))
+        and (candidate := _form(clause.parameters, media, is_discovery=is_discovery))
     ]
-    if not found:
+    if not accepted:
         raise not_acceptable(
             f"only the following media types are accepted: {', '.join(MEDIA_TYPES)}"
         )
-    return tuple(found)
+    return tuple(accepted)
 
 
 def media_of_status(accept: str) -> str:
-    """The media type in which a client is told what went wrong: JSON when it accepts nothing that there is."""
+    """Return the media type for a failure's Status; JSON if the client accepts none."""
     try:
         return forms(accept)[0].media
     except status_errors.StatusError:
@@ -80,7 +87,7 @@ def media_of_status(accept: str) -> str:
 
 
 def not_acceptable(message: str) -> status_errors.StatusError:
-    """406: there is no such form."""
+    """Return 406, reason `NotAcceptable`."""
     return status_errors.StatusError(406, "NotAcceptable", message)
 
 
@@ -99,13 +106,13 @@ def _clause(text: str) -> _Clause:
     return _Clause(media.lower(), parameters, quality)
 
 
-def _matches(wanted: str, media: str) -> bool:
+def _matches(media_range: str, media: str) -> bool:
     kind, _, _ = media.partition("/")
-    return wanted in (media, "*/*", f"{kind}/*")
+    return media_range in (media, "*/*", f"{kind}/*")
 
 
-def _view(parameters: dict[str, str], media: str, *, is_discovery: bool) -> Form | None:
-    """The form of one clause, None when it asks for a view that does not exist."""
+def _form(parameters: dict[str, str], media: str, *, is_discovery: bool) -> Form | None:
+    """Return the form that one clause asks for; None if its view does not exist."""
     view = parameters.get("as", "")
     if not view:
         return Form(media)

@@ -1,4 +1,4 @@
-"""The paths that are no resources: health, version, discovery, OpenAPI; and what is said of paths that do not exist."""
+"""Non-resource paths: health checks, `/version`, discovery and OpenAPI; 404 for unknown paths."""
 
 from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import (
@@ -23,7 +23,10 @@ _NO_PAGE = b"404 page not found\n"
 
 
 def answer(request: request_info.Request) -> responses.Response:
-    """What is at a path that is no resource's; StatusError when nothing is."""
+    """Return the response for a path that names no resource.
+
+    Raises StatusError 404, 405 or 406 for discovery.
+    """
     if request.path.startswith("//"):
         return responses.Response(404, _NO_PAGE, TEXT)
     parts = request.path.strip("/").split("/")
@@ -56,7 +59,7 @@ def _openapi(rest: str) -> responses.Response:
 
 
 def _openapi_2(accept: str) -> responses.Response:
-    """In protobuf for who understands nothing else, as kubectl did before 1.29."""
+    """Return OpenAPI 2, in protobuf if JSON is not accepted, as by kubectl before 1.29."""
     if accept and not any(kind in accept for kind in ("json", "*/*")):
         body = openapi.document_2(as_protobuf=True)
         return responses.Response(200, body, openapi_protobuf.MEDIA_TYPE)

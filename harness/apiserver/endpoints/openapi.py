@@ -1,7 +1,8 @@
-"""OpenAPI documents of what is served, made from Kubernetes' own definitions: version 3 by group version, version 2 as one document.
+"""OpenAPI documents of the served resources: version 3 per group version, version 2 as a whole.
 
-They name the kinds with all their fields and descriptions (`kubectl explain`), and of the operations what clients look for:
-that there is one, of which kind, and that the server validates fields itself.
+The schemas are Kubernetes' own definitions, with all fields and descriptions (`kubectl explain`).
+Operations are reduced to the parts that clients look for: their existence, their kind, and the
+`fieldValidation` parameter, which shows that the server validates fields.
 """
 
 import functools
@@ -19,13 +20,14 @@ _PARAMETERS: list[Document] = [
     {
         "name": "fieldValidation",
         "in": "query",
-        "description": "Whether unknown and duplicate fields are refused (Strict), warned of (Warn) or ignored (Ignore).",
+        "description": "How to treat unknown and duplicate fields: Strict rejects them, "
+        "Warn returns warnings, Ignore drops them silently.",
         "schema": {"type": "string", "uniqueItems": True},
     },
     {
         "name": "dryRun",
         "in": "query",
-        "description": "All: nothing is stored.",
+        "description": "With All, nothing is stored.",
         "schema": {"type": "string", "uniqueItems": True},
     },
 ]
@@ -34,17 +36,19 @@ _PARAMETERS_2 = [
     for node in _PARAMETERS
 ]
 
-_ON_ALL = {"get": "list"}
-_ON_COLLECTIONS = {"get": "list", "post": "create", "delete": "deletecollection"}
-_ON_OBJECTS = {"get": "get", "put": "update", "patch": "patch", "delete": "delete"}
-_ON_PARTS = {**_ON_OBJECTS, "post": "create"}
-_VERBS = {"get": "read", "update": "replace", "deletecollection": "delete"}
-_COLLECTION = {"deletecollection": "Collection"}
+_ACROSS_NAMESPACES_VERBS = {"get": "list"}
+_COLLECTION_VERBS = {"get": "list", "post": "create", "delete": "deletecollection"}
+_OBJECT_VERBS = {"get": "get", "put": "update", "patch": "patch", "delete": "delete"}
+_SUBRESOURCE_VERBS = {**_OBJECT_VERBS, "post": "create"}
+_OPERATION_PREFIXES = {"get": "read", "update": "replace", "deletecollection": "delete"}
+"""The verb in an `operationId`, where it differs from the API's verb."""
+_OPERATION_INFIXES = {"deletecollection": "Collection"}
 _ACTIONS = {"create": "post", "update": "put"}
+"""The `x-kubernetes-action` of a verb, where it differs from the API's verb."""
 
 
 def index() -> bytes:
-    """Where the documents are; an address changes with its document."""
+    """Return the index of the version 3 documents; their URLs contain a hash of their content."""
     roots = [_root(group, version) for group, version in resources.group_versions()]
     paths = {
         root: {"serverRelativeURL": f"/openapi/v3/{root}?hash={_hash(root)}"} for root in roots
@@ -54,18 +58,18 @@ def index() -> bytes:
 
 @functools.lru_cache(64)
 def document(root: str) -> bytes | None:
-    """The document of one group version, None when it is not served."""
+    """Return the version 3 document of one group version, None if it is not served."""
     for group, version in resources.group_versions():
         if _root(group, version) == root:
-            found = discovery.served(group, version)
+            items = discovery.served(group, version)
             return json_codec.encode(
                 {
                     "openapi": "3.0.0",
                     "info": _info(),
                     "paths": dict(
-                        path for item in found for path in _paths(root, item, _PARAMETERS)
+                        path for item in items for path in _paths(root, item, _PARAMETERS)
                     ),
-                    "components": {"schemas": _schemas(_names(found), _V3_PREFIX)},
+                    "components": {"schemas": _schemas(_names(items), _V3_PREFIX)},
                 }
             )
     return None
@@ -73,15 +77,15 @@ def document(root: str) -> bytes | None:
 
 @functools.cache
 def document_2(*, as_protobuf: bool = False) -> bytes:
-    """All definitions as one document of version 2."""
+    """Return the version 2 document, which covers all served resources."""
     paths = {
         path: operations
         for item in resources.ALL
         for path, operations in _paths(_root(item.group, item.version), item, _PARAMETERS_2)
     }
     definitions = _schemas(_names(resources.ALL), _V2_PREFIX)
-    made = {"swagger": "2.0", "info": _info(), "paths": paths, "definitions": definitions}
-    return openapi_protobuf.encode(made) if as_protobuf else json_codec.encode(made)
+    whole = {"swagger": "2.0", "info": _info(), "paths": paths, "definitions": definitions}
+    return openapi_protobuf.encode(whole) if as_protobuf else json_codec.encode(whole)
 
 
 def _root(group: str, version: str) -> str:
@@ -100,20 +104,20 @@ def _info() -> Document:
 # ------------------------------------------------------------------ definitions
 
 
-def _names(found: Iterable[resources.ResourceType]) -> list[str]:
-    """The definitions of these resources, and all that they refer to."""
-    waiting = [kind.name for item in found for kind in _kinds(item)]
-    known: dict[str, None] = {}
+def _names(items: Iterable[resources.ResourceType]) -> list[str]:
+    """Return the names of the definitions of resources, and of all that they refer to."""
+    waiting = [kind.name for item in items for kind in _kinds(item)]
+    known: set[str] = set()
     while waiting:
         name = waiting.pop()
         if name not in known:
-            known[name] = None
+            known.add(name)
             waiting += _references(api_types.raw()[name])
     return sorted(known)
 
 
 def _kinds(item: resources.ResourceType) -> Iterator[api_types.Type]:
-    """What the requests of a resource carry, and what lists of it are."""
+    """Yield the types of a resource's objects, of its lists, and of its subresources' bodies."""
     yield api_types.of(item)
     if "list" in item.verbs:
         yield api_types.of_kind(item.group, item.version, f"{item.kind}List")
@@ -148,7 +152,7 @@ def _schema(name: str, prefix: str) -> Document:
 
 
 def _published(node: Any, prefix: str) -> Any:
-    """A definition as it is published: without our own marks, and with references that lead somewhere."""
+    """Return a definition without the `x-go-…` extensions, with references into this document."""
     if isinstance(node, list):
         return [_published(child, prefix) for child in node]
     if not isinstance(node, Mapping):
@@ -168,18 +172,19 @@ def _published(node: Any, prefix: str) -> Any:
 def _paths(
     root: str, item: resources.ResourceType, parameters: list[Document]
 ) -> Iterator[tuple[str, Document]]:
-    """The operations of every path of a resource."""
+    """Yield every path of a resource with its operations."""
     space, scope = ("/namespaces/{namespace}", "Namespaced") if item.namespaced else ("", "")
-    made = functools.partial(_operations, item, parameters=parameters)
+    operations = functools.partial(_operations, item, parameters=parameters)
     collection, name = f"/{root}{space}/{item.plural}", f"{scope}{item.kind}"
-    yield collection, made(_ON_COLLECTIONS, name)
+    yield collection, operations(_COLLECTION_VERBS, name)
     if item.namespaced and "list" in item.verbs:
-        yield f"/{root}/{item.plural}", made(_ON_ALL, f"{item.kind}ForAllNamespaces")
+        across = operations(_ACROSS_NAMESPACES_VERBS, f"{item.kind}ForAllNamespaces")
+        yield f"/{root}/{item.plural}", across
     if item.is_stored:
-        yield f"{collection}/{{name}}", made(_ON_OBJECTS, name)
+        yield f"{collection}/{{name}}", operations(_OBJECT_VERBS, name)
     for part in item.subresources:
         path = f"{collection}/{{name}}/{part}"
-        yield path, made(_ON_PARTS, f"{name}{part.capitalize()}", part=part)
+        yield path, operations(_SUBRESOURCE_VERBS, f"{name}{part.capitalize()}", part=part)
 
 
 def _operations(
@@ -190,13 +195,14 @@ def _operations(
     parameters: list[Document],
     part: str = "",
 ) -> Document:
-    """What the methods of one path of a resource do, or of a part of it."""
+    """Return the operations of one path of a resource, or of its subresource `part`."""
     carried = resources.carried_by(item, part) if part else item
     verbs = item.subresource(part).verbs if part else item.verbs
     connects = carried.kind.endswith("Options")
     return {
         method: {
-            "operationId": f"{_VERBS.get(verb, verb)}{_api(item)}{_COLLECTION.get(verb, '')}{name}",
+            "operationId": f"{_OPERATION_PREFIXES.get(verb, verb)}{_api(item)}"
+            f"{_OPERATION_INFIXES.get(verb, '')}{name}",
             **({"parameters": parameters} if method != "get" else {}),
             "responses": {"200": {"description": "OK"}},
             "x-kubernetes-action": "connect" if connects else _ACTIONS.get(verb, verb),
@@ -212,6 +218,6 @@ def _operations(
 
 
 def _api(item: resources.ResourceType) -> str:
-    """Group and version as names of operations have them: `CoreV1`, `RbacAuthorizationV1`."""
+    """Return group and version as in an `operationId`: `CoreV1`, `RbacAuthorizationV1`."""
     parts = (item.group or "core").removesuffix(".k8s.io").split(".")
     return "".join(part.capitalize() for part in (*parts, item.version))

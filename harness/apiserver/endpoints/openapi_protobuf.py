@@ -1,7 +1,8 @@
-"""An OpenAPI document of version 2 as kubectl before 1.29 asks for it: in protobuf, as google/gnostic defines it.
+"""OpenAPI version 2 in the protobuf encoding of google/gnostic, for kubectl before 1.29.
 
-The numbers of the fields were compared with gnostic's openapiv2/OpenAPIv2.proto (commit 96635ff). A map is a list of named values there,
-and a value of any type is its YAML. What is encoded are the keywords that this server's documents have.
+Field numbers after gnostic's openapiv2/OpenAPIv2.proto (commit 96635ff), in which a map is a list
+of named values, and a value of any type is YAML text. Only the keywords of this server's own
+documents are encoded.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +17,7 @@ _SCHEMA_TEXTS = {"$ref": 1, "format": 2, "description": 4}
 
 
 def encode(document: Node) -> bytes:
-    """openapi.v2.Document."""
+    """Encode a document as an `openapi.v2.Document` message."""
     info = _texts(document["info"], {"title": 1, "version": 2})
     return (
         protobuf_wire.text(1, document["swagger"])
@@ -26,13 +27,13 @@ def encode(document: Node) -> bytes:
     )
 
 
-def _named(number: int, found: Node, encoded: Callable[[Any], bytes]) -> bytes:
-    """Named values: a message each, of a name and a value."""
+def _named(number: int, values: Node, encode_value: Callable[[Any], bytes]) -> bytes:
+    """Encode a map as repeated messages of a name (1) and a value (2)."""
     return b"".join(
         protobuf_wire.data(
-            number, protobuf_wire.text(1, name) + protobuf_wire.data(2, encoded(value))
+            number, protobuf_wire.text(1, name) + protobuf_wire.data(2, encode_value(value))
         )
-        for name, value in found.items()
+        for name, value in values.items()
     )
 
 
@@ -43,7 +44,7 @@ def _texts(node: Node, numbers: Mapping[str, int]) -> bytes:
 
 
 def _any(value: Any) -> bytes:
-    """JSON is YAML."""
+    """Encode a value as the YAML of an `openapi.v2.Any`; JSON is valid YAML."""
     return protobuf_wire.data(2, json_codec.encode(value))
 
 
@@ -71,12 +72,12 @@ def _operation(node: Node) -> bytes:
 
 
 def _response(node: Node) -> bytes:
-    """ResponseValue: the first of its kinds is a Response."""
+    """Encode a `ResponseValue` that is a `Response` (1)."""
     return protobuf_wire.data(1, _texts(node, {"description": 1}))
 
 
 def _parameter(node: Node) -> bytes:
-    """ParametersItem: a parameter (1) that is no body (2) but in the query (3)."""
+    """Encode a `ParametersItem`: a parameter (1) outside the body (2) in the query (3)."""
     inner = _texts(node, {"in": 2, "description": 3, "name": 4, "type": 6})
     inner += protobuf_wire.integer(20, node.get("uniqueItems", False))
     return protobuf_wire.data(1, protobuf_wire.data(2, protobuf_wire.data(3, inner)))

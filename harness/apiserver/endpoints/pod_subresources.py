@@ -1,4 +1,4 @@
-"""What is done to a pod by writing to a subresource of it: bindings and evictions."""
+"""Creation of the `binding` and `eviction` subresources of pods."""
 
 import dataclasses
 
@@ -16,22 +16,26 @@ _EVICTIONS = resources.carried_by(resources.PODS, "eviction")
 def bind(
     store: stores.Store, request: request_info.Request, target: request_info.Target
 ) -> request_objects.Validation:
-    """Bind the pod of the path, or the one that the binding names when it was sent to none."""
-    wanted, validation = _read(request, _BINDINGS)
-    name = _name(wanted, target, "Binding")
-    store.bind(target.namespace, name, wanted, dry_run=request.dry_run)
+    """Bind a pod to a node.
+
+    The path names the pod, or the body does if it was posted to `bindings`. Raises 400 if they
+    differ.
+    """
+    binding, validation = _read(request, _BINDINGS)
+    name = _name(binding, target, "Binding")
+    store.bind(target.namespace, name, binding, dry_run=request.dry_run)
     return validation
 
 
 def evict(
     store: stores.Store, request: request_info.Request, target: request_info.Target
 ) -> request_objects.Validation:
-    """Evict the pod of the path."""
-    wanted, validation = _read(request, _EVICTIONS)
-    name = _name(wanted, target, "Eviction")
-    how = request_options.deletion_options(wanted.get("deleteOptions") or {})
-    how = dataclasses.replace(how, dry_run=how.dry_run or request.dry_run)
-    store.evict(target.namespace, name, how)
+    """Evict the pod that the path names. Raises 400 if the body names another pod."""
+    eviction, validation = _read(request, _EVICTIONS)
+    name = _name(eviction, target, "Eviction")
+    options = request_options.deletion_options(eviction.get("deleteOptions") or {})
+    options = dataclasses.replace(options, dry_run=options.dry_run or request.dry_run)
+    store.evict(target.namespace, name, options)
     return validation
 
 
@@ -42,9 +46,9 @@ def _read(
     return request_objects.read(content_types.json_body(request), kind, validation), validation
 
 
-def _name(wanted: Document, target: request_info.Target, kind: str) -> str:
-    """The name of the pod; 400 when the body names another one than the path."""
-    name: str = (wanted.get("metadata") or {}).get("name") or target.name
+def _name(document: Document, target: request_info.Target, kind: str) -> str:
+    """Return the name of the pod. Raises 400 if the body and the path differ."""
+    name: str = (document.get("metadata") or {}).get("name") or target.name
     if target.name and name != target.name:
         raise status_errors.bad_request(f"name in URL does not match name in {kind} object")
     return name

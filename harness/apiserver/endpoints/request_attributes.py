@@ -1,4 +1,4 @@
-"""What a request is about, in the words of Kubernetes' authorization and audit: a verb and what it is done to."""
+"""The verb and the target of a request, as Kubernetes' authorization and audit name them."""
 
 import dataclasses
 
@@ -6,9 +6,9 @@ from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
 
 COLLECTION_VERBS_BY_METHOD = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
-"""The verbs of what is done to a resource, by method."""
+"""Verbs of requests for a collection, by HTTP method."""
 OBJECT_VERBS_BY_METHOD = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-"""The verbs of what is done to one object of it."""
+"""Verbs of requests for one object, by HTTP method."""
 _SUBRESOURCE_VERBS_BY_METHOD = {**OBJECT_VERBS_BY_METHOD, "POST": "create"}
 
 READING_VERBS = frozenset({"get", "list", "watch", "head", "options"})
@@ -18,25 +18,26 @@ _COLLECTION_VERBS = {**COLLECTION_VERBS_BY_METHOD, "HEAD": "list"}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Attributes:
-    """A verb and, unless the path is of another kind, the target of it."""
+    """The attributes of a request. After k8s.io/apiserver/pkg/authorization/authorizer."""
 
     verb: str
     path: str
     target: request_info.Target | None
+    """None for a non-resource path."""
 
     @property
     def is_read(self) -> bool:
-        """Whether it changes nothing."""
+        """Whether the verb changes nothing."""
         return self.verb in READING_VERBS
 
     @property
     def name(self) -> str:
-        """The object's name as the path says it."""
+        """The object's name in the path, "" if there is none."""
         return self.target.name if self.target else ""
 
 
 def of(request: request_info.Request) -> Attributes:
-    """What a request is about."""
+    """Return the attributes of a request; the verb of a non-resource path is its method."""
     target = request_info.parse_target(request.path)
     if target is None:
         return Attributes(request.method.lower(), request.path, None)
@@ -51,19 +52,18 @@ def of(request: request_info.Request) -> Attributes:
 
 
 def verb_of(method: str, target: request_info.Target) -> str:
-    """The verb; 405 when there is no such one."""
+    """Return the verb of a method on a target. Raises 405 if the resource does not support it."""
     resource = target.resource
+    supported = resource.verbs
     if target.subresource:
-        verb, known = (
-            _SUBRESOURCE_VERBS_BY_METHOD.get(method),
-            resource.subresource(target.subresource).verbs,
-        )
+        verb = _SUBRESOURCE_VERBS_BY_METHOD.get(method)
+        supported = resource.subresource(target.subresource).verbs
     elif target.name:
-        verb, known = OBJECT_VERBS_BY_METHOD.get(method), resource.verbs
+        verb = OBJECT_VERBS_BY_METHOD.get(method)
     else:
-        verb, known = COLLECTION_VERBS_BY_METHOD.get(method), resource.verbs
+        verb = COLLECTION_VERBS_BY_METHOD.get(method)
         if resource.namespaced and not target.namespace and verb != "list":
-            known = ()  # across namespaces there is nothing but lists
-    if verb is None or verb not in known:
+            supported = ()  # across namespaces, objects can only be listed
+    if verb is None or verb not in supported:
         raise status_errors.method_not_allowed()
     return verb

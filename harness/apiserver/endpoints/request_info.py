@@ -1,4 +1,4 @@
-"""What a request asks for: its path, its query and its headers, understood once."""
+"""Parsed requests: the resource that a path names, the query, and the headers."""
 
 import dataclasses
 import re
@@ -14,23 +14,24 @@ from harness.apiserver.storage import field_selectors, label_selectors, watch_ca
 
 _FALSE = ("0", "false")
 _CACHE_SIZE = 4096
+"""Number of paths, and of queries, whose parsed form is cached."""
 _INT64_END = 1 << 63
 _INT64_DIGITS_MAX = 100
-"""Longer texts are not made numbers of, which takes Python too long: even with leading zeros nobody writes them."""
-_OWN_SUBRESOURCES = ("status", "finalize")
-"""Of a namespace: what follows a namespace's name is a resource otherwise."""
+"""Maximum number of digits to convert: Python needs quadratic time to convert longer integers."""
+_NAMESPACE_SUBRESOURCES = ("status", "finalize")
+"""Subresources of namespaces; any other segment after the name is a namespaced resource."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The resource part of a path."""
+    """The resource, object or subresource that a path names."""
 
     resource: resources.ResourceType
     namespace: str = ""
     name: str = ""
     subresource: str = ""
     is_watch: bool = False
-    """Whether the path begins with watch/, as it did before there was a parameter for it."""
+    """Whether the path has the deprecated `watch/` prefix."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,16 +41,16 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     query: Mapping[str, str]
     headers: Mapping[str, str]
-    """Lower-case names."""
+    """Header values by lower-case name."""
     body: bytes
 
     def flag(self, name: str) -> bool:
-        """A boolean of the query, as Kubernetes reads it: whatever is given and does not say no."""
+        """Return a boolean of the query: true if it is present and neither `0` nor `false`."""
         text = self.query.get(name)
         return text is not None and text.lower() not in _FALSE
 
     def integer(self, name: str) -> int | None:
-        """An integer of the query, None when it is absent; 400 for anything else."""
+        """Return an integer of the query, None if it is absent. Raises 400 if it is malformed."""
         text = self.query.get(name, "")
         if not text:
             return None
@@ -57,11 +58,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing is to be stored."""
+        """Whether the request is a dry run, which stores nothing."""
         return self.query.get("dryRun") == "All"
 
     def selection(self, target: Target) -> watch_cache.Selection:
-        """What a list or watch of the target is about."""
+        """Return the selection of a list or watch. Raises 400 if a selector is malformed."""
         label, field = self.query.get("labelSelector", ""), self.query.get("fieldSelector", "")
         if target.name:
             field = ",".join(part for part in (field, f"metadata.name={target.name}") if part)
@@ -74,7 +75,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def of_target(url: str, *, method: str, content_type: str, body: bytes | None = None) -> Request:
-    """A request to a path with its query, from somebody who says no more of himself."""
+    """Return a request for a URL's path and query, with no header but `Content-Type`."""
     path, _, query = url.partition("?")
     return Request(
         method=method,
@@ -86,7 +87,7 @@ def of_target(url: str, *, method: str, content_type: str, body: bytes | None = 
 
 
 def parse_integer(text: str) -> int:
-    """Return an integer of 64 bits; 400 in Go's words for anything else."""
+    """Return a 64-bit integer. Raises 400 with the message of Go's `strconv.ParseInt`."""
     why = "invalid syntax"
     if re.fullmatch(r"[-+]?[0-9]+", text):
         why = "value out of range"
@@ -97,7 +98,7 @@ def parse_integer(text: str) -> int:
 
 @text_memoization.small_text(_CACHE_SIZE)
 def parse_query(text: str) -> Mapping[str, str]:
-    """The query; of a repeated key the first value counts, as in Go."""
+    """Return a query's parameters; the first value of a repeated key wins, as in Go."""
     if not text:
         return {}
     pairs = urllib.parse.parse_qsl(text, keep_blank_values=True)
@@ -105,15 +106,15 @@ def parse_query(text: str) -> Mapping[str, str]:
 
 
 def parse_target(path: str) -> Target | None:
-    """The resource that a path names, None for paths of another kind."""
+    """Return the target that a path names, None for non-resource paths."""
     try:
-        return _parse_target(path, len(resources.ALL))
+        return _parse_target(path)
     except LookupError:
         return None
 
 
 def watched(request: Request) -> Target | None:
-    """What a watch request is about; None when it is no watch."""
+    """Return the target of a watch request, None if the request is not a watch."""
     target = parse_target(request.path)
     if target is None or request.method != "GET" or "watch" not in target.resource.verbs:
         return None
@@ -122,9 +123,12 @@ def watched(request: Request) -> Target | None:
     return target if not target.name and request.flag("watch") else None
 
 
-@text_memoization.small_texts(_CACHE_SIZE)
-def _parse_target(path: str, served: int) -> Target:  # noqa: ARG001 - versions may be enabled later
-    """The target, while so many resources are served; LookupError, which is not remembered, when there is none."""
+@text_memoization.small_text(_CACHE_SIZE)
+def _parse_target(path: str) -> Target:
+    """Return the target that a path names. Raises LookupError if it names none.
+
+    An error is not cached, so a version that `resources.enable` adds later is found.
+    """
     if path.startswith("//"):
         raise LookupError(path)
     parts = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
@@ -141,7 +145,7 @@ def _target(group: str, version: str, rest: list[str]) -> Target:
     if is_watch:
         rest = rest[1:]
     namespace, is_below = "", False
-    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _OWN_SUBRESOURCES:
+    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
         namespace, rest, is_below = rest[1], rest[2:], True
     plural, name, subresource = (*rest, "", "")[:3]
     resource = resources.find(group, version, plural)

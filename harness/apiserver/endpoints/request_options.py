@@ -1,4 +1,4 @@
-"""The options of a request: what the query says besides the object, and what the body of a deletion says."""
+"""Options of writes: CreateOptions, UpdateOptions and PatchOptions in the query, DeleteOptions."""
 
 from typing import Any
 
@@ -17,17 +17,18 @@ from harness.apiserver.serializer import (
 )
 
 MANAGER_BYTES_MAX = 128
-_VERBS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
+"""Maximum length of `fieldManager` in UTF-8, in bytes."""
+_OPTIONS_BY_METHOD = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
 
 
 def validation(request: request_info.Request) -> request_objects.Validation:
-    """How the fields of the body are to be checked; 422 when an option is none of those that exist."""
-    check(request, _VERBS[request.method])
+    """Return the field validation that a write asks for. Raises 422 if an option is invalid."""
+    check(request, _OPTIONS_BY_METHOD[request.method])
     return request_objects.Validation(request.query.get("fieldValidation", ""))
 
 
 def check(request: request_info.Request, kind: str) -> None:
-    """422 when an option of a write is none of those that exist."""
+    """Raise 422 if an option of a write is invalid; `kind` is the name of the options' kind."""
     if not request.query:
         return
     causes = [*_patch_causes(request), *_manager_causes(request.query.get("fieldManager", ""))]
@@ -44,19 +45,19 @@ def check(request: request_info.Request, kind: str) -> None:
 
 
 def require_manager(request: request_info.Request) -> None:
-    """422 when somebody applies something without saying who it is."""
+    """Raise 422 if an apply request has no `fieldManager`."""
     if not request.query.get("fieldManager"):
         cause = field_errors.required("fieldManager", "is required for apply patch")
         raise status_errors.invalid_options("PatchOptions", [cause])
 
 
 def manager(request: request_info.Request) -> str:
-    """Who writes: what the query says, else the first part of the User-Agent."""
-    return request.query.get("fieldManager") or _first_part(request.headers.get("user-agent", ""))
+    """Return the field manager: `fieldManager`, or the User-Agent up to its first slash."""
+    return request.query.get("fieldManager") or _manager_of(request.headers.get("user-agent", ""))
 
 
 @text_memoization.small_text(1024)
-def _first_part(user_agent: str) -> str:
+def _manager_of(user_agent: str) -> str:
     name = "".join(filter(str.isprintable, user_agent.partition("/")[0]))
     return name.encode()[:MANAGER_BYTES_MAX].decode(errors="ignore")
 
@@ -91,7 +92,10 @@ def _unknown_dry_run(given: list[Any]) -> Cause:
 
 
 def deletion(request: request_info.Request) -> object_deletion.DeleteOptions:
-    """How something is to be deleted: what the body says; the query counts only when there is no body."""
+    """Return the options of a DELETE from its body, or from the query if the body is empty.
+
+    Raises 400 if they cannot be decoded, 422 if they are invalid.
+    """
     if request.body.strip():
         return deletion_options(_decode(request.body))
     query: Document = {}
@@ -107,24 +111,22 @@ def deletion(request: request_info.Request) -> object_deletion.DeleteOptions:
 
 
 def deletion_options(given: Document) -> object_deletion.DeleteOptions:
-    """Decoded DeleteOptions; 422 when they contradict each other or ask for what does not exist."""
+    """Return decoded DeleteOptions in the store's form. Raises 422 if they are invalid."""
     causes = _deletion_causes(given)
     if causes:
         raise status_errors.invalid_options("DeleteOptions", causes)
     policy = given.get("propagationPolicy") or ""
     if (orphans := given.get("orphanDependents")) is not None:
         policy = "Orphan" if orphans else "Background"
+    grace_period_s = given.get("gracePeriodSeconds")
+    if grace_period_s is not None and grace_period_s < 0:
+        grace_period_s = 1
     return object_deletion.DeleteOptions(
-        grace_period_s=_grace_period_s(given.get("gracePeriodSeconds")),
+        grace_period_s=grace_period_s,
         preconditions=given.get("preconditions") or {},
         propagation=policy,
         dry_run=bool(given.get("dryRun")),
     )
-
-
-def _grace_period_s(given: int | None) -> int | None:
-    """What is negative counts as one second."""
-    return 1 if given is not None and given < 0 else given
 
 
 def _deletion_causes(given: Document) -> list[Cause]:
@@ -155,7 +157,7 @@ def _decode(body: bytes) -> Document:
         what = strict_decoding.JSON_NAMES.get(type(given), "null")
         raise status_errors.bad_request(f"expected DeleteOptions, got {what}")
     try:
-        made: Document = decoding.read(kind, given, decoding.Tally())
+        options: Document = decoding.read(kind, given, decoding.Tally())
     except decoding.MismatchError:
         raise status_errors.bad_request(strict_decoding.mismatch(kind, given)) from None
-    return made
+    return options

@@ -1,4 +1,4 @@
-"""Objects and lists in the form that a client accepts: as they are, as a table, or as their metadata alone; JSON, YAML or protobuf."""
+"""Encode objects and lists in the negotiated form: media type, and object, Table or metadata."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
@@ -17,10 +17,11 @@ from harness.apiserver.storage import stored_objects
 
 _TRUE = ("1", "true")
 _PIECE_BYTES = 32 * 1024
+"""Size of the pieces in which a protobuf list is sent."""
 
 
 class Rendering:
-    """How the objects of one resource look to one client."""
+    """Encodes objects of one resource for the response to one request."""
 
     def __init__(
         self,
@@ -31,38 +32,39 @@ class Rendering:
         is_list: bool = False,
         is_watch: bool = False,
     ) -> None:
-        """406 when the client accepts nothing that there is."""
+        """Negotiate the form. Raises 406 if the client accepts none that the server has."""
         self._resource, self._now, self._is_watch = resource, now, is_watch
         accept = request.headers.get("accept", "")
-        self.form = self._best(accept, is_list=is_list) if accept else negotiation.PLAIN
+        self.form = self._negotiate(accept, is_list=is_list) if accept else negotiation.PLAIN
         self._include = printed_tables.include(request.query.get("includeObject", ""))
         self._is_pretty = request.query.get("pretty", "").lower() in _TRUE
         self._shows_columns = True
 
     @staticmethod
-    def _best(accept: str, *, is_list: bool) -> negotiation.Form:
-        """What the client likes best of what there is: tables are no messages."""
+    def _negotiate(accept: str, *, is_list: bool) -> negotiation.Form:
+        """Return the preferred form; a Table has no protobuf encoding."""
         for form in negotiation.forms(accept, is_list=is_list):
             if form.media != negotiation.PROTOBUF or form.view != "Table":
                 return form
         raise negotiation.not_acceptable(
-            "object *v1.Table does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message"
+            "object *v1.Table does not implement the protobuf marshalling interface and cannot be "
+            "encoded to a protobuf message"
         )
 
     @property
     def content_type(self) -> str:
-        """The media type of the bytes."""
+        """The media type of the response."""
         if not self._is_watch:
             return self.form.media
         return f"{negotiation.PROTOBUF};stream=watch" if self.is_protobuf else negotiation.JSON
 
     @property
     def is_protobuf(self) -> bool:
-        """Whether the bytes are messages."""
+        """Whether objects are encoded as protobuf messages."""
         return self.form.media == negotiation.PROTOBUF
 
     def one(self, stored: stored_objects.Stored) -> bytes:
-        """One object."""
+        """Return a response's body with one object. Raises 406 if the view is of a list."""
         if not self.form.view:
             return self._enveloped(stored) if self.is_protobuf else self.encoded(stored.data)
         if self.form.view == "PartialObjectMetadataList":
@@ -72,7 +74,7 @@ class Rendering:
         return self.encoded(self._viewed(stored))
 
     def event(self, stored: stored_objects.Stored) -> bytes:
-        """One object of a watch; a table tells its columns only once."""
+        """Return the `object` of a watch event; only the first Table has column definitions."""
         if not self.form.view:
             return self._enveloped(stored) if self.is_protobuf else stored.data
         viewed = self._viewed(stored)
@@ -80,45 +82,45 @@ class Rendering:
         return protobuf.encode(json_codec.decode(viewed)) if self.is_protobuf else viewed
 
     def bookmark(self, document: Document) -> bytes:
-        """An object without content, in an event."""
+        """Return the `object` of a bookmark event, which has no content but its metadata."""
         if self.form.view.startswith("PartialObjectMetadata"):
             document = printed_tables.partial(document, self.form.version)
         return self.event_of(document)
 
     def event_of(self, document: Document) -> bytes:
-        """A document in an event: a status, or what stands for an object."""
+        """Return the `object` of a watch event from a document, such as a Status."""
         return protobuf.encode(document) if self.is_protobuf else json_codec.encode(document)
 
-    def page(self, found: list[stored_objects.Stored], meta: Document) -> bytes:
-        """A list of objects."""
-        made = b"".join(self.pieces(found, meta))
-        return made if self.has_pieces else self.encoded(made)
+    def page(self, objects: list[stored_objects.Stored], meta: Document) -> bytes:
+        """Return a response's body with a list of objects and the list's `metadata`."""
+        body = b"".join(self.pieces(objects, meta))
+        return body if self.has_pieces else self.encoded(body)
 
     @property
     def has_pieces(self) -> bool:
-        """Whether the pieces of a list are what the client is to be sent."""
+        """Whether `pieces` are in the negotiated form; otherwise only `page` converts them."""
         if self.is_protobuf:
             return not self.form.view
         return self.form.media == negotiation.JSON and not self._is_pretty
 
-    def pieces(self, found: list[stored_objects.Stored], meta: Document) -> Iterator[bytes]:
-        """A list, an object a piece; each is made when it is asked for."""
+    def pieces(self, objects: list[stored_objects.Stored], meta: Document) -> Iterator[bytes]:
+        """Return a lazy iterator over a list's encoding, one object at a time."""
         version = self.form.version
         match self.form.view:
             case "" if self.is_protobuf:
-                return self._message_pieces(found, meta)
+                return self._message_pieces(objects, meta)
             case "":
                 named = _named(f"{self._resource.kind}List", self._resource.api_version, meta)
-                return _joined(named, "items", map(stored_objects.item, found))
+                return _joined(named, "items", map(stored_objects.item, objects))
             case "Table":
-                rows = map(functools.partial(self._row, now=self._now()), found)
+                rows = map(functools.partial(self._row, now=self._now()), objects)
                 return _joined(self._table(meta), "rows", rows)
             case "PartialObjectMetadata":
                 raise negotiation.not_acceptable(
                     "you requested PartialObjectMetadata, but the requested object is a list"
                 )
         named = _named("PartialObjectMetadataList", f"meta.k8s.io/{version}", meta)
-        return _joined(named, "items", map(self._partial, found))
+        return _joined(named, "items", map(self._partial, objects))
 
     def _viewed(self, stored: stored_objects.Stored) -> bytes:
         if self.form.view != "Table":
@@ -151,13 +153,17 @@ class Rendering:
         return protobuf.enveloped(resource.api_version, resource.kind, message)
 
     def _message_pieces(
-        self, found: list[stored_objects.Stored], meta: Document
+        self, objects: list[stored_objects.Stored], meta: Document
     ) -> Iterator[bytes]:
-        """A list in an envelope, which begins with its length: nothing comes before all is made."""
+        """Yield a list's protobuf envelope.
+
+        The envelope begins with its length, so b"" is yielded for each object until all are
+        encoded: the caller can serve other requests in between.
+        """
         resource = self._resource
         kind = api_types.of(resource)
         items = []
-        for stored in found:
+        for stored in objects:
             items.append(protobuf.stored_message(kind, stored.data))
             yield b""
         message = protobuf.list_message(meta, items)
@@ -166,16 +172,19 @@ class Rendering:
             yield whole[at : at + _PIECE_BYTES]
 
     def encoded(self, answer: bytes | Document) -> bytes:
-        """A document, or its JSON, in the media type that was agreed on."""
+        """Return a document, or its JSON, in the negotiated media type."""
         return in_media(self.form.media, answer, is_pretty=self._is_pretty)
 
 
 YAML_BYTES_MAX = 32 * 1024
-"""A larger answer in YAML is in its flow style, which is JSON: the block style takes Python twenty times longer."""
+"""Size of a body's JSON in bytes above which YAML is written in flow style, which is JSON.
+
+The block style takes Python twenty times longer.
+"""
 
 
 def in_media(media: str, answer: bytes | Document, *, is_pretty: bool = False) -> bytes:
-    """A document, or its JSON, in a media type."""
+    """Return a document, or its JSON, in a media type."""
     data = answer if isinstance(answer, bytes) else json_codec.encode(answer)
     if media == negotiation.PROTOBUF:
         return protobuf.encode(json_codec.decode(data))
@@ -189,7 +198,7 @@ def _named(kind: str, api_version: str, meta: Document) -> Document:
 
 
 def _joined(document: Document, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
-    """The document with one more key, the last one, which is a list of these."""
+    """Yield the JSON of a document with a list of encoded items added as its last key."""
     yield b'%b,"%b":[' % (json_codec.encode(document)[:-1], key.encode())
     separator = b""
     for item in items:
@@ -199,14 +208,14 @@ def _joined(document: Document, key: str, items: Iterable[bytes]) -> Iterator[by
 
 
 def to_yaml(document: Any) -> bytes:
-    """A document as YAML."""
+    """Return a document as YAML in block style."""
     return yaml.dump(document, Dumper=_dumper(), encoding="utf-8", allow_unicode=True)
 
 
 @functools.cache
 def _dumper() -> type[yaml.SafeDumper]:
     class Dumper(yaml.SafeDumper):
-        """Without anchors: what is the same twice is written twice."""
+        """Writes repeated values in full instead of as anchors and aliases."""
 
         def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
             return True

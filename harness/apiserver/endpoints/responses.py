@@ -1,4 +1,4 @@
-"""Answers: what every request but a watch ends with."""
+"""Responses: the result of every request except a watch."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,27 +11,27 @@ from harness.apiserver.errors import status_errors
 
 
 class Response(msgspec.Struct, frozen=True):
-    """An answer, whole but for a long list."""
+    """An HTTP response."""
 
     status: int
     body: bytes
     content_type: str = negotiation.JSON
     retry_after_s: int = 0
-    """When to try again; 0 for what need not be said."""
+    """`Retry-After` in seconds, 0 for none."""
     warnings: tuple[str, ...] = ()
-    """What the writer should know although the request succeeded."""
+    """Texts of `Warning` headers."""
     pieces: Iterator[bytes] | None = None
-    """The body of a long list, made as fast as it is sent; `body` is empty then."""
+    """The body of a long list, encoded while it is sent; `body` is empty if it is set."""
 
     def whole(self) -> "Response":
-        """The same answer with all of its body."""
+        """Return the response with all of its pieces in `body`."""
         if self.pieces is None:
             return self
         return msgspec.structs.replace(self, body=b"".join(self.pieces), pieces=None)
 
 
 def failure(error: status_errors.StatusError, accept: str = "") -> Response:
-    """The answer of a request that failed, in what its client accepts."""
+    """Return the response to a failed request, in a media type that the client accepts."""
     retry_after_s = (error.details or {}).get("retryAfterSeconds", 0)
     media = negotiation.media_of_status(accept)
     body = response_encoding.in_media(media, error.to_status())
@@ -39,5 +39,5 @@ def failure(error: status_errors.StatusError, accept: str = "") -> Response:
 
 
 def of_document(document: Any, status: int = 200, *, warnings: tuple[str, ...] = ()) -> Response:
-    """A document as an answer."""
+    """Return a response with a document in JSON."""
     return Response(status, json_codec.encode(document), warnings=warnings)

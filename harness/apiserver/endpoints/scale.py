@@ -1,4 +1,4 @@
-"""The scale of a workload: how many replicas it wants and has, as an object of its own."""
+"""The `scale` subresource of workloads: their replicas as a Scale of `autoscaling/v1`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ _META = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
 def scale_of(workload: Document) -> Document:
-    """The scale of a deployment, replica set, stateful set or replication controller."""
+    """Return the Scale of a deployment, replica set, stateful set or replication controller."""
     meta = workload["metadata"]
     replicas = cells.value(workload, "spec.replicas") or 0
     status: Document = {"replicas": cells.value(workload, "status.replicas") or 0}
@@ -36,7 +36,7 @@ def scale_of(workload: Document) -> Document:
 def answer(
     store: stores.Store, request: request_info.Request, target: request_info.Target
 ) -> Document:
-    """The scale of the target, after the change that is asked for."""
+    """Read, replace or patch the scale of the target, and return the resulting Scale."""
     place = (target.resource, target.namespace, target.name)
     if request.method == "GET":
         return scale_of(store.get(*place).document())
@@ -68,7 +68,7 @@ _PATCHES: dict[str, Callable[[Document, Any], Document]] = {
 
 
 def _rescaling(change: Change) -> Change:
-    """The change of a workload that a change of its scale makes."""
+    """Return the change of a workload that corresponds to a change of its Scale."""
 
     def rescale(workload: Document) -> Document:
         scale = change(scale_of(workload))

@@ -1,4 +1,5 @@
 """JSON patch, JSON merge patch and strategic merge patch, on decoded documents.
 
-Server-side apply belongs in `managedfields`; reading the patch from a request belongs in `serializer`.
+Server-side apply belongs in `managedfields`; decoding a patch from a request body belongs in
+`serializer`.
 """

@@ -1,7 +1,8 @@
-"""JSON patches (RFC 6902) with bounds on what they may cost.
+"""JSON patch (RFC 6902), with limits on its cost.
 
-Kubernetes bounds the operations of a patch and the bytes that its `copy` operations copy. Moving the items of a list is bounded here as
-well, because each insertion into a list, and each removal from it, moves all items behind the place.
+Kubernetes limits the number of operations and the bytes that `copy` operations copy. This module
+also limits the list items that are shifted, because each insertion into a list, and each removal,
+shifts all items behind it.
 """
 
 import re
@@ -13,19 +14,23 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.serializer import strict_decoding
 
 OPERATIONS_MAX = 10_000
+"""Maximum number of operations in a patch."""
 COPIED_BYTES_MAX = 3 * 1024 * 1024
-"""Of all `copy` operations of a patch together: `JSONPatchMaxCopyBytes` of kube-apiserver."""
+"""Maximum size of all copies by a patch in bytes: `JSONPatchMaxCopyBytes` of kube-apiserver."""
 SHIFTED_ITEMS_MAX = 50_000_000
-"""Of all insertions and removals together: ten thousand operations on a list of five thousand items."""
+"""Maximum number of list items that a patch may shift.
+
+Enough for ten thousand operations on a list of five thousand items.
+"""
 _INDEX = re.compile(r"-?(?:0|[1-9][0-9]*)")
 
 
 class InapplicableError(Exception):
-    """The operations cannot be applied to this document, or cost too much."""
+    """The operations cannot be applied to this document, or exceed a limit."""
 
 
 def require_operations(patch: Any) -> None:
-    """Raises 400 if the patch is no list of objects, 413 if it has too many operations."""
+    """Raise 400 if the patch is not a list of objects, 413 if it has too many operations."""
     if not isinstance(patch, list):
         raise undecodable(patch, "[]handlers.jsonPatchOp")
     for item in patch:
@@ -40,10 +45,10 @@ def require_operations(patch: Any) -> None:
         )
 
 
-def undecodable(value: Any, wanted: str) -> status_errors.StatusError:
-    """Return 400 for a patch that has the wrong JSON type."""
+def undecodable(value: Any, go_type: str) -> status_errors.StatusError:
+    """Return 400 for a patch whose JSON does not fit Go's type."""
     what = strict_decoding.JSON_NAMES.get(type(value), "null")
-    why = f"json: cannot unmarshal {what} into Go value of type {wanted}"
+    why = f"json: cannot unmarshal {what} into Go value of type {go_type}"
     return status_errors.bad_request(f"error decoding patch: {why}")
 
 
@@ -56,7 +61,7 @@ def apply(document: Any, patch: Sequence[dict[str, Any]]) -> Any:
 
 
 class _Application:
-    """One patch on its way through one document."""
+    """The application of one patch to a copy of a document."""
 
     def __init__(self, document: Any) -> None:
         self.document = _copy(document)
@@ -79,7 +84,7 @@ class _Application:
         self._operations[name](operation)
 
     def _do_add(self, operation: dict[str, Any]) -> None:
-        # The value is not copied: no other operation sees it, and a patch is applied once.
+        # The value need not be copied: no other operation uses it, and a patch is applied once.
         self._add(_pointer(operation, "path"), _value(operation))
 
     def _do_copy(self, operation: dict[str, Any]) -> None:
@@ -106,22 +111,22 @@ class _Application:
         if not path:
             self.document = value
             return
-        self._get(path)  # it must be there
+        self._get(path)  # raises InapplicableError if it does not exist
         parent = self._get(path[:-1])
         parent[path[-1] if isinstance(parent, dict) else _index(path[-1], len(parent))] = value
 
     def _do_test(self, operation: dict[str, Any]) -> None:
-        path, wanted = _pointer(operation, "path"), operation.get("value")
+        path, expected = _pointer(operation, "path"), operation.get("value")
         try:
-            found = self._get(path)
+            actual = self._get(path)
         except InapplicableError:
-            if wanted is not None or "value" not in operation:
+            if expected is not None or "value" not in operation:
                 raise
             return
-        if not _equal(found, wanted):
+        if not _equal(actual, expected):
             raise InapplicableError(f"testing value {operation.get('path')} failed")
 
-    # -------------------------------------------------------------- places
+    # -------------------------------------------------------------- locations
 
     def _get(self, path: list[str]) -> Any:
         here = self.document
@@ -142,13 +147,13 @@ class _Application:
             self._count_shift(len(parent) - at)
             parent.insert(at, value)
         else:
-            raise InapplicableError(f"{last}: nothing can be added to a {type(parent).__name__}")
+            raise InapplicableError(f"{last}: cannot add to a {type(parent).__name__}")
 
     def _remove(self, path: list[str]) -> None:
         if not path:
             raise InapplicableError("the whole document cannot be removed")
         parent, last = self._get(path[:-1]), path[-1]
-        _child(parent, last)  # it must be there
+        _child(parent, last)  # raises InapplicableError if it does not exist
         if isinstance(parent, dict):
             del parent[last]
         else:
@@ -159,11 +164,11 @@ class _Application:
     def _count_shift(self, count: int) -> None:
         self._shifted_items += count
         if self._shifted_items > SHIFTED_ITEMS_MAX:
-            raise InapplicableError(f"more than {SHIFTED_ITEMS_MAX} items of lists were moved")
+            raise InapplicableError(f"more than {SHIFTED_ITEMS_MAX} list items were shifted")
 
 
 def _copy(value: Any) -> Any:
-    """Return a deep copy, several times as fast as `copy.deepcopy` makes one."""
+    """Return a deep copy; several times as fast as `copy.deepcopy`."""
     return json_codec.decode(json_codec.encode(value))
 
 
@@ -174,7 +179,7 @@ def _value(operation: dict[str, Any]) -> Any:
 
 
 def _pointer(operation: dict[str, Any], key: str) -> list[str]:
-    """Return the parts of a JSON pointer (RFC 6901)."""
+    """Return the unescaped tokens of a JSON pointer (RFC 6901)."""
     text = operation.get(key)
     if not isinstance(text, str) or (text and not text.startswith("/")):
         raise InapplicableError(f"expected a JSON pointer in {key}")
@@ -189,17 +194,17 @@ def _child(here: Any, part: str) -> Any:
         return here[part]
     if isinstance(here, list):
         return here[_index(part, len(here))]
-    raise InapplicableError(f"{part}: there is nothing")
+    raise InapplicableError(f"{part}: no such member")
 
 
 def _index(part: str, length: int) -> int:
-    """Return a place in a list; as in Kubernetes, negative ones count from its end."""
+    """Return an index into a list; as in Kubernetes, negative ones count from its end."""
     if len(part) > len(str(-length)) or not _INDEX.fullmatch(part):
-        raise InapplicableError(f"{part[:20]} is no place in a list of {length}")
-    at = int(part)
-    if not -length <= at < length:
-        raise InapplicableError(f"{at} is no place in a list of {length}")
-    return at % length
+        raise InapplicableError(f"{part[:20]} is not an index into a list of {length} items")
+    index = int(part)
+    if not -length <= index < length:
+        raise InapplicableError(f"{index} is not an index into a list of {length} items")
+    return index % length
 
 
 def _equal(one: Any, other: Any) -> bool:

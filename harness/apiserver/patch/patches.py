@@ -1,6 +1,6 @@
-"""The patches that are applied to a document: JSON patch, JSON merge patch, strategic merge patch.
+"""Apply a decoded patch to a document: JSON patch, JSON merge patch, strategic merge patch.
 
-All pure: plain decoded JSON in, a new document out; the input is never changed.
+All functions return a new document and leave the input unchanged.
 """
 
 from typing import Any
@@ -19,11 +19,13 @@ def json_patch(document: Document, patch: Any) -> Document:
     try:
         return _object(json_patches.apply(document, patch))
     except json_patches.InapplicableError as error:
-        raise _unprocessable() from error
+        # The message is that of kube-apiserver, which does not return the reason either.
+        message = "the server rejected our request due to an error in our request"
+        raise status_errors.StatusError(422, "Invalid", message, {}) from error
 
 
 def merge_patch(document: Document, patch: Any) -> Document:
-    """RFC 7386."""
+    """Return the document with a JSON merge patch (RFC 7386) applied. Raises 400."""
     if patch is None:
         raise status_errors.bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict):
@@ -32,14 +34,8 @@ def merge_patch(document: Document, patch: Any) -> Document:
 
 
 def strategic_patch(resource: resources.ResourceType, document: Document, patch: Any) -> Document:
-    """Kubernetes' strategic merge patch, with its directives."""
+    """Return the document with a strategic merge patch applied. Raises 400 and 500."""
     return strategic_merge.patch(api_types.of(resource), document, _object(patch))
-
-
-def _unprocessable() -> status_errors.StatusError:
-    """The operations are understood, but cannot be done; why is in the server's log only."""
-    message = "the server rejected our request due to an error in our request"
-    return status_errors.StatusError(422, "Invalid", message, {})
 
 
 def _object(value: Any) -> Document:

@@ -1,12 +1,14 @@
-"""Strategic merge patches: JSON merge patches that know which lists merge by a key, with directives of their own.
+"""Strategic merge patch: a JSON merge patch that merges some lists by key, with directives.
 
-    $patch: replace | delete              of an object, or of an item of a list that merges
-    $retainKeys: [...]                    all other fields of the object go
-    $deleteFromPrimitiveList/NAME: [...]  values that leave a list of plain values
-    $setElementOrder/NAME: [...]          the order of what the writer knows of a list
+    $patch: replace | delete              replace or delete an object, or an item of a merged list
+    $retainKeys: [...]                    remove all other fields of the object
+    $deleteFromPrimitiveList/NAME: [...]  remove values from a list of scalars
+    $setElementOrder/NAME: [...]          the order of the items that the client knows
 
-What the patch names comes in its order, or in that of $setElementOrder; what it does not name keeps its order and its place among the items
-that were there before; new items come before it.
+In a merged list, items of the patch come in the order of the patch, or in that of
+`$setElementOrder`. Other items keep their order, and their position relative to the items that
+were in the list before; new items precede them. After
+k8s.io/apimachinery/pkg/util/strategicpatch/patch.go.
 """
 
 import collections
@@ -19,13 +21,14 @@ from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
 
 Identity = Callable[[Any], Any]
+"""Returns the hashable merge key of a list's item."""
 _DELETE_FROM = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
-_GONE = object()
+_DELETED = object()
 
 
 def patch(kind: api_types.Type, document: Document, change: Document) -> Document:
-    """The patched document; the input is not changed."""
+    """Return the patched document; the input is not changed. Raises 500 if the patch is invalid."""
     return _object(kind, document, change)
 
 
@@ -39,24 +42,17 @@ def _object(kind: api_types.Type, old: Any, change: Document) -> Document:
             return {}
         case other:
             raise _broken(f"unknown patch type: {other} in map: {go_fmt.plain(change)}")
-    made = dict(old) if isinstance(old, dict) else {}
-    _retain(made, change)
-    for name in _named(change):
-        _field(kind, made, name, change)
-    return made
+    merged = dict(old) if isinstance(old, dict) else {}
+    if isinstance(names := change.get("$retainKeys"), list):
+        retained = {name for name in names if isinstance(name, str)}
+        merged = {name: value for name, value in merged.items() if name in retained}
+    for name in _field_names(change):
+        _merge_field(kind, merged, name, change)
+    return merged
 
 
-def _retain(made: Document, change: Document) -> None:
-    names = change.get("$retainKeys")
-    if not isinstance(names, list):
-        return
-    kept = {name for name in names if isinstance(name, str)}
-    for name in [name for name in made if name not in kept]:
-        del made[name]
-
-
-def _named(change: Document) -> list[str]:
-    """The fields that a patch is about, by their values or by directives."""
+def _field_names(change: Document) -> list[str]:
+    """Return the names of the fields for which a patch has a value or a directive."""
     names = [
         name.partition("/")[2] if name.startswith((_DELETE_FROM, _ORDER)) else name
         for name in change
@@ -64,25 +60,25 @@ def _named(change: Document) -> list[str]:
     return [name for name in dict.fromkeys(names) if not name.startswith("$")]
 
 
-def _field(kind: api_types.Type, made: Document, name: str, change: Document) -> None:
+def _merge_field(kind: api_types.Type, merged: Document, name: str, change: Document) -> None:
     field = kind.fields.get(name)
-    value, old = change.get(name), made.get(name)
+    value, old = change.get(name), merged.get(name)
     if name in change and value is None:
-        made.pop(name, None)
+        merged.pop(name, None)
     elif isinstance(value, dict):
-        made[name] = _object(field.type if field else _below(kind), old, value)
-    elif field is not None and _merges(field) and isinstance(value, list | None):
+        merged[name] = _object(field.type if field else _item_type(kind), old, value)
+    elif field is not None and _is_merged_list(field) and isinstance(value, list | None):
         if name in change or old:
-            made[name] = _list(field, old, name, change)
+            merged[name] = _list(field, old, name, change)
     elif name in change:
-        made[name] = value
+        merged[name] = value
 
 
-def _merges(field: api_types.Field) -> bool:
+def _is_merged_list(field: api_types.Field) -> bool:
     return field.type.kind == "list" and "merge" in field.patch_strategies
 
 
-def _below(kind: api_types.Type) -> api_types.Type:
+def _item_type(kind: api_types.Type) -> api_types.Type:
     return kind.item or _ANY
 
 
@@ -94,38 +90,40 @@ _ANY = api_types.Type(kind="any")
 
 def _list(field: api_types.Field, old: Any, name: str, change: Document) -> list[Any]:
     if old is None and _ORDER + name not in change:
-        return _new(field, change.get(name) or [])
+        return _new_list(field, change.get(name) or [])
     before = old if isinstance(old, list) else []
-    wanted = change.get(name) or []
+    patched = change.get(name) or []
     identity = _identity(field)
     order = change.get(_ORDER + name)
     if order is not None:
-        _require_order(identity, [item for item in wanted if not _directive(item)], order)
-    if any(_directive(item) == "replace" for item in wanted):
-        return [item for item in wanted if _directive(item) != "replace"]
-    merged = _merged(field, _without(before, change.get(_DELETE_FROM + name)), wanted, identity)
-    kept = [item for item in wanted if _directive(item) != "delete"]
-    return _ordered(merged, before, kept if order is None else order, identity)
+        _require_order(identity, [item for item in patched if not _directive(item)], order)
+    if any(_directive(item) == "replace" for item in patched):
+        return [item for item in patched if _directive(item) != "replace"]
+    remaining = _without(before, change.get(_DELETE_FROM + name))
+    merged = _merged(field, remaining, patched, identity)
+    if order is None:
+        order = [item for item in patched if _directive(item) != "delete"]
+    return _ordered(merged, before, order, identity)
 
 
-def _new(field: api_types.Field, wanted: list[Any]) -> list[Any]:
-    """A list that was not there is taken as it is: nobody asks for the keys of its items."""
+def _new_list(field: api_types.Field, items: list[Any]) -> list[Any]:
+    """Return the items for a list that did not exist; they need no merge keys."""
     return [
-        _object(_below(field.type), {}, item) if isinstance(item, dict) else item
-        for item in wanted
+        _object(_item_type(field.type), {}, item) if isinstance(item, dict) else item
+        for item in items
         if not _directive(item)
     ]
 
 
-def _without(items: list[Any], gone: Any) -> list[Any]:
-    if not isinstance(gone, list):
+def _without(items: list[Any], deleted: Any) -> list[Any]:
+    if not isinstance(deleted, list):
         return items
-    keys = set(map(_hashable, gone))
+    keys = set(map(_hashable, deleted))
     return [item for item in items if _hashable(item) not in keys]
 
 
 def _hashable(value: Any) -> Any:
-    """Return something that can be looked up, and is equal for equal values."""
+    """Return a hashable stand-in for a JSON value, equal for equal values."""
     return json_codec.encode(value) if isinstance(value, dict | list) else value
 
 
@@ -143,25 +141,26 @@ def _identity(field: api_types.Field) -> Identity:
 
 
 def _merged(
-    field: api_types.Field, before: list[Any], wanted: list[Any], identity: Identity
+    field: api_types.Field, before: list[Any], patched: list[Any], identity: Identity
 ) -> list[Any]:
-    """The items before with those of the patch merged into them, new ones at the end."""
-    made = list(before)
-    places: dict[Any, collections.deque[int]] = collections.defaultdict(collections.deque)
-    for at, item in enumerate(before):
-        places[identity(item)].append(at)
-    for item in wanted:
-        found = places[identity(item)]
+    """Merge the items of a patch into a list, and append new ones."""
+    merged = list(before)
+    positions: dict[Any, collections.deque[int]] = collections.defaultdict(collections.deque)
+    for position, item in enumerate(before):
+        positions[identity(item)].append(position)
+    for item in patched:
+        same_key = positions[identity(item)]
         if _directive(item) == "delete":
-            if found:
-                made[found.popleft()] = _GONE
-        elif not found:
-            found.append(len(made))
+            if same_key:
+                merged[same_key.popleft()] = _DELETED
+        elif not same_key:
+            same_key.append(len(merged))
             is_object = isinstance(item, dict)
-            made.append(_object(_below(field.type), {}, item) if is_object else item)
+            merged.append(_object(_item_type(field.type), {}, item) if is_object else item)
         elif isinstance(item, dict):
-            made[found[0]] = _object(_below(field.type), made[found[0]], item)
-    return [item for item in made if item is not _GONE]
+            first = same_key[0]
+            merged[first] = _object(_item_type(field.type), merged[first], item)
+    return [item for item in merged if item is not _DELETED]
 
 
 def _directive(item: Any) -> str:
@@ -169,35 +168,41 @@ def _directive(item: Any) -> str:
 
 
 def _require_order(identity: Identity, items: list[Any], order: list[Any]) -> None:
-    """What a patch lists must be in the order that it sets."""
-    places = [identity(item) for item in order]
-    found = [identity(item) for item in items]
-    rest = iter(places)
-    if not all(item in rest for item in found):
+    """Raise 500 unless the items of a patch are a subsequence of its `$setElementOrder`."""
+    ordered_keys = [identity(item) for item in order]
+    keys = [identity(item) for item in items]
+    rest = iter(ordered_keys)
+    if not all(key in rest for key in keys):
         raise _broken(
-            f"The order in patch list:\n{go_fmt.plain(items)}\n doesn't match $setElementOrder list:\n{go_fmt.plain(order)}\n"
+            f"The order in patch list:\n{go_fmt.plain(items)}\n "
+            f"doesn't match $setElementOrder list:\n{go_fmt.plain(order)}\n"
         )
 
 
 def _ordered(
     merged: list[Any], before: list[Any], order: list[Any], identity: Identity
 ) -> list[Any]:
-    places, server = _places(order, identity), _places(before, identity)
-    known = [item for item in merged if identity(item) in places]
-    known.sort(key=lambda item: places[identity(item)])
-    first = collections.deque(known)
-    others = collections.deque(item for item in merged if identity(item) not in places)
-    made = []
-    while first and others:
-        other, wanted = identity(others[0]), identity(first[0])
-        is_before = wanted in server and server[other] < server[wanted]
-        made.append((others if is_before else first).popleft())
-    return [*made, *first, *others]
+    """Sort a merged list: items in `order` by it, others by their position in `before`."""
+    order_positions = _positions(order, identity)
+    positions_before = _positions(before, identity)
+    known = [item for item in merged if identity(item) in order_positions]
+    known.sort(key=lambda item: order_positions[identity(item)])
+    listed = collections.deque(known)
+    others = collections.deque(item for item in merged if identity(item) not in order_positions)
+    result = []
+    while listed and others:
+        other, next_listed = identity(others[0]), identity(listed[0])
+        is_other_first = (
+            next_listed in positions_before
+            and positions_before[other] < positions_before[next_listed]
+        )
+        result.append((others if is_other_first else listed).popleft())
+    return [*result, *listed, *others]
 
 
-def _places(items: list[Any], identity: Identity) -> dict[Any, int]:
-    """Where each item is first."""
-    return {identity(items[at]): at for at in reversed(range(len(items)))}
+def _positions(items: list[Any], identity: Identity) -> dict[Any, int]:
+    """Return the first position of each merge key."""
+    return {identity(items[index]): index for index in reversed(range(len(items)))}
 
 
 # ------------------------------------------------------------------ messages

@@ -1,4 +1,5 @@
-"""From request bytes to documents and back: JSON with field validation, YAML, protobuf. After k8s.io/apimachinery/pkg/runtime/serializer.
+"""Decoding and encoding of API objects. After k8s.io/apimachinery/pkg/runtime/serializer.
 
-These modules know the API types. Formats without types belong in `codec`; the choice of a media type belongs in `endpoints`.
+JSON with field validation, YAML and protobuf. These modules know the API types; formats without
+types belong in `codec`, and the choice of a media type belongs in `endpoints`.
 """

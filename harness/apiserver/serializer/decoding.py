@@ -1,9 +1,9 @@
-"""Decoded JSON into the form that Go would give it: unknown fields pruned, empty fields left out or written as Go writes them.
+"""Normalize decoded JSON as a Go server does by decoding it into structs and encoding these.
 
-What a Go server stores and answers is not what it was sent, but that text read into structs and written again: unknown fields are
-gone, `null` means not set, fields with `omitempty` vanish when they are empty, others appear although nobody set them, times, quantities and
-bytes have one spelling. Each type is compiled into a function once; objects that are as they should be pass in one quick walk without paths.
-When something is wrong, `strict_decoding` walks again and says what and where.
+Unknown fields are dropped, `null` means unset, empty fields with `omitempty` are left out and other
+unset fields are written with their zero value; times, quantities and bytes get their canonical
+form. Each type is compiled once, into a function that walks a value without tracking paths. If the
+value has problems, `strict_decoding` walks it again to describe them.
 """
 
 import binascii
@@ -23,30 +23,36 @@ _INT64 = range(-(2**63), 2**63)
 
 
 class MismatchError(ValueError):
-    """A value does not fit its type; the message is Go's when the value's own parser says it, else empty."""
+    """A value does not fit its type.
+
+    The message is that of Go's parser of the type if it has one (quantities, times), else empty.
+    """
 
 
 @dataclasses.dataclass(slots=True)
 class Tally:
-    """What a walk came across."""
+    """Counts of a walk through a document."""
 
     keys: int = 0
-    """Keys of objects, duplicates in the text not counted."""
+    """Number of keys in all objects; a duplicate key counts once."""
     unknown: int = 0
-    """Fields that the types do not have."""
+    """Number of fields that the types do not have."""
 
 
 Reader = Callable[[Any, Tally], Any]
 
 
 def read(kind: api_types.Type, value: Any, tally: Tally) -> Any:
-    """The value as Go would write it again; MismatchError when it does not fit. The value itself is not changed."""
+    """Return the normalized value, and add to `tally`; the input is not changed.
+
+    Raises MismatchError if the value is not of the type.
+    """
     return reader(kind)(value, tally)
 
 
 @functools.cache
 def reader(kind: api_types.Type) -> Reader:
-    """The function that reads values of a type."""
+    """Return the compiled function that normalizes values of a type."""
     return _MAKERS[kind.kind](kind)
 
 
@@ -54,22 +60,22 @@ def reader(kind: api_types.Type) -> Reader:
 
 
 Plan = tuple[type | None, Reader, bool]
-"""A field: the Python type that needs no look, the reader for all others, and whether empty values are kept."""
+"""How to read a field: the Python type to accept as is, the reader, whether to keep zeros."""
 
 
 class _Layout:
-    """The fields of a type, compiled."""
+    """The compiled fields of an object type."""
 
     def __init__(self, kind: api_types.Type) -> None:
         self.plans: dict[str, Plan] = {}
         self.constants: Document = {}
-        """Fields that are there always and hold no struct, with their zeros."""
+        """Zero values of fields without `omitempty` that are not structs."""
         self.structs: list[tuple[str, Callable[[], Any]]] = []
-        """Fields that are there always and hold a struct, with the makers of empty ones."""
+        """Factories of empty structs for the struct fields without `omitempty`."""
         for name, field in kind.fields.items():
-            empty_says_something = field.pointer or name == "managedFields"
-            keep = empty_says_something or field.type.kind in ("object", "any")
-            self.plans[name] = (_PLAIN.get(field.type.kind), reader(field.type), keep)
+            distinguishes_zero = field.pointer or name == "managedFields"
+            keep_zero = distinguishes_zero or field.type.kind in ("object", "any")
+            self.plans[name] = (_PLAIN.get(field.type.kind), reader(field.type), keep_zero)
             if field.always:
                 self._add_zero(name, field)
 
@@ -89,22 +95,22 @@ def _object_reader(kind: api_types.Type) -> Reader:
         if not isinstance(value, dict):
             raise MismatchError
         if layout is None:
-            layout = _Layout(kind)  # late, because types may contain themselves
+            layout = _Layout(kind)  # compiled on first use, because types may be recursive
         plans = layout.plans
         tally.keys += len(value)
-        made = layout.constants.copy()
+        normalized = layout.constants.copy()
         for name, child in value.items():
             if (plan := plans.get(name)) is None:
                 tally.unknown += 1
             elif child is not None:
-                plain, read_child, keep = plan
-                found = child if type(child) is plain else read_child(child, tally)
-                if found or keep:
-                    made[name] = found
+                plain, read_child, keep_zero = plan
+                result = child if type(child) is plain else read_child(child, tally)
+                if result or keep_zero:
+                    normalized[name] = result
         for name, zero in layout.structs:
-            if name not in made:
-                made[name] = zero()
-        return made
+            if name not in normalized:
+                normalized[name] = zero()
+        return normalized
 
     return read_object
 
@@ -159,7 +165,7 @@ def _read_any(value: Any, tally: Tally) -> Any:
 
 
 def count_keys(value: Any) -> int:
-    """The keys of all objects in a decoded document, however deep."""
+    """Return the number of keys of all objects in a decoded document, at any depth."""
     count, waiting = 0, [value]
     while waiting:
         here = waiting.pop()
@@ -228,9 +234,12 @@ def _canonical_base64(text: str) -> str:
 
 
 def _first_wrong(text: str) -> int:
-    """Where Go's decoder stops: at the first character that is none of base64, else in the last group of four."""
-    found = _NOT_BASE64.search(text)
-    return found.start() if found else len(text) // 4 * 4
+    """Return the offset at which Go's decoder stops.
+
+    It is that of the first character outside the alphabet, else of the last group of four.
+    """
+    match = _NOT_BASE64.search(text)
+    return match.start() if match else len(text) // 4 * 4
 
 
 def _time_reader(canonical: Callable[[str], str]) -> Reader:
@@ -246,7 +255,7 @@ def _time_reader(canonical: Callable[[str], str]) -> Reader:
 
 
 _PLAIN: dict[api_types.Kind, type] = {"string": str, "boolean": bool}
-"""Kinds whose values need no look when they have this type."""
+"""Kinds whose values are valid if they have this Python type."""
 
 _MAKERS: dict[api_types.Kind, Callable[[api_types.Type], Reader]] = {
     "object": _object_reader,

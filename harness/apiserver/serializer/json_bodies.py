@@ -1,4 +1,7 @@
-"""Bodies in JSON, with a limit on how many values they have: of small values three megabytes have more than can be looked at in time."""
+"""Decode JSON bodies, with a limit on the number of values.
+
+The limit on a body's size, three megabytes, admits more small values than can be processed in time.
+"""
 
 import contextlib
 import re
@@ -10,30 +13,35 @@ from harness.apiserver.codec import json_codec
 from harness.apiserver.errors import status_errors
 
 VALUES_MAX = 20_000
-"""Commas and opening brackets; a ResourceSlice with 128 devices of 32 attributes has about 9,000."""
+"""Maximum number of commas and opening brackets outside of strings, a bound on the values.
+
+A ResourceSlice with 128 devices of 32 attributes each has about 9,000.
+"""
 MERGED_VALUES_MAX = 10_000
-"""The same for server-side apply and strategic merge patches, which compare items by their keys."""
+"""The limit for apply and strategic merge patches, which compare items by their keys."""
 LIST_VALUES_MAX = 40_000
-"""The same for lists, which are JSON patches: ten thousand operations have about as many."""
+"""The limit for a JSON patch: ten thousand operations have about as many."""
 TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-"""A text in JSON, or what begins one; found in time that grows with the length only."""
+"""A JSON string, or the beginning of one that is not closed; matches in linear time."""
 _skipping_decoder = msgspec.json.Decoder(msgspec.Raw)
-"""Makes nothing of what it reads."""
+"""Checks the syntax without creating Python objects."""
 _SEPARATORS = (b",", b"[", b"{")
 
 
 def decode(body: bytes, *, values_max: int = VALUES_MAX) -> Any:
-    """Return the JSON in a body.
+    """Return the JSON in a body. Raises 413 if it has too many values.
 
-    Raises StatusError 413 if it has too many values; msgspec.DecodeError, UnicodeDecodeError and
-    RecursionError if it cannot be decoded.
+    Also raises msgspec.DecodeError, UnicodeDecodeError and RecursionError.
     """
     _require_few_values(body, values_max)
     return json_codec.decode(body)
 
 
 def _require_few_values(body: bytes, values_max: int) -> None:
-    """Raise 413 for a body of any kind with too many values; RecursionError if it is too deep as well."""
+    """Raise 413 if a body has too many values, even if it is malformed.
+
+    Raises RecursionError instead if it is also nested too deep.
+    """
     if len(body) <= values_max:
         return
     limit = LIST_VALUES_MAX if body.lstrip().startswith(b"[") else values_max
@@ -47,7 +55,10 @@ def _require_few_values(body: bytes, values_max: int) -> None:
 
 
 def _has_more(body: bytes, limit: int) -> bool:
-    """Return whether there are more values when commas and brackets in texts do not count; each value has two texts at most."""
+    """Return whether a body has more values than the limit, not counting separators in strings.
+
+    Each value has at most two strings (its key and itself), so only so many are removed.
+    """
     rest, texts = TEXT.subn(b"", body, count=2 * limit + 1)
     return texts > 2 * limit or _count(rest) > limit
 

@@ -1,6 +1,7 @@
-"""Kubernetes' protobuf encoding of objects: the envelope around a message, which tells its kind, and lists, status and events in it.
+"""Kubernetes' protobuf encoding: the `runtime.Unknown` envelope, lists and watch events.
 
-The messages themselves are read by `protobuf_decoder` and written by `protobuf_encoder`, from the numbers of `protobuf_field_numbers`.
+`protobuf_decoder` and `protobuf_encoder` convert the messages themselves, with the field numbers
+of `protobuf_field_numbers`.
 """
 
 import functools
@@ -16,12 +17,14 @@ MAGIC = b"k8s\x00"
 _ENVELOPE = "Unknown"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _OBJECT_META, _LIST_META = f"{_META}ObjectMeta", f"{_META}ListMeta"
-_REMEMBERED_MAX = 8192
-_REMEMBERED_BYTES_MAX = 32 * 1024
+_CACHED_MAX = 8192
+"""Number of messages in the cache."""
+_CACHED_BYTES_MAX = 32 * 1024
+"""Maximum size of the JSON of an object whose message is cached, in bytes."""
 
 
 class Envelope(NamedTuple):
-    """k8s.io/apimachinery/pkg/runtime.Unknown."""
+    """The fields of `k8s.io/apimachinery/pkg/runtime.Unknown`."""
 
     api_version: str
     kind: str
@@ -29,7 +32,7 @@ class Envelope(NamedTuple):
 
 
 def open_envelope(data: bytes) -> Envelope:
-    """What an envelope says, and the message in it; wire.MalformedError for what is none."""
+    """Return the content of an envelope. Raises protobuf_wire.MalformedError if it is malformed."""
     if not data:
         raise protobuf_wire.MalformedError("empty data")
     if not data.startswith(MAGIC):
@@ -45,14 +48,14 @@ def open_envelope(data: bytes) -> Envelope:
 
 
 def _two_parts(message: bytes, name: str) -> tuple[bytes, bytes]:
-    """The fields 1 and 2 of a message, which are bytes."""
-    found = {1: b"", 2: b""}
+    """Return the fields 1 and 2 of a message, which are bytes."""
+    parts = {1: b"", 2: b""}
     for number, raw in protobuf_wire.read(message, name):
-        if number in found:
+        if number in parts:
             if type(raw) is not bytes:
                 raise protobuf_wire.MalformedError(f"proto: wrong wireType = 0 for field {name}")
-            found[number] = raw
-    return found[1], found[2]
+            parts[number] = raw
+    return parts[1], parts[2]
 
 
 def _text(raw: bytes) -> str:
@@ -60,12 +63,15 @@ def _text(raw: bytes) -> str:
 
 
 def read(kind: api_types.Type, message: bytes) -> Document:
-    """The object in a message of a kind; wire.MalformedError for what is none."""
+    """Return the object in a message of a type. Raises protobuf_wire.MalformedError."""
     return protobuf_decoder.read(kind, message)
 
 
 def document(data: bytes) -> Document:
-    """What an envelope would be in JSON, an object or a list; wire.MalformedError for what is neither."""
+    """Return the object or list in an envelope as it is in JSON.
+
+    Raises protobuf_wire.MalformedError if it is malformed or its kind is unknown.
+    """
     api_version, kind, message = open_envelope(data)
     named = {"kind": kind, "apiVersion": api_version}
     if kind == "PartialObjectMetadata":
@@ -73,25 +79,25 @@ def document(data: bytes) -> Document:
         return named | {"metadata": read(api_types.definition(_OBJECT_META), meta)}
     group, _, version = api_version.rpartition("/")
     try:
-        found = api_types.of_kind(group, version, kind)
+        type_of_kind = api_types.of_kind(group, version, kind)
     except KeyError as error:
         raise protobuf_wire.MalformedError(
-            f"no message is known of {kind} in {api_version}"
+            f"kind {kind} of {api_version} has no protobuf message"
         ) from error
-    made: Document = decoding.read(found, read(found, message), decoding.Tally())
-    return made | named
+    decoded: Document = decoding.read(type_of_kind, read(type_of_kind, message), decoding.Tally())
+    return decoded | named
 
 
-# ------------------------------------------------------------------ answers
+# ------------------------------------------------------------------ encoding
 
 
 def encode(document: Document) -> bytes:
-    """An envelope around the message of any document of a known kind, a list included."""
+    """Return the envelope of any document of a known kind, including lists."""
     return enveloped(document["apiVersion"], document["kind"], _message(document))
 
 
 def enveloped(api_version: str, kind: str, message: bytes) -> bytes:
-    """An envelope around the message of an object."""
+    """Return an envelope around the message of an object."""
     named = protobuf_wire.text(1, api_version) + protobuf_wire.text(2, kind)
     return (
         MAGIC
@@ -103,14 +109,17 @@ def enveloped(api_version: str, kind: str, message: bytes) -> bytes:
 
 
 def stored_message(kind: api_types.Type, data: bytes) -> bytes:
-    """The message of an object of which this is the JSON; of small ones the last are remembered, since most are sent more than once."""
-    if len(data) > _REMEMBERED_BYTES_MAX:
+    """Return the message of an object from its JSON.
+
+    Messages of small objects are cached, because most objects are sent more than once.
+    """
+    if len(data) > _CACHED_BYTES_MAX:
         return _stored_message(kind, data)
-    return _remembered_message(kind, data)
+    return _cached_message(kind, data)
 
 
 def list_message(meta: Document, items: Iterable[bytes]) -> bytes:
-    """The message of a list with these messages in it."""
+    """Return the message of a list from the messages of its items."""
     listed = protobuf_encoder.write(api_types.definition(_LIST_META), meta)
     return b"".join(
         [protobuf_wire.data(1, listed), *(protobuf_wire.data(2, item) for item in items)]
@@ -118,7 +127,10 @@ def list_message(meta: Document, items: Iterable[bytes]) -> bytes:
 
 
 def event_frame(type_name: str, envelope: bytes) -> bytes:
-    """One event of a watch: the length of a message without an envelope, and the message, in which the object has one."""
+    """Return one watch event: its length in four bytes and its message, which is not enveloped.
+
+    The object in the event is `envelope`.
+    """
     event = protobuf_wire.text(1, type_name) + protobuf_wire.data(
         2, protobuf_wire.data(1, envelope)
     )
@@ -129,7 +141,7 @@ def _stored_message(kind: api_types.Type, data: bytes) -> bytes:
     return protobuf_encoder.write(kind, json_codec.decode(data))
 
 
-_remembered_message = functools.lru_cache(_REMEMBERED_MAX)(_stored_message)
+_cached_message = functools.lru_cache(_CACHED_MAX)(_stored_message)
 
 
 def _message(document: Document) -> bytes:
@@ -145,7 +157,7 @@ def _message(document: Document) -> bytes:
 
 
 def _partial_list(document: Document) -> bytes:
-    """In v1beta1 the items come first, by their number."""
+    """Return the message of a PartialObjectMetadataList; in v1beta1, `items` is field 1."""
     items = [_message(item) for item in document["items"]]
     if document["apiVersion"].endswith("/v1"):
         return list_message(document["metadata"], items)

@@ -1,7 +1,8 @@
-"""Messages in Kubernetes' protobuf encoding into JSON documents, as Go would write the same object as JSON.
+"""Decode messages of Kubernetes' protobuf encoding into documents, as Go writes them in JSON.
 
-Each type is compiled into a table of what to do with the field of each number, once. Numbers that are not in the tables are
-passed over, as Go does; zeros are kept only where Go tells them from what nobody set: of pointers.
+Each type is compiled once, into a table of functions by field number. Unknown field numbers are
+skipped, as in Go. Zero values are kept for pointer fields only, where Go distinguishes them from
+unset ones.
 """
 
 import base64
@@ -29,7 +30,7 @@ _GO_NAMES = {"metadata": "ObjectMeta"}
 
 
 def read(kind: api_types.Type, message: bytes) -> Document:
-    """The document in a message of a type; wire.MalformedError when there is none."""
+    """Return the document in a message of a type. Raises protobuf_wire.MalformedError."""
     document: Document = {}
     try:
         _fill(document, _plan(kind), message, kind.name)
@@ -50,7 +51,7 @@ def _plan(kind: api_types.Type) -> Plan:
 
 
 def _branch(kind: api_types.Type, paths: protobuf_field_numbers.Paths) -> Plan:
-    """What to do with each number: fields that are deeper are in embedded messages."""
+    """Return the plan of a message; fields with longer paths belong to embedded messages."""
     own, embedded = protobuf_field_numbers.split(paths)
     plan = {number: _putter(kind.field(name)) for name, number in own.items()}
     return plan | {number: _embedded_putter(kind, inner) for number, inner in embedded.items()}
@@ -98,7 +99,7 @@ def _value_putter(field: api_types.Field) -> Put:
         if value or (keeps_zero and value is not None):
             document[name] = value
         else:
-            document.pop(name, None)  # the last value counts
+            document.pop(name, None)  # the last occurrence of a field wins
 
     return put_value
 
@@ -149,11 +150,11 @@ def _checked(raw: Any, expected: type, name: str) -> Any:
 
 
 def _reader(kind: api_types.Type) -> tuple[type, Convert]:
-    """What a value is on the wire, and how it is read."""
+    """Return the Python type of a value on the wire, and the function that converts it."""
     match kind.kind:
         case "object":
             return bytes, functools.partial(_read_object, kind)
-        case "list":  # of a map: a message with the items
+        case "list":  # as the value of a map, a list is a message with its items
             return bytes, functools.partial(_read_items, _item(kind))
         case "integer":
             return int, protobuf_wire.int32 if kind.format == "int32" else protobuf_wire.int64
@@ -182,12 +183,12 @@ def _text(raw: bytes) -> str:
 
 
 def _parts(message: bytes, name: str, types: tuple[type, ...]) -> list[Any]:
-    """The fields of a small message by their numbers, their zeros where they are absent."""
-    found = [expected() for expected in types]
+    """Return the fields of a small message in order of their numbers, zero if absent."""
+    values = [expected() for expected in types]
     for number, raw in protobuf_wire.read(message, name):
         if number <= len(types):
-            found[number - 1] = _checked(raw, types[number - 1], name)
-    return found
+            values[number - 1] = _checked(raw, types[number - 1], name)
+    return values
 
 
 def _read_quantity(message: bytes) -> str:
@@ -201,7 +202,7 @@ def _read_int_or_string(message: bytes) -> int | str:
 
 
 def _read_time(message: bytes) -> str | None:
-    """Whole seconds, like JSON; None for the zero that Go writes where no time is set."""
+    """Return a time in whole seconds, as in JSON; None for Go's zero time, which means unset."""
     seconds, _ = _parts(message, "Timestamp", (int, int))
     return _moment(protobuf_wire.int64(seconds), 0, "seconds") if message else None
 
@@ -250,7 +251,7 @@ _READERS: dict[api_types.Kind, tuple[type, Convert]] = {
 def _read_union(
     message: bytes, schema_number: int, expected: type, convert: Convert
 ) -> tuple[Document | None, list[Any]]:
-    """The schema in a union, None when there is none; and what else is in it."""
+    """Return the schema in a union, None if there is none, and its other values."""
     kind = api_types.definition(api_types.JSON_SCHEMA)
     schema, others = None, []
     for number, raw in protobuf_wire.read(message, "JSONSchemaPropsOr"):
@@ -268,13 +269,13 @@ def _read_schema_or_bool(message: bytes) -> Any:
 
 def _read_schema_or_schemas(message: bytes) -> Any:
     item = functools.partial(_read_object, api_types.definition(api_types.JSON_SCHEMA))
-    schema, found = _read_union(message, 1, bytes, item)
-    return schema if schema is not None else found
+    schema, schemas = _read_union(message, 1, bytes, item)
+    return schema if schema is not None else schemas
 
 
 def _read_schema_or_texts(message: bytes) -> Any:
-    schema, found = _read_union(message, 1, bytes, _text)
-    return schema if schema is not None else found
+    schema, texts = _read_union(message, 1, bytes, _text)
+    return schema if schema is not None else texts
 
 
 _UNIONS: dict[str, Convert] = {
@@ -282,4 +283,4 @@ _UNIONS: dict[str, Convert] = {
     "JSONSchemaPropsOrArray": _read_schema_or_schemas,
     "JSONSchemaPropsOrStringArray": _read_schema_or_texts,
 }
-"""A schema, or something else: JSON tells them apart by their form."""
+"""Readers of the unions of a schema and another value, which are one JSON value."""

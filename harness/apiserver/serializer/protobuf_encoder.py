@@ -1,7 +1,7 @@
-"""JSON documents into messages in Kubernetes' protobuf encoding.
+"""Encode documents as messages of Kubernetes' protobuf encoding.
 
-Each type is compiled into a table of how each of its fields is written, once. A zero that the document does not have is not written:
-whoever reads the message has it anyhow.
+Each type is compiled once, into a table of functions by field name. Fields that the document does
+not have are not written, even where Go writes a zero value: a decoder yields the same.
 """
 
 import base64
@@ -19,22 +19,24 @@ from harness.apiserver.serializer import decoding, protobuf_decoder, protobuf_fi
 Parts = list[bytes]
 Put = Callable[[Parts, Any], None]
 Encode = Callable[[Any], bytes]
-_LENGTHS = [protobuf_wire.varint(length) for length in range(1024)]
-_BYTES, _VARINT, _FIXED_64 = 2, 0, 1
+_VARINTS = [protobuf_wire.varint(number) for number in range(1024)]
+"""The varints of small numbers, which most lengths and values are."""
+_BYTES, _VARINT = 2, 0
+"""Wire types."""
 
 
 def write(kind: api_types.Type, document: Document) -> bytes:
-    """The message of a document of a type."""
+    """Return the message of a document of a type."""
     return _encoder(kind)(document)
 
 
 @functools.cache
 def _encoder(kind: api_types.Type) -> Encode:
-    """The function that makes messages of a type."""
+    """Return the compiled function that encodes values of a type."""
     match kind.kind:
         case "object":
             return _object_encoder(kind)
-        case "list" if kind.item is not None:  # of a map: a message with the items
+        case "list" if kind.item is not None:  # as a map's value, a list is a message of its items
             put_items = _list_putter(kind.item, 1)
             return functools.partial(_gathered, put_items)
         case "any" if (special := _UNIONS.get(kind.name.rpartition(".")[2])) is not None:
@@ -55,7 +57,7 @@ def _object_encoder(kind: api_types.Type) -> Encode:
     compiled: list[Encode] = []
 
     def encode_object(document: Any) -> bytes:
-        if not compiled:  # late, because types may contain themselves
+        if not compiled:  # compiled on first use, because types may be recursive
             compiled.append(_message_encoder(kind, protobuf_field_numbers.paths(kind.name)))
         return compiled[0](document)
 
@@ -63,7 +65,7 @@ def _object_encoder(kind: api_types.Type) -> Encode:
 
 
 def _message_encoder(kind: api_types.Type, paths: protobuf_field_numbers.Paths) -> Encode:
-    """What has these paths in documents of a type: all of it, or what belongs to an embedded message."""
+    """Return the encoder of the fields with these paths: a type's message, or an embedded one."""
     own, embedded = protobuf_field_numbers.split(paths)
     puts = {name: _putter(kind.field(name).type, number) for name, number in own.items()}
     messages: dict[str, str] = {}
@@ -86,14 +88,14 @@ def _embedded_name(number: int) -> str:
 
 
 def _nested(document: Document, messages: dict[str, str]) -> Document:
-    """The document with what belongs to embedded messages in documents of their own."""
-    made: Document = {}
+    """Return the document with the fields of each embedded message in a document of their own."""
+    nested: Document = {}
     for name, value in document.items():
         if (message := messages.get(name)) is None:
-            made[name] = value
+            nested[name] = value
         else:
-            made.setdefault(message, {})[name] = value
-    return made
+            nested.setdefault(message, {})[name] = value
+    return nested
 
 
 def _putter(kind: api_types.Type, number: int) -> Put:
@@ -106,7 +108,7 @@ def _putter(kind: api_types.Type, number: int) -> Put:
 
 
 def _item_putter(kind: api_types.Type, number: int) -> Put:
-    """How one value is written, be it a field or an item of a list."""
+    """Return the function that writes one value, of a field or of an item of a list."""
     match kind.kind:
         case "boolean" | "integer":
             return _integer_putter(number)
@@ -118,7 +120,7 @@ def _item_putter(kind: api_types.Type, number: int) -> Put:
 def _real(value: float) -> float:
     try:
         return float(value)
-    except OverflowError:  # of an integer of hundreds of digits
+    except OverflowError:  # an integer with hundreds of digits
         return math.inf if value > 0 else -math.inf
 
 
@@ -128,7 +130,7 @@ def _integer_putter(number: int) -> Put:
     def put_integer(parts: Parts, value: int) -> None:
         parts.append(tag)
         parts.append(
-            _LENGTHS[value] if 0 <= value < 1024 else protobuf_wire.varint(value % (1 << 64))
+            _VARINTS[value] if 0 <= value < 1024 else protobuf_wire.varint(value % (1 << 64))
         )
 
     return put_integer
@@ -141,7 +143,7 @@ def _data_putter(number: int, encode: Encode) -> Put:
         data = encode(value)
         length = len(data)
         parts.append(tag)
-        parts.append(_LENGTHS[length] if length < 1024 else protobuf_wire.varint(length))
+        parts.append(_VARINTS[length] if length < 1024 else protobuf_wire.varint(length))
         parts.append(data)
 
     return put_data
@@ -180,7 +182,7 @@ def _map_putter(item: api_types.Type, number: int) -> Put:
 
 @functools.lru_cache(4096)
 def _encode_time(text: str | None) -> bytes:
-    if text is None:  # among the values of a map
+    if text is None:  # a null value in a map
         return b""
     moment = datetime.datetime.fromisoformat(text)
     seconds = protobuf_wire.integer(1, int(moment.replace(microsecond=0).timestamp()))
@@ -217,7 +219,7 @@ _ENCODERS: dict[api_types.Kind, Encode] = {
 
 
 def _encode_schema(value: Any) -> bytes:
-    """What is in a union was never checked: what is no schema is an empty one."""
+    """Encode the schema in a union, as an empty message if it is invalid."""
     kind = api_types.definition(api_types.JSON_SCHEMA)
     try:
         return write(kind, decoding.read(kind, value, decoding.Tally()))

@@ -1,8 +1,9 @@
-"""The numbers of fields in Kubernetes' protobuf encoding, by the full name of the definition and the field's name in JSON.
+"""Field numbers of Kubernetes' protobuf encoding, by OpenAPI definition and JSON field name.
 
-A field has one number, or several where Go embeds a struct whose fields JSON has among those of the struct around it: they are the
-numbers of the embedded messages, the field's own last. Which type a field has is in `api_types`. The data is made by
-tools/protobuf_numbers.py from the generated.proto files of Kubernetes: Copyright The Kubernetes Authors, Apache License 2.0.
+The path of a field is its number. A field of an embedded Go struct, which JSON inlines, has a
+longer path: the numbers of the embedded messages, then its own. `api_types` has the types of the
+fields. tools/protobuf_numbers.py generates the data from the generated.proto files of Kubernetes:
+Copyright The Kubernetes Authors, Apache License 2.0.
 """
 
 import functools
@@ -17,12 +18,15 @@ Paths = Mapping[str, tuple[int, ...]]
 
 
 def paths(definition: str) -> Paths:
-    """The numbers on the way to each field; none for a definition that has no message."""
+    """Return the path of each field of a definition; empty if the definition has no message."""
     return _tables().get(definition, {})
 
 
 def split(paths: Paths) -> tuple[dict[str, int], dict[int, Paths]]:
-    """The numbers of the fields of a message itself, and by its own number what is on the way in each embedded one."""
+    """Return a message's own fields with their numbers, and the paths in each embedded message.
+
+    Embedded messages are keyed by their number.
+    """
     own = {name: path[0] for name, path in paths.items() if len(path) == 1}
     embedded: dict[int, dict[str, tuple[int, ...]]] = {}
     for name, (number, *rest) in paths.items():

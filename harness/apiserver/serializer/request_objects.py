@@ -1,7 +1,8 @@
-"""Objects from requests and from patches: decoded, checked as `fieldValidation` asks, in the words of the real server.
+"""Decode objects and patches from request bodies, with field validation.
 
-Strict refuses unknown and duplicate fields, Warn (the default) names them in Warning headers, Ignore drops them silently. Values of the
-wrong type are refused always.
+`fieldValidation=Strict` rejects unknown and duplicate fields, `Warn` (the default) returns them as
+warnings, `Ignore` drops them silently. Values of the wrong type are always rejected. Messages are
+those of kube-apiserver.
 """
 
 import dataclasses
@@ -19,26 +20,31 @@ from harness.apiserver.serializer import decoding, json_bodies, strict_decoding
 
 DIRECTIVES = ("", "Ignore", "Strict", "Warn")
 SUMMARY_CHARACTERS_MAX = 30
-_OPERATION = ("op", "path", "from", "value")
-_TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+"""Number of bytes of an unrecognizable body that an error message quotes."""
+_OPERATION_FIELDS = ("op", "path", "from", "value")
+_TYPE_META = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+    'Kind string "json:\\"kind,omitempty\\"" }'
+)
 _SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Validation:
-    """What to do about fields that do not exist or come twice."""
+    """The treatment of unknown and duplicate fields in one request."""
 
     directive: str = ""
+    """The value of `fieldValidation`."""
     warnings: list[str] = dataclasses.field(default_factory=list)
-    """For the writer, when the directive asks for them."""
+    """Texts of `Warning` headers; `rejection` adds to them."""
 
     @property
-    def wanted(self) -> bool:
-        """Whether anybody wants to know."""
+    def is_on(self) -> bool:
+        """Whether requests must be searched for such fields."""
         return self.directive != "Ignore"
 
-    def refusal(self, problems: list[str]) -> str:
-        """The message of a refusal, "" when there is none; what is not refused is warned of."""
+    def rejection(self, problems: list[str]) -> str:
+        """Return the error message for problems, "" if they only become warnings."""
         if problems and self.directive == "Strict":
             return f"strict decoding error: {', '.join(problems)}"
         self.warnings.extend(problems)
@@ -46,21 +52,21 @@ class Validation:
 
 
 def read(body: bytes, resource: resources.ResourceType, validation: Validation) -> Document:
-    """The object in a body, as Go would read it; 400 when there is none of this resource in it."""
+    """Return the normalized object in a body. Raises 400 if it is not one of this resource."""
     raw = _parse_object(body, resource)
     try:
         group, version, kind = _kind_of(raw, resource)
     except ValueError as error:
         raise _without_kind(resource, str(error), body) from error
-    found = _type_of(group, version, kind)
-    if found is None:
+    body_type = _type_of(group, version, kind)
+    if body_type is None:
         raise unfit(kind, version, resource.kind, unregistered(group, version, kind))
-    document, problems = _decode(found, raw, body, wanted=validation.wanted)
+    document, problems = _decode(body_type, raw, body, with_problems=validation.is_on)
     if isinstance(document, str):
         raise unfit(kind, version, resource.kind, document)
     _require_kind(group, version, kind, resource)
-    if refusal := validation.refusal(problems):
-        raise unfit(kind, version, resource.kind, refusal)
+    if rejection := validation.rejection(problems):
+        raise unfit(kind, version, resource.kind, rejection)
     return document
 
 
@@ -72,24 +78,25 @@ def patched(
     *,
     is_text: bool = False,
 ) -> Document:
-    """A patched object, as Go would read it; 422 when it cannot be one. The problems are those of the patch itself.
+    """Return the normalized result of a patch. Raises 422 if it is not an object of the resource.
 
-    JSON and merge patches change the object's text, its kind included; what they leave must still be an object of the resource.
+    `problems` are those that strict decoding found in the patch. `is_text` marks JSON and merge
+    patches: they change the object's JSON, and so may change its kind.
     """
     kind = _patched_type(document, resource) if is_text else api_types.of(resource)
     tally = decoding.Tally()
     try:
-        made: Document = decoding.read(kind, document, tally)
+        normalized: Document = decoding.read(kind, document, tally)
     except decoding.MismatchError:
         raise _bad_patch(document, strict_decoding.mismatch(kind, document)) from None
     if kind is not api_types.of(resource):
         _, version, name = _kind_of(document, resource)
         raise _bad_patch(document, _unconvertible(version, name, resource))
-    if tally.unknown and validation.wanted:
+    if tally.unknown and validation.is_on:
         problems = problems + strict_decoding.problems(kind, document)
-    if refusal := validation.refusal(problems):
-        raise _bad_patch(document, refusal)
-    return made
+    if rejection := validation.rejection(problems):
+        raise _bad_patch(document, rejection)
+    return normalized
 
 
 def _patched_type(document: Document, resource: resources.ResourceType) -> api_types.Type:
@@ -97,34 +104,37 @@ def _patched_type(document: Document, resource: resources.ResourceType) -> api_t
         group, version, kind = _kind_of(document, resource)
     except ValueError as error:
         raise _bad_patch(document, str(error)) from error
-    found = _type_of(group, version, kind)
-    if found is None:
+    patched_type = _type_of(group, version, kind)
+    if patched_type is None:
         raise _bad_patch(document, unregistered(group, version, kind))
-    return found
+    return patched_type
 
 
 def decode_patch(
     body: bytes, validation: Validation, *, is_text: bool = False
 ) -> tuple[Any, list[str]]:
-    """A patch, and what strict decoding objects to in it; a list is one of JSON patch operations."""
-    start = "error decoding patch: " if is_text else ""
+    """Return a decoded patch and the problems that strict decoding finds in it. Raises 400.
+
+    A list is a JSON patch.
+    """
+    prefix = "error decoding patch: " if is_text else ""
     try:
         limit = json_bodies.VALUES_MAX if is_text else json_bodies.MERGED_VALUES_MAX
         patch = _parse(body, limit)
-        return (patch, []) if not validation.wanted else _careful_patch(patch, body)
+        return _strict_patch(patch, body) if validation.is_on else (patch, [])
     except RecursionError as error:
-        raise status_errors.bad_request(f"{start}{go_json_errors.TOO_DEEP}") from error
+        raise status_errors.bad_request(f"{prefix}{go_json_errors.TOO_DEEP}") from error
     except ValueError as error:
-        raise status_errors.bad_request(f"{start}{error}") from error
+        raise status_errors.bad_request(f"{prefix}{error}") from error
 
 
-def _careful_patch(patch: Any, body: bytes) -> tuple[Any, list[str]]:
+def _strict_patch(patch: Any, body: bytes) -> tuple[Any, list[str]]:
     if isinstance(patch, list):
         return patch, [f"json patch {problem}" for problem in _operation_problems(body)]
-    if _mentions(body, decoding.count_keys(patch)):
+    if _has_unique_keys(body, decoding.count_keys(patch)):
         return patch, []
-    careful = strict_decoding.parse(body)
-    return careful, strict_decoding.duplicates(careful)
+    reparsed = strict_decoding.parse(body)
+    return reparsed, strict_decoding.duplicates(reparsed)
 
 
 def _operation_problems(body: bytes) -> list[str]:
@@ -134,7 +144,7 @@ def _operation_problems(body: bytes) -> list[str]:
         for index, operation in enumerate(operations)
         if isinstance(operation, dict)
         for name in operation
-        if name not in _OPERATION
+        if name not in _OPERATION_FIELDS
     ]
     return strict_decoding.duplicates(operations) + unknown
 
@@ -143,13 +153,13 @@ def _operation_problems(body: bytes) -> list[str]:
 
 
 def _parse(body: bytes, values_max: int = json_bodies.VALUES_MAX) -> Any:
-    """The JSON in a body; ValueError with Go's message when there is none."""
+    """Return the JSON in a body. Raises ValueError with Go's message if it is malformed."""
     try:
         return json_bodies.decode(body, values_max=values_max)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if message := go_json_errors.error(body):
             raise ValueError(message) from error
-        return strict_decoding.parse(body)  # halves of surrogate pairs, which Go replaces
+        return strict_decoding.parse(body)  # accepts lone surrogates, which Go replaces
 
 
 def _parse_object(body: bytes, resource: resources.ResourceType) -> Document:
@@ -168,7 +178,10 @@ def _parse_object(body: bytes, resource: resources.ResourceType) -> Document:
 
 
 def _kind_of(raw: Document, resource: resources.ResourceType) -> tuple[str, str, str]:
-    """Group, version and kind that a document says it has; what it does not say is the resource's."""
+    """Return the group, version and kind of a document, by default those of the resource.
+
+    Raises ValueError with Go's message if `kind` or `apiVersion` is malformed.
+    """
     for key in ("kind", "apiVersion"):
         value = raw.get(key)
         if value is not None and not isinstance(value, str):
@@ -191,27 +204,31 @@ def _type_of(group: str, version: str, kind: str) -> api_types.Type | None:
 
 
 def _decode(
-    kind: api_types.Type, raw: Document, body: bytes, *, wanted: bool
+    kind: api_types.Type, raw: Document, body: bytes, *, with_problems: bool
 ) -> tuple[Document | str, list[str]]:
-    """The document and its problems if these are wanted; the message instead of a document that does not fit its type."""
+    """Return the normalized document, or an error message if it is not of the type.
+
+    Its problems are returned as well if `with_problems` is set.
+    """
     tally = decoding.Tally()
     try:
         document: Document = decoding.read(kind, raw, tally)
     except decoding.MismatchError:
         return strict_decoding.mismatch(kind, raw), []
-    clean = not tally.unknown and _mentions(body, tally.keys)
-    if clean or not wanted:
+    is_clean = not tally.unknown and _has_unique_keys(body, tally.keys)
+    if is_clean or not with_problems:
         return document, []
-    careful = strict_decoding.parse(body)
-    problems = strict_decoding.problems(kind, careful)
-    return decoding.read(kind, careful, tally), problems
+    reparsed = strict_decoding.parse(body)
+    problems = strict_decoding.problems(kind, reparsed)
+    return decoding.read(kind, reparsed, tally), problems
 
 
-def _mentions(body: bytes, keys: int) -> bool:
-    """Whether a text that has this many keys names each only once.
+def _has_unique_keys(body: bytes, keys: int) -> bool:
+    """Return True only if no object in a body repeats a key; `keys` is the number of decoded keys.
 
-    Every key is followed by a colon, so there are at most as many as there are colons; and at most as many as there are quotes
-    before a colon, once white space is gone. Other colons and quotes are in strings.
+    A colon follows every key in the text, so the text has at most as many keys as colons; without
+    white space, at most as many as colons after a quote. Strings may contain more of both, in
+    which case False is returned although no key is repeated.
     """
     if body.count(b":") == keys:
         return True
@@ -233,7 +250,7 @@ def _require_kind(group: str, version: str, kind: str, resource: resources.Resou
 
 
 def unregistered(group: str, version: str, kind: str) -> str:
-    """Why a kind that does not exist cannot be read."""
+    """Return the message for a kind that is not registered."""
     known = f'no kind "{kind}" is registered for version "{_joined(group, version)}"'
     return f'{known} in scheme "{_SCHEME}"'
 
@@ -244,7 +261,7 @@ def _unconvertible(version: str, kind: str, resource: resources.ResourceType) ->
 
 
 def _internal(group: str) -> str:
-    """The Go package of a group's internal types; events of both groups are the same."""
+    """Return the Go package of a group's internal types; both event groups share one."""
     return "core" if group in ("", "events.k8s.io") else group.partition(".")[0]
 
 
@@ -253,16 +270,17 @@ def _joined(group: str, version: str) -> str:
 
 
 def unfit(kind: str, version: str, expected: str, why: str) -> status_errors.StatusError:
-    """400: what was read is no object of the expected kind."""
+    """Return 400 for an object that is not of the expected kind."""
     return status_errors.bad_request(
         f'{kind} in version "{version}" cannot be handled as a {expected}: {why}'
     )
 
 
 def unrecognized(expected: str, why: str, body: bytes) -> status_errors.StatusError:
-    """400: of what was sent not even the kind could be read."""
+    """Return 400 for a body whose kind cannot be read."""
     return status_errors.bad_request(
-        f"the object provided is unrecognized (must be of type {expected}): {why} ({_summary(body)})"
+        f"the object provided is unrecognized (must be of type {expected}): "
+        f"{why} ({_summary(body)})"
     )
 
 
@@ -280,7 +298,7 @@ def _summary(body: bytes) -> str:
     return text if len(body) <= SUMMARY_CHARACTERS_MAX else f"{text} ..."
 
 
-def _bad_patch(shown: Any, why: str) -> status_errors.StatusError:
-    text = json.dumps(json.dumps(shown, separators=(",", ":"), sort_keys=True))
+def _bad_patch(document: Any, why: str) -> status_errors.StatusError:
+    text = json.dumps(json.dumps(document, separators=(",", ":"), sort_keys=True))
     cause = field_errors.invalid_value("patch", text, why)
     return status_errors.unprocessable(' ""', [cause])

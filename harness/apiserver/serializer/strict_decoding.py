@@ -1,5 +1,9 @@
-"""What is wrong with a body, in the words of Go's JSON decoders: the careful walk that `decoding` spares what is in order."""
+"""Find and describe the problems of a body, in the words of Go's JSON decoders.
 
+This walk is slower than that of `decoding`, which therefore comes first.
+"""
+
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -9,6 +13,7 @@ from harness.apiserver.scheme import api_types
 from harness.apiserver.serializer import decoding
 
 PROBLEMS_MAX = 100
+"""Number of problems after which the search ends."""
 JSON_NAMES = {
     str: "string",
     bool: "bool",
@@ -31,36 +36,35 @@ _GO_NAMES: dict[api_types.Kind, str] = {
 
 
 class Repeating(dict[str, Any]):
-    """An object whose text names some keys more than once."""
+    """A JSON object that repeats keys."""
 
     repeated: tuple[str, ...] = ()
+    """The repeated keys, once for each repetition."""
 
 
 def parse(text: bytes) -> Any:
-    """JSON as Go reads it: of what it says twice the last counts, objects are merged, halves of surrogate pairs are replaced."""
+    """Return JSON as Go decodes it.
+
+    The last value of a repeated key wins, but objects are merged. Lone surrogates become U+FFFD.
+    """
     whole = text.decode(errors="replace")
     if "\\u" in whole:
-        whole = _SURROGATES.sub(_replace_half, whole)
+        whole = _SURROGATES.sub(_replace_lone, whole)
     return json.loads(whole, object_pairs_hook=_object)
 
 
 def problems(kind: api_types.Type, document: Any) -> list[str]:
-    """What strict decoding objects to: unknown and duplicate fields, in order, at most PROBLEMS_MAX."""
-    found = []
-    for problem in _walk(kind, document, ""):
-        found.append(problem)
-        if len(found) == PROBLEMS_MAX:
-            break
-    return found
+    """Return the unknown and duplicate fields of a parsed document, at most PROBLEMS_MAX."""
+    return list(itertools.islice(_walk(kind, document, ""), PROBLEMS_MAX))
 
 
 def duplicates(document: Any) -> list[str]:
-    """The duplicate fields of a document whose type does not matter."""
+    """Return the duplicate fields of a parsed document of any type."""
     return list(_walk(_ANY, document, ""))
 
 
 def mismatch(kind: api_types.Type, document: Any) -> str:
-    """Go's message for the first value that does not fit its type, "" when all do."""
+    """Return Go's message for the first value that does not fit its type, "" if all fit."""
     return next(_mismatches(kind, document, "", ""), "")
 
 
@@ -139,21 +143,22 @@ def _short(name: str) -> str:
 
 _HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _SURROGATES = re.compile(rf"(?:\\\\)++|((?:{_HIGH}{_LOW})++)|(?:{_HIGH}(?!{_LOW})|{_LOW})++")
-"""Runs of backslashes, of whole pairs, and of halves."""
-_HALF_CHARACTERS = 6
+"""Runs of escaped backslashes, of surrogate pairs (group 1), and of lone surrogates."""
+_SURROGATE_CHARACTERS = 6
+"""Length of one escaped surrogate, such as `\\ud83d`."""
 
 
-def _replace_half(found: re.Match[str]) -> str:
-    whole = found[0]
-    if found[1] or whole.endswith("\\"):
-        return whole
-    return "\\ufffd" * (len(whole) // _HALF_CHARACTERS)
+def _replace_lone(match: re.Match[str]) -> str:
+    run = match[0]
+    if match[1] or run.endswith("\\"):
+        return run
+    return "\\ufffd" * (len(run) // _SURROGATE_CHARACTERS)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) == len(pairs):
-        return made
+    plain = dict(pairs)
+    if len(plain) == len(pairs):
+        return plain
     merged = Repeating()
     repeated = []
     for name, value in pairs:

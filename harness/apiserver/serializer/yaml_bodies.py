@@ -1,7 +1,8 @@
-"""Bodies in YAML, with limits of their own: constructing YAML costs Python far more than constructing JSON.
+"""Decode YAML bodies, with stricter limits than JSON: Python needs far longer to construct YAML.
 
-Clients send JSON, also as `application/apply-patch+yaml`; YAML is what people send by hand. Each limit is checked on the parser's events,
-before anything is constructed; what an alias stands for counts each time.
+Client libraries send JSON, even as `application/apply-patch+yaml`; YAML is written by hand. The
+limits are checked on the parser's events, before any value is constructed; an alias counts as many
+values as it expands to.
 """
 
 import contextlib
@@ -16,50 +17,56 @@ from harness.apiserver.errors import status_errors
 
 BODY_BYTES_MAX = 1024 * 1024
 VALUES_MAX = 10_000
-"""Keys and values; a slice with 128 devices of ten attributes each has about 8,000. They are read in about 50 ms."""
+"""Maximum number of keys and values, which take about 50 ms.
+
+A ResourceSlice with 128 devices of ten attributes each has about 8,000.
+"""
 DEPTH_MAX = 200
+"""Maximum depth of nested collections."""
 DIRECTIVES_MAX = 100
-"""The parser compares each `%TAG` directive with all those before it."""
+"""Maximum number of `%TAG` directives: the parser compares each with all previous ones."""
 MESSAGE_CHARACTERS_MAX = 500
+"""Length to which a parser's error message is cut."""
 NUMBER_CHARACTERS_MAX = 40
-"""A number of the form 1:59:59:59… takes time that grows with the square of its length."""
+"""Maximum length of a number: sexagesimal ones (1:59:59:59…) take quadratic time."""
 _Base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_Base):  # type: ignore[misc]
-    """Leaves times alone: in JSON they are texts."""
+    """A safe loader that keeps timestamps as strings, as in JSON, and limits numbers."""
 
     def construct_yaml_int(self, node: Any) -> Any:
-        """Return an integer that is not too long."""
+        """Return an integer. Raises ValueError if it is too long."""
         _require_short(node)
         return super().construct_yaml_int(node)
 
     def construct_yaml_float(self, node: Any) -> Any:
-        """Return a float that is not too long."""
+        """Return a float. Raises ValueError if it is too long."""
         _require_short(node)
         return super().construct_yaml_float(node)
 
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
-for _first, _resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items():
-    _kept = [
+_Loader.yaml_implicit_resolvers = {
+    first: [
         # Possessive: PyYAML's own patterns need memory for each part of a number like 1:59:59:59.
         (tag, re.compile(pattern.pattern.replace(")+", ")++"), pattern.flags))
-        for tag, pattern in _resolvers
+        for tag, pattern in resolvers
         if not tag.endswith(":timestamp")
     ]
-    _Loader.yaml_implicit_resolvers = {**_Loader.yaml_implicit_resolvers, _first: _kept}
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 def read(body: bytes) -> Any:
-    """Return the JSON of a YAML document. Raises 400 if there is none, 413 if there is too much of it."""
+    """Return a YAML document as JSON values. Raises 400 if malformed, 413 if too large."""
     if len(body) > BODY_BYTES_MAX:
         raise status_errors.too_large(BODY_BYTES_MAX)
     with _plain_errors():
         _require_bounds(body)
         document = _with_text_keys(yaml.load(body, Loader=_Loader))  # noqa: S506 - a safe loader
-        json_codec.encode(document)  # halves of surrogate pairs end here
+        json_codec.encode(document)  # rejects lone surrogates
     return document
 
 
@@ -83,7 +90,10 @@ def _unreadable(why: str) -> status_errors.StatusError:
 
 
 def _place(error: yaml.MarkedYAMLError) -> str:
-    """Return the line, counted as Go's decoder counts it: scanner errors are on the next one, line 0 is not named."""
+    """Return the position for an error message as Go's decoder counts lines.
+
+    Scanner errors are one line further down; line 0 is omitted.
+    """
     marks = [mark for mark in (error.context_mark, error.problem_mark) if mark and mark.line]
     line = (marks[0].line if marks else 0) + isinstance(error, yaml.scanner.ScannerError)
     return f"line {line}: " if line else ""
@@ -95,7 +105,10 @@ def _require_short(node: Any) -> None:
 
 
 def _with_text_keys(value: Any) -> Any:
-    """JSON has no other keys: `on: 1` is {"true": 1}. Aliases become copies."""
+    """Return a copy with all keys as strings, as JSON requires: `on: 1` becomes {"true": 1}.
+
+    Values of aliases are copied.
+    """
     if isinstance(value, list):
         return [_with_text_keys(item) for item in value]
     if not isinstance(value, dict):
@@ -126,17 +139,17 @@ def _require_bounds(body: bytes) -> None:
 
 
 class _Count:
-    """The values of a document, counted from its events."""
+    """Counts the values of a document from its events, with and without expanding aliases."""
 
     def __init__(self) -> None:
         self._values = self._written = 0
         self._anchored: dict[str, int] = {}
-        """How many values each anchor stands for."""
+        """Number of values by anchor."""
         self._open: list[tuple[str | None, int]] = []
-        """The anchors of the collections that are open, and the count at their start."""
+        """Anchor of each open collection, None without one, and the count at its start."""
 
     def add(self, anchor: str | None) -> None:
-        """Count one value that is written out. Raises 413 if it is one too many."""
+        """Count one written value. Raises 413 if there are too many."""
         self._written += 1
         if self._written > VALUES_MAX:
             why = f"a YAML body may have at most {VALUES_MAX} keys and values; send it as JSON"
@@ -147,20 +160,20 @@ class _Count:
             self._anchored[anchor] = 1
 
     def open(self, anchor: str | None) -> None:
-        """Count a list or an object, which may have an anchor."""
+        """Count the start of a collection. Raises ValueError if it is nested too deep."""
         self._open.append((anchor, self._values))
         if len(self._open) > DEPTH_MAX:
             raise ValueError("exceeded max depth")
         self.add(None)
 
     def close(self) -> None:
-        """Note what the anchor of the innermost collection stands for."""
+        """End the innermost collection, and store the number of values of its anchor."""
         anchor, before = self._open.pop()
         if anchor:
             self._anchored[anchor] = self._values - before
 
     def repeat(self, anchor: str) -> None:
-        """Count what an alias stands for."""
+        """Count the values of an alias. Raises ValueError if it refers to an open collection."""
         if any(anchor == name for name, _ in self._open):
             raise ValueError(f"yaml: anchor '{anchor}' value contains itself")
         self._grow(self._anchored.get(anchor, 1))

@@ -1,9 +1,11 @@
 """Objects under another name: one stored object, as clients of each version write and read it."""
 
+import inspect
 from typing import Any
 
 import pytest
 
+from harness.apiserver.endpoints import request_info
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 
@@ -168,6 +170,8 @@ def enable(monkeypatch: Any, group_version: str) -> None:
     """Serve a version for the rest of this test."""
     monkeypatch.setattr(resources, "ALL", list(resources.ALL))
     monkeypatch.setattr(resources, "_BY_PATH", dict(resources._BY_PATH))
+    uncached = inspect.unwrap(request_info._parse_target)
+    monkeypatch.setattr(request_info, "_parse_target", uncached)
     resources.enable(group_version)
 
 
