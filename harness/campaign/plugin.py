@@ -110,6 +110,7 @@ class RunItem(pytest.Item):
         return self.path, None, self.name
 
     def _attempt(self, attempt: int) -> results.RunResult:
+        """Execute one attempt; an error of the harness becomes part of its result."""
         started = time.monotonic()
         try:
             directory, judgement = self._execute(attempt)
@@ -130,6 +131,7 @@ class RunItem(pytest.Item):
         )
 
     def _execute(self, attempt: int) -> tuple[directories.RunDirectory, judging.Judgement]:
+        """Plan and execute one attempt on the worker's cluster; retries get derived seeds."""
         loaded = loading.load(self._run.scenario)
         profile = profiles.restore(self._plan.cluster)
         seed = Seeds(self._run.seed).derive(attempt) if attempt else self._run.seed

@@ -145,6 +145,7 @@ def _version_of(distribution: str) -> str:
 
 
 def _commit() -> str:
+    """Return the commit of the checkout, with `-dirty` for local changes, or why it is unknown."""
     if not (_CHECKOUT / ".git").exists():
         return "unknown (not a checkout)"
     try:

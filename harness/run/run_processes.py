@@ -94,6 +94,7 @@ class RunProcesses:
         self._supervisor.stop_all([*schedulers, subjects.CONTROLLER, KUBELET, RECORDER])
 
     def _start_scheduler(self, name: str, scheduler: specs.AnyScheduler) -> None:
+        """Start a scheduler, unless it runs outside the harness."""
         if isinstance(scheduler, specs.PythonScheduler):
             option = ("--scheduler-name", scheduler.scheduler_name)
             self._start_subject_part(name, subjects.PROCESS, *option)

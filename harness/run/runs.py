@@ -167,6 +167,7 @@ class _Run:
         return self._supervisor.failure or failure
 
     def _run_phases(self) -> None:
+        """Start everything in the scenario's order and wait for the goal."""
         self._pods.start()
         if self._plan.until_found:
             self._spotter.start()
@@ -249,6 +250,7 @@ class _Run:
         self._supervisor.phase("ended early", detail=str(error))
 
     def _end(self, world: fake_world.FakeWorld) -> None:
+        """Stop all processes, fetch logs and remove the run's objects, whatever fails before."""
         try:
             self._phase("stopping")
             self._processes.stop()

@@ -102,6 +102,10 @@ def _require_usable(scheduler: specs.AnyScheduler, on: interfaces.Capabilities) 
 
 
 def _controller(setting: str, on: interfaces.Capabilities) -> str:
+    """Return which claim controller is used, `cluster` or `python`.
+
+    Raises UsageError if the setting does not suit the cluster.
+    """
     suitable = "cluster" if on.claim_controller else "python"
     if setting in ("auto", suitable):
         return suitable

@@ -170,6 +170,7 @@ class ClaimController:
     # ------------------------------------------------------------------------ pods
 
     def _sync_pod(self, key: str) -> None:
+        """Create missing claims of the pod, record them, and reserve claims if the pod is bound."""
         pod = self._pods.get(key)
         if pod is None or claims.is_done(pod) or claims.is_deleting(pod):
             return
@@ -201,6 +202,7 @@ class ClaimController:
         return None
 
     def _create(self, pod: Object, entry: Object) -> Object:
+        """Create the claim for an entry of the pod; raises ApiError if its template is missing."""
         namespace = pod["metadata"]["namespace"]
         key = f"{namespace}/{entry['resourceClaimTemplateName']}"
         template = self._templates.get(key)

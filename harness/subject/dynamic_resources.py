@@ -160,6 +160,10 @@ class DynamicResources:
                 attempt.claims[index] = self._bind_claim(attempt, index)
 
     def _bind_claim(self, attempt: Attempt, index: int) -> Object:
+        """Write one claim, then settle it; return what was written.
+
+        After bindClaim in pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
+        """
         claim, allocation = attempt.claims[index], attempt.planned.get(index)
         uid = claims.uid_of(claim)
         written: Object | None = None
@@ -234,6 +238,7 @@ class DynamicResources:
         return self._api.update(apis.CLAIMS, claims.with_metadata(claim, finalizers=finalizers))
 
     def _remove_reservation(self, claim: Object, pod: Object) -> None:
+        """Remove the pod from `reservedFor`; an error is only recorded as a step, as upstream."""
         uid = claims.uid_of(claim)
         patch = {
             "metadata": {"uid": uid},
@@ -251,7 +256,7 @@ class DynamicResources:
         except (apis.ApiError, transports.TransportError) as error:
             concurrency.step("unreserve.failed", claim=uid, reason=str(error))
 
-    # --------------------------------------------------------------------- parts
+    # ------------------------------------------------------------------- helpers
 
     def _claims_of(self, pod: Object) -> list[Object]:
         """Return the pod's claims from the assume cache.
@@ -273,12 +278,17 @@ class DynamicResources:
         return claim
 
     def _require_not_in_flight(self, claim: Object) -> None:
+        """Raise Unschedulable if another pod's attempt is allocating the claim."""
         if claims.uid_of(claim) in self._in_flight:
             raise Unschedulable(
                 f"resource claim {informers.key_of(claim)} is in the process of being allocated"
             )
 
     def _new_allocator(self, attempt: Attempt) -> allocators.Allocator:
+        """Return an allocator for the claims without an allocation.
+
+        Raises Unschedulable if they cannot be allocated, or if the gather timed out.
+        """
         try:
             in_use = self._gatherer.gather()
             return allocators.Allocator(

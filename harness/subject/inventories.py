@@ -107,6 +107,7 @@ class Snapshot:
 
 
 def _pools(slices: Iterable[Object]) -> Iterable[list[Object]]:
+    """Yield the slices of each pool's highest generation."""
     pools: dict[tuple[str, str], list[Object]] = collections.defaultdict(list)
     for piece in sorted(slices, key=lambda piece: _natural(piece["metadata"]["name"])):
         pools[piece["spec"]["driver"], piece["spec"]["pool"]["name"]].append(piece)
@@ -121,12 +122,14 @@ def _natural(name: str) -> tuple[int, str]:
 
 
 def _is_whole(pool: list[Object]) -> bool:
+    """Return whether all slices of the pool are there and no device name occurs twice."""
     names = [device["name"] for piece in pool for device in piece["spec"].get("devices") or ()]
     expected = pool[0]["spec"]["pool"]["resourceSliceCount"]
     return len(pool) == expected and len(names) == len(set(names))
 
 
 def _devices(piece: Object, node: Object) -> Iterable[Device]:
+    """Yield the devices of a slice that the node can use and that the allocator supports."""
     spec = piece["spec"]
     if spec.get("sharedCounters"):
         return

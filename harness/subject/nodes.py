@@ -42,7 +42,8 @@ def is_placed_on(place: Object, node: Object) -> bool:
 def selects(selector: Object | None, node: Object) -> bool:
     """Return whether a NodeSelector matches the node; None matches every node.
 
-    Terms are ORed, the expressions of a term are ANDed.
+    Terms are ORed, the expressions of a term are ANDed. After
+    k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
     """
     if selector is None:
         return True

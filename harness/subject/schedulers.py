@@ -92,10 +92,10 @@ class Scheduler:
         )
         self._bindings: concurrency.Queue[_Binding] = concurrency.Queue("bindings")
         self._threads: list[concurrency.Thread] = []
-        self._world = object()
+        self._change_token = object()
         """A token that is replaced on each change of nodes, DeviceClasses or slices."""
         self._node_order: tuple[object, list[Object]] = (None, [])
-        """The sorted nodes, cached with the value of `_world` before they were read."""
+        """The sorted nodes, cached with the value of `_change_token` before they were read."""
         self._make_informers()
 
     # ------------------------------------------------------------------- life cycle
@@ -176,9 +176,9 @@ class Scheduler:
             self._queue.move_all()
         self._queue.move_users(key)
 
-    def on_world(self) -> None:
+    def on_cluster_change(self) -> None:
         """Retry all pods after a change of nodes, DeviceClasses or slices."""
-        self._world = object()
+        self._change_token = object()
         self._queue.move_all()
 
     # --------------------------------------------------------------- scheduling thread
@@ -192,6 +192,7 @@ class Scheduler:
             self._schedule(queued)
 
     def _schedule(self, queued: scheduling_queue.QueuedPod) -> None:
+        """Try one pod: reserve devices on the first node that fits, and queue its binding."""
         concurrency.step("scheduling.started", pod=queued.uid, attempt=queued.attempts)
         try:
             attempt = self._plugin.pre_filter(queued.pod)
@@ -226,13 +227,15 @@ class Scheduler:
 
     def _nodes(self) -> list[Object]:
         """Return the nodes in natural order: worker-2 before worker-10."""
-        world = self._world  # read first: a change while the nodes are read invalidates the cache
-        if self._node_order[0] is not world:
+        token = (
+            self._change_token
+        )  # read first: a change while the nodes are read invalidates the cache
+        if self._node_order[0] is not token:
             order = sorted(
                 self._informers[0].objects(),
                 key=lambda node: (len(node["metadata"]["name"]), node["metadata"]["name"]),
             )
-            self._node_order = world, order
+            self._node_order = token, order
         return self._node_order[1]
 
     def _device_classes(self) -> dict[str, Object]:
@@ -249,6 +252,7 @@ class Scheduler:
             self._bind(binding)
 
     def _bind(self, binding: _Binding) -> None:
+        """Write the claims and the binding of a pod; undo the reservation if that fails."""
         uid = binding.queued.uid
         try:
             self._plugin.pre_bind(binding.attempt)
@@ -311,7 +315,7 @@ class _NodeEvents:
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
         del obj, initial
-        self._scheduler.on_world()
+        self._scheduler.on_cluster_change()
 
     def on_update(self, old: Object, new: Object) -> None:
         without_version = [
@@ -323,8 +327,8 @@ class _NodeEvents:
             for item in (old, new)
         ]
         if without_version[0] != without_version[1]:  # not only a heartbeat
-            self._scheduler.on_world()
+            self._scheduler.on_cluster_change()
 
     def on_delete(self, last: Object) -> None:
         del last
-        self._scheduler.on_world()
+        self._scheduler.on_cluster_change()

@@ -99,6 +99,7 @@ class ClaimUser(locust.User):
         return failure is None
 
     def _waited(self, pod: str, goal: str, timeout_s: float, wait: Callable[..., bool]) -> bool:
+        """Wait with `wait` and journal the result."""
         started_ns = clocks.monotonic_ns()
         reached = wait(pod, timeout_s=timeout_s)
         self.worker.journal.write(

@@ -148,7 +148,7 @@ def test_nodes_that_change_while_they_are_read_are_read_again(
     def objects_just_before_a_change() -> list[Object]:
         read = list(known)
         known[:] = [api_objects.node("new")]
-        scheduler.on_world()
+        scheduler.on_cluster_change()
         return read
 
     informer = scheduler._informers[0]
