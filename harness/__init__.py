@@ -1,5 +1,10 @@
 """Flake Hunt: did a Kubernetes scheduler ever give one device to two claims?
 
-The public interface is the command (`flake-hunt` or `python -m harness`), its exit codes, and the files of a run. The modules may
-change without notice. Imports go downward through layers, which the first import contract of pyproject.toml lists.
+The public interface is the command (`flake-hunt` or `python -m harness`), its exit codes, and the
+files of a run; modules may change without notice. Imports go downward through layers, which the
+first import contract of pyproject.toml lists.
+
+Contents: `apiserver`, `campaign`, `checks`, `cli`, `client`, `clocks`, `cluster`, `concurrency`,
+`conformance`, `errors`, `explore`, `history`, `model`, `private_files`, `processes`, `report`,
+`run`, `scenario`, `seeds`, `subject`, `suggestions`, `tls_authorities`, `traffic`, `writing`.
 """

@@ -1,93 +1,93 @@
-"""One error tree for the whole harness.
+"""The error tree of the harness.
 
-HarnessError                     something kept the harness from doing its work         exit code 1
-├── UsageError                   what the user gave cannot be used                      exit code 2
-│   ├── ScenarioError            a scenario or cluster file that is missing or wrong
-│   ├── KubeconfigError          a kubeconfig that is missing, unreadable or unusable
-│   ├── UnusableClusterError     a kind of cluster that lacks something on this machine, or does not let us in
-│   ├── DataDirectoryError       an API server's data folder that is damaged (file and byte are named), in use, or not one
-│   ├── RunDirectoryError        a run directory that is missing or is not one
-│   ├── VerdictError             a verdict that does not belong to the evidence beside it
-│   └── UnwritableError          a file or folder that may not be written
-├── StorageError                 a disk that is full or broken
-├── HistoryError                 evidence that is damaged (file and line are named)         exit code 20
-├── ClusterError                 a cluster that did not start, stop or answer
-├── ProcessError                 a process of a run that did not start or died
-├── SubjectError                 a scheduler under test that ended as soon as it was started
-├── WaitTimeoutError             a condition that did not come true in its time
-└── InterruptionError            the user interrupted a command that has something to report     exit code 130
+HarnessError                 the harness could not do its work                     exit code 1
+├── UsageError               usage or configuration error                          exit code 2
+│   ├── ScenarioError        scenario or cluster file missing or invalid
+│   ├── KubeconfigError      kubeconfig missing, unreadable or unusable
+│   ├── UnusableClusterError requirements of a cluster missing, or access denied
+│   ├── DataDirectoryError   data folder of an API server damaged, in use, or not one
+│   ├── RunDirectoryError    run directory missing or not one
+│   ├── VerdictError         verdict missing, damaged, or not about this evidence
+│   └── UnwritableError      no permission to write a file or folder
+├── StorageError             disk full or broken
+├── HistoryError             damaged evidence (names file and line)                exit code 20
+├── ClusterError             cluster did not start, stop or answer
+├── ProcessError             process of a run did not start, or died
+├── SubjectError             scheduler under test ended right after its start
+├── WaitTimeoutError         condition not met in time
+└── InterruptionError        interrupted by the user, with something to report     exit code 130
 
-A violation of a guarantee is never an exception, and a harness error never becomes a verdict of INVALID.
-A message says what was expected, what came, and what to do about it.
+Violations of a guarantee are never exceptions, and a harness error never makes a verdict INVALID.
+A message states the expectation, the actual value, and the remedy.
 """
 
 from typing import ClassVar
 
 
 class HarnessError(Exception):
-    """Something kept the harness from doing its work."""
+    """The harness could not do its work."""
 
     exit_code: ClassVar[int] = 1
 
 
 class UsageError(HarnessError):
-    """What the user gave cannot be used."""
+    """Usage or configuration error."""
 
     exit_code: ClassVar[int] = 2
 
 
 class ScenarioError(UsageError):
-    """A scenario or cluster file that is missing or wrong."""
+    """A scenario or cluster file is missing or invalid."""
 
 
 class KubeconfigError(UsageError):
-    """A kubeconfig that is missing, unreadable or unusable."""
+    """A kubeconfig is missing, unreadable or unusable."""
 
 
 class UnusableClusterError(UsageError):
-    """A kind of cluster that lacks something on this machine, or does not let us in."""
+    """This machine lacks a requirement of the cluster, or the cluster denies access."""
 
 
 class RunDirectoryError(UsageError):
-    """A run directory that is missing or is not one."""
+    """A run directory is missing, or the path is not one."""
 
 
 class VerdictError(UsageError):
-    """A verdict that is missing, damaged, or does not belong to the evidence beside it."""
+    """A verdict is missing, damaged, or not about the evidence beside it."""
 
 
 class UnwritableError(UsageError):
-    """A file or folder that may not be written."""
+    """Permission to write a file or folder is missing."""
 
 
 class StorageError(HarnessError):
-    """A disk that is full or broken."""
+    """A disk is full or broken."""
 
 
 class HistoryError(HarnessError):
-    """Evidence that is damaged: the message names file and line."""
+    """Evidence is damaged; the message names file and line."""
 
     exit_code: ClassVar[int] = 20
 
 
 class ClusterError(HarnessError):
-    """A cluster that did not start, stop or answer."""
+    """A cluster did not start, stop or answer."""
 
 
 class DataDirectoryError(UsageError):
-    """An API server's data folder that is damaged (file and byte are named), in use, or not one."""
+    """The data folder of an API server is damaged (names file and byte), in use, or not one."""
 
 
 class ProcessError(HarnessError):
-    """A process of a run that did not start, or died when it should not have."""
+    """A process of a run did not start, or died unexpectedly."""
 
 
 class SubjectError(HarnessError):
-    """A scheduler under test that ended as soon as it was started."""
+    """A scheduler under test ended right after its start."""
 
 
 class WaitTimeoutError(HarnessError):
-    """A condition that did not come true in its time."""
+    """A condition was not met within its time limit."""
 
 
 class InterruptionError(HarnessError):

@@ -3,4 +3,7 @@
 Pure functions of recorded evidence. Clocks, network and code of the subject do not belong here,
 nor does rendering (see `report`). A check that cannot decide returns UNKNOWN; the certificate
 lists the evidence that a VALID verdict rests on.
+
+Contents: `certificate`, `device_exclusivity`, `figures`, `hold_history`, `judging`, `live_spotter`,
+`overlapping`, `verdicts`.
 """

@@ -1,4 +1,9 @@
 """The command line: options in, exit code out, and the only `print`.
 
-No decisions here. Commands import what they need when they run, so that `--help` is quick and nobody's import patches anybody else.
+Decisions do not belong here. Commands import their packages when they run, so that `--help` is
+fast and importing locust, which patches modules, does not affect other commands.
+
+Contents: `annotations`, `campaigning`, `choosing`, `clusters`, `commands`, `conforming`,
+`displaying`, `examining`, `exploring`, `hunt_command`, `interruptions`, `main`, `nightly_command`,
+`outputs`, `parts`, `replaying`, `run_commands`, `tables`.
 """

@@ -1,5 +1,7 @@
-"""The words of Dynamic Resource Allocation as values: devices, pools, claims, allocations, holds.
+"""Values that all packages share: the identity of devices, and the names of fake objects.
 
-No I/O, no pandas, no decoding of API objects: judge and judged read those each in their own way, so that they
-cannot be wrong together.
+I/O, pandas and the decoding of API objects do not belong here: `checks` and `subject` decode them
+separately, so that both cannot make the same mistake.
+
+Contents: `devices`, `naming`.
 """

@@ -1,4 +1,4 @@
-"""Devices as the API identifies them."""
+"""The identity of devices in the API."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,10 @@ class DeviceID(NamedTuple):
 
 
 def parse(text: str) -> DeviceID:
-    """The DeviceID written as `<driver>/<pool>/<device>`; pool names may contain slashes."""
+    """Parse `<driver>/<pool>/<device>`; pool names may contain slashes.
+
+    Raises ValueError if a part is missing.
+    """
     driver, _, rest = text.partition("/")
     pool, _, device = rest.rpartition("/")
     if not (driver and pool and device):

@@ -1,5 +1,7 @@
-"""Scenario files: what to do, as data.
+"""Scenario files and cluster profiles as data.
 
-Loads and validates TOML into frozen values, and names every mistake with its path. No defaults hide anywhere else, and
-nothing here does anything: no cluster, no traffic, no processes.
+Loads TOML into frozen, validated values and reports every mistake with its key. All defaults of
+these files are here. Code that starts clusters, traffic or processes does not belong here.
+
+Contents: `documents`, `keys`, `loading`, `possibility`, `profiles`, `specs`, `wording`.
 """

@@ -1,4 +1,4 @@
-"""TOML files that are found by path or by the name of a shipped one, overridden key by key, and validated with every mistake named."""
+"""Finds, reads, overrides and validates TOML files, both shipped and the user's."""
 
 import dataclasses
 import functools
@@ -18,30 +18,33 @@ Document = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf:
-    """The shipped files of one kind, and how messages speak of them."""
+    """The shipped files of one kind, and their names in messages."""
 
     noun: str
-    """`scenario`, `cluster profile`."""
+    """`scenario` or `cluster profile`."""
     folder_name: str
-    """At the top of a checkout, and inside the installed package."""
+    """Name of the folder, at the top of a checkout and inside the installed package."""
     option: str
-    """The command line's option that overrides a key."""
+    """Command line option that overrides a key, with an example, for messages."""
     kind: Any
-    """The type of a file: a model of pydantic, or a union of several."""
+    """Type of the content: a pydantic model, or a union of several."""
 
     def folder(self) -> pathlib.Path:
-        """Where the shipped files are: the checkout's, or the installed package's."""
+        """Return the folder of the shipped files, in the checkout or the installed package."""
         checkout = pathlib.Path(__file__).parents[2] / self.folder_name
         return (
             checkout if checkout.is_dir() else pathlib.Path(__file__).parents[1] / self.folder_name
         )
 
     def names(self) -> list[str]:
-        """The names of the shipped files."""
+        """Return the names of the shipped files, sorted."""
         return sorted(path.stem for path in self.folder().glob(f"*{SUFFIX}"))
 
     def find(self, name: str) -> pathlib.Path:
-        """The file that a name on the command line means: a path, or the name of a shipped one."""
+        """Return the file for a name on the command line: a path, or the name of a shipped file.
+
+        Raises ScenarioError if there is none.
+        """
         path = pathlib.Path(name)
         if path.is_file():
             return path
@@ -55,7 +58,10 @@ class Shelf:
         )
 
     def read(self, path: pathlib.Path, overrides: Sequence[str]) -> tuple[Document, str]:
-        """The document of this file with `key=value` overrides (dotted keys, TOML values), and its text as it is."""
+        """Return the document with `key=value` overrides (dotted keys, TOML values), and the text.
+
+        Raises ScenarioError if the file is not readable TOML, UsageError for a bad override.
+        """
         try:
             text = path.read_text()
         except (OSError, UnicodeDecodeError) as error:
@@ -68,7 +74,10 @@ class Shelf:
         return document, text
 
     def validate(self, document: Document, where: pathlib.Path | str) -> Any:
-        """Return the value that a document means; ScenarioError that names every mistake."""
+        """Return the validated value of a document.
+
+        Raises ScenarioError, which names every mistake.
+        """
         try:
             return _adapter(self.kind).validate_python(document)
         except pydantic.ValidationError as error:
@@ -110,4 +119,4 @@ def _toml_value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        return text  # a bare word is a string: --set subject.start=after-traffic
+        return text  # a word without quotes is a string: --set subject.start=after-traffic

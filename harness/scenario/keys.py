@@ -1,4 +1,4 @@
-"""The keys that a file may have: places of mistakes as a user writes them, and what a misspelt key may have meant."""
+"""Keys of a file: their dotted paths for messages, and suggestions for misspelt ones."""
 
 import types
 from collections.abc import Iterator, Sequence
@@ -12,13 +12,16 @@ Location = Sequence[int | str]
 
 
 def place(root: Any, location: Location) -> str:
-    """Return the dotted path of a location of pydantic, which also names the members of unions."""
+    """Return the dotted path of a pydantic location, without the tags of unions."""
     names = [str(part) for part, is_key in _walk(root, location) if is_key]
     return ".".join(names) or "(the file)"
 
 
 def suggestion(root: Any, location: Location) -> str:
-    """Return ` Did you mean …?` for an unknown key: a similar one beside it, else the same one elsewhere in the file."""
+    """Return ` Did you mean …?` for an unknown key; empty if there is no suggestion.
+
+    Suggests a similar key of the same table, or the same key of another table.
+    """
     *parents, last = location
     at = root
     for part in parents:
@@ -32,7 +35,7 @@ def suggestion(root: Any, location: Location) -> str:
 
 
 def _walk(root: Any, location: Location) -> Iterator[tuple[int | str, bool]]:
-    """Each part of a location, and whether it is in the file (and is not the tag of a union)."""
+    """Yield (part, is a key of the file) for each part; tags of unions are not keys."""
     at = root
     for part in location:
         at, is_key = _step(at, part)
@@ -40,7 +43,7 @@ def _walk(root: Any, location: Location) -> Iterator[tuple[int | str, bool]]:
 
 
 def _step(at: Any, part: int | str) -> tuple[Any, bool]:
-    """What is at a part of this type, and whether the part is a key of the file."""
+    """Return the type at a part of this type, and True if the part is a key of the file."""
     at = _bare(at)
     if members := _members(at):
         return next((member for member in members if part in _tags(member)), None), False
@@ -51,7 +54,7 @@ def _step(at: Any, part: int | str) -> tuple[Any, bool]:
 
 
 def _is_spec(kind: Any) -> bool:
-    """Return whether this type is a table with fixed keys."""
+    """Return True if this type is a table with fixed keys."""
     return isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)
 
 
@@ -60,7 +63,7 @@ def _bare(kind: Any) -> Any:
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """The tables of a tagged union; none for anything else."""
+    """Return the tables of a tagged union; empty for any other type."""
     is_union = get_origin(kind) in (Union, types.UnionType)
     return tuple(member for member in get_args(kind) if _is_spec(member)) if is_union else ()
 
@@ -79,7 +82,7 @@ def _fields(at: Any) -> list[str]:
 
 
 def _paths(at: Any, before: str = "") -> Iterator[str]:
-    """Every dotted key below a type."""
+    """Yield every dotted key below a type."""
     at = _bare(at)
     for table in [at] if _is_spec(at) else _members(at):
         for name, field in table.model_fields.items():

@@ -1,4 +1,4 @@
-"""Finding, reading and validating scenario files."""
+"""Loads scenario files."""
 
 import dataclasses
 import pathlib
@@ -17,24 +17,27 @@ SHELF = documents.Shelf(
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A scenario with the text it was read from, to be kept verbatim."""
+    """A scenario with the text it was read from."""
 
     scenario: specs.Scenario
     text: str
     path: pathlib.Path
     given: str
-    """The path or the name by which it was asked for."""
+    """The path or name on the command line."""
     overrides: Sequence[str] = ()
-    """The `key=value` that changed it."""
+    """The `key=value` overrides."""
 
 
 def shipped_names() -> list[str]:
-    """The names of the scenarios that come with Flake Hunt."""
+    """Return the names of the shipped scenarios."""
     return SHELF.names()
 
 
 def load(name: str, *, overrides: Sequence[str] = ()) -> Loaded:
-    """The scenario of this path or name, with `key=value` overrides (dotted keys, TOML values)."""
+    """Load the scenario of this path or name, with `key=value` overrides (dotted keys).
+
+    Raises ScenarioError if it is missing, invalid, or cannot be satisfied.
+    """
     path = SHELF.find(name)
     document, text = SHELF.read(path, overrides)
     scenario: specs.Scenario = SHELF.validate(document, path)

@@ -1,4 +1,4 @@
-"""Demands that no cluster can meet, or no machine, seen from the numbers of a scenario alone."""
+"""Finds demands of a scenario that no cluster or machine can meet, from its numbers alone."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from harness.scenario import specs
 
 
 def objections(scenario: specs.Scenario) -> Iterator[str]:
-    """Yield a line for each demand that cannot ever be met; nothing for a scenario that may work."""
+    """Yield one line for each demand that can never be met."""
     claim, pools = scenario.claim, scenario.pools
     yield from of_pools(pools)
     if claim.devices > pools.devices_per_node:
@@ -19,20 +19,20 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
 
 
 def of_pools(pools: specs.PoolsSpec) -> Iterator[str]:
-    """Yield a line when the pools have more devices than a machine can hold."""
+    """Yield a line if the pools have more than DEVICES_MAX devices."""
     devices = pools.nodes * pools.devices_per_node
     if devices > specs.DEVICES_MAX:
         yield f"pools: expected at most {specs.DEVICES_MAX} devices on all nodes together, got {devices}"
 
 
 def _of_all_at_once(scenario: specs.Scenario, traffic: specs.AllAtOnceTraffic) -> Iterator[str]:
-    """Every pod keeps its devices to the end, and the run ends well when all pods run."""
+    """Check that all pods can run at once, since none releases its devices."""
     claim, pools, load = scenario.claim, scenario.pools, scenario.load
     claims_max = pools.nodes * (pools.devices_per_node // claim.devices)
     if traffic.pods > claims_max and not claim.admin_access:
         yield (
             f"traffic.pods: expected at most {claims_max}, got {traffic.pods}; {pools.nodes} nodes with "
-            f"{pools.devices_per_node} devices each satisfy no more claims of {claim.devices}, and none is given back"
+            f"{pools.devices_per_node} devices each satisfy no more claims of {claim.devices}, and none is released"
         )
     if load.pods_running_min > traffic.pods:
         yield (
@@ -45,5 +45,5 @@ def _of_all_at_once(scenario: specs.Scenario, traffic: specs.AllAtOnceTraffic) -
         )
     if load.reuse_min and not claim.admin_access:
         yield (
-            f"load.reuse_min: expected 0, got {load.reuse_min}; with profile 'all-at-once' no device is given back"
+            f"load.reuse_min: expected 0, got {load.reuse_min}; profile 'all-at-once' never releases a device"
         )

@@ -1,4 +1,4 @@
-"""Cluster profiles: where to do it, as data. One file in clusters/ for each; the provider is its `provider` key."""
+"""Cluster profiles: one file in clusters/ for each; the `provider` key selects its class."""
 
 import pathlib
 from collections.abc import Sequence
@@ -12,23 +12,23 @@ from harness.scenario import documents, specs
 
 
 class Chosen(specs.Spec):
-    """How a profile was asked for."""
+    """The command line options that selected a profile."""
 
     name: str = ""
-    """The path or the name that was given; empty: nobody asked by one."""
+    """The given path or name; empty if there was none."""
     overrides: tuple[str, ...] = ()
-    """The `key=value` that changed it."""
+    """The `key=value` overrides."""
 
 
 class ProfileSpec(specs.Spec):
-    """What every cluster profile says."""
+    """Keys of every cluster profile."""
 
     schema_version: Literal[1]
-    """Of this format."""
+    """Version of this format."""
     name: specs.Name
     """The file's name without .toml."""
     title: str
-    """One line for tables: what it is good for."""
+    """One line for tables: its purpose."""
     chosen: Annotated[Chosen, json_schema.SkipJsonSchema()] = Chosen()
     """Set when the profile is loaded, so that a run can be repeated with it."""
 
@@ -38,86 +38,90 @@ class EmbeddedProfile(ProfileSpec):
 
     provider: Literal["embedded"]
     port: Annotated[int, pydantic.Field(ge=0, le=65535)] = 0
-    """For plain HTTP on loopback; 0 takes a free one."""
+    """Port for plain HTTP on loopback; 0 takes a free one."""
     tls_port: Annotated[int, pydantic.Field(ge=0, le=65535)] = 0
-    """For TLS on loopback; 0 takes a free one."""
+    """Port for TLS on loopback; 0 takes a free one."""
 
 
 class LocalProfile(ProfileSpec):
-    """Real etcd and kube-apiserver binaries as processes on loopback, as envtest does; no Docker."""
+    """Real etcd and kube-apiserver as processes on loopback, as with envtest; no Docker."""
 
     provider: Literal["local"]
     binaries: str = ""
     """The folder of the binaries; empty: KUBEBUILDER_ASSETS, then PATH."""
     auth: Literal["client-certificate", "token"] = "client-certificate"
-    """How our processes say who they are; both are system:masters, and so exempt from priority and fairness."""
+    """Credentials of our processes; both are in `system:masters`, exempt from priority and
+    fairness."""
     storage: Literal["memory", "disk"] = "memory"
-    """etcd's data: on tmpfs where there is one (seconds faster, gone with the cluster), or in the run directory."""
+    """Place of etcd's data: tmpfs if available (seconds faster), or the run directory."""
     unsafe_no_fsync: bool = True
-    """etcd's --unsafe-no-fsync: nobody needs this data after a power cut, and fsync is most of a write's time."""
+    """etcd's --unsafe-no-fsync: writes are much faster, and the data need not survive a power
+    failure."""
     audit_log: bool = True
-    """The API server's own record of every write, in the run directory."""
+    """Write the API server's audit log of every write to the run directory."""
     controller_manager: bool = False
-    """Run kube-controller-manager too; its resourceclaim-controller then is the claim controller, ours is not started."""
+    """Run kube-controller-manager; its resourceclaim-controller then replaces ours."""
     priority_and_fairness: bool = False
-    """Whether the API server queues by flow; that would queue the load behind itself and hide concurrency."""
+    """Enable API priority and fairness; off because it queues the load and hides concurrency."""
     feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
     """--feature-gates of every Kubernetes binary."""
     runtime_config: dict[str, str] = pydantic.Field(default_factory=dict)
-    """API groups and versions to serve besides the default ones."""
+    """API groups and versions to serve in addition to the default ones."""
 
 
 class KindProfile(ProfileSpec):
-    """A version of Kubernetes in one container of Docker, made by the kind command."""
+    """A version of Kubernetes in one Docker container, created by the kind command."""
 
     provider: Literal["kind"]
     name: Annotated[str, pydantic.Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,48}[a-z0-9])?$")]
     """The file's name without .toml."""
     kubernetes: Annotated[str, pydantic.Field(pattern=r"^v\d+\.\d+\.\d+$")]
-    """What the API server must say of itself once it runs."""
+    """Version that the running API server must report."""
     image: Annotated[str, pydantic.Field(pattern=r"^[^@\s]+@sha256:[0-9a-f]{64}$")]
-    """The node image by digest: tags are pushed again with every kind release."""
+    """Node image by digest, because kind releases push tags again."""
     image_archive: str = ""
-    """The node image as `docker save` wrote it, for machines without a network; empty: by digest, pulled when it is not there."""
+    """File of the node image from `docker save`, for machines without network; empty: pull by
+    digest."""
     kind_min: Annotated[str, pydantic.Field(pattern=r"^\d+\.\d+\.\d+$")] = "0.33.0"
-    """The oldest kind for this image; 0.32 was the first to write kubeadm v1beta4, which Kubernetes 1.37 wants."""
+    """Oldest kind for this image; kubeadm v1beta4, which Kubernetes 1.37 requires, came with
+    0.32."""
     claim_controller: bool = False
-    """Leave kube-controller-manager its resourceclaim-controller; ours is then not started."""
+    """Keep the resourceclaim-controller of kube-controller-manager; ours is then not started."""
     feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
-    """For every component, as kind passes them on."""
+    """Feature gates of every component, as in kind's configuration."""
     runtime_config: dict[str, str] = pydantic.Field(default_factory=dict)
-    """API groups and versions to serve besides the default ones."""
+    """API groups and versions to serve in addition to the default ones."""
     node_monitor_grace: Annotated[str, pydantic.Field(pattern=r"^\d+(h|m|s)$")] = "240h"
-    """How long a node may be silent and stay Ready: fake nodes renew no leases."""
+    """--node-monitor-grace-period; long, because fake nodes do not renew leases."""
     priority_and_fairness: bool = False
-    """Whether the API server queues by flow; that would queue the load behind itself and hide concurrency."""
+    """Enable API priority and fairness; off because it queues the load and hides concurrency."""
     requests_in_flight_max: specs.PositiveCount = 3000
-    """Reads at once without priority and fairness; more are answered 429."""
+    """Concurrent reads without priority and fairness; further ones get 429."""
     mutating_requests_in_flight_max: specs.PositiveCount = 1000
-    """Writes at once without priority and fairness; more are answered 429."""
+    """Concurrent writes without priority and fairness; further ones get 429."""
     audit_log: bool = True
-    """The API server's own record of every write, fetched into the run directory."""
+    """Copy the API server's audit log of every write to the run directory."""
     memory_mib_min: specs.PositiveCount = 2048
-    """Of the container engine for one cluster; an estimate, not a measurement."""
+    """Memory that the container engine needs for one cluster, in MiB; an estimate."""
     disk_gib_min: specs.PositiveCount = 8
-    """Free where the engine keeps its data, for the image and one cluster; an estimate, not a measurement."""
+    """Free disk space that the engine needs for the image and one cluster, in GiB; an estimate."""
     wait_s: Annotated[int, pydantic.Field(ge=1, le=3600)] = 180
-    """How long kind waits for the control plane to be ready."""
+    """Time limit of kind for the control plane to become ready, in seconds."""
 
 
 class KubeconfigProfile(ProfileSpec):
-    """A cluster that exists; never touches what the run did not create."""
+    """An existing cluster; a run changes only objects that it created."""
 
     provider: Literal["kubeconfig"]
     kubeconfig: str = ""
-    """Its path; empty: KUBECONFIG, then ~/.kube/config."""
+    """Path of the kubeconfig; empty: KUBECONFIG, then ~/.kube/config."""
     context: str = ""
-    """The context of the kubeconfig; empty: the current one."""
+    """Context in the kubeconfig; empty: the current one."""
     i_know_this_cluster: bool = False
-    """Do not ask for the mark of a test cluster."""
+    """Use the cluster even if it is not marked as a test cluster."""
     controller_manager: bool = True
-    """Whether kube-controller-manager runs there: claims from templates, service accounts and the end of namespaces are then
-    its work, and our claim controller is not started."""
+    """True if the cluster runs kube-controller-manager, which then creates claims from templates
+    and service accounts and deletes namespaces; our claim controller is not started."""
 
 
 Profile: TypeAlias = EmbeddedProfile | LocalProfile | KindProfile | KubeconfigProfile
@@ -130,24 +134,27 @@ SHELF = documents.Shelf(
 
 
 def shipped_names() -> list[str]:
-    """The names of the profiles that come with Flake Hunt."""
+    """Return the names of the shipped profiles."""
     return SHELF.names()
 
 
 def load(name: str, *, overrides: Sequence[str] = ()) -> Profile:
-    """The profile of this path or name, with `key=value` overrides."""
+    """Load the profile of this path or name, with `key=value` overrides.
+
+    Raises ScenarioError if it is missing or invalid.
+    """
     path = SHELF.find(name)
     document, _ = SHELF.read(path, overrides)
     if "chosen" in document:
         raise errors.ScenarioError(
-            f"{path}: expected no key `chosen`, which is set here: remove it"
+            f"{path}: expected no key `chosen`, which is reserved: remove it"
         )
     chosen = Chosen(name=name, overrides=tuple(overrides))
     return _validate(document, path).model_copy(update={"chosen": chosen})
 
 
 def restore(document: dict[str, Any]) -> Profile:
-    """The profile that a plan holds as a plain document."""
+    """Return the profile stored in a plan."""
     return _validate(document, "the plan's cluster")
 
 

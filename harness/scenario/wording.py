@@ -1,4 +1,4 @@
-"""Mistakes of a file in words: what was expected, what came, and what to do. pydantic finds them, and its own words stay with it."""
+"""Messages for validation errors of pydantic: expected value, actual value, and remedy."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,13 +28,13 @@ _EXPECTED = {
     "too_long": "at most {max_length} items",
     "too_short": "at least {min_length} items",
 }
-"""What an error type of pydantic means; of `int_type` and `int_parsing` the first word counts."""
+"""Error type of pydantic -> expectation; `int_type` and `int_parsing` are found under `int`."""
 _KINDS = {bool: "boolean", dict: "table", float: "number", int: "number", list: "list", str: "text"}
 _VALUE_CHARACTERS_MAX = 60
 
 
 def mistake(root: Any, details: Mapping[str, Any]) -> str:
-    """Return a line for one of the errors that pydantic found in a document of this type."""
+    """Return one line for an error that pydantic found in a document of this type."""
     location, got = details["loc"], details.get("input")
     where = keys.place(root, location)
     match details["type"]:
@@ -50,14 +50,14 @@ def mistake(root: Any, details: Mapping[str, Any]) -> str:
             return _unknown_tag(where, details["ctx"])
         case "value_error":
             return f"  {where}: {details['ctx']['error']}"
-        case _ if not location:  # of several keys, which our own message names
+        case _ if not location:  # about several keys, which the message names
             return f"  {details['msg']}"
     kind = _KINDS.get(type(got), type(got).__name__)
     return f"  {where}: {expectation(details)} ({kind}){_near(details, got)}"
 
 
 def expectation(details: Mapping[str, Any]) -> str:
-    """Return `expected …, got …` for an error of pydantic about one value."""
+    """Return `expected …, got …` for an error about one value."""
     return f"expected {_expected(details)}, got {_short(details.get('input'))}"
 
 
