@@ -1,6 +1,6 @@
 """The JSON encoder and decoder of the server.
 
-A module of their own because every other package uses them.
+They are in a separate module because every other package uses them.
 """
 
 from typing import Any

@@ -128,9 +128,9 @@ def denied(
     return StatusError(403, "Forbidden", message, details)
 
 
-def expired(wanted: int, oldest: int) -> StatusError:
+def expired(requested: int, oldest: int) -> StatusError:
     """410: the resource version is older than the retained history."""
-    return StatusError(410, "Expired", f"too old resource version: {wanted} ({oldest})")
+    return StatusError(410, "Expired", f"too old resource version: {requested} ({oldest})")
 
 
 def unauthorized() -> StatusError:

@@ -12,7 +12,10 @@ from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
 
 FIELDS_MAX = 3_000
-"""Nodes of the set of fields that one configuration sets; atomic lists, like the devices of a ResourceSlice, are one."""
+"""Maximum number of nodes in the field set of one configuration.
+
+An atomic list, such as the devices of a ResourceSlice, counts as one.
+"""
 _BEFORE_FIRST_APPLY = "before-first-apply"
 
 
@@ -109,7 +112,7 @@ def _require_no_conflicts(others: list[field_managers.Entry], written: field_set
 def _prune(
     kind: api_types.Type, merged: Document, last: field_sets.Tree, owned: list[field_sets.Tree]
 ) -> Document:
-    """Remove the fields that the applier's last configuration set and that nobody owns any more.
+    """Remove the fields that the applier's last configuration set and that no manager owns now.
 
     `owned` holds the field sets of the new configuration and of the other managers.
     """

@@ -79,14 +79,14 @@ def _joined(version: str, kind: str) -> str:
 
 
 def _require_type(resource: resources.ResourceType, document: Document) -> None:
-    found = schema_check.problems(api_types.of(resource), document)
-    if not found:
+    problems = schema_check.problems(api_types.of(resource), document)
+    if not problems:
         return
     meta = document.get("metadata")
     meta = meta if isinstance(meta, dict) else {}
     name = f"{meta.get('namespace') or ''}/{meta.get('name') or ''}"
     what = f"{name}; {_joined(resource.api_version, resource.kind)}"
-    message = f"failed to create typed patch object ({what}): {schema_check.summary(found)}"
+    message = f"failed to create typed patch object ({what}): {schema_check.summary(problems)}"
     raise status_errors.StatusError(500, "", message)
 
 

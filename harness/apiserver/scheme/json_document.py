@@ -1,4 +1,4 @@
-"""The type of decoded API objects; a module of its own, so that everything may import it."""
+"""The type of decoded API objects, in a separate module because every other package uses it."""
 
 from typing import Any
 

@@ -17,7 +17,7 @@ NAME_MAX = 253
 """Maximum length of an RFC 1123 subdomain, in characters."""
 _LABEL = re.compile(r"[a-z0-9]++(?:-++[a-z0-9]++)*+")
 _SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*+")
-"""These match what the quoted patterns match, but never backtrack: linear time, little memory."""
+"""Equivalent to the patterns that the messages quote, but without backtracking: linear time."""
 LABEL_MAX = 63
 """Maximum length of an RFC 1123 label, in characters."""
 

@@ -1,4 +1,4 @@
-"""Transports: what is known when there is no complete response, and that nothing is ever sent twice."""
+"""Transports: errors without a complete response, and no request is ever sent twice."""
 
 import contextlib
 import socket
