@@ -20,7 +20,7 @@ from harness.apiserver.endpoints import (
 from harness.apiserver.errors import status_errors
 from harness.apiserver.managedfields import server_side_apply
 from harness.apiserver.patch import patches
-from harness.apiserver.registry import object_deletion, object_validation, preconditions
+from harness.apiserver.registry import object_deletion, preconditions, resource_strategies
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
@@ -197,7 +197,8 @@ class Handler:
         return _object_response(stored, form, 200, warnings)
 
     def _is_created_by_update(self, target: request_info.Target) -> bool:
-        if target.subresource or not target.resource.creates_on_update:
+        strategy = resource_strategies.of(target.resource)
+        if target.subresource or not strategy.allow_create_on_update:
             return False
         return not self._store.has(target.resource, target.namespace, target.name)
 
@@ -285,7 +286,7 @@ class Handler:
         form = self._rendering(request, target)
         resource = target.resource
         last, is_gone = self._store.delete(resource, target.namespace, target.name, options)
-        if not is_gone or resource.deletion_returns_object:
+        if not is_gone or resource_strategies.of(resource).returns_deleted_object:
             return _object_response(last, form, 200)
         details = status_errors.about(resource, last.name) | {"uid": last.uid}
         return _document_response(status_errors.success(details), form, 200)
@@ -336,4 +337,4 @@ def _warnings(
     resource: resources.ResourceType,
     stored: stored_objects.Stored,
 ) -> tuple[str, ...]:
-    return (*validation.warnings, *object_validation.warnings(resource, stored))
+    return (*validation.warnings, *resource_strategies.of(resource).warnings(stored))

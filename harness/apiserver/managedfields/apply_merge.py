@@ -40,7 +40,7 @@ def after_apply(
     mine = field_managers.identity(writer.entry)
     others = [entry for entry in entries if field_managers.identity(entry) != mine]
     last = next((entry for entry in entries if field_managers.identity(entry) == mine), None)
-    ignored = field_managers.reset_fields(writer.resource, writer.subresource)
+    ignored = writer.reset_fields
     wanted = typed_values.fields_of(kind, applied)
     if field_sets.size(wanted) > FIELDS_MAX:
         why = f"a configuration may have at most {FIELDS_MAX} fields"

@@ -53,6 +53,8 @@ class FieldWriter:
     manager: str
     subresource: str = ""
     operation: Literal["Apply", "Update"] = "Update"
+    reset_fields: field_sets.Tree = dataclasses.field(default_factory=dict)
+    """The fields that the endpoint ignores, so that no writer owns them."""
     now: str
 
     @property
@@ -74,16 +76,16 @@ def of_created(document: Document, writer: FieldWriter) -> list[Entry]:
     if "managedFields" in document["metadata"]:
         return after_update(nothing(writer.resource), document, writer)
     try:
-        written = _written_by_creation(document, writer.resource)
+        written = _written_by_creation(document, writer)
     except typed_values.KeyMissingError:
         return []
     return [{**writer.entry, "fieldsV1": written}] if written else []
 
 
-def _written_by_creation(document: Document, resource: resources.ResourceType) -> field_sets.Tree:
+def _written_by_creation(document: Document, writer: FieldWriter) -> field_sets.Tree:
     """Return the fields that a create request sets, part by part so that each can be cached."""
-    kind, before = api_types.of(resource), nothing(resource)
-    ignored = reset_fields(resource, "")
+    kind, before = api_types.of(writer.resource), nothing(writer.resource)
+    ignored = writer.reset_fields
     fields = {}
     for name in sorted(document):
         field = kind.fields.get(name)
@@ -157,7 +159,7 @@ def after_update(old: Document, new: Document, writer: FieldWriter) -> list[Entr
 
 def _compare(old: Document, new: Document, writer: FieldWriter) -> typed_values.Comparison:
     change = typed_values.compare(api_types.of(writer.resource), unmanaged(old), unmanaged(new))
-    return change.excluding(reset_fields(writer.resource, writer.subresource))
+    return change.excluding(writer.reset_fields)
 
 
 def same_but_for_times(one: Document, other: Document) -> bool:
@@ -305,21 +307,3 @@ def _bucketed(updates: list[Entry]) -> list[Entry]:
         remaining = [bucket if item is older else item for item in remaining if item is not entry]
         first[version] = bucket
     return remaining
-
-
-# ------------------------------------------------------------------ reset fields
-
-
-@functools.cache
-def reset_fields(resource: resources.ResourceType, subresource: str) -> field_sets.Tree:
-    """Return the fields that writes through an endpoint ignore (`ResetFieldsStrategy` upstream)."""
-    if subresource == "status":
-        return field_sets.of_paths("spec", *_RESET_BY_STATUS.get(resource.plural, ()))
-    return field_sets.of_paths("status") if resource.has_status else {}
-
-
-_RESET_BY_STATUS = {
-    "pods": ("metadata.deletionTimestamp", "metadata.ownerReferences"),
-    "resourceclaims": ("metadata",),
-    "deployments": ("metadata.labels",),
-}

@@ -49,7 +49,7 @@ def inward(
     if stored is served:
         return document
     document = _converted(document, _INWARD.get(served), stored)
-    resource_strategies.default(stored, document, now=now)
+    resource_strategies.of(stored).default(stored, document, now=now)
     return document
 
 

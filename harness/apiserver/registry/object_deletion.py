@@ -7,7 +7,8 @@ import collections
 import dataclasses
 from collections.abc import Callable
 
-from harness.apiserver.registry import pod_conditions, preconditions, resource_strategies
+from harness.apiserver.registry import preconditions
+from harness.apiserver.registry.strategies import generic, pods
 from harness.apiserver.scheme import resources, timestamps
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects
@@ -81,7 +82,7 @@ class Deleter:
 
     def _say_evicted(self, old: stored_objects.Stored) -> stored_objects.Stored:
         document, before = old.document(), old.document()
-        pod_conditions.update(document, _EVICTED, now=self._now())
+        pods.set_condition(document, _EVICTED, now=self._now())
         return old if document == before else self._objects.put(resources.PODS, old, document)
 
     def _put(
@@ -102,7 +103,7 @@ class Deleter:
         meta = pod["metadata"]
         if "deletionTimestamp" in meta:
             return _shorten(meta, options.grace_period_s)
-        grace_s = resource_strategies.grace_seconds(pod, options.grace_period_s)
+        grace_s = pods.grace_seconds(pod, options.grace_period_s)
         _count_generation(meta)
         meta["deletionTimestamp"] = timestamps.later(self._now(), grace_s)
         meta["deletionGracePeriodSeconds"] = grace_s
@@ -176,7 +177,7 @@ class Deleter:
         elif blocking := [place for place in dependents if self._blocks(place, stored.uid)]:
             return self._delete_blocking(blocking)
         left = [item for item in finalizers if item not in _COLLECTORS]
-        resource_strategies.set_or_drop(document["metadata"], "finalizers", left)
+        generic.set_or_drop(document["metadata"], "finalizers", left)
         if left or document["metadata"].get("deletionGracePeriodSeconds"):
             self._objects.put(resource, stored, document)
         else:
@@ -203,7 +204,7 @@ class Deleter:
         document = stored.document()
         meta = document["metadata"]
         left = [owner for owner in meta["ownerReferences"] if owner["uid"] != uid]
-        resource_strategies.set_or_drop(meta, "ownerReferences", left)
+        generic.set_or_drop(meta, "ownerReferences", left)
         self._objects.put(place[0], stored, document)
 
     def _end_namespace(self, namespace: stored_objects.Stored) -> bool:
@@ -262,7 +263,7 @@ def _set_collector(
         return
     wanted = POLICIES[options.propagation]
     finalizers = [item for item in meta.get("finalizers") or () if item not in _COLLECTORS]
-    resource_strategies.set_or_drop(meta, "finalizers", finalizers + ([wanted] if wanted else []))
+    generic.set_or_drop(meta, "finalizers", finalizers + ([wanted] if wanted else []))
 
 
 def _count_generation(meta: Document) -> None:

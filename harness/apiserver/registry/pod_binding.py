@@ -1,7 +1,7 @@
 """Pods are assigned to nodes by a binding, once."""
 
 from harness.apiserver.errors import field_errors, status_errors
-from harness.apiserver.registry import pod_conditions
+from harness.apiserver.registry.strategies import pods
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 
@@ -34,7 +34,7 @@ def bind(pod: Document, node: str, wanted: Document, *, now: str) -> Document:
     for key in ("labels", "annotations"):
         if added := (wanted.get("metadata") or {}).get(key):
             meta[key] = {**(meta.get(key) or {}), **added}
-    pod_conditions.update(pod, _SCHEDULED, now=now)
+    pods.set_condition(pod, _SCHEDULED, now=now)
     return pod
 
 

@@ -9,6 +9,9 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
 
+_WIPED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+"""Metadata that clients cannot set on a new object."""
+
 
 def set_namespace(resource: resources.ResourceType, namespace: str, meta: Document) -> None:
     """The namespace of the path, in place; 400 when the document names another."""
@@ -27,7 +30,8 @@ def require_new(resource: resources.ResourceType, namespace: str, document: Docu
     meta: Document = document.setdefault("metadata", {})
     document["apiVersion"], document["kind"] = resource.api_version, resource.kind
     set_namespace(resource, namespace, meta)
-    resource_strategies.wipe(meta)
+    for key in _WIPED:
+        meta.pop(key, None)
 
 
 def names_version(meta: Document) -> bool:
@@ -78,7 +82,7 @@ def require_version(
 ) -> None:
     """409 when the document is not based on the current version; some kinds must say on which it is."""
     version = meta.get("resourceVersion") or ""
-    if not version and resource.requires_version_on_update and not subresource:
+    if not (version or subresource or resource_strategies.of(resource).allow_unconditional_update):
         at = "metadata.resourceVersion"
         cause = field_errors.invalid_value(at, "0", "must be specified for an update")
         named = dataclasses.replace(resource, kind=resource.plural)  # as this check does

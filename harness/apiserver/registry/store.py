@@ -23,6 +23,7 @@ from harness.apiserver.registry import (
     resource_strategies,
     store_reader,
 )
+from harness.apiserver.registry.strategies import generic
 from harness.apiserver.scheme import object_names, resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects, watch_cache
@@ -74,10 +75,13 @@ class Store(store_reader.StoreReader):
     ) -> stored_objects.Stored:
         """Store a new object and return it."""
         now = self._now()
+        strategy = resource_strategies.of(resource)
         preconditions.require_new(resource, namespace, document)
-        resource_strategies.default(resource, document, now=self._now)
+        strategy.default(resource, document, now=self._now)
         if self._track_managers:
-            writer = field_managers.FieldWriter(resource=resource, manager=manager, now=now)
+            writer = field_managers.FieldWriter(
+                resource=resource, manager=manager, now=now, reset_fields=strategy.reset_fields("")
+            )
             _set_managed_fields(document, field_managers.of_created(document, writer))
         return self._add(resource, namespace, document, now=now, dry_run=dry_run)
 
@@ -136,12 +140,14 @@ class Store(store_reader.StoreReader):
         dry_run: bool = False,
     ) -> tuple[stored_objects.Stored, bool]:
         """Apply a configuration (server-side apply); (the object, whether it is a new one)."""
+        strategy = resource_strategies.of(resource)
         writer = field_managers.FieldWriter(
             resource=resource,
             manager=configuration.manager,
             subresource=subresource,
             operation="Apply",
             now=self._now(),
+            reset_fields=strategy.reset_fields(subresource),
         )
         old = self._objects.find(resource, namespace, name)
         if old is None:
@@ -149,13 +155,13 @@ class Store(store_reader.StoreReader):
                 raise status_errors.not_found(resource, name)
             document = server_side_apply.apply_to_nothing(configuration, writer, name)
             preconditions.require_new(resource, namespace, document)
-            resource_strategies.default(resource, document, now=self._now)
+            strategy.default(resource, document, now=self._now)
             new = self._add(resource, namespace, document, now=writer.now, dry_run=dry_run)
             return new, True
         live = conversion.outward(resource, old).document()
         document = server_side_apply.apply(configuration, live, writer)
         preconditions.require_patchable(resource, old, document)
-        resource_strategies.default(resource, document, now=self._now)
+        strategy.default(resource, document, now=self._now)
         new = self._replace(resource, old, live, document, subresource=subresource, dry_run=dry_run)
         return new, False
 
@@ -226,12 +232,17 @@ class Store(store_reader.StoreReader):
         subresource: str,
     ) -> None:
         """Defaults, and who has which fields now, in place."""
-        resource_strategies.default(resource, document, now=self._now)
+        strategy = resource_strategies.of(resource)
+        strategy.default(resource, document, now=self._now)
         if not self._track_managers:
             _set_managed_fields(document, live["metadata"].get("managedFields"))
             return
         writer = field_managers.FieldWriter(
-            resource=resource, manager=manager, subresource=subresource, now=self._now()
+            resource=resource,
+            manager=manager,
+            subresource=subresource,
+            now=self._now(),
+            reset_fields=strategy.reset_fields(subresource),
         )
         _set_managed_fields(document, field_managers.after_update(live, document, writer))
 
@@ -244,29 +255,51 @@ class Store(store_reader.StoreReader):
         now: str,
         dry_run: bool,
     ) -> stored_objects.Stored:
-        resource = resources.table_of(served)
+        """Convert, name, prepare, admit, validate and commit a new object with its defaults."""
+        strategy = resource_strategies.of(served)
+        resource = strategy.resource
         document = conversion.inward(served, document, now=self._now)
-        meta = document["metadata"]
-        names_version = preconditions.names_version(meta)
+        has_version = preconditions.names_version(document["metadata"])
+        self._name(resource, namespace, document["metadata"])
+        strategy.prepare_for_create(document, now=now)
+        self._plugins.admit(resource, document, None)
+        object_validation.check_create(
+            strategy,
+            document,
+            served=served,
+            namespace_labels=lambda: self._plugins.namespace_labels(namespace),
+        )
+        if has_version and not dry_run:  # a check of the storage, which a dry run does not reach
+            raise status_errors.version_at_creation()
+        new = self._commit_new(resource, namespace, document, now=now, dry_run=dry_run)
+        return conversion.outward(served, new)
+
+    def _name(self, resource: resources.ResourceType, namespace: str, meta: Document) -> None:
+        """Generate the name if need be, in place; 404 or 403 if the namespace accepts no objects."""
         object_names.complete(
             meta, self._stream, is_taken=lambda name: self.has(resource, namespace, name)
         )
         self._plugins.require_namespace(resource, namespace, meta.get("name", ""))
-        resource_strategies.prepare_create(resource, document, now=now)
-        self._plugins.admit(resource, document, None)
-        object_validation.check_create(
-            served, document, namespace_labels=lambda: self._plugins.namespace_labels(namespace)
-        )
-        if names_version and not dry_run:  # the storage's own check, which a dry run does not reach
-            raise status_errors.version_at_creation()
+
+    def _commit_new(
+        self,
+        resource: resources.ResourceType,
+        namespace: str,
+        document: Document,
+        *,
+        now: str,
+        dry_run: bool,
+    ) -> stored_objects.Stored:
+        """Set uid and time of creation, and store the object; 409 if the name is taken."""
+        meta = document["metadata"]
         taken = self._objects.find(resource, namespace, meta["name"])
         if taken is not None:
             raise status_errors.already_exists(resource, meta["name"], deleting=taken.deleting)
         meta["uid"] = str(uuid.UUID(int=self._stream.getrandbits(128), version=4))
         meta["creationTimestamp"] = now
         if dry_run:
-            return conversion.outward(served, stored_objects.unstored(document))
-        return conversion.outward(served, self._objects.put(resource, None, document))
+            return stored_objects.unstored(document)
+        return self._objects.put(resource, None, document)
 
     def _replace(
         self,
@@ -278,13 +311,14 @@ class Store(store_reader.StoreReader):
         subresource: str,
         dry_run: bool,
     ) -> stored_objects.Stored:
-        resource = resources.table_of(served)
+        strategy = resource_strategies.of(served)
+        resource = strategy.resource
         before = live if resource is served else old.document()
         document = conversion.inward(served, document, now=self._now)
-        resource_strategies.prepare_update(resource, document, before, subresource=subresource)
+        strategy.prepare_for_update(document, before, subresource=subresource)
         self._plugins.admit(resource, document, before)
         object_validation.check_update(
-            resource,
+            strategy,
             document,
             before,
             subresource=subresource,
@@ -312,4 +346,4 @@ class Store(store_reader.StoreReader):
 
 
 def _set_managed_fields(document: Document, entries: list[Document] | None) -> None:
-    resource_strategies.set_or_drop(document["metadata"], "managedFields", entries)
+    generic.set_or_drop(document["metadata"], "managedFields", entries)

@@ -220,6 +220,7 @@ CLAIM_TEMPLATES = _BY_PATH[_DRA, "v1", "resourceclaimtemplates"]
 SLICES = _BY_PATH[_DRA, "v1", "resourceslices"]
 PRIORITY_CLASSES = _BY_PATH["scheduling.k8s.io", "v1", "priorityclasses"]
 DEFINITIONS = _BY_PATH["apiextensions.k8s.io", "v1", "customresourcedefinitions"]
+ADMISSION_POLICIES = _BY_PATH["admissionregistration.k8s.io", "v1", "validatingadmissionpolicies"]
 RUNTIME_CLASSES = _BY_PATH["node.k8s.io", "v1", "runtimeclasses"]
 NEW_EVENTS = _BY_PATH["events.k8s.io", "v1", "events"]
 """The events.k8s.io name of core events; both serve the same objects."""

@@ -1,7 +1,7 @@
 """Validation of objects, with the order and the wording of kube-apiserver's field errors.
 
 A rule is a function of a document, or of the new and the old document for updates, that yields
-field errors. `registry.object_validation` selects the rules of a kind.
+field errors. `registry.strategies` selects the rules of a kind.
 
 Rules change nothing and read no store. They never compare claims with each other: two claims that
 hold one device are valid here, because finding them is what this project is for.

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from harness.apiserver.managedfields import field_managers
+from harness.apiserver.registry import resource_strategies
 from harness.apiserver.scheme import resources
 
 R = resources
@@ -13,9 +14,10 @@ NOW = "2026-01-01T00:00:00Z"
 
 
 def writer(manager: str = "me", **options: Any) -> field_managers.FieldWriter:
-    return field_managers.FieldWriter(
-        **{"resource": R.CONFIGMAPS, "manager": manager, "now": NOW} | options
-    )
+    options = {"resource": R.CONFIGMAPS, "manager": manager, "now": NOW} | options
+    strategy = resource_strategies.of(options["resource"])
+    reset_fields = strategy.reset_fields(options.get("subresource", ""))
+    return field_managers.FieldWriter(reset_fields=reset_fields, **options)
 
 
 def config(entries: list[Document] | None = None, **data: str) -> Document:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from harness.apiserver.registry import disabled_fields
+from harness.apiserver.registry import resource_strategies
+from harness.apiserver.registry.strategies import claims, slices
 from harness.apiserver.scheme import resources
 
 R = resources
@@ -15,27 +16,27 @@ def device_slice(**device: Any) -> Document:
 
 def test_fields_of_gates_that_are_off() -> None:
     document = device_slice(attributes={"a": {"ints": [1]}}, nodeAllocatableResourceMappings={})
-    disabled_fields.drop_disabled(R.SLICES, document)
+    resource_strategies.of(R.SLICES).drop_disabled_fields(document)
     assert document == device_slice(attributes={"a": {}})
 
 
 def test_what_is_stored_already_stays() -> None:
     old = device_slice(attributes={"a": {"ints": [1]}}, nodeAllocatableResourceMappings={"cpu": {}})
     document = device_slice(attributes={"b": {"strings": ["x"]}})
-    disabled_fields.drop_disabled(R.SLICES, document, old)
+    resource_strategies.of(R.SLICES).drop_disabled_fields(document, old)
     assert document == device_slice(attributes={"b": {"strings": ["x"]}})
 
 
 def test_an_empty_list_of_devices_is_none_unless_there_are_counters() -> None:
     for counters in ({}, {"sharedCounters": [{"name": "c"}]}):
         document: Document = {"spec": {"devices": [], **counters}}
-        disabled_fields.drop_empty_devices(document)
+        slices.drop_empty_devices(document)
         assert ("devices" in document["spec"]) is bool(counters)
 
 
 def test_coordinated_elections_are_off() -> None:
     lease = {"spec": {"holderIdentity": "a", "strategy": "x", "preferredHolder": "b"}}
-    disabled_fields.drop_disabled(R.LEASES, lease)
+    resource_strategies.of(R.LEASES).drop_disabled_fields(lease)
     assert lease == {"spec": {"holderIdentity": "a"}}
 
 
@@ -49,10 +50,10 @@ def test_reports_on_devices_that_are_gone() -> None:
 
     old = claim("a", "b", reports=("a", "b"))
     kept = claim("b", reports=("a", "b", "c"))
-    disabled_fields.drop_stale_reports(kept, old)
+    claims.drop_stale_reports(kept, old)
     assert kept == claim("b", reports=("b", "c"))
     nothing = claim(reports=("a", "b"))
-    disabled_fields.drop_stale_reports(nothing, old)
+    claims.drop_stale_reports(nothing, old)
     assert "devices" not in nothing["status"]
 
 
@@ -86,7 +87,7 @@ def test_what_alpha_gates_add_to_pods() -> None:
         "status": {"nodeAllocatableResourceClaimStatuses": [{}], "phase": "Pending"},
     }
     old = {"spec": dict(pod["spec"]), "status": dict(pod["status"])}
-    disabled_fields.drop_disabled(R.PODS, pod, old)
+    resource_strategies.of(R.PODS).drop_disabled_fields(pod, old)
     assert pod == old
-    disabled_fields.drop_disabled(R.PODS, pod)
+    resource_strategies.of(R.PODS).drop_disabled_fields(pod)
     assert pod == {"spec": {"nodeName": "n"}, "status": {"phase": "Pending"}}

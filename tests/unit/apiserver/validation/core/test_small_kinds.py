@@ -63,5 +63,5 @@ def test_finalizers_are_known_or_have_a_domain(fields: Any) -> None:
 
 def test_the_servers_own_finalizer_joins_others() -> None:
     document: dict[str, Any] = {"metadata": {"name": "n"}, "spec": {"finalizers": ["a.b/c"]}}
-    resource_strategies.prepare_create(resources.NAMESPACES, document, now="")
+    resource_strategies.of(resources.NAMESPACES).prepare_for_create(document, now="")
     assert document["spec"]["finalizers"] == ["a.b/c", "kubernetes"]

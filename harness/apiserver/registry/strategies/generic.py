@@ -1,0 +1,179 @@
+"""The base class of all strategies: what the server does with objects of any kind.
+
+A strategy belongs to one resource in the version in which its objects are stored, and changes the documents that it is given.
+After k8s.io/apiserver/pkg/registry/rest (`RESTCreateStrategy`, `RESTUpdateStrategy`).
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.managedfields import field_sets
+from harness.apiserver.scheme import api_types, defaulting, resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.storage import stored_objects
+
+Labels = Callable[[], dict[str, str]]
+"""Returns the labels of the object's namespace."""
+USER_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
+"""The metadata that clients may change."""
+_SERVER_METADATA = ("uid", "creationTimestamp", "generation")
+"""The metadata that only the server sets, and that an update keeps."""
+
+
+class Strategy:
+    """What the server does with objects of one resource; a kind overrides what it does differently."""
+
+    keeps_new_status: ClassVar[bool] = False
+    """Whether a new object may be created with a status."""
+    metadata_kept_by_status: ClassVar[tuple[str, ...]] = ()
+    """Metadata that a write of the status cannot change."""
+    reset_by_status: ClassVar[tuple[str, ...]] = ()
+    """Paths, besides `spec`, that a writer of the status cannot own in managedFields."""
+
+    def __init__(self, resource: resources.ResourceType) -> None:
+        self.resource = resource
+        self._reset_by_status = field_sets.of_paths("spec", *self.reset_by_status)
+        self._reset = field_sets.of_paths("status") if resource.has_status else {}
+
+    # -------------------------------------------------------------- what requests may ask for
+
+    @property
+    def allow_create_on_update(self) -> bool:
+        """Whether a PUT to a name that does not exist creates the object (leases, events)."""
+        return self.resource.creates_on_update
+
+    @property
+    def allow_unconditional_update(self) -> bool:
+        """Whether a PUT may omit metadata.resourceVersion."""
+        return not self.resource.requires_version_on_update
+
+    @property
+    def returns_deleted_object(self) -> bool:
+        """Whether DELETE returns the object rather than a Status even if it is gone (pods, claims)."""
+        return self.resource.deletion_returns_object
+
+    def reset_fields(self, subresource: str) -> field_sets.Tree:
+        """Return the fields that an endpoint ignores, so that its writers never own them in managedFields."""
+        return self._reset_by_status if subresource == "status" else self._reset
+
+    # -------------------------------------------------------------- preparing
+
+    def default(
+        self, served: resources.ResourceType, document: Document, *, now: Callable[[], str]
+    ) -> None:
+        """Set the default values of the version in which the document is, `served`, in place."""
+        defaulting.fill(api_types.of(served), document)
+
+    def prepare_for_create(self, document: Document, *, now: str) -> None:
+        """Clear what clients may not set on a new object, and initialize its status, in place."""
+        meta = document["metadata"]
+        meta.pop("resourceVersion", None)
+        if self.resource.has_status and not self.keeps_new_status:
+            document.pop("status", None)
+        self.drop_disabled_fields(document)
+        if self.resource.tracks_generation:
+            meta["generation"] = 1
+        if "status" not in document and (status := self.new_status(document)) is not None:
+            document["status"] = status
+
+    def new_status(self, document: Document) -> Document | None:
+        """Return the status of a new object; None if it has none: by default what Go's zero value encodes to."""
+        field = api_types.of(self.resource).fields.get("status")
+        if field is None or not field.always:
+            return None
+        status: Document = field.zero()
+        return status
+
+    def prepare_for_update(
+        self, document: Document, old: Document, *, subresource: str = ""
+    ) -> None:
+        """Restore from the old object what this endpoint may not write, in place."""
+        meta, before = document["metadata"], old["metadata"]
+        for key in _SERVER_METADATA:
+            take_over(meta, before, key)
+        _keep_deletion(meta, before)
+        self.keep_unwritable(document, old, subresource)
+        self.drop_disabled_fields(document, old)
+        if self.resource.tracks_generation and document.get("spec") != old.get("spec"):
+            meta["generation"] = before.get("generation", 1) + 1
+
+    def keep_unwritable(self, document: Document, old: Document, subresource: str) -> None:
+        """Restore the parts of the object that belong to other endpoints, in place."""
+        if subresource == "status":
+            for key in {**old, **document}:
+                if key not in ("status", "metadata"):
+                    take_over(document, old, key)
+            for key in self.metadata_kept_by_status:
+                take_over(document["metadata"], old["metadata"], key)
+        elif self.resource.has_status:
+            take_over(document, old, "status")
+
+    def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
+        """Drop fields of disabled feature gates, unless the stored object already uses them; in place.
+
+        Disabled are the gates that are off by default in Kubernetes 1.36.
+        """
+
+    # -------------------------------------------------------------- validating
+
+    def authorize(self, document: Document, *, namespace_labels: Labels) -> Iterable[Cause]:
+        """Return what is wrong with a new object in a namespace with these labels."""
+        return ()
+
+    def authorize_update(
+        self, document: Document, old: Document, *, subresource: str, namespace_labels: Labels
+    ) -> Iterable[Cause]:
+        """Return what is wrong with a changed object in a namespace with these labels."""
+        return ()
+
+    def validate(self, document: Document, served: resources.ResourceType) -> Iterable[Cause]:
+        """Return what is wrong with a new object besides its metadata; the client sent it as `served`."""
+        return ()
+
+    def validate_update(
+        self, document: Document, old: Document, *, subresource: str
+    ) -> Iterable[Cause]:
+        """Return what is wrong with a changed object besides its metadata."""
+        return ()
+
+    def warnings(self, stored: stored_objects.Stored) -> Iterable[str]:
+        """Return what the response to a write should warn about."""
+        return ()
+
+
+def _keep_deletion(meta: Document, before: Document) -> None:
+    """Keep the deletion timestamp and grace period, in place.
+
+    They cannot be unset; setting them by an update is a validation error.
+    """
+    if "deletionTimestamp" in before:
+        meta["deletionTimestamp"] = before["deletionTimestamp"]
+    grace_s = before.get("deletionGracePeriodSeconds")
+    if grace_s is not None and meta.get("deletionGracePeriodSeconds") is None:
+        meta["deletionGracePeriodSeconds"] = grace_s
+
+
+# ------------------------------------------------------------------ editing documents
+
+
+def take_over(target: Document, source: Document, key: str) -> None:
+    """Copy a field, or drop it if the source does not have it; in place."""
+    if key in source:
+        target[key] = source[key]
+    else:
+        target.pop(key, None)
+
+
+def set_or_drop(target: Document, key: str, value: Any) -> None:
+    """Set a field, or drop it if its value is empty, as Go does with `omitempty`; in place."""
+    if value:
+        target[key] = value
+    else:
+        target.pop(key, None)
+
+
+def drop_new(document: Document, old: Document | None, part: str, key: str) -> None:
+    """Drop a field of `spec` or `status` unless the old object has it, in place."""
+    if key not in ((old or {}).get(part) or {}):
+        (document.get(part) or {}).pop(key, None)

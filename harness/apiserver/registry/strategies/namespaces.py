@@ -1,0 +1,47 @@
+"""Namespaces. After k8s.io/kubernetes/pkg/registry/core/namespace/strategy.go."""
+
+from collections.abc import Iterable
+
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.registry.strategies import generic
+from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.core import small_kinds
+
+_NAME_LABEL = "kubernetes.io/metadata.name"
+_FINALIZER = "kubernetes"
+"""The finalizer that waits until the namespace is empty."""
+
+
+class NamespaceStrategy(generic.Strategy):
+    """Namespaces: only the `finalize` subresource changes the spec of an existing one."""
+
+    def prepare_for_create(self, document: Document, *, now: str) -> None:
+        """Set the finalizer that empties the namespace, and the label with its name."""
+        meta = document["metadata"]
+        finalizers = (document.get("spec") or {}).get("finalizers") or []
+        if _FINALIZER not in finalizers:
+            finalizers = [*finalizers, _FINALIZER]
+        document["spec"] = {"finalizers": finalizers}
+        meta.setdefault("labels", {})[_NAME_LABEL] = meta.get("name", "")
+        super().prepare_for_create(document, now=now)
+
+    def new_status(self, document: Document) -> Document:
+        """Return phase Active."""
+        return {"phase": "Active"}
+
+    def keep_unwritable(self, document: Document, old: Document, subresource: str) -> None:
+        """Restore the spec as well unless `finalize` writes it."""
+        super().keep_unwritable(document, old, subresource)
+        if subresource not in ("status", "finalize"):
+            generic.take_over(document, old, "spec")
+
+    def validate(self, document: Document, served: resources.ResourceType) -> Iterable[Cause]:
+        """Validate the finalizers of the spec."""
+        return small_kinds.namespace(document)
+
+    def validate_update(
+        self, document: Document, old: Document, *, subresource: str
+    ) -> Iterable[Cause]:
+        """Validate the finalizers of the spec if they can change."""
+        return small_kinds.namespace(document) if subresource == "finalize" else ()

@@ -1,0 +1,149 @@
+"""Pods: their status, grace periods, conditions, and the subresources that write a part of the spec only.
+
+After k8s.io/kubernetes/pkg/registry/core/pod/strategy.go. Binding a pod to a node is in `registry.pod_binding`.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.registry.strategies import generic
+from harness.apiserver.scheme import qos, resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation.pod import pod_changes, pod_spec, pod_status
+
+DEFAULT_GRACE_S = 30
+_GATED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+_RESIZED = ("resources", "resizePolicy")
+"""Fields of a container that the `resize` subresource writes."""
+_VALIDATE_UPDATE = {
+    "": pod_spec.pod_change,
+    "status": pod_status.pod_status_change,
+    "ephemeralcontainers": pod_changes.ephemeral_containers,
+    "resize": pod_changes.resize,
+}
+
+
+class PodStrategy(generic.Strategy):
+    """Pods."""
+
+    metadata_kept_by_status = ("ownerReferences",)
+    reset_by_status = ("metadata.deletionTimestamp", "metadata.ownerReferences")
+
+    def prepare_for_create(self, document: Document, *, now: str) -> None:
+        """Begin in phase Pending; a pod with scheduling gates has a condition that says so."""
+        super().prepare_for_create(document, now=now)
+        if document["spec"].get("schedulingGates"):
+            set_condition(document, _GATED, now=now)
+
+    def new_status(self, document: Document) -> Document:
+        """Return phase and quality-of-service class."""
+        return {"phase": "Pending", "qosClass": qos.of(document["spec"])}
+
+    def keep_unwritable(self, document: Document, old: Document, subresource: str) -> None:
+        """Let `ephemeralcontainers` and `resize` write their part of the spec and nothing else."""
+        part = _SPEC_PARTS.get(subresource)
+        if part is None:
+            super().keep_unwritable(document, old, subresource)
+            if subresource == "status":
+                _keep_qos_class(document, old)
+            return
+        document["spec"] = part(document["spec"], old["spec"])
+        generic.take_over(document, old, "status")
+        for key in generic.USER_METADATA:
+            generic.take_over(document["metadata"], old["metadata"], key)
+
+    def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
+        """Drop fields of the gates GenericWorkload and DRANodeAllocatableResources."""
+        generic.drop_new(document, old, "spec", "schedulingGroup")
+        generic.drop_new(document, old, "status", "nodeAllocatableResourceClaimStatuses")
+
+    def validate(self, document: Document, served: resources.ResourceType) -> Iterable[Cause]:
+        """Validate the spec."""
+        return pod_spec.pod(document)
+
+    def validate_update(
+        self, document: Document, old: Document, *, subresource: str
+    ) -> Iterable[Cause]:
+        """Validate the part that the subresource writes."""
+        rule = _VALIDATE_UPDATE.get(subresource, pod_spec.pod_change)
+        return rule(document, old)
+
+
+def _keep_qos_class(pod: Document, old: Document) -> None:
+    """Keep the class if the new status omits it, in place: older clients do not know the field."""
+    status = pod.get("status") or {}
+    known = (old.get("status") or {}).get("qosClass")
+    if known and not status.get("qosClass"):
+        pod["status"] = status | {"qosClass": known}
+
+
+def grace_seconds(pod: Document, requested_s: int | None) -> int:
+    """Return the grace period of a deletion, in seconds; 0 for a pod that does not run on any node."""
+    spec, status = pod.get("spec") or {}, pod.get("status") or {}
+    if not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
+        return 0
+    if requested_s is not None:
+        return requested_s
+    default_s = spec.get("terminationGracePeriodSeconds")
+    return DEFAULT_GRACE_S if default_s is None else int(default_s)
+
+
+# ------------------------------------------------------------------ conditions
+
+
+def set_condition(pod: Document, condition: Document, *, now: str) -> None:
+    """Add a condition, or replace the one of its type, in place.
+
+    `lastTransitionTime` changes only if the condition's status does.
+    """
+    conditions: list[Document] = pod.setdefault("status", {}).setdefault("conditions", [])
+    for position, known in enumerate(conditions):
+        if known.get("type") == condition["type"]:
+            since = known.get("lastTransitionTime")
+            is_same_status = known.get("status") == condition["status"]
+            conditions[position] = _dated(condition, since if is_same_status else now)
+            return
+    conditions.append(_dated(condition, now))
+
+
+def _dated(condition: Document, since: Any) -> Document:
+    return {**condition, "lastProbeTime": None, "lastTransitionTime": since}
+
+
+# ------------------------------------------------------------------ parts of the spec
+
+
+def _with_ephemeral_containers(spec: Document, before: Document) -> Document:
+    """Return the old spec with the ephemeral containers of the new one."""
+    merged = {key: value for key, value in before.items() if key != "ephemeralContainers"}
+    if added := spec.get("ephemeralContainers"):
+        merged["ephemeralContainers"] = added
+    return merged
+
+
+def _with_resources(spec: Document, before: Document) -> Document:
+    """Return the old spec with the resources of the pod and of each container of the new one."""
+    merged = dict(before)
+    for key in ("containers", "initContainers"):
+        if key in before:
+            sent = {item.get("name"): item for item in spec.get(key) or ()}
+            merged[key] = [_resized(item, sent.get(item.get("name"))) for item in before[key]]
+    merged.pop("resources", None)
+    return merged | {"resources": spec["resources"]} if spec.get("resources") else merged
+
+
+def _resized(container: Document, sent: Document | None) -> Document:
+    if sent is None:
+        return container
+    merged = {key: value for key, value in container.items() if key not in _RESIZED}
+    return merged | {key: sent[key] for key in _RESIZED if key in sent}
+
+
+_SPEC_PARTS = {"ephemeralcontainers": _with_ephemeral_containers, "resize": _with_resources}
+"""The subresources that write a part of the spec."""
