@@ -109,16 +109,11 @@ class Snapshot:
 def _pools(slices: Iterable[Object]) -> Iterable[list[Object]]:
     """Yield the slices of each pool's highest generation."""
     pools: dict[tuple[str, str], list[Object]] = collections.defaultdict(list)
-    for piece in sorted(slices, key=lambda piece: _natural(piece["metadata"]["name"])):
+    for piece in sorted(slices, key=lambda piece: nodes.natural_order(piece["metadata"]["name"])):
         pools[piece["spec"]["driver"], piece["spec"]["pool"]["name"]].append(piece)
     for pieces in pools.values():
         newest = max(piece["spec"]["pool"]["generation"] for piece in pieces)
         yield [piece for piece in pieces if piece["spec"]["pool"]["generation"] == newest]
-
-
-def _natural(name: str) -> tuple[int, str]:
-    """Return a sort key that puts worker-9 before worker-10."""
-    return len(name), name
 
 
 def _is_whole(pool: list[Object]) -> bool:

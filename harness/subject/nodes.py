@@ -56,6 +56,11 @@ def only(node_name: str) -> Object:
     return {"nodeSelectorTerms": [{"matchFields": [field]}]}
 
 
+def natural_order(name: str) -> tuple[int, str]:
+    """Return a sort key that puts worker-9 before worker-10."""
+    return len(name), name
+
+
 def _term_selects(term: Object, node: Object) -> bool:
     labels = node["metadata"].get("labels", {})
     fields = {"metadata.name": node["metadata"]["name"]}

@@ -227,13 +227,11 @@ class Scheduler:
 
     def _nodes(self) -> list[Object]:
         """Return the nodes in natural order: worker-2 before worker-10."""
-        token = (
-            self._change_token
-        )  # read first: a change while the nodes are read invalidates the cache
+        token = self._change_token  # read first: a change while nodes are read voids the cache
         if self._node_order[0] is not token:
             order = sorted(
                 self._informers[0].objects(),
-                key=lambda node: (len(node["metadata"]["name"]), node["metadata"]["name"]),
+                key=lambda node: nodes.natural_order(node["metadata"]["name"]),
             )
             self._node_order = token, order
         return self._node_order[1]
