@@ -35,7 +35,7 @@ class Compiled:
     problem: str = ""
     """The error message in kube-apiserver's wording; empty if the expression is valid."""
     too_complex: bool = False
-    """Whether the estimated cost exceeds `COST_MAX`."""
+    """True if the estimated cost exceeds `COST_MAX`."""
 
 
 @functools.lru_cache(CACHE_SIZE)

@@ -46,9 +46,9 @@ class Node:
     """The operand of a selection; the target and the arguments of a call; the parts of a
     comprehension in the order of evaluation: range, start, condition, step, result."""
     is_member: bool = False
-    """Whether a call has a target, which is the first child then."""
+    """True for a call with a target, which is the first child."""
     is_test: bool = False
-    """Whether a selection is a `has()` test."""
+    """True for a selection that is a `has()` test."""
     size: int | None = None
     """The length of a string or bytes constant, or of a list or map literal; else None."""
     type: str = ""
