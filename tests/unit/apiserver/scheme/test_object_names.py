@@ -1,4 +1,4 @@
-"""What a name may look like."""
+"""Formats of object names."""
 
 import re
 
