@@ -101,9 +101,9 @@ class Unselective(Distorted):
         (
             LastWriterWins,
             "concurrency",
-            "an update based on an old version is refused and changes nothing",
+            "an update with an old version is rejected and changes nothing",
         ),
-        (ForgetfulWatch, "watches", "every change after a version is told in order"),
+        (ForgetfulWatch, "watches", "a watch returns all changes after a version in order"),
         (Unselective, "selectors", "by equality"),
     ],
 )
