@@ -1,14 +1,14 @@
 """Threads, locks, queues, time and named steps for code whose interleavings matter.
 
-The subject (scheduler, claim controller) takes all of these from here and nothing from `threading` or `time`. Normally they
-are the real ones. A controlled runtime (see `install`) makes every operation a point where the next thread is chosen, so the
-same code can be explored one interleaving at a time. Only what a runtime must control belongs here: no pools, no futures,
-nothing that could be built from these.
+The subject (scheduler, claim controller) takes all of these from here and nothing from `threading`
+or `time`. Normally they are the real ones. A controlled runtime (see `install`) makes every
+operation a point where the next thread is chosen, so that the same code can be explored one
+interleaving at a time. Only what a runtime must control belongs here: no pools, no futures, nothing
+that could be built from these.
 
-Named steps mark the interesting moments: `step("in-flight.removed", claim=uid)`. A step is free when nobody listens (one
-attribute load and one test), is recorded when a listener asks for it, and can pause by a seeded plan (`pausing`).
-
-Steps: names are `<part>.<moment>` in the past or present tense, fields are strings or integers.
+Named steps mark the interesting moments: `step("in-flight.removed", claim=uid)`. A step costs one
+attribute load and one test if no listener is installed; a listener can record it or pause by a
+seeded plan (`pausing`). Names are `<part>.<moment>`, fields are strings or integers.
 """
 
 import collections
@@ -29,10 +29,10 @@ class Lock(Protocol):
     """A mutual exclusion lock, used with `with`."""
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002
-        """Take the lock; False when it could not be had in time."""
+        """Take the lock; return False if it was not available in time."""
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
 
     def __enter__(self) -> bool:
         """Take the lock."""
@@ -43,11 +43,11 @@ class Lock(Protocol):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Give the lock back."""
+        """Release the lock."""
 
 
 class Condition(Lock, Protocol):
-    """A condition variable with its lock."""
+    """A condition variable with its own lock."""
 
     def wait(self, timeout: float | None = None) -> bool:
         """Release the lock, wait for a notification, take the lock again; False on timeout."""
@@ -64,61 +64,61 @@ class Thread(Protocol):
 
     @property
     def name(self) -> str:
-        """The name it was spawned with."""
+        """The name given to `spawn`."""
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait for its end."""
+        """Wait until the thread ends."""
 
     def is_alive(self) -> bool:
-        """Whether it has not ended yet."""
+        """Return whether the thread is still running."""
 
 
 class Runtime(Protocol):
-    """What a controlled runtime replaces."""
+    """The operations that a controlled runtime replaces."""
 
     def lock(self, name: str) -> Lock:
-        """A new lock."""
+        """Return a new lock."""
 
     def condition(self, name: str) -> Condition:
-        """A new condition variable with a lock of its own."""
+        """Return a new condition variable with its own lock."""
 
     def spawn(self, name: str, target: Callable[[], None]) -> Thread:
         """Start a thread."""
 
     def current_thread_name(self) -> str:
-        """The name of the calling thread."""
+        """Return the name of the calling thread."""
 
     def sleep(self, seconds: float) -> None:
-        """Let (real or virtual) time pass."""
+        """Let real or virtual time pass."""
 
     def monotonic_ns(self) -> int:
-        """The (real or virtual) monotonic clock, in nanoseconds."""
+        """Return the real or virtual monotonic clock, in nanoseconds."""
 
     def step(self, name: str, fields: StepFields) -> None:
-        """Called for each named step when a controlled runtime is installed."""
+        """Handle a named step while this runtime is installed."""
 
 
 class RealRuntime:
-    """Threads of the operating system and the monotonic clock."""
+    """The operating system's threads and monotonic clock."""
 
     def lock(self, name: str) -> Lock:
-        """A threading.Lock; the name is for controlled runtimes."""
+        """Return a `threading.Lock`; only controlled runtimes use the name."""
         del name
         return threading.Lock()
 
     def condition(self, name: str) -> Condition:
-        """A threading.Condition; the name is for controlled runtimes."""
+        """Return a `threading.Condition`; only controlled runtimes use the name."""
         del name
         return threading.Condition(threading.Lock())
 
     def spawn(self, name: str, target: Callable[[], None]) -> Thread:
-        """A started daemon thread: a stuck thread must not keep a process from ending."""
+        """Start a daemon thread: a stuck thread must not keep the process from ending."""
         thread = threading.Thread(target=target, name=name, daemon=True)
         thread.start()
         return thread
 
     def current_thread_name(self) -> str:
-        """The name of the calling thread."""
+        """Return the name of the calling thread."""
         return threading.current_thread().name
 
     def sleep(self, seconds: float) -> None:
@@ -126,11 +126,11 @@ class RealRuntime:
         time.sleep(seconds)
 
     def monotonic_ns(self) -> int:
-        """CLOCK_MONOTONIC."""
+        """Return CLOCK_MONOTONIC in nanoseconds."""
         return time.monotonic_ns()
 
     def step(self, name: str, fields: StepFields) -> None:
-        """Nothing: real threads are not chosen."""
+        """Do nothing: the operating system chooses the next thread."""
 
 
 _REAL = RealRuntime()
@@ -140,7 +140,7 @@ _listener: StepListener | None = None
 
 @contextlib.contextmanager
 def install(runtime: Runtime) -> Iterator[None]:
-    """Use a controlled runtime for everything made and called inside the block."""
+    """Use a controlled runtime for everything created and called inside the `with` block."""
     global _runtime, _listener
     previous = _runtime, _listener
     _runtime, _listener = runtime, runtime.step
@@ -151,12 +151,12 @@ def install(runtime: Runtime) -> Iterator[None]:
 
 
 def lock(name: str) -> Lock:
-    """A new lock; the name appears in explanations."""
+    """Return a new lock; its name appears in explanations."""
     return _runtime.lock(name)
 
 
 def condition(name: str) -> Condition:
-    """A new condition variable with a lock of its own."""
+    """Return a new condition variable with its own lock."""
     return _runtime.condition(name)
 
 
@@ -166,39 +166,42 @@ def spawn(name: str, target: Callable[[], None]) -> Thread:
 
 
 def current_thread_name() -> str:
-    """The name of the calling thread."""
+    """Return the name of the calling thread."""
     return _runtime.current_thread_name()
 
 
 def sleep(seconds: float) -> None:
-    """Let time pass."""
+    """Let real or virtual time pass."""
     _runtime.sleep(seconds)
 
 
 def monotonic_ns() -> int:
-    """The monotonic clock in nanoseconds."""
+    """Return the monotonic clock in nanoseconds."""
     return _runtime.monotonic_ns()
 
 
 def monotonic_s() -> float:
-    """The monotonic clock in seconds."""
+    """Return the monotonic clock in seconds."""
     return _runtime.monotonic_ns() / 1e9
 
 
 def step(name: str, **fields: Any) -> None:
-    """Mark a named moment; free when nobody listens."""
+    """Mark a named moment; almost free if there is no listener."""
     if _listener is not None:
         _listener(name, fields)
 
 
 def listen(listener: StepListener | None) -> None:
-    """Send every step to this listener (None: to nobody). One listener a process; see `fan_out`."""
+    """Send every step to this listener; None: to no listener.
+
+    A process has one listener; combine several with `fan_out`.
+    """
     global _listener  # noqa: PLW0603
     _listener = listener
 
 
 def fan_out(*listeners: StepListener) -> StepListener:
-    """One listener that calls several in turn."""
+    """Return one listener that calls several in turn."""
 
     def call_all(name: str, fields: StepFields) -> None:
         for listener in listeners:
@@ -208,11 +211,12 @@ def fan_out(*listeners: StepListener) -> StepListener:
 
 
 def pausing(*, stream: random.Random, probability: float, pause_s_max: float) -> StepListener:
-    """A listener that pauses at a step with this probability, for up to pause_s_max seconds.
+    """Return a listener that pauses at steps with this probability.
 
-    The pauses widen every window alike; nothing is aimed at a known defect. Numbers come from the seeded stream, under a
-    lock of their own, so that a seed gives the same sequence of pauses (which thread meets which pause is still up to the
-    operating system).
+    A pause lasts up to `pause_s_max` seconds. The pauses widen all race windows alike and are not
+    aimed at a known defect. Numbers come from the seeded stream, under its own lock, so a seed
+    gives the same sequence of pauses (which thread gets which pause is still up to the operating
+    system).
     """
     guard = threading.Lock()
 
@@ -227,7 +231,7 @@ def pausing(*, stream: random.Random, probability: float, pause_s_max: float) ->
 
 
 class Closed(Exception):  # noqa: N818 - a state, not an error
-    """The queue was closed and is empty."""
+    """The queue is closed and empty."""
 
 
 class Event:
@@ -238,17 +242,17 @@ class Event:
         self._set = False
 
     def is_set(self) -> bool:
-        """Whether set() was called."""
+        """Return whether `set` was called."""
         return self._set
 
     def set(self) -> None:
-        """Raise the flag for good and wake all who wait."""
+        """Set the flag permanently and wake all waiters."""
         with self._changed:
             self._set = True
             self._changed.notify_all()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until the flag is up; False when the time ran out first."""
+        """Wait until the flag is set; return False on timeout."""
         deadline = None if timeout_s is None else monotonic_s() + timeout_s
         with self._changed:
             while not self._set:
@@ -268,14 +272,17 @@ class Queue(Generic[T]):
         self._closed = False
 
     def put(self, item: T) -> None:
-        """Append; ignored once the queue is closed."""
+        """Append an item; ignored once the queue is closed."""
         with self._changed:
             if not self._closed:
                 self._items.append(item)
                 self._changed.notify()
 
     def get(self) -> T:
-        """Remove and return the oldest item, waiting for one; raise Closed at the end."""
+        """Remove and return the oldest item, waiting for one.
+
+        Raises Closed once the queue is closed and empty.
+        """
         with self._changed:
             while not self._items:
                 if self._closed:
@@ -284,7 +291,7 @@ class Queue(Generic[T]):
             return self._items.popleft()
 
     def close(self) -> None:
-        """Let the items that are there be taken, then end every get."""
+        """Close the queue; remaining items can still be taken."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

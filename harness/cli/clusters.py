@@ -174,10 +174,10 @@ def logs(
 ) -> None:
     """Copy the logs of a cluster into one folder, and print where they are."""
     from harness.cluster import cluster_records
-    from harness.cluster.lifecycle import log_collection
+    from harness.cluster.lifecycle import held_clusters
 
     folder = to or pathlib.Path(f"{name}-logs")
-    paths = log_collection.collect(cluster_records.find(name), folder)
+    paths = held_clusters.collect_logs(cluster_records.find(name), folder)
     print(f"Logs of cluster {name!r}, written to {folder.resolve()}:")
     for path in paths:
         print(f"  {path}")

@@ -1,9 +1,11 @@
-"""Clusters to run on. A provider starts a cluster and hands out a kubeconfig; nothing above knows which provider it was.
+"""Clusters to run on: a provider starts a cluster and returns its kubeconfig.
 
-The providers are `kind`, `local`, `embedded_cluster` and `existing_cluster`; `interfaces` says what each must offer. `fixtures` holds fake
-nodes with their device pools, and their kubelets; `lifecycle` keeps and prunes clusters; `cluster_records` lists what was made on
-this machine; `doctor` checks what a machine lacks.
+The providers are `kind`, `local`, `embedded_cluster` and `existing_cluster`; `interfaces` defines
+what each must implement, so that no other package depends on a particular provider.
+`cluster_records` lists every cluster created on this machine, `lifecycle` starts, stops and prunes
+clusters, `fixtures` creates fake nodes with device pools and runs their kubelets, and `doctor`
+reports what this machine lacks.
 
-No scheduling and no judging belong here: a kubelet refuses a pod whose claims are not allocated and reserved for it, and does not
-check who else holds the device.
+Scheduling and judging do not belong here: a kubelet rejects a pod whose claims are not allocated
+and reserved for it, but does not check which other claims hold the device.
 """

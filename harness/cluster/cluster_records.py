@@ -1,7 +1,9 @@
-"""What was made on this machine: an entry for each cluster, written before anything is made of it and removed after everything is gone.
+"""Records of the clusters on this machine, one JSON file for each.
 
-So whatever happens in between, also `kill -9`, the next `flake-hunt cluster prune` knows what to look for. A process is known by pid and start
-time, so a reused pid is never killed; every process that is started by the owner of an entry carries the owner's mark in its environment.
+A record is written before anything is created for its cluster and removed after everything is gone.
+After any interruption, including `kill -9`, `flake-hunt cluster prune` therefore knows what to
+remove. A process is identified by pid and start time, so a reused pid is never killed. Every
+process that the owner of a record starts inherits the owner's mark in its environment.
 """
 
 import contextlib
@@ -22,48 +24,48 @@ from harness.cluster import interfaces, state_folder
 from harness.scenario import profiles
 
 MARK = "FLAKE_HUNT_OWNER"
-"""In the environment of every process that an owner has started, and of what these start."""
+"""Environment variable with the owner's mark; inherited by all processes that an owner starts."""
 SUFFIX = ".json"
 TEMPORARY_PREFIX = "flake-hunt-"
-"""Of temporary folders; the pid of their maker follows."""
+"""Name prefix of temporary folders; the creator's pid follows."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?")
 
 
 class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """A process that cannot be confused with a later one of the same pid."""
+    """A process, identified by pid and start time because pids are reused."""
 
     name: str
     pid: int
     started: float
 
     def find(self) -> psutil.Process | None:
-        """The process if it still runs."""
+        """Return the process, or None if it has ended."""
         try:
             process = psutil.Process(self.pid)
             same = process.create_time() == self.started
         except psutil.NoSuchProcess:
             return None
-        return process if same and has_not_ended(process) else None
+        return process if same and is_running(process) else None
 
 
 class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One cluster."""
+    """What is known about one cluster."""
 
     name: str
     provider: str
     profile: dict[str, Any]
-    """As a plain document: what is left can be removed without the object that had made it."""
+    """The profile as a plain document, from which leftovers can be removed by another process."""
     directory: str
     """The cluster's own folder, with its kubeconfigs."""
     owner: ProcessIdentity
-    """Who makes it, and holds it unless it stays."""
+    """The process that creates the cluster and holds it, unless the cluster stays."""
     stays: bool
-    """It outlives its owner once it is up (`flake-hunt cluster up`)."""
+    """The cluster outlives its owner once it is up (`flake-hunt cluster up`)."""
     state: Literal["starting", "up"] = "starting"
     processes: list[ProcessIdentity] = []
-    """Of a cluster that stays, in the order in which they are to be stopped."""
+    """Processes of a cluster that stays, in the order in which to stop them."""
     runs: list[str] = []
-    """The ids of the runs that have made something on it."""
+    """Ids of the runs that created objects on the cluster."""
     created_wall_ns: int
 
     @property
@@ -73,43 +75,43 @@ class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kubeconfig(self) -> pathlib.Path:
-        """For kubectl."""
+        """The kubeconfig for kubectl."""
         return self.path / "kubeconfig"
 
     @property
     def is_held(self) -> bool:
-        """Whether its owner works on it, so that nobody else may touch it."""
+        """Whether the owner is working on the cluster, so that no other process may touch it."""
         return self.owner.find() is not None and not (self.stays and self.state == "up")
 
-    def restored(self) -> profiles.Profile:
-        """Its profile."""
+    def load_profile(self) -> profiles.Profile:
+        """Return the profile as an object."""
         return profiles.restore(self.profile)
 
     def request(self) -> interfaces.ClusterRequest:
-        """What had been asked for."""
+        """Return the request from which the cluster was created."""
         return interfaces.ClusterRequest(
             name=self.name, directory=self.path, stays=self.stays, runs=self.runs
         )
 
 
 def folder() -> pathlib.Path:
-    """Where the entries are, and the folders of the clusters that stay."""
+    """Return the folder of the records, which also contains the folders of clusters that stay."""
     made = state_folder.folder() / "clusters"
     made.mkdir(mode=0o700, exist_ok=True)
     return made
 
 
 def known() -> list[ClusterRecord]:
-    """All clusters, by name."""
+    """Return all records, sorted by name."""
     entries = []
     for path in sorted(folder().glob(f"*{SUFFIX}")):
-        with contextlib.suppress(FileNotFoundError):  # somebody has just removed it
+        with contextlib.suppress(FileNotFoundError):  # another process has just removed it
             entries.append(_read(path))
     return entries
 
 
 def find(name: str) -> ClusterRecord:
-    """The cluster of this name; UsageError when there is none."""
+    """Return the record of the cluster with this name. Raises UsageError if there is none."""
     entries = known()
     for entry in entries:
         if entry.name == name:
@@ -122,7 +124,10 @@ def find(name: str) -> ClusterRecord:
 
 
 def begin(profile: profiles.Profile, request: interfaces.ClusterRequest) -> ClusterRecord:
-    """Write down that this process is about to make a cluster; UsageError when the name is taken."""
+    """Record that this process is about to create a cluster.
+
+    Raises UsageError if the name is taken.
+    """
     check_name(request.name)
     owner = mark_children()
     entry = ClusterRecord(
@@ -136,7 +141,7 @@ def begin(profile: profiles.Profile, request: interfaces.ClusterRequest) -> Clus
     )
     temporary = _written(entry)
     try:
-        os.link(temporary, _path(entry.name))  # fails when it is there: two cannot both succeed
+        os.link(temporary, _path(entry.name))  # atomic: fails if the name is taken
     except FileExistsError:
         raise _taken(entry.name) from None
     finally:
@@ -145,21 +150,24 @@ def begin(profile: profiles.Profile, request: interfaces.ClusterRequest) -> Clus
 
 
 def require_new(name: str) -> None:
-    """UsageError for a name that is none, or that is in the registry already."""
+    """Raise UsageError if the name is invalid or already has a record."""
     check_name(name)
     if _path(name).exists():
         raise _taken(name)
 
 
-def is_up(entry: ClusterRecord, running: Sequence[ProcessIdentity]) -> ClusterRecord:
-    """Write down that it is up, and which processes it consists of."""
+def mark_up(entry: ClusterRecord, running: Sequence[ProcessIdentity]) -> ClusterRecord:
+    """Record that the cluster is up, and its processes."""
     changed = msgspec.structs.replace(entry, state="up", processes=list(running))
     _written(changed).replace(_path(entry.name))
     return changed
 
 
 def note_run(directory: pathlib.Path, run_id: str) -> None:
-    """Write down that a run is about to make something on the cluster of this folder, if it is one of the registry."""
+    """Record that a run is about to create objects on the cluster of this folder.
+
+    Does nothing if no record has this folder.
+    """
     for entry in known():
         if entry.path == directory.resolve():
             changed = msgspec.structs.replace(entry, runs=[*entry.runs, run_id])
@@ -167,27 +175,30 @@ def note_run(directory: pathlib.Path, run_id: str) -> None:
 
 
 def forget(entry: ClusterRecord) -> None:
-    """Nothing is left of it."""
+    """Remove the record of a cluster that is completely gone."""
     _path(entry.name).unlink(missing_ok=True)
 
 
 def forget_interrupted_writes() -> None:
-    """Remove what a process left that died while it wrote an entry."""
+    """Remove temporary files of processes that died while writing a record."""
     for path in folder().glob(".*.new"):
-        if not is_pid_of_any(path.name.split(".")[-2]):
+        if not is_pid_running(path.name.split(".")[-2]):
             path.unlink(missing_ok=True)
 
 
-def is_pid_of_any(text: str) -> bool:
-    """Whether a process of this pid runs."""
+def is_pid_running(text: str) -> bool:
+    """Return whether a process with this pid is running."""
     try:
-        return has_not_ended(psutil.Process(int(text)))
+        return is_running(psutil.Process(int(text)))
     except (ValueError, psutil.NoSuchProcess):
         return False
 
 
-def has_not_ended(process: psutil.Process) -> bool:
-    """Whether it still runs. A zombie does not; its parent, which may be a slow init, has only not taken notice."""
+def is_running(process: psutil.Process) -> bool:
+    """Return whether the process is still running.
+
+    A zombie is not: its parent, perhaps a slow init, has merely not reaped it yet.
+    """
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -195,24 +206,27 @@ def has_not_ended(process: psutil.Process) -> bool:
 
 
 def identity(pid: int, name: str) -> ProcessIdentity:
-    """Who this process is."""
+    """Return the identity of a running process."""
     return ProcessIdentity(name=name, pid=pid, started=psutil.Process(pid).create_time())
 
 
 def mark_children() -> ProcessIdentity:
-    """Mark everything that this process starts from now on as its own; return who this process is."""
+    """Mark all processes that this process starts from now on; return its own identity."""
     owner = identity(os.getpid(), "flake-hunt")
     os.environ[MARK] = mark(owner)
     return owner
 
 
 def mark(owner: ProcessIdentity) -> str:
-    """What the processes carry that this owner starts: who it is, and which registry knows what of them is to stay."""
+    """Return the mark of an owner's processes: its pid, its start time and the id of this registry.
+
+    The registry tells which of these processes belong to clusters that stay.
+    """
     return f"{owner.pid}@{owner.started!r}@{_registry_id()}"
 
 
 def owner_of(carried: str) -> ProcessIdentity | None:
-    """Who has put this mark on a process; None for a mark of another registry, which is none of our business."""
+    """Return the owner encoded in a process's mark; None for a mark of another registry."""
     parts = carried.split("@")
     try:
         pid, started, registry_id = int(parts[0]), float(parts[1]), parts[2]
@@ -224,13 +238,16 @@ def owner_of(carried: str) -> ProcessIdentity | None:
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[pathlib.Path]:
-    """A folder for the time of the block; `cluster prune` removes it when this process is killed meanwhile."""
+    """Yield a temporary folder; `cluster prune` removes it if this process is killed meanwhile."""
     with tempfile.TemporaryDirectory(prefix=f"{TEMPORARY_PREFIX}{os.getpid()}-") as name:
         yield pathlib.Path(name)
 
 
 def check_name(name: str) -> None:
-    """UsageError for a name that is not one of a folder: the folder is removed with everything in it."""
+    """Raise UsageError if the name is not valid.
+
+    The name becomes that of a folder that is later removed with everything in it.
+    """
     if not _NAME.fullmatch(name):
         raise errors.UsageError(
             f"expected a cluster's name of lower-case letters, digits and dashes, got {name!r}"
@@ -243,7 +260,7 @@ def _registry_id() -> str:
 
 def _taken(name: str) -> errors.UsageError:
     return errors.UsageError(
-        f"there is a cluster {name!r} already: take another --name, or remove it with "
+        f"a cluster {name!r} already exists: choose another --name, or remove it with "
         f"`flake-hunt cluster down {name}`"
     )
 
@@ -257,12 +274,12 @@ def _read(path: pathlib.Path) -> ClusterRecord:
         return msgspec.json.decode(path.read_bytes(), type=ClusterRecord)
     except msgspec.DecodeError as error:
         raise errors.ClusterError(
-            f"{path}: expected a cluster's entry ({error}); remove the file"
+            f"{path}: expected the record of a cluster ({error}); remove the file"
         ) from error
 
 
 def _written(entry: ClusterRecord) -> pathlib.Path:
-    """The entry in a file beside its place: it is put there in one step."""
+    """Write the record to a temporary file beside its final path, for an atomic rename."""
     temporary = folder() / f".{entry.name}.{threading.get_ident()}.{os.getpid()}.new"
     with writing.explained(temporary):
         temporary.write_bytes(msgspec.json.encode(entry))

@@ -1,9 +1,12 @@
-"""What every real control plane is told, whether kind or this harness starts it."""
+"""Settings that `kind` and `local` control planes share."""
 
 import yaml
 
 CONTROLLER_REQUESTS = {"kube-api-qps": "1000", "kube-api-burst": "2000"}
-"""For a kube-controller-manager whose claim controller works for the load: its default of 20 requests a second is the whole run's limit."""
+"""Client rate limits of kube-controller-manager if its claim controller serves the load.
+
+The default of 20 requests/s would limit the throughput of the whole run.
+"""
 _RECORDED = (
     ("resource.k8s.io", ["resourceclaims", "resourceclaims/status"]),
     ("", ["pods", "pods/binding", "pods/status", "nodes"]),
@@ -11,7 +14,10 @@ _RECORDED = (
 
 
 def audit_policy() -> str:
-    """Whole objects of what a verdict rests on, nothing of the rest, and no event twice."""
+    """Return an audit policy that records each request once.
+
+    Objects on which a verdict rests are recorded in full, all others not at all.
+    """
     whole = [{"group": group, "resources": names} for group, names in _RECORDED]
     policy = {
         "apiVersion": "audit.k8s.io/v1",

@@ -1,4 +1,4 @@
-"""The embedded cluster: Flake Hunt's own API server as a process on loopback."""
+"""The embedded provider: Flake Hunt's own API server as a process on loopback."""
 
 import dataclasses
 import importlib.metadata
@@ -22,29 +22,30 @@ class EmbeddedCluster:
 
     name: str
     kubeconfig: pathlib.Path
-    """Plain HTTP: the harness's processes save the cost of TLS on loopback."""
+    """The kubeconfig for the harness's processes: plain HTTP saves the cost of TLS on loopback."""
     user_kubeconfig: pathlib.Path
+    """The kubeconfig for kubectl and other programs, with TLS."""
     process: processes.Process
 
     @property
     def versions(self) -> dict[str, str]:
-        """The server comes with Flake Hunt and has its version."""
+        """The version of the server, which is that of Flake Hunt."""
         return {"flake-hunt apiserver": importlib.metadata.version("flake-hunt")}
 
     @property
     def pids(self) -> list[int]:
-        """Only the API server's."""
+        """The pid of the API server."""
         return [self.process.pid]
 
     def exit_report(self) -> str | None:
-        """The process's."""
+        """Return how the API server ended; None while it runs."""
         return self.process.exit_report()
 
     def collect_logs(self, into: pathlib.Path) -> None:
-        """Its log lies in the cluster's folder from the beginning."""
+        """Do nothing: the server logs to the cluster's folder."""
 
     def down(self) -> None:
-        """Stop the process."""
+        """Stop the process and remove the kubeconfigs."""
         self.process.stop(timeout_s=STOP_TIMEOUT_S)
         self.kubeconfig.unlink(missing_ok=True)
         self.user_kubeconfig.unlink(missing_ok=True)
@@ -53,21 +54,22 @@ class EmbeddedCluster:
 class Provider:
     """Starts embedded clusters."""
 
-    capabilities = interfaces.Capabilities(protobuf=False)  # it speaks both, JSON faster
+    # The server supports protobuf too, but is faster with JSON.
+    capabilities = interfaces.Capabilities(protobuf=False)
 
     def __init__(self, profile: profiles.EmbeddedProfile) -> None:
         self._profile = profile
 
     def check(self) -> None:
-        """That the ports are free which the profile names; everything else is installed with Flake Hunt."""
+        """Check that the ports named in the profile are free; the rest comes with Flake Hunt."""
         for port in filter(None, (self._profile.port, self._profile.tls_port)):
             _require_free(port)
 
     def require_free(self, request: interfaces.ClusterRequest) -> None:
-        """It has no name outside its folder."""
+        """Do nothing: an embedded cluster has no name outside its folder."""
 
     def up(self, request: interfaces.ClusterRequest) -> EmbeddedCluster:
-        """Start the server and wait until it answers."""
+        """Start the server and wait until it is ready."""
         return start(
             request.name,
             request.directory,
@@ -77,15 +79,15 @@ class Provider:
         )
 
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
-        """It is a process and nothing else."""
+        """Return True: the cluster consists of its process only."""
         del request
         return True
 
     def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
-        """Its log lies in the cluster's folder from the beginning."""
+        """Do nothing: the server logs to the cluster's folder."""
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
-        """The kubeconfigs, which hold a token."""
+        """Remove the kubeconfigs, which contain a token."""
         names = (KUBECONFIG, PLAIN_KUBECONFIG)
         unfinished = request.directory.glob(".kubeconfig-*")
         for path in (*(request.directory / name for name in names), *unfinished):
@@ -98,12 +100,12 @@ def _require_free(port: int) -> None:
     except OSError as error:
         raise errors.UsageError(
             f"expected port {port} of {ADDRESS} to be free ({os.strerror(error.errno or 0).lower()}): "
-            "name another one, or 0 for any that is free"
+            "choose another one, or 0 for any free port"
         ) from error
 
 
 def up(name: str, directory: pathlib.Path) -> EmbeddedCluster:
-    """Start the server and wait until it answers."""
+    """Start the server and wait until it is ready."""
     return start(name, directory, with_parent=True)
 
 
@@ -115,7 +117,7 @@ def start(
     port: int = 0,
     tls_port: int = 0,
 ) -> EmbeddedCluster:
-    """Start the server; one that is not `with_parent` outlives the process that starts it."""
+    """Start the server. Unless `with_parent`, it outlives the process that starts it."""
     plain, user = directory / PLAIN_KUBECONFIG, directory / KUBECONFIG
     ready = directory / "apiserver.ready"
     ready.unlink(missing_ok=True)

@@ -1,8 +1,9 @@
-"""The kubeconfig provider: a cluster that exists, and that others may need more than we do.
+"""The `kubeconfig` provider: an existing cluster, which others may depend on.
 
-It must be marked as a test cluster, by an annotation of its `default` namespace, or be known to whoever asks. On it a run makes only
-objects that carry the run's id in name and label, and removes exactly these (`fake_world`). The kubeconfig is copied, one context of it, so
-that no later change of the user's current context can lead a run elsewhere.
+The cluster must be marked as a test cluster by an annotation of its `default` namespace, unless the
+caller vouches for it with `i_know_this_cluster`. A run creates only objects that carry its id in
+name and label, and removes exactly these (`fake_world`). One context of the kubeconfig is copied,
+so that a later change of the user's current context cannot redirect a run.
 """
 
 import dataclasses
@@ -19,7 +20,7 @@ from harness.cluster.fixtures import fake_world
 from harness.scenario import profiles
 
 MARK = "flake-hunt/test-cluster"
-"""The annotation of the `default` namespace; its value must be "true"."""
+"""Annotation of the `default` namespace that marks a test cluster; its value must be "true"."""
 KUBECONFIG = "kubeconfig"
 _MARKED = "true"
 _VERSION_MIN = "1.34"
@@ -29,7 +30,7 @@ _PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ExistingCluster:
-    """A cluster that was there before us and stays."""
+    """An existing cluster, which outlives the run."""
 
     name: str
     kubeconfig: pathlib.Path
@@ -37,35 +38,35 @@ class ExistingCluster:
 
     @property
     def user_kubeconfig(self) -> pathlib.Path:
-        """The same."""
+        """The kubeconfig for kubectl; the same as `kubeconfig`."""
         return self.kubeconfig
 
     @property
     def pids(self) -> Sequence[int]:
-        """None of its processes is ours."""
+        """Empty: none of the cluster's processes belongs to the harness."""
         return ()
 
     def exit_report(self) -> str | None:
-        """None: that a server does not answer for a while is not its death."""
+        """Return None: an API server that does not respond for a while may still be running."""
         return None
 
     def collect_logs(self, into: pathlib.Path) -> None:
-        """Its logs are not ours to read."""
+        """Do nothing: the logs of an existing cluster are not read."""
 
     def down(self) -> None:
-        """Only our copy of the credentials goes; each run has removed what it made."""
+        """Remove the copied credentials; each run has removed its own objects."""
         self.kubeconfig.unlink(missing_ok=True)
 
 
 class Provider:
-    """Hands out one context of a kubeconfig."""
+    """Provides a cluster from one context of a kubeconfig."""
 
     def __init__(self, profile: profiles.KubeconfigProfile) -> None:
         self._profile = profile
 
     @property
     def capabilities(self) -> interfaces.Capabilities:
-        """A whole Kubernetes that is not ours."""
+        """A complete Kubernetes cluster, shared with others."""
         managed = self._profile.controller_manager
         return interfaces.Capabilities(
             exclusive=False,
@@ -76,15 +77,15 @@ class Provider:
         )
 
     def check(self) -> None:
-        """That the context is there, the server answers and lets us in, and the cluster is meant for tests."""
+        """Check that the server responds, accepts the credentials and is marked for tests."""
         with cluster_records.temporary_folder() as folder:
             self._enter(folder / "kubeconfig")
 
     def require_free(self, request: interfaces.ClusterRequest) -> None:
-        """The cluster is not ours, and the names of a run carry its id."""
+        """Do nothing: object names carry the run's id."""
 
     def up(self, request: interfaces.ClusterRequest) -> ExistingCluster:
-        """The cluster, with a kubeconfig of its own."""
+        """Return the cluster with its own copy of the kubeconfig."""
         path = request.directory / KUBECONFIG
         try:
             version = self._enter(path)
@@ -94,17 +95,17 @@ class Provider:
         return ExistingCluster(name=request.name, kubeconfig=path, versions={"kubernetes": version})
 
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
-        """Whether we still know the way in."""
+        """Return whether the copied kubeconfig exists."""
         return (request.directory / KUBECONFIG).is_file()
 
     def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
-        """Its logs are not ours to read."""
+        """Do nothing: the logs of an existing cluster are not read."""
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
-        """What the runs have made, by their labels; the copied kubeconfig is the way in, and goes last."""
+        """Remove the objects of the recorded runs, found by label, then the copied kubeconfig."""
         path = request.directory / KUBECONFIG
         if not path.is_file():
-            return  # it is copied before anything is made
+            return  # it is copied before any object is created
         transport = transports.connect(path)
         try:
             api = apis.Api(transport)
@@ -121,7 +122,10 @@ class Provider:
         path.unlink()
 
     def _enter(self, path: pathlib.Path) -> str:
-        """Write the kubeconfig and return the server's version; one clear error for whatever is in the way."""
+        """Write the kubeconfig and return the server's version.
+
+        Raises ClusterError or UsageError with a remedy if the cluster cannot be used.
+        """
         context = kubeconfigs.extract(self._paths(), path, context=self._profile.context)
         transport = transports.connect(path)
         try:
@@ -130,7 +134,7 @@ class Provider:
             self._require_mark(transport, context)
         except transports.TransportError as error:
             raise errors.ClusterError(
-                f"context {context!r}: {error}. Is the cluster up, and reachable from this machine? "
+                f"context {context!r}: {error}. Is the cluster up and reachable from this machine? "
                 f"Try: kubectl --context {context} version{_proxy_hint()}"
             ) from error
         finally:
@@ -149,14 +153,14 @@ class Provider:
         if self._profile.i_know_this_cluster or marks.get(MARK) == _MARKED:
             return
         raise errors.UsageError(
-            f"context {context!r}: expected a cluster that is marked for tests, and this one is not; nothing was touched. "
-            f"If it is one: kubectl --context {context} annotate namespace default {MARK}={_MARKED} "
-            "(or, for once: --i-know-this-cluster)"
+            f"context {context!r}: expected a cluster marked for tests, but this one is not; nothing was changed. "
+            f"To mark it: kubectl --context {context} annotate namespace default {MARK}={_MARKED} "
+            "(to use an unmarked cluster once: --i-know-this-cluster)"
         )
 
 
 def _proxy_hint() -> str:
-    """Name the variable that kubectl goes by and we do not, where it may be the reason."""
+    """Return a hint if a proxy variable is set, which kubectl uses and the harness ignores."""
     named = [name for name in _PROXY_VARIABLES if os.environ.get(name)]
     return (
         f" (which would use the proxy of {named[0]}; Flake Hunt uses only the proxy-url of the kubeconfig)"
@@ -174,7 +178,7 @@ def _require_resources(transport: transports.Transport, context: str, version: s
         return
     raise errors.ClusterError(
         f"context {context!r}: expected an API server that serves resource.k8s.io/v1 (Kubernetes {_VERSION_MIN} or newer), "
-        f"got {version} without it: use another cluster"
+        f"got {version} without that API: use another cluster"
     )
 
 
@@ -187,12 +191,12 @@ def _require(transport: transports.Transport, path: str, context: str) -> apis.O
     if error.code == _UNAUTHORIZED:
         raise errors.ClusterError(
             f"context {context!r}: the API server does not accept these credentials ({error.message}): "
-            "they may have expired; log in again, then run once more"
+            "they may have expired; log in again, then retry"
         )
     if error.is_forbidden:
         raise errors.ClusterError(
-            f"context {context!r}: these credentials may not even look ({error.message}): "
-            "use ones that may create namespaces, nodes, device classes and resource slices"
+            f"context {context!r}: these credentials do not allow read access ({error.message}): "
+            "use credentials that may create namespaces, nodes, device classes and resource slices"
         )
     raise errors.ClusterError(f"context {context!r}: GET {path}: {error}")
 

@@ -1,4 +1,4 @@
-"""What a provider of clusters must be able to do, and what the rest of the harness may ask of a cluster."""
+"""Interfaces of clusters and their providers."""
 
 import dataclasses
 import pathlib
@@ -8,72 +8,88 @@ from typing import Protocol
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a cluster can do; told by its profile alone, so that what cannot work is refused before anything is started."""
+    """What a cluster can do.
+
+    Determined by the profile alone, so that unsupported combinations are rejected before anything
+    is started.
+    """
 
     exclusive: bool = True
-    """The cluster is ours alone. False: others use it, so every name of a run carries the run's id and it is not to be harmed."""
+    """The cluster serves this run only.
+
+    False: others use it, so all names carry the run's id and no fault may harm the cluster.
+    """
     protobuf: bool = True
-    """kube-scheduler is to use Kubernetes' protobuf, the content type that it takes unless told otherwise, and not JSON."""
+    """kube-scheduler uses protobuf, which is its default content type, instead of JSON."""
     scheduler: bool = False
-    """It runs a kube-scheduler of its own, as `default-scheduler`."""
+    """The cluster runs its own kube-scheduler as `default-scheduler`."""
     claim_controller: bool = False
-    """It runs a ResourceClaim controller of its own; ours must then not run."""
+    """The cluster runs its own ResourceClaim controller.
+
+    The harness's controller must not run then.
+    """
     namespace_controller: bool = True
-    """Somebody empties and removes a namespace that is deleted."""
+    """A controller empties and removes namespaces that are being deleted."""
     service_accounts: bool = False
-    """Pods are refused until somebody has made their namespace's service account."""
+    """Pods are rejected until their namespace's service account exists."""
 
     @property
     def taints(self) -> bool:
-        """Whether pods that are not ours could be put on our nodes, so that these need a taint."""
+        """Whether foreign pods could be scheduled to the run's nodes, which then need a taint."""
         return self.scheduler or not self.exclusive
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterRequest:
-    """A cluster that is wanted."""
+    """Name and place of a cluster to start."""
 
     name: str
-    """Lower-case letters, digits and dashes; unique on this machine, because it carries the run or the worker."""
+    """Lower-case letters, digits and dashes; unique on this machine.
+
+    It contains the id of the run or worker.
+    """
     directory: pathlib.Path
-    """For kubeconfigs, logs and data; it exists, and is the cluster's alone."""
+    """Existing folder for kubeconfigs, logs and data, used by this cluster only."""
     stays: bool = False
-    """Whether it outlives the process that starts it (`flake-hunt cluster up`)."""
+    """The cluster outlives the process that starts it (`flake-hunt cluster up`)."""
     runs: Sequence[str] = ()
-    """The ids of the runs that have made something on it; for `reap`."""
+    """Ids of the runs that created objects on the cluster; used by `reap`."""
 
 
 class Cluster(Protocol):
-    """A cluster that runs."""
+    """A running cluster."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The cluster's name."""
 
     @property
     def kubeconfig(self) -> pathlib.Path:
-        """What the harness's processes connect with."""
+        """The kubeconfig for the harness's processes."""
 
     @property
     def user_kubeconfig(self) -> pathlib.Path:
-        """What kubectl and other programs connect with."""
+        """The kubeconfig for kubectl and other programs."""
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """Component -> version as detected, for the run directory."""
+        """Detected version of each component, for the run directory."""
 
     @property
     def pids(self) -> Sequence[int]:
-        """Its processes on this machine, in the order in which they are to be stopped; for the registry."""
+        """Pids of its processes on this machine, in the order in which to stop them."""
 
     def exit_report(self) -> str | None:
-        """What of it has ended, and how; None while it lives, and where that cannot be told from here."""
+        """Return which component exited and why.
+
+        None while all components run, or if their state cannot be seen from this machine.
+        """
 
     def collect_logs(self, into: pathlib.Path) -> None:
-        """Bring the logs that do not lie in the run directory anyway; called before `down`."""
+        """Copy the logs that are not in the run directory anyway; called before `down`."""
 
     def down(self) -> None:
-        """Remove it and everything that it left but its logs; twice is no harm."""
+        """Remove the cluster and everything but its logs; a second call does no harm."""
 
 
 class Provider(Protocol):
@@ -84,19 +100,28 @@ class Provider(Protocol):
         """What its clusters can do."""
 
     def check(self) -> None:
-        """UsageError or ClusterError, with the remedy, for what is missing on this machine; starts nothing."""
+        """Check that this machine has everything required; starts nothing.
+
+        Raises UsageError or ClusterError with the remedy if something is missing.
+        """
 
     def require_free(self, request: ClusterRequest) -> None:
-        """UsageError when there is something of this name that is not ours; asked before the name is written down as ours."""
+        """Raise UsageError if something foreign of this name exists.
+
+        Called before the name is recorded as ours.
+        """
 
     def up(self, request: ClusterRequest) -> Cluster:
-        """A cluster that answers; when it cannot be had, nothing is left of it."""
+        """Start a cluster and wait until it is ready; a failed start leaves only logs."""
 
     def is_there(self, request: ClusterRequest) -> bool:
-        """Whether what it consists of besides its processes is there; asked of a cluster that stays."""
+        """Return whether a cluster that stays still has its parts other than processes."""
 
     def collect_logs(self, request: ClusterRequest, into: pathlib.Path) -> None:
-        """Bring the logs that do not lie in the request's folder; of a cluster that stays."""
+        """Copy the logs of a cluster that stays that are not in the request's folder."""
 
     def reap(self, request: ClusterRequest) -> None:
-        """Remove what is left of a cluster whose owner died, besides its processes, which are gone: with nothing to go by but the request."""
+        """Remove what is left of a cluster whose owner died, given only the request.
+
+        The cluster's processes have already been stopped.
+        """

@@ -1,4 +1,4 @@
-"""The provider of each kind of cluster profile, and the clusters that they start."""
+"""The provider for each kind of cluster profile."""
 
 from harness import errors
 from harness.cluster import embedded_cluster, existing_cluster, interfaces
@@ -8,24 +8,27 @@ Cluster = interfaces.Cluster
 
 
 def of(profile: profiles.Profile) -> interfaces.Provider:
-    """Who starts clusters of this profile."""
+    """Return the provider for a profile."""
     match profile:
         case profiles.EmbeddedProfile():
             return embedded_cluster.Provider(profile)
         case profiles.KindProfile():
-            from harness.cluster.kind import kind_cluster  # it brings the docker SDK, 0.3 s
+            from harness.cluster.kind import kind_cluster  # imports the docker SDK (0.3 s)
 
             return kind_cluster.Provider(profile)
         case profiles.KubeconfigProfile():
             return existing_cluster.Provider(profile)
         case profiles.LocalProfile():
-            from harness.cluster.local import local_cluster  # it brings cryptography
+            from harness.cluster.local import local_cluster  # imports cryptography
 
             return local_cluster.Provider(profile)
 
 
 def usable(profile: profiles.Profile) -> interfaces.Provider:
-    """Return the provider when it has all that it needs; UnusableClusterError names what is missing, before anything is started."""
+    """Return the provider if it has everything it needs.
+
+    Raises UnusableClusterError, naming what is missing, before anything is started.
+    """
     provider = of(profile)
     try:
         provider.check()
@@ -35,7 +38,7 @@ def usable(profile: profiles.Profile) -> interfaces.Provider:
 
 
 def up(profile: profiles.Profile, request: interfaces.ClusterRequest) -> Cluster:
-    """Start a cluster whose files are in the request's folder."""
+    """Create the request's folder and start a cluster in it."""
     provider = usable(profile)
     request.directory.mkdir(parents=True, exist_ok=True)
     return provider.up(request)

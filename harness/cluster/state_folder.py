@@ -1,4 +1,7 @@
-"""Where this user's clusters are remembered between commands: the XDG state folder, or a temporary one where there is no home."""
+"""The folder in which a user's clusters are recorded between commands.
+
+It is the XDG state folder, or a temporary folder if there is no usable home.
+"""
 
 import contextlib
 import functools
@@ -17,13 +20,16 @@ _log = logging.getLogger(__name__)
 
 
 def folder() -> pathlib.Path:
-    """The folder; it is there, and no other user can read it. UsageError when there can be none."""
+    """Return the state folder, which exists and only this user can read.
+
+    Raises UsageError if no folder can be used.
+    """
     return _made(os.environ.get(VARIABLE))
 
 
 @functools.cache
 def _made(state: str | None) -> pathlib.Path:
-    """The first folder that can be used; what is wrong with the ones before is logged."""
+    """Return the first usable folder and log why those before it could not be used."""
     problems = []
     for base in _bases(state):
         path = base / _NAME
@@ -33,11 +39,11 @@ def _made(state: str | None) -> pathlib.Path:
             problems.append(f"{path}: {error.strerror or error}")
             continue
         if problems:
-            os.environ[VARIABLE] = str(base)  # for what this process starts
-            _log.warning("flake-hunt: state is kept in %s (%s)", path, "; ".join(problems))
+            os.environ[VARIABLE] = str(base)  # for child processes
+            _log.warning("flake-hunt: state is stored in %s (%s)", path, "; ".join(problems))
         return path
     raise errors.UsageError(
-        f"expected a folder for state that can be written ({'; '.join(problems)}): export {VARIABLE}=FOLDER"
+        f"expected a writable state folder ({'; '.join(problems)}): export {VARIABLE}=FOLDER"
     )
 
 
@@ -50,12 +56,15 @@ def _bases(state: str | None) -> Iterator[pathlib.Path]:
 
 
 def shared_base() -> pathlib.Path:
-    """The base of last resort. Every user can write beside it, so another one can have put it there."""
+    """Return the base of last resort.
+
+    Its parent is writable for every user, so another user may have created it.
+    """
     return pathlib.Path(tempfile.gettempdir(), f"state-{os.getuid()}")
 
 
 def _make(path: pathlib.Path) -> None:
-    """Make the folder; OSError when it cannot be used."""
+    """Create the folder. Raises OSError if it cannot be used."""
     if not path.is_absolute():
         raise OSError("expected an absolute path")
     if path.parent == shared_base():
@@ -66,7 +75,10 @@ def _make(path: pathlib.Path) -> None:
 
 
 def _make_own(path: pathlib.Path) -> None:
-    """Make a folder in a shared one; OSError when what is there is not this user's alone."""
+    """Create a folder in a shared one.
+
+    Raises OSError if something exists there that is not a private directory of this user.
+    """
     try:
         path.mkdir(mode=0o700)
     except FileExistsError:

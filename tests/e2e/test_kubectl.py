@@ -79,7 +79,7 @@ def test_what_the_cluster_command_says(cluster: kubectls.Cluster) -> None:
     assert cluster.run("prune").stdout == "Nothing to remove.\n"
     again = cluster.run("up", "--name", "e2e")
     assert again.returncode == 2
-    assert "there is a cluster 'e2e' already" in again.stderr
+    assert "a cluster 'e2e' already exists" in again.stderr
     unknown = cluster.run("down", "other")
     assert (unknown.returncode, unknown.stdout) == (2, "")
     assert "Clusters: e2e" in unknown.stderr

@@ -1,4 +1,4 @@
-"""Checks of this machine: what each provider needs, whether it is there, and the command that repairs it.
+"""Checks of this machine: what each provider needs, whether it is present, and how to fix it.
 
-Nothing is started or changed here, except the harness's own state folder.
+Nothing is started or changed here, except that the harness's own state folder is created.
 """

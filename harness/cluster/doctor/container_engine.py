@@ -1,4 +1,4 @@
-"""What kind needs of the container engine, and what is there."""
+"""Checks of the container engine that kind uses."""
 
 import shutil
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from harness.cluster.kind import docker_engine, kind_cluster, kind_config
 from harness.scenario import profiles
 
 NETWORKS_MAX = 30
-"""The engine's default address pools: 15 subnets of 172.16.0.0/12 and 16 of 192.168.0.0/16."""
+"""Subnets in the engine's default address pools: 15 of 172.16.0.0/12, 16 of 192.168.0.0/16."""
 _MIB, _GIB = 1 << 20, 1 << 30
 _Finding, _State = diagnosis.Finding, diagnosis.State
 
 
 def examine() -> list[diagnosis.Finding]:
-    """Everything about the engine; only that it is missing when it does not answer."""
+    """Return all findings about the engine, or a single one if it does not respond."""
     profile = profiles.load("kind")
     if not isinstance(profile, profiles.KindProfile):
         raise errors.HarnessError("expected clusters/kind.toml to be a profile of kind")
@@ -29,7 +29,7 @@ def examine() -> list[diagnosis.Finding]:
                 provider="kind",
                 part="container engine",
                 state=_State.MISSING,
-                seen="no answer",
+                seen="no response",
                 remedy=str(error),
             )
         ]
@@ -61,7 +61,7 @@ def _memory(engine: docker_engine.Description, profile: profiles.KindProfile) ->
         "engine's memory",
         good=mib >= profile.memory_mib_min,
         seen=f"{mib} MiB",
-        remedy=f"one cluster wants {profile.memory_mib_min} MiB: give the engine's machine more "
+        remedy=f"one cluster needs {profile.memory_mib_min} MiB: give the engine more memory "
         "(Docker Desktop: Settings, Resources)",
         otherwise=_State.WARNING,
     )
@@ -73,13 +73,13 @@ def _disk(
     try:
         free = shutil.disk_usage(engine.root_folder).free / _GIB
     except OSError:
-        return  # the engine's disk is in a virtual machine, or only root may look
+        return  # the engine's disk is in a virtual machine, or readable by root only
     yield diagnosis.judged(
         "kind",
         "engine's disk",
         good=free >= profile.disk_gib_min,
         seen=f"{free:.1f} GiB free for {engine.root_folder}",
-        remedy=f"image and cluster want {profile.disk_gib_min} GiB: docker system df, docker system prune",
+        remedy=f"image and cluster need {profile.disk_gib_min} GiB: docker system df, docker system prune",
         otherwise=_State.WARNING,
     )
 
@@ -101,27 +101,27 @@ def _cgroup_remedy(engine: docker_engine.Description, profile: profiles.KindProf
         return f"a rootless engine needs version 2: {boot}"
     if kind_config.refuses_cgroup_v1(profile):
         return (
-            f"the kubelet of Kubernetes {profile.kubernetes} starts on version 1 only with failCgroupV1: false. Flake Hunt sets it; "
+            f"the kubelet of Kubernetes {profile.kubernetes} starts on version 1 only with failCgroupV1: false, which Flake Hunt sets; "
             f"for version 2, {boot}"
         )
-    return f"Kubernetes supports version 1 no longer than necessary; for version 2, {boot}"
+    return f"Kubernetes is phasing out version 1; for version 2, {boot}"
 
 
 def _network(engine: docker_engine.Engine) -> diagnosis.Finding:
     names = engine.networks()
     count = names.count(docker_engine.NETWORK)
-    seen = {0: "none yet, the first cluster makes it", 1: docker_engine.NETWORK}
+    seen = {0: "none yet, the first cluster creates it", 1: docker_engine.NETWORK}
     remedy = (
-        f"there are {count} networks called {docker_engine.NETWORK}, and containers join either: docker network ls, "
+        f"{count} networks are called {docker_engine.NETWORK}, and containers may join any of them: docker network ls, "
         "docker network rm ID"
         if count > 1
-        else f"{len(names)} networks are there, and an engine has subnets for about 30: docker network prune"
+        else f"{len(names)} networks exist, and an engine has subnets for about 30: docker network prune"
     )
     return diagnosis.judged(
         "kind",
         "network",
         good=count == 1 or (count == 0 and len(names) < NETWORKS_MAX),
-        seen=seen.get(count, f"{count} of one name"),
+        seen=seen.get(count, f"{count} with the same name"),
         remedy=remedy,
         otherwise=_State.WARNING,
     )
@@ -134,14 +134,14 @@ def _image(engine: docker_engine.Engine, profile: profiles.KindProfile) -> diagn
         "node image",
         good=engine.has_image(profile.image),
         seen=name,
-        remedy=f"not here yet; the first cluster pulls it. Without a network: docker pull {profile.image} and docker save "
-        "elsewhere, then --cluster-set image_archive=FILE",
+        remedy=f"not present yet; the first cluster pulls it. Without a network: docker pull {profile.image} and docker save "
+        "on another machine, then --cluster-set image_archive=FILE",
         otherwise=_State.WARNING,
     )
 
 
 def _left(engine: docker_engine.Engine) -> diagnosis.Finding:
-    """Containers with our prefix that belong to no cluster of the registry."""
+    """Find containers with the harness's name prefix that belong to no recorded cluster."""
     held = {
         kind_cluster.cluster_name(entry.name)
         for entry in cluster_records.known()

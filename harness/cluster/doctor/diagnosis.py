@@ -1,4 +1,4 @@
-"""What a look at the machine found: findings, their states, and the two ways to make one."""
+"""Findings about this machine, and the two ways to obtain one."""
 
 import dataclasses
 import enum
@@ -8,18 +8,18 @@ from harness import errors
 
 
 class State(enum.StrEnum):
-    """Of a finding."""
+    """State of a finding."""
 
     OK = "ok"
     WARNING = "warning"
-    """It may work; more than one cluster, or a later run, may not."""
+    """The provider may work, but more than one cluster or a later run may fail."""
     MISSING = "missing"
     """The provider cannot work."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was looked at."""
+    """Result of one check."""
 
     provider: str
     part: str
@@ -37,7 +37,7 @@ def judged(
     remedy: str,
     otherwise: State = State.MISSING,
 ) -> Finding:
-    """A finding of something that is good or not."""
+    """Return a finding from a boolean result."""
     state = State.OK if good else otherwise
     return Finding(
         provider=provider, part=part, state=state, seen=seen, remedy="" if good else remedy
@@ -47,7 +47,7 @@ def judged(
 def attempted(
     provider: str, part: str, look: Callable[[], str], *, otherwise: State = State.MISSING
 ) -> Finding:
-    """A finding of something that says what is wrong, and what to do, when it is looked at."""
+    """Return a finding from a check that raises HarnessError with a remedy if it fails."""
     try:
         return Finding(provider=provider, part=part, state=State.OK, seen=look())
     except errors.HarnessError as error:

@@ -1,4 +1,7 @@
-"""What a provider needs on this machine, whether it is there, and the command that mends it. Looks, and makes nothing but its own state folder."""
+"""Checks of what each provider needs on this machine, with a remedy for each.
+
+The only thing they create is the harness's own state folder.
+"""
 
 import functools
 import os
@@ -23,18 +26,25 @@ OPEN_FILES_MIN = 1024
 MEMORY_MIB_MIN = 1024
 DISK_GIB_MIN = 1
 INOTIFY_MIN = {"max_user_watches": 524_288, "max_user_instances": 512}
-"""kind's documentation (known issues, too many open files); the kernel's usual defaults break at the third or fourth cluster."""
+"""Minimum kernel limits; with the usual defaults the third or fourth cluster fails.
+
+After kind's documentation (known issues, too many open files).
+"""
 _INOTIFY = pathlib.Path("/proc/sys/fs/inotify")
 _MIB, _GIB = 1 << 20, 1 << 30
 
 
 def examine(provider: str, *, contact: bool = True, folder: str = "") -> list[diagnosis.Finding]:
-    """Return everything that this provider needs. `contact`: also ask a cluster that exists; `folder`: of the binaries for `local`."""
+    """Check everything that this provider needs.
+
+    `contact`: also send requests to an existing cluster; `folder`: folder of the binaries for
+    `local`.
+    """
     match provider:
         case "embedded":
             return list(_embedded())
         case "kind":
-            from harness.cluster.doctor import container_engine  # it brings the docker SDK, 0.3 s
+            from harness.cluster.doctor import container_engine  # imports the docker SDK (0.3 s)
 
             return [*_kind_commands(), *container_engine.examine(), *_inotify()]
         case "kubeconfig" if not contact:
@@ -67,7 +77,7 @@ def _embedded() -> Iterator[diagnosis.Finding]:
         "memory",
         good=memory >= MEMORY_MIB_MIN,
         seen=f"{memory} MiB available",
-        remedy=f"a run of two processes wants {MEMORY_MIB_MIN} MiB: end something, or hunt with --jobs 1",
+        remedy=f"a run of two processes needs {MEMORY_MIB_MIN} MiB: stop other programs, or hunt with --jobs 1",
         otherwise=diagnosis.State.WARNING,
     )
     yield _disk("embedded", pathlib.Path.cwd(), DISK_GIB_MIN)
@@ -77,7 +87,7 @@ def _embedded() -> Iterator[diagnosis.Finding]:
 def _loopback() -> str:
     try:
         with socket.create_server(("127.0.0.1", 0)):
-            return "127.0.0.1 can be listened on"
+            return "can listen on 127.0.0.1"
     except OSError as error:
         raise errors.HarnessError(
             f"expected to listen on 127.0.0.1 ({error.strerror}): sudo ip link set lo up"
@@ -92,7 +102,7 @@ def _open_files() -> diagnosis.Finding:
         "open files",
         good=enough,
         seen="unlimited" if hard == resource.RLIM_INFINITY else f"at most {hard}",
-        remedy=f"ulimit -Hn {OPEN_FILES_MIN * 4} (as root, in /etc/security/limits.conf for good)",
+        remedy=f"ulimit -Hn {OPEN_FILES_MIN * 4} (as root; permanently in /etc/security/limits.conf)",
         otherwise=diagnosis.State.WARNING,
     )
 
@@ -104,13 +114,13 @@ def _disk(provider: str, folder: pathlib.Path, gib_min: int) -> diagnosis.Findin
         "disk",
         good=free >= gib_min,
         seen=f"{free:.1f} GiB free for {folder}",
-        remedy=f"a hunt writes up to {gib_min} GiB: make room, or name another folder with --reports",
+        remedy=f"a hunt writes up to {gib_min} GiB: free disk space, or choose another folder with --reports",
         otherwise=diagnosis.State.WARNING,
     )
 
 
 def _local(folder: str) -> Iterator[diagnosis.Finding]:
-    """The binaries of a control plane, and those that only some runs need."""
+    """Check the binaries of a control plane, required and optional ones."""
 
     def look(name: str) -> str:
         path = binaries.find(name, folder)
@@ -126,11 +136,11 @@ def _local(folder: str) -> Iterator[diagnosis.Finding]:
 
 
 def _checked(provider: str) -> diagnosis.Finding:
-    """The provider's own look at what it needs."""
+    """Run the provider's own check."""
 
     def look() -> str:
         providers.of(profiles.load(provider)).check()
-        return "everything that it needs"
+        return "everything it needs"
 
     return diagnosis.attempted(provider, provider, look)
 
@@ -142,8 +152,8 @@ def _kubeconfig_file() -> diagnosis.Finding:
         "kubeconfig",
         "kubeconfig",
         good=bool(there),
-        seen=f"{there[0]} (the cluster was not asked: --for kubeconfig does)" if there else "none",
-        remedy="export KUBECONFIG=FILE, of a cluster that is meant for tests",
+        seen=f"{there[0]} (cluster not contacted; use --for kubeconfig)" if there else "none",
+        remedy="export KUBECONFIG=FILE of a test cluster",
     )
 
 
@@ -160,7 +170,10 @@ def _kind_commands() -> Iterator[diagnosis.Finding]:
 
 
 def _inotify() -> Iterator[diagnosis.Finding]:
-    """Limits of the kernel, which are not namespaced; on another machine than the engine's they mean nothing."""
+    """Check the kernel's inotify limits, which are not namespaced.
+
+    They are irrelevant if the engine runs on another machine.
+    """
     for name, wanted in INOTIFY_MIN.items():
         try:
             value = int((_INOTIFY / name).read_text())

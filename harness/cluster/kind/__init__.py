@@ -1,4 +1,4 @@
-"""Real Kubernetes by the kind command and a container engine: start, verify, explain failures, remove.
+"""The `kind` provider: real Kubernetes in a container, through the kind command.
 
-What other providers do belongs in their own modules; what was made is recorded by `cluster_records`.
+The list of clusters belongs in `cluster_records`.
 """

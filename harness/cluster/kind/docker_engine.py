@@ -1,6 +1,7 @@
-"""The container engine, through the docker SDK: what it is, what kind has made on it, and removing that.
+"""The container engine, through the docker SDK.
 
-kind gives its containers two labels of its own and nothing of ours, so a cluster of Flake Hunt is known by its name's prefix.
+kind labels its containers but cannot add labels of ours, so a cluster of Flake Hunt is recognized
+by the prefix of its name.
 """
 
 import contextlib
@@ -25,11 +26,11 @@ NETWORK = "kind"
 NAME_PREFIX = "fh-"
 _OF_A_RUN = re.compile(rf"{NAME_PREFIX}[0-9a-f]{{8}}(-\w+)?")
 API_VERSION_MIN = (1, 41)
-"""Docker 20.10: kind passes --cgroupns=private, which no older engine understands."""
+"""Docker 20.10: kind passes --cgroupns=private, which older engines reject."""
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 TIMEOUT_S = 30
 LOAD_TIMEOUT_S = 600
-"""An engine unpacks a gigabyte without a word in between."""
+"""An engine unpacks a gigabyte without any output in between."""
 _UNREACHABLE = (
     docker.errors.DockerException,
     requests.exceptions.RequestException,
@@ -39,7 +40,7 @@ _UNREACHABLE = (
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What an engine says of itself."""
+    """What an engine reports about itself."""
 
     version: str
     api_version: tuple[int, int]
@@ -48,7 +49,7 @@ class Description:
     cgroup_version: str
     rootless: bool
     root_folder: pathlib.Path
-    """Where it keeps its data; on this host only when the engine runs on this host."""
+    """Where the engine stores its data; on this host only if the engine runs here."""
     platform: str
     """Such as `linux`, or `Docker Desktop`."""
 
@@ -65,23 +66,26 @@ class Container:
 
     @property
     def is_of_a_run(self) -> bool:
-        """Whether the cluster is called `fh-<run>-<worker>`: what somebody wants to stay has a name of his."""
+        """Whether the cluster's name is `fh-<run>-<worker>`.
+
+        A cluster that a user wants to keep has a name chosen by the user.
+        """
         return _OF_A_RUN.fullmatch(self.cluster) is not None
 
 
 class Engine:
-    """One engine. Every failure is a ClusterError that says what to do."""
+    """A connection to one engine. Every failure is a ClusterError with a remedy."""
 
     def __init__(self, client: docker.DockerClient) -> None:
         self._client = client
 
     def close(self) -> None:
-        """Give its connections back."""
+        """Close the connections."""
         self._client.close()
 
     def describe(self) -> Description:
-        """What it is."""
-        with _told("asking the container engine what it is"):
+        """Return the engine's description of itself."""
+        with _explained("reading the container engine's version"):
             version: dict[str, Any] = self._client.version()
             info: dict[str, Any] = self._client.info()
         options = [str(option) for option in info.get("SecurityOptions") or []]
@@ -97,16 +101,16 @@ class Engine:
         )
 
     def nodes(self, cluster: str | None = None) -> list[Container]:
-        """The containers of this kind cluster, or of all clusters with our prefix."""
+        """Return the containers of this kind cluster; None: of all clusters with our prefix."""
         label = CLUSTER_LABEL if cluster is None else f"{CLUSTER_LABEL}={cluster}"
-        with _told("listing containers"):
+        with _explained("listing containers"):
             raw = self._client.api.containers(all=True, filters={"label": [label]})
         found = [_container(item) for item in raw]
         return [item for item in found if cluster or item.cluster.startswith(NAME_PREFIX)]
 
     def remove(self, container: Container) -> None:
-        """Kill and remove a container with its anonymous volumes; one that is gone is no harm."""
-        with _told(f"removing the container {container.name}"):
+        """Kill and remove a container with its anonymous volumes, if it still exists."""
+        with _explained(f"removing the container {container.name}"):
             try:
                 self._client.api.remove_container(container.id, v=True, force=True)
             except docker.errors.NotFound:
@@ -117,7 +121,7 @@ class Engine:
                 self._wait_until_gone(container)
 
     def _wait_until_gone(self, container: Container) -> None:
-        """Somebody else is removing it; its volumes are in use until then."""
+        """Wait while another process removes the container; its volumes are in use until then."""
         clocks.wait_until(
             lambda: all(item.id != container.id for item in self.nodes(container.cluster)),
             timeout_s=TIMEOUT_S,
@@ -126,8 +130,8 @@ class Engine:
         )
 
     def volumes_of(self, container: Container) -> list[str]:
-        """The names of a container's volumes; none when it is gone."""
-        with _told(f"inspecting the container {container.name}"):
+        """Return the names of a container's volumes; empty if the container is gone."""
+        with _explained(f"inspecting the container {container.name}"):
             try:
                 mounts = self._client.api.inspect_container(container.id).get("Mounts") or []
             except docker.errors.NotFound:
@@ -135,22 +139,22 @@ class Engine:
         return [str(item["Name"]) for item in mounts if item.get("Type") == "volume"]
 
     def remove_volume(self, name: str) -> None:
-        """Remove a volume that no container has; one that is gone is no harm."""
-        with _told(f"removing the volume {name}"), contextlib.suppress(docker.errors.NotFound):
+        """Remove an unused volume, if it still exists."""
+        with _explained(f"removing the volume {name}"), contextlib.suppress(docker.errors.NotFound):
             self._client.api.remove_volume(name, force=True)
 
     def networks(self) -> list[str]:
-        """The names of all networks; a name may be there twice."""
-        with _told("listing networks"):
+        """Return the names of all networks; names may occur twice."""
+        with _explained("listing networks"):
             return [str(item.get("Name")) for item in self._client.api.networks()]
 
     def network_exists(self) -> bool:
-        """Whether the network is there that all kind clusters share."""
+        """Return whether the network that all kind clusters share exists."""
         return NETWORK in self.networks()
 
     def has_image(self, reference: str) -> bool:
-        """Whether the engine has this image, by name, digest or id."""
-        with _told(f"looking for the image {reference}"):
+        """Return whether the engine has this image, by name, digest or id."""
+        with _explained(f"looking for the image {reference}"):
             try:
                 self._client.images.get(reference)
             except docker.errors.ImageNotFound:
@@ -158,17 +162,17 @@ class Engine:
         return True
 
     def load(self, archive: pathlib.Path) -> str:
-        """Load an archive of `docker save`; the image's name, or its id when it has none."""
-        with _told(f"loading {archive}"), archive.open("rb") as stream:
+        """Load an archive of `docker save`; return the image's name, or its id if it has none."""
+        with _explained(f"loading {archive}"), archive.open("rb") as stream:
             images = self._client.images.load(stream)
         if not images:
-            raise errors.ClusterError(f"expected {archive} to hold an image, it holds none")
+            raise errors.ClusterError(f"expected {archive} to contain an image, but it has none")
         image = images[0]
         return str(image.tags[0] if image.tags else image.id)
 
     def read(self, container: str, path: str) -> bytes | None:
-        """A file of a container, also of one that has stopped; None when it is not there."""
-        with _told(f"reading {path} of {container}"):
+        """Return a file of a running or stopped container; None if it does not exist."""
+        with _explained(f"reading {path} of {container}"):
             try:
                 chunks, _ = self._client.api.get_archive(container, path)
                 packed = b"".join(chunks)
@@ -177,15 +181,21 @@ class Engine:
         return tar_archives.only_file(packed)
 
     def save_folder(self, container: str, path: str, to: pathlib.Path) -> list[pathlib.Path]:
-        """Write the files of a container's folder below this one, as ours: on the node they are root's."""
-        with _told(f"reading {path} of {container}"), contextlib.suppress(docker.errors.NotFound):
+        """Copy the files of a container's folder to this folder; return their paths.
+
+        The copies belong to this user; on the node the files are root's.
+        """
+        with (
+            _explained(f"reading {path} of {container}"),
+            contextlib.suppress(docker.errors.NotFound),
+        ):
             chunks, _ = self._client.api.get_archive(container, path)
             return tar_archives.unpack(chunks, to)
         return []
 
 
 def connect(*, timeout_s: float = TIMEOUT_S) -> Engine:
-    """The engine that the docker command talks to (DOCKER_HOST, or the current context)."""
+    """Connect to the engine of the docker command (DOCKER_HOST, or the current context)."""
     try:
         _knock(timeout_s)
         client = docker.from_env(timeout=int(timeout_s))
@@ -195,13 +205,16 @@ def connect(*, timeout_s: float = TIMEOUT_S) -> Engine:
 
 
 def address() -> str:
-    """Where the docker command finds its engine: DOCKER_HOST, or the current context, or the usual socket."""
+    """Return the engine's address: DOCKER_HOST, the current context, or the default socket."""
     chosen = docker.utils.kwargs_from_env() or docker.ContextAPI.kwargs_from_context()
     return str(chosen.get("base_url") or DEFAULT_ADDRESS)
 
 
 def _knock(timeout_s: float) -> None:
-    """OSError when nobody listens on the socket: the SDK would leave it open, and say it in many more words."""
+    """Raise OSError if nothing listens on the socket.
+
+    The SDK would leave the socket open, and its message is much longer.
+    """
     where = address()
     if where.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as probe:
@@ -214,7 +227,7 @@ def _knock(timeout_s: float) -> None:
 
 @contextlib.contextmanager
 def connected(*, timeout_s: float = TIMEOUT_S) -> Iterator[Engine]:
-    """An engine for a while."""
+    """Connect to the engine for the `with` block."""
     engine = connect(timeout_s=timeout_s)
     try:
         yield engine
@@ -223,7 +236,7 @@ def connected(*, timeout_s: float = TIMEOUT_S) -> Iterator[Engine]:
 
 
 @contextlib.contextmanager
-def _told(doing: str) -> Iterator[None]:
+def _explained(doing: str) -> Iterator[None]:
     try:
         yield
     except docker.errors.APIError as error:
@@ -237,14 +250,12 @@ def _told(doing: str) -> Iterator[None]:
 def _not_reachable(error: BaseException) -> str:
     text = str(error)
     if "Permission denied" in text or "PermissionError" in text:
-        remedy = "you may not use it: sudo usermod -aG docker $USER, then log in again"
+        remedy = "permission denied: sudo usermod -aG docker $USER, then log in again"
     elif "no such host" in text or "Name or service not known" in text:
-        remedy = (
-            "DOCKER_HOST or the docker context names a host that is not known: docker context ls"
-        )
+        remedy = "DOCKER_HOST or the docker context names an unknown host: docker context ls"
     else:
         remedy = "install Docker (docs.docker.com/engine/install), or start it: sudo systemctl start docker"
-    return f"expected a container engine that answers ({text}); {remedy}"
+    return f"expected a container engine that responds ({text}); {remedy}"
 
 
 def _container(raw: dict[str, Any]) -> Container:

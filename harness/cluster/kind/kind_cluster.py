@@ -1,4 +1,4 @@
-"""The kind provider: a real Kubernetes cluster in one container of Docker."""
+"""The `kind` provider: a real Kubernetes cluster in one Docker container."""
 
 import contextlib
 import dataclasses
@@ -21,16 +21,17 @@ NAME_PREFIX = docker_engine.NAME_PREFIX
 NODE_SUFFIX = "-control-plane"
 KUBECONFIG = "kubeconfig"
 EXPORTED = "kind-logs"
-"""The folder of what kind exports, in the folder of the logs."""
+"""Folder of the logs that kind exports, inside the folder of the logs."""
 NAME_MAX = 50
-"""kind appends the suffix, and a host's name has 64 characters."""
+"""kind appends a suffix, and a hostname has at most 64 characters."""
 SETTLE_S = 2.0
+"""How long to look for containers that the engine still creates for an interrupted command."""
 SETTLE_INTERVAL_S = 0.25
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class KindCluster:
-    """A cluster that kind made."""
+    """A cluster created by kind."""
 
     name: str
     directory: pathlib.Path
@@ -40,40 +41,40 @@ class KindCluster:
 
     @property
     def node(self) -> str:
-        """Its only container."""
+        """Name of the cluster's only container."""
         return self.name + NODE_SUFFIX
 
     @property
     def kubeconfig(self) -> pathlib.Path:
-        """Its own: ~/.kube/config is never touched."""
+        """The cluster's own kubeconfig: ~/.kube/config is never touched."""
         return self.directory / KUBECONFIG
 
     @property
     def user_kubeconfig(self) -> pathlib.Path:
-        """The same: there is one way in, over TLS."""
+        """The kubeconfig for kubectl; the same as `kubeconfig`, with TLS."""
         return self.kubeconfig
 
     @property
     def pids(self) -> Sequence[int]:
-        """Its processes are the engine's."""
+        """Empty: the engine runs the processes."""
         return ()
 
     def exit_report(self) -> str | None:
-        """That its node does not run; an engine that does not answer cannot tell."""
+        """Report that the node does not run; None if it does or the engine does not respond."""
         with contextlib.suppress(errors.ClusterError), docker_engine.connected() as engine:
             if not any(node.running for node in engine.nodes(self.name)):
                 return f"the container {self.node} does not run"
         return None
 
     def collect_logs(self, into: pathlib.Path) -> None:
-        """The audit log; and, when the run is failing or the node has died, everything that the node has to say."""
+        """Save the audit log and, if the run is failing or the node has died, all other logs."""
         if self.audited:
             save_audit_log(self.name, into)
         if sys.exception() is not None or self.exit_report() is not None:
             self.export_logs(into)
 
     def export_logs(self, into: pathlib.Path) -> None:
-        """Journals and pods' logs; that there is nothing to export is no second failure."""
+        """Export the journals and the pods' logs; failures are ignored."""
         with contextlib.suppress(errors.HarnessError):
             kind_command.export_logs(
                 self.command, self.name, into / EXPORTED, log=_log(self.directory)
@@ -87,14 +88,14 @@ class KindCluster:
 
 
 class Provider:
-    """Starts clusters by the kind command."""
+    """Starts clusters with the kind command."""
 
     def __init__(self, profile: profiles.KindProfile) -> None:
         self._profile = profile
 
     @property
     def capabilities(self) -> interfaces.Capabilities:
-        """All of Kubernetes, in one container of ours."""
+        """A complete Kubernetes cluster for this run only."""
         return interfaces.Capabilities(
             scheduler=True,
             claim_controller=self._profile.claim_controller,
@@ -102,21 +103,21 @@ class Provider:
         )
 
     def check(self) -> None:
-        """The commands, the engine, and the image's archive when there is to be one."""
+        """Check the commands, the engine and, if one is named, the image archive."""
         kind_command.find(at_least=self._profile.kind_min)
         with docker_engine.connected() as engine:
             require_usable(engine.describe())
         archive = self._profile.image_archive
         if archive and not pathlib.Path(archive).is_file():
-            raise errors.UsageError(f"expected an image archive, but {archive} is no file")
+            raise errors.UsageError(f"expected an image archive, but {archive} is not a file")
 
     def require_free(self, request: interfaces.ClusterRequest) -> None:
-        """The engine is shared with others, and kind with their clusters."""
+        """Raise UsageError if the engine, which others share, has containers of this name."""
         with docker_engine.connected() as engine:
             require_free(engine, cluster_name(request.name))
 
     def up(self, request: interfaces.ClusterRequest) -> KindCluster:
-        """Start the cluster and see that it is what was asked for; a failure leaves its logs and nothing else."""
+        """Start the cluster and verify its settings; a failure leaves only logs."""
         command = kind_command.find(at_least=self._profile.kind_min)
         with docker_engine.connected() as engine:
             description = engine.describe()
@@ -135,19 +136,22 @@ class Provider:
         return cluster
 
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
-        """Whether its node runs."""
+        """Return whether the node runs."""
         with docker_engine.connected() as engine:
             nodes = engine.nodes(cluster_name(request.name))
         return any(node.running for node in nodes)
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
-        """Containers, volumes and the kubeconfig; also what an engine still makes for a command that has died."""
+        """Remove containers, volumes and the kubeconfig.
+
+        Also removes containers that the engine still creates for a command that has died.
+        """
         with docker_engine.connected() as engine:
             remove(engine, cluster_name(request.name), settle_s=SETTLE_S)
         forget_kubeconfig(request.directory / KUBECONFIG)
 
     def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
-        """The audit log, and everything that the node has to say."""
+        """Save the audit log and all logs of the node."""
         name = cluster_name(request.name)
         if self._profile.audit_log:
             save_audit_log(name, into)
@@ -174,7 +178,10 @@ class Provider:
         )
 
     def _image(self) -> str:
-        """What the node is made from. A loaded archive has no digest: the version is verified in the end."""
+        """Return the node image, loading its archive if one is named.
+
+        A loaded image has no digest; its version is verified later.
+        """
         archive = self._profile.image_archive
         if not archive:
             return self._profile.image
@@ -194,7 +201,10 @@ class Provider:
 
 
 def cluster_name(name: str) -> str:
-    """With our prefix, `fh-<run>-<worker>`; UsageError for a name that kind would take and a host could not bear."""
+    """Return the name with the harness's prefix, `fh-<run>-<worker>`.
+
+    Raises UsageError for a name that kind accepts but that is too long for a hostname.
+    """
     prefixed = NAME_PREFIX + name.removeprefix("flake-hunt-").removeprefix(NAME_PREFIX)
     if len(prefixed) > NAME_MAX:
         raise errors.UsageError(
@@ -204,13 +214,13 @@ def cluster_name(name: str) -> str:
 
 
 def save_audit_log(name: str, into: pathlib.Path) -> None:
-    """Write the audit log of a cluster to `audit/`; in the node it is root's."""
+    """Save a cluster's audit log to `audit/`; on the node the file is root's."""
     with docker_engine.connected() as engine:
         engine.save_folder(name + NODE_SUFFIX, kind_config.AUDIT_FOLDER, into / "audit")
 
 
 def require_usable(engine: docker_engine.Description) -> None:
-    """ClusterError for an engine that kind cannot work with."""
+    """Raise ClusterError if kind cannot work with the engine."""
     if engine.api_version < docker_engine.API_VERSION_MIN:
         raise errors.ClusterError(
             f"expected a container engine with API {_dotted(docker_engine.API_VERSION_MIN)} or newer "
@@ -219,19 +229,20 @@ def require_usable(engine: docker_engine.Description) -> None:
 
 
 def require_free(engine: docker_engine.Engine, name: str) -> None:
-    """UsageError when there are containers of this name."""
+    """Raise UsageError if containers of this name exist."""
     taken = [container.name for container in engine.nodes(name)]
     if taken:
         raise errors.UsageError(
-            f"expected no kind cluster {name!r}, but there are its containers {', '.join(taken)}: "
+            f"expected no kind cluster {name!r}, but it has containers ({', '.join(taken)}): "
             f"`flake-hunt cluster prune`, or `kind delete cluster --name {name}`"
         )
 
 
 def remove(engine: docker_engine.Engine, name: str, *, settle_s: float = 0.0) -> bool:
-    """Remove a cluster's containers and their volumes; whether anything was there.
+    """Remove a cluster's containers and their volumes; return whether there were any.
 
-    `settle_s`: how long to look again, because an engine still makes what an interrupted command had asked for.
+    `settle_s`: how long to look again, because the engine may still create containers for an
+    interrupted command.
     """
     removed = _remove_now(engine, name)
     deadline_ns = clocks.monotonic_ns() + int(settle_s * 1e9)
@@ -242,7 +253,7 @@ def remove(engine: docker_engine.Engine, name: str, *, settle_s: float = 0.0) ->
 
 
 def forget_kubeconfig(path: pathlib.Path) -> None:
-    """Remove a cluster's own kubeconfig, and the lock that an interrupted kind leaves beside it."""
+    """Remove a cluster's kubeconfig, and the lock file left by an interrupted kind."""
     path.unlink(missing_ok=True)
     path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
 
@@ -252,13 +263,16 @@ def _remove_now(engine: docker_engine.Engine, name: str) -> bool:
     for container in containers:
         volumes = engine.volumes_of(container)
         engine.remove(container)
-        for volume in volumes:  # anonymous ones go with it, unless it was already half gone
+        for volume in volumes:  # anonymous ones stay if an earlier removal was interrupted
             engine.remove_volume(volume)
     return bool(containers)
 
 
 def _create(engine: docker_engine.Engine, cluster: KindCluster, wait_s: int) -> None:
-    """Two first clusters at once would each make the network they all share; so the first one is alone."""
+    """Create the cluster.
+
+    The first cluster is created alone: two at once would each create the shared network.
+    """
     with contextlib.ExitStack() as alone:
         alone.enter_context(kind_command.locked(state_folder.folder() / "kind.lock"))
         if engine.network_exists():

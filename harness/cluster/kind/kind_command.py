@@ -1,7 +1,8 @@
-"""The kind command: finding it, running it, and saying in our words why it failed.
+"""The kind command: find it, run it, and explain its failures.
 
-Every cluster has a kubeconfig of its own: kind's lock on a shared one gives up after 151 ms. Nothing is deleted through kind, whose
-`delete cluster` is `docker rm -f -v` of the containers with the cluster's label: the engine is asked directly, also where kind is gone.
+Every cluster has its own kubeconfig: kind's lock on a shared one gives up after 151 ms. Clusters
+are not deleted through kind, whose `delete cluster` is `docker rm -f -v` of the containers with the
+cluster's label: the engine is asked directly, which also works if kind is not installed any more.
 """
 
 import contextlib
@@ -21,40 +22,43 @@ EXPORT_TIMEOUT_S = 180.0
 VERSION_TIMEOUT_S = 20.0
 LOCK_TIMEOUT_S = 900.0
 PULL_TIMEOUT_S = 1200.0
-"""For the image, besides what the profile grants the cluster itself: a gigabyte over a slow line."""
+"""Time to pull the image, about a gigabyte, in addition to the profile's `wait_s`."""
 _ENVIRONMENT = {"KIND_EXPERIMENTAL_PROVIDER": "docker"}
-"""Whatever the user has kind do by default: podman's containers would be seen by nobody here, and stay."""
+"""Overrides the user's default provider: podman's containers would never be removed."""
 _VERSION = re.compile(r"kind v?(\d+)\.(\d+)\.(\d+)")
 _INSTALL = "install kind v{} or newer (kind.sigs.k8s.io/docs/user/quick-start)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A kind command that is there."""
+    """An installed kind command."""
 
     path: str
     version: tuple[int, int, int]
 
 
 def find(*, at_least: str) -> Kind:
-    """Both commands of the PATH; ClusterError when one is missing or too old."""
+    """Return the kind command. Raises ClusterError if it or docker is missing or too old."""
     find_docker()
     return find_kind(at_least=at_least)
 
 
 def find_docker() -> str:
-    """The path of the docker command, which kind calls; ClusterError when there is none."""
+    """Return the path of the docker command, which kind calls.
+
+    Raises ClusterError if there is none.
+    """
     path = shutil.which("docker")
     if path is None:
         raise errors.ClusterError(
-            "expected the command docker in PATH, which kind calls, found none: install Docker's "
+            "expected the command docker in PATH (kind calls it), found none: install Docker's "
             "command line (docs.docker.com/engine/install)"
         )
     return path
 
 
 def find_kind(*, at_least: str) -> Kind:
-    """The kind command of the PATH; ClusterError when there is none, or one that is too old."""
+    """Return the kind command on PATH. Raises ClusterError if it is missing or too old."""
     path = shutil.which(COMMAND)
     if path is None:
         raise errors.ClusterError(
@@ -70,7 +74,7 @@ def find_kind(*, at_least: str) -> Kind:
 
 
 def version_of(path: str) -> tuple[int, int, int]:
-    """What it says of itself."""
+    """Return the version that the kind command reports."""
     try:
         answer = subprocess.run(
             [path, "version"],
@@ -80,7 +84,7 @@ def version_of(path: str) -> tuple[int, int, int]:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise errors.ClusterError(f"expected `{path} version` to answer ({error})") from error
+        raise errors.ClusterError(f"expected `{path} version` to run ({error})") from error
     found = _VERSION.search(answer.stdout)
     if found is None:
         raise errors.ClusterError(
@@ -90,7 +94,7 @@ def version_of(path: str) -> tuple[int, int, int]:
 
 
 def numbers(version: str) -> tuple[int, int, int]:
-    """A version as something to compare."""
+    """Parse a version into a tuple that can be compared."""
     major, minor, patch = version.split(".")
     return int(major), int(minor), int(patch)
 
@@ -104,7 +108,7 @@ def create(
     log: pathlib.Path,
     wait_s: int,
 ) -> None:
-    """Make a cluster; when that fails its containers stay, for their logs."""
+    """Create a cluster. After a failure its containers stay, for their logs."""
     _run(
         kind,
         ("create", "cluster", "--name", name, "--config", str(config)),
@@ -115,19 +119,22 @@ def create(
 
 
 def export_logs(kind: Kind, name: str, to: pathlib.Path, *, log: pathlib.Path) -> None:
-    """Write the journals and the pods' logs of every node below a folder."""
+    """Write the journals and the pods' logs of every node to a folder."""
     _run(kind, ("export", "logs", str(to), "--name", name), log=log, timeout_s=EXPORT_TIMEOUT_S)
 
 
 @contextlib.contextmanager
 def locked(path: pathlib.Path) -> Iterator[None]:
-    """One at a time over all processes of this user; a process that dies lets go."""
+    """Hold a lock for the `with` block, exclusive among this user's processes.
+
+    A process that dies releases it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as stream:
         clocks.wait_until(
             lambda: _try_lock(stream.fileno()),
             timeout_s=LOCK_TIMEOUT_S,
-            why=f"another flake-hunt to have made the first kind cluster ({path})",
+            why=f"another flake-hunt to create the first kind cluster ({path})",
             interval_s=0.1,
         )
         yield
@@ -147,7 +154,7 @@ def _run(
     log: pathlib.Path,
     timeout_s: float,
 ) -> None:
-    """Run it to its end; its output is appended to the log."""
+    """Run kind to completion; its output is appended to the log."""
     words = [word for part in arguments for word in part]
     start = log.stat().st_size if log.exists() else 0
     process = processes.start(f"kind {words[0]}", [kind.path, *words], log=log, env=_ENVIRONMENT)

@@ -1,7 +1,8 @@
-"""What the kind command is told: its configuration file (kind.x-k8s.io/v1alpha4) and the audit policy.
+"""The kind configuration file (kind.x-k8s.io/v1alpha4) and the audit policy.
 
-The kubeadm patches name no apiVersion on purpose. kind writes kubeadm v1beta3 before Kubernetes 1.36 and v1beta4 from there on, translates
-unversioned patches to what it writes, and silently drops a patch that names another version.
+The kubeadm patches deliberately name no apiVersion. kind writes kubeadm v1beta3 before Kubernetes
+1.36 and v1beta4 since, converts unversioned patches to the version it writes, and silently drops a
+patch that names another version.
 """
 
 import dataclasses
@@ -20,36 +21,45 @@ POLICY_FILE = f"{POLICY_FOLDER}/audit.yaml"
 AUDIT_FOLDER = "/var/log/kubernetes/audit"
 AUDIT_FILE = f"{AUDIT_FOLDER}/audit.log"
 AUDIT_FILE_MIB_MAX = 4096
-"""One file for a run: rotation would tear the history into several."""
+"""Large enough for a whole run: rotation would split the history into several files."""
 WITHOUT_CLAIM_CONTROLLER = (
     "*,bootstrap-signer-controller,token-cleaner-controller,-resourceclaim-controller"
 )
-"""The flag replaces kubeadm's own value, so the two that kubeadm adds are repeated."""
+"""Value of `--controllers`.
+
+It replaces kubeadm's own value, so the two controllers that kubeadm adds are repeated.
+"""
 KUBELET_CONFIG_FILE = "/var/lib/kubelet/config.yaml"
 """Where kubeadm writes the kubelet's configuration in the node."""
 REFUSES_CGROUP_V1_SINCE = (1, 35)
-"""`failCgroupV1` came with Kubernetes 1.31; since 1.35 it is true by default, and the kubelet does not start on such a host."""
+"""Kubernetes version since which the kubelet does not start on cgroup v1 by default.
+
+`failCgroupV1` came with 1.31; it is true by default since 1.35.
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What is decided for one cluster, besides its profile."""
+    """Settings of one cluster that its profile does not determine."""
 
     image: str
-    """The node image as the engine knows it."""
+    """The node image, as the engine knows it."""
     audit_policy: pathlib.Path | None
-    """On this host; None: no audit log."""
+    """Path of the audit policy on this host; None: no audit log."""
     cgroup_version: str = "2"
-    """As the engine reports it."""
+    """The version of cgroups that the engine reports."""
 
 
 def text(profile: profiles.KindProfile, choices: Choices) -> str:
-    """The configuration file."""
+    """Return the configuration file."""
     return str(yaml.dump(document(profile, choices), Dumper=_Dumper, sort_keys=False))
 
 
 def document(profile: profiles.KindProfile, choices: Choices) -> Document:
-    """One control-plane container; the nodes that matter are Node objects."""
+    """Return the configuration: one control-plane container.
+
+    Workload nodes are Node objects, created later.
+    """
     node: Document = {"role": "control-plane", "image": choices.image}
     if choices.audit_policy is not None:
         node["extraMounts"] = [
@@ -72,7 +82,7 @@ def document(profile: profiles.KindProfile, choices: Choices) -> Document:
 
 
 def server_flags(profile: profiles.KindProfile, choices: Choices) -> dict[str, str]:
-    """What kube-apiserver is to be started with, besides what kubeadm gives it."""
+    """Return kube-apiserver's flags, in addition to kubeadm's."""
     flags: dict[str, str] = {}
     if choices.audit_policy is not None:
         flags |= {
@@ -90,7 +100,7 @@ def server_flags(profile: profiles.KindProfile, choices: Choices) -> dict[str, s
 
 
 def controller_manager_flags(profile: profiles.KindProfile) -> dict[str, str]:
-    """What kube-controller-manager is to be started with, besides what kubeadm gives it."""
+    """Return kube-controller-manager's flags, in addition to kubeadm's."""
     flags = {"node-monitor-grace-period": profile.node_monitor_grace}
     if profile.claim_controller:
         return flags | control_plane_settings.CONTROLLER_REQUESTS
@@ -98,14 +108,14 @@ def controller_manager_flags(profile: profiles.KindProfile) -> dict[str, str]:
 
 
 def kubelet_settings(profile: profiles.KindProfile, choices: Choices) -> Document:
-    """What the kubelet is to be configured with, besides what kubeadm gives it."""
+    """Return the kubelet's settings, in addition to kubeadm's."""
     if choices.cgroup_version == "1" and refuses_cgroup_v1(profile):
         return {"failCgroupV1": False}
     return {}
 
 
 def refuses_cgroup_v1(profile: profiles.KindProfile) -> bool:
-    """Return whether the kubelet of this version does not start on a host with cgroup v1 unless it is told to."""
+    """Return whether this version's kubelet needs `failCgroupV1: false` on cgroup v1."""
     major, minor, _ = profile.kubernetes.removeprefix("v").split(".")
     return (int(major), int(minor)) >= REFUSES_CGROUP_V1_SINCE
 
@@ -126,7 +136,7 @@ def _cluster_configuration(profile: profiles.KindProfile, choices: Choices) -> D
 
 
 def _volume(name: str, folder: str, *, read_only: bool) -> Document:
-    """A folder of the node that the API server's pod sees at the same place."""
+    """Return a hostPath mount of a node's folder at the same path in the API server's pod."""
     return {
         "name": name,
         "hostPath": folder,
@@ -137,7 +147,7 @@ def _volume(name: str, folder: str, *, read_only: bool) -> Document:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes a patch as the block that it is, so that people can read the file."""
+    """Writes patches as YAML block scalars, so that the file is readable."""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

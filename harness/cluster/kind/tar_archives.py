@@ -1,15 +1,15 @@
-"""Files out of the tar archives that a container engine answers with."""
+"""Files from the tar archives that a container engine returns."""
 
 import io
 import pathlib
 import shutil
 import tarfile
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 
 def only_file(packed: bytes) -> bytes | None:
-    """The content of the first file in a tar archive; None when there is none."""
+    """Return the content of the first file in a tar archive; None if there is none."""
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         for member in archive:
             stream = archive.extractfile(member) if member.isfile() else None
@@ -19,25 +19,23 @@ def only_file(packed: bytes) -> bytes | None:
 
 
 def unpack(chunks: Iterator[bytes], to: pathlib.Path) -> list[pathlib.Path]:
-    """Write the files of an archive that comes in chunks below this folder, by their last names; their paths."""
+    """Write the files of a chunked archive to this folder under their base names.
+
+    Returns their paths.
+    """
     to.mkdir(parents=True, exist_ok=True)
     made = []
-    with tarfile.open(
-        fileobj=io.BufferedReader(_Chunks(chunks)), mode="r|"
-    ) as archive:  # audit logs can be gigabytes
+    stream = io.BufferedReader(_Chunks(chunks))  # not read at once: audit logs can be gigabytes
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
             if member.isfile():
                 target = to / pathlib.PurePosixPath(member.name).name
-                stream = archive.extractfile(member)
-                if stream is not None:
-                    _copy(stream, target)
+                content = archive.extractfile(member)
+                if content is not None:
+                    with target.open("wb") as output:
+                        shutil.copyfileobj(content, output)
                     made.append(target)
     return made
-
-
-def _copy(stream: IO[bytes], target: pathlib.Path) -> None:
-    with target.open("wb") as output:
-        shutil.copyfileobj(stream, output)
 
 
 class _Chunks(io.RawIOBase):

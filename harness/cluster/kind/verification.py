@@ -1,6 +1,7 @@
-"""Whether a kind cluster is what was asked for: a patch that does not match is dropped without a word.
+"""Verification of a kind cluster's settings, because kind silently drops patches that do not match.
 
-The evidence is in the node: the static pods that kubeadm wrote, the audit log, and the version that the API server tells.
+The evidence is on the node: the static pods that kubeadm wrote, the audit log, and the API server's
+version.
 """
 
 import json
@@ -27,7 +28,7 @@ def verify(
     profile: profiles.KindProfile,
     choices: kind_config.Choices,
 ) -> None:
-    """ClusterError that names everything that is not as asked for."""
+    """Raise ClusterError, listing every setting that differs from the requested one."""
     wrong = [
         *_flags(engine, node, "kube-apiserver", kind_config.server_flags(profile, choices)),
         *_flags(
@@ -43,7 +44,7 @@ def verify(
         wrong = _audit_log(engine, node)
     if wrong:
         raise errors.ClusterError(
-            "the kind cluster is not what was asked for (a kubeadm patch that does not match is "
+            "the kind cluster has other settings than requested (a kubeadm patch that does not match is "
             f"dropped silently; is kind v{profile.kind_min} or newer?):\n  " + "\n  ".join(wrong)
         )
 
@@ -53,7 +54,7 @@ def _flags(
 ) -> list[str]:
     manifest = engine.read(node, f"{MANIFESTS}/{component}.yaml")
     if manifest is None:
-        return [f"expected {MANIFESTS}/{component}.yaml in {node}, it is not there"]
+        return [f"expected {MANIFESTS}/{component}.yaml in {node}, but it does not exist"]
     actual = flags_of(manifest)
     return [
         f"{component}: expected --{name}={value}, got {_shown(name, actual)}"
@@ -63,7 +64,7 @@ def _flags(
 
 
 def flags_of(manifest: bytes) -> dict[str, str]:
-    """The flags on the command line of a static pod's first container."""
+    """Return the flags on the command line of a static pod's first container."""
     pod: Any = yaml.safe_load(manifest)
     container = pod["spec"]["containers"][0]
     words = [*(container.get("command") or []), *(container.get("args") or [])]
@@ -89,7 +90,7 @@ def _shown(name: str, actual: Mapping[str, str]) -> str:
 
 def _server(kubeconfig: pathlib.Path, profile: profiles.KindProfile) -> list[str]:
     transport = transports.connect(kubeconfig)
-    try:  # kind's own wait ends with a warning and exit code 0 when the time is up
+    try:  # after its own timeout kind only prints a warning, with exit code 0
         clocks.wait_until(
             lambda: _is_ready(transport),
             timeout_s=READY_TIMEOUT_S,
@@ -101,9 +102,9 @@ def _server(kubeconfig: pathlib.Path, profile: profiles.KindProfile) -> list[str
         return [str(error)]
     finally:
         transport.close()
-    told = str(json.loads(answer.body).get("gitVersion"))
-    if told.partition("+")[0] != profile.kubernetes:  # behind the plus: who built it
-        return [f"expected Kubernetes {profile.kubernetes}, the API server says {told}"]
+    version = str(json.loads(answer.body).get("gitVersion"))
+    if version.partition("+")[0] != profile.kubernetes:  # the plus separates build metadata
+        return [f"expected Kubernetes {profile.kubernetes}, the API server reports {version}"]
     return []
 
 
@@ -115,7 +116,7 @@ def _is_ready(transport: transports.Transport) -> bool:
 
 
 def _audit_log(engine: docker_engine.Engine, node: str) -> list[str]:
-    """The requests of kubeadm alone touch nodes and pods: an empty log is a log that is not written."""
+    """Return a problem if the audit log is empty: kubeadm's own requests touch nodes and pods."""
     if engine.read(node, kind_config.AUDIT_FILE):
         return []
-    return [f"expected an audit log in {node} at {kind_config.AUDIT_FILE}, there is none"]
+    return [f"expected an audit log in {node} at {kind_config.AUDIT_FILE}, but there is none"]

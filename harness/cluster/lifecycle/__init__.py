@@ -1,4 +1,5 @@
-"""Clusters over time: clusters held for later commands, pruning, collected logs.
+"""Clusters over time: holding one for a run, keeping one up, collecting its logs, pruning.
 
-How a kind of cluster is started belongs to its provider; what was made on this machine is recorded by `cluster_records`.
+Starting a particular kind of cluster belongs in its provider, the list of clusters in
+`cluster_records`.
 """

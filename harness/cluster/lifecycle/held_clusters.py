@@ -1,10 +1,12 @@
-"""Clusters for as long as somebody needs them: for a block of code, or until they are taken down."""
+"""Start a cluster for a block of code, or keep one up until it is taken down."""
 
 import contextlib
+import pathlib
 import secrets
+import shutil
 from collections.abc import Iterator
 
-from harness import processes
+from harness import processes, writing
 from harness.client import apis, transports
 from harness.cluster import cluster_records, interfaces, providers
 from harness.cluster.fixtures import fake_objects, fake_world
@@ -19,7 +21,10 @@ _NAMESPACE = "flake-hunt"
 def held(
     profile: profiles.Profile, request: interfaces.ClusterRequest
 ) -> Iterator[interfaces.Cluster]:
-    """A cluster for the time of the block; its logs are collected and nothing is left of it, however the block ends."""
+    """Start a cluster for the `with` block.
+
+    However the block ends, the logs are collected and everything else is removed.
+    """
     providers.of(profile).require_free(request)
     entry = cluster_records.begin(profile, request)
     try:
@@ -32,9 +37,8 @@ def held(
         yield cluster
     finally:
         _let_go(cluster, request)
-        cluster_records.forget(
-            entry
-        )  # not when letting go was interrupted: then prune does the rest
+        # If the line above is interrupted the record stays, and prune removes the rest.
+        cluster_records.forget(entry)
 
 
 def _let_go(cluster: interfaces.Cluster, request: interfaces.ClusterRequest) -> None:
@@ -58,7 +62,7 @@ def up(
         directory.mkdir(mode=0o700, exist_ok=True)
         return _up(entry, profile, spec)
     except BaseException:
-        prune.remove(cluster_records.find(name))  # which knows by now what was made on it
+        prune.remove(cluster_records.find(name))  # re-read: it lists the run by now
         raise
 
 
@@ -77,7 +81,7 @@ def _up(
     )
     own = [cluster_records.identity(kubelet.pid, "kubelet")]
     others = [cluster_records.identity(pid, profile.provider) for pid in cluster.pids]
-    return cluster_records.is_up(cluster_records.find(entry.name), own + others)
+    return cluster_records.mark_up(cluster_records.find(entry.name), own + others)
 
 
 def _publish(
@@ -86,7 +90,10 @@ def _publish(
     profile: profiles.Profile,
     spec: specs.PoolsSpec,
 ) -> list[str]:
-    """Make the device pools; which nodes the kubelets are to play, as their options: all fake ones, or where others have some, ours."""
+    """Create the device pools; return the kubelets' options.
+
+    The kubelets act for all fake nodes, or only the run's own if others use the cluster.
+    """
     on, run_id = providers.of(profile).capabilities, secrets.token_hex(4)
     cluster_records.note_run(entry.path, run_id)
     namespace, played = _NAMESPACE, list[str]()
@@ -99,3 +106,16 @@ def _publish(
     finally:
         api.transport.close()
     return played
+
+
+def collect_logs(entry: cluster_records.ClusterRecord, to: pathlib.Path) -> list[pathlib.Path]:
+    """Copy all logs of a cluster that stays to this folder; return the paths of its files.
+
+    Raises StorageError or UnwritableError if the folder cannot be written.
+    """
+    with writing.explained(to):
+        to.mkdir(parents=True, exist_ok=True)
+        for path in entry.path.glob("*.log"):
+            shutil.copy2(path, to)
+    providers.of(entry.load_profile()).collect_logs(entry.request(), to)
+    return sorted(path for path in to.rglob("*") if path.is_file())

@@ -1,4 +1,4 @@
-"""Removing what nobody holds any more: clusters of dead owners, their processes, containers, volumes and kubeconfigs."""
+"""Remove clusters of dead owners: their processes, containers, volumes and kubeconfigs."""
 
 import contextlib
 import dataclasses
@@ -16,26 +16,29 @@ from harness.cluster import cluster_records, providers
 
 STOP_TIMEOUT_S = 10.0
 FOREIGN_AGE_S = 2 * 3600
-"""No run takes so long. Containers that this user's registry does not know may be somebody else's."""
+"""Minimum age of containers without a record, which may belong to another user.
+
+No run takes this long.
+"""
 
 
 def is_alive(entry: cluster_records.ClusterRecord) -> bool:
-    """Whether it is of use to somebody: held, or up with everything that it consists of."""
+    """Return whether the cluster is in use: held, or up with all of its parts."""
     if entry.is_held:
         return True
     if not entry.stays or entry.state != "up":
         return False
     if any(process.find() is None for process in entry.processes):
         return False
-    return providers.of(entry.restored()).is_there(entry.request())
+    return providers.of(entry.load_profile()).is_there(entry.request())
 
 
 def remove(entry: cluster_records.ClusterRecord) -> None:
-    """Stop its processes, remove everything else that it consists of, and forget it."""
+    """Stop the cluster's processes, remove its other parts and its record."""
     for process in entry.processes:
         _stop(process)
     _kill_unlisted(entry)
-    provider = providers.of(entry.restored())
+    provider = providers.of(entry.load_profile())
     provider.reap(entry.request())
     if entry.stays:
         shutil.rmtree(entry.path, ignore_errors=True)
@@ -44,20 +47,21 @@ def remove(entry: cluster_records.ClusterRecord) -> None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was removed, and what could not be, in words."""
+    """Descriptions of the removed things, and of those that could not be removed."""
 
     removed: list[str]
     failed: list[str]
 
 
 def prune(*, older_than_s: float | None = None) -> Pruned:
-    """Remove everything that has lost its owner or a part of itself; one failure does not keep the rest.
+    """Remove every cluster that lost its owner or a part; continue after failures.
 
-    `older_than_s`: also containers that are in no registry of this user, when they are so old; None: those of runs, after two hours.
+    `older_than_s`: also remove containers of this age that have no record; None: only those of
+    runs, after two hours.
     """
     removed: list[str] = []
     failed: list[str] = []
-    with _noting(failed):  # first: a campaign's worker that has lost its controller holds a cluster
+    with _noting(failed):  # first: a campaign worker that lost its controller holds a cluster
         removed += [f"process {pid}" for pid in _kill_strays()]
     for entry in cluster_records.known():
         with _noting(failed):
@@ -81,7 +85,7 @@ def _noting(failed: list[str]) -> Iterator[None]:
 
 
 def kill_of(owner: cluster_records.ProcessIdentity, *, keep: Collection[int]) -> list[int]:
-    """Kill every process with this owner's mark; the pids."""
+    """Kill every process with this owner's mark; return the pids."""
     found = [
         process
         for process, other in _marked()
@@ -92,7 +96,7 @@ def kill_of(owner: cluster_records.ProcessIdentity, *, keep: Collection[int]) ->
             process.kill()
     pids = [process.pid for process in found]
     clocks.wait_until(
-        lambda: not any(map(cluster_records.has_not_ended, found)),
+        lambda: not any(map(cluster_records.is_running, found)),
         timeout_s=STOP_TIMEOUT_S,
         why=f"the processes {pids} to end",
     )
@@ -100,16 +104,19 @@ def kill_of(owner: cluster_records.ProcessIdentity, *, keep: Collection[int]) ->
 
 
 def _kill_unlisted(entry: cluster_records.ClusterRecord) -> None:
-    """What its owner had started for it and could not write down any more."""
+    """Kill processes that the owner started for the cluster but did not record."""
     others = [other for other in cluster_records.known() if other.name != entry.name]
     if any(other.is_held and other.owner == entry.owner for other in others):
-        return  # nobody can tell whose they are; the owner lives and looks after them
+        return  # they may belong to the other cluster; the owner lives and stops them itself
     keep = _processes_of(others)
     kill_of(entry.owner, keep=keep)
 
 
 def _kill_strays() -> list[int]:
-    """What the dead have started, and what that has started: processes that are of no cluster that stays."""
+    """Kill processes started by dead owners, and their descendants.
+
+    Processes of clusters that stay are kept.
+    """
     killed: list[int] = []
     while dead := _dead_owners(keep := _processes_of(cluster_records.known())):
         killed += [pid for owner in sorted(dead, key=_pid) for pid in kill_of(owner, keep=keep)]
@@ -127,7 +134,7 @@ def _pid(owner: cluster_records.ProcessIdentity) -> int:
 
 
 def _processes_of(entries: Iterable[cluster_records.ClusterRecord]) -> set[int]:
-    """The pids of what these clusters consist of, and of what that has started."""
+    """Return the pids of these clusters' processes and their descendants."""
     found = set()
     for identity in (process for entry in entries for process in entry.processes):
         with contextlib.suppress(psutil.Error):
@@ -137,13 +144,13 @@ def _processes_of(entries: Iterable[cluster_records.ClusterRecord]) -> set[int]:
 
 
 def _marked() -> Iterator[tuple[psutil.Process, cluster_records.ProcessIdentity]]:
-    """Every process of this user that carries a mark of this registry, but not of this process, and its owner."""
+    """Yield every process with a mark of this registry and its owner, except this process."""
     for process in psutil.process_iter():
         if process.pid == os.getpid():
             continue
         with contextlib.suppress(psutil.Error, OSError):
             owner = cluster_records.owner_of(process.environ().get(cluster_records.MARK, ""))
-            if owner is not None and cluster_records.has_not_ended(process):
+            if owner is not None and cluster_records.is_running(process):
                 yield process, owner
 
 
@@ -153,7 +160,7 @@ def _stop(process: cluster_records.ProcessIdentity) -> None:
         return
     with contextlib.suppress(psutil.NoSuchProcess):
         found.send_signal(signal.SIGTERM)
-        try:  # a zombie has ended: when it is reaped is up to an init that may take its time
+        try:  # a zombie counts as ended: a slow init may reap it much later
             clocks.wait_until(
                 lambda: process.find() is None,
                 timeout_s=STOP_TIMEOUT_S,
@@ -164,24 +171,22 @@ def _stop(process: cluster_records.ProcessIdentity) -> None:
 
 
 def _remove_folders() -> list[pathlib.Path]:
-    """Temporary folders whose maker is dead: `flake-hunt-<pid>-…`."""
+    """Remove temporary folders (`flake-hunt-<pid>-…`) whose creator is dead."""
     removed = []
     for path in pathlib.Path(tempfile.gettempdir()).glob(f"{cluster_records.TEMPORARY_PREFIX}*-*"):
         pid = path.name.removeprefix(cluster_records.TEMPORARY_PREFIX).partition("-")[0]
         mine = pid.isdigit() and path.stat().st_uid == os.getuid()
-        if mine and not cluster_records.is_pid_of_any(pid):
+        if mine and not cluster_records.is_pid_running(pid):
             shutil.rmtree(path, ignore_errors=True)
             removed.append(path)
     return removed
 
 
 def _remove_foreign_containers(older_than_s: float | None) -> list[str]:
-    """Containers of clusters that are in nobody's registry here; none where there is no engine."""
+    """Remove containers of clusters without a record here; nothing if no engine responds."""
     age_s = FOREIGN_AGE_S if older_than_s is None else older_than_s
-    from harness.cluster.kind import (
-        docker_engine,
-        kind_cluster,  # 0.3 s, which no run is to pay
-    )
+    # Imports the docker SDK (0.3 s).
+    from harness.cluster.kind import docker_engine, kind_cluster
 
     held = {
         kind_cluster.cluster_name(entry.name)

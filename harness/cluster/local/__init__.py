@@ -1,4 +1,4 @@
-"""Real etcd and Kubernetes control plane binaries as local processes, as envtest runs them, without containers.
+"""Real etcd and Kubernetes control plane binaries as local processes, without containers.
 
-Choice and download of binaries by the user do not belong here: binaries are found, never fetched.
+After controller-runtime's envtest. Binaries are found, never downloaded.
 """

@@ -1,4 +1,4 @@
-"""Kubernetes' own binaries: found, and looked at before anything is started with them."""
+"""Find Kubernetes' own binaries and check their versions before anything is started."""
 
 import os
 import pathlib
@@ -19,25 +19,28 @@ OLDEST = {
     "kube-controller-manager": "v1.34.0",
     "kube-scheduler": "v1.34.0",
 }
-"""resource.k8s.io/v1 came with Kubernetes 1.34."""
+"""Oldest supported version of each binary; resource.k8s.io/v1 came with Kubernetes 1.34."""
 NEEDED = ("etcd", "kube-apiserver")
-"""A control plane is made of these; the others are for those who ask for them."""
+"""Binaries that every control plane needs; the others are optional."""
 REMEDY = (
-    "get them with `go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use -p path 1.36`, which prints the folder to give to "
+    "get them with `go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use -p path 1.36`, which prints the folder; pass it by "
     f"--binaries or {ASSETS_VARIABLE} (kube-scheduler and kube-controller-manager: https://dl.k8s.io/v1.36.4/bin/linux/amd64/<name>)"
 )
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 
 
 def find(name: str, folder: str = "") -> pathlib.Path:
-    """The binary in this folder, or (empty) where envtest and the shell look; UsageError when there is none that could run."""
+    """Return the binary in this folder, or (empty) where envtest and the shell look.
+
+    Raises UsageError if there is no executable one.
+    """
     places = [folder] if folder else _default_places()
     for place in places:
         path = pathlib.Path(place, name)
         if path.is_file():
             return _executable(path)
     where = folder or f"{ASSETS_VARIABLE} ({os.environ.get(ASSETS_VARIABLE, 'not set')}) and PATH"
-    raise errors.UsageError(f"expected the binary {name} in {where}, but it is not there: {REMEDY}")
+    raise errors.UsageError(f"expected the binary {name} in {where}, but found none: {REMEDY}")
 
 
 def _default_places() -> list[str]:
@@ -47,7 +50,7 @@ def _default_places() -> list[str]:
 
 
 def program(name: str) -> pathlib.Path:
-    """A program by path or by name on PATH; UsageError when there is none."""
+    """Return a program given by path or by its name on PATH. Raises UsageError if there is none."""
     found = shutil.which(name)
     if found is not None:
         return pathlib.Path(found).absolute()
@@ -55,18 +58,21 @@ def program(name: str) -> pathlib.Path:
     if path.is_file():
         return _executable(path.absolute())
     raise errors.UsageError(
-        f"expected a program, but {name} is neither a file nor on PATH: correct its name, or install it"
+        f"expected a program, but {name} is neither a file nor on PATH: correct the name or install it"
     )
 
 
 def _executable(path: pathlib.Path) -> pathlib.Path:
     if not os.access(path, os.X_OK):
-        raise errors.UsageError(f"expected {path} to be executable, and it is not: chmod +x {path}")
+        raise errors.UsageError(f"expected {path} to be executable, but it is not: chmod +x {path}")
     return path.absolute()
 
 
 def version(path: pathlib.Path, arguments: Sequence[str] = ("--version",)) -> str:
-    """The first line that says a version, as `v1.36.4`; UsageError for a binary that does not run here."""
+    """Return the first version in a binary's output, as `v1.36.4`.
+
+    Raises UsageError for a binary that does not run on this machine.
+    """
     try:
         ended = subprocess.run(
             [str(path), *arguments],
@@ -88,14 +94,14 @@ def version(path: pathlib.Path, arguments: Sequence[str] = ("--version",)) -> st
     if ended.returncode or not found:
         words = said.strip().splitlines()[:1] or ["nothing"]
         raise errors.UsageError(
-            f"expected {path} to say its version, but it said {words[0][:200]!r} (exit code {ended.returncode}): "
+            f"expected {path} to print its version, but it printed {words[0][:200]!r} (exit code {ended.returncode}): "
             "is it the right binary?"
         )
     return f"v{found.group(1)}.{found.group(2)}.{found.group(3)}"
 
 
 def require_new_enough(path: pathlib.Path, found: str) -> None:
-    """UsageError for a version that cannot do what is needed."""
+    """Raise UsageError if the version is older than the oldest supported one."""
     oldest = OLDEST[path.name]
     if not is_at_least(found, oldest):
         raise errors.UsageError(
@@ -104,7 +110,7 @@ def require_new_enough(path: pathlib.Path, found: str) -> None:
 
 
 def is_at_least(found: str, wanted: str) -> bool:
-    """Whether one `v1.36.4` is as new as another."""
+    """Return whether one version such as `v1.36.4` is the same as or newer than another."""
     return _numbers(found) >= _numbers(wanted)
 
 
@@ -116,5 +122,5 @@ def _numbers(text: str) -> tuple[int, ...]:
 def _does_not_run(path: pathlib.Path, error: OSError) -> errors.UsageError:
     machine = f"{platform.system().lower()}/{platform.machine()}"
     return errors.UsageError(
-        f"expected a binary for this machine ({machine}), but {path} cannot be run here ({error.strerror}): {REMEDY}"
+        f"expected a binary for this machine ({machine}), but {path} does not run here ({error.strerror}): {REMEDY}"
     )

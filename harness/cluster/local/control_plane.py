@@ -1,4 +1,4 @@
-"""The command lines of a local control plane: etcd, kube-apiserver, kube-controller-manager. Pure functions."""
+"""Command lines of etcd, kube-apiserver and kube-controller-manager. Pure functions."""
 
 import dataclasses
 import pathlib
@@ -10,7 +10,7 @@ from harness.scenario import profiles
 ADDRESS = "127.0.0.1"
 SERVICE_RANGE = "10.0.0.0/24"
 SERVICE_ADDRESS = "10.0.0.1"
-"""The first of the range, which the service `kubernetes` gets."""
+"""The first address of the range, which the service `kubernetes` gets."""
 SERVER_NAMES = (
     "localhost",
     "kubernetes",
@@ -20,40 +20,44 @@ SERVER_NAMES = (
     ADDRESS,
     SERVICE_ADDRESS,
 )
-"""What the API server is called by those who connect."""
+"""Names and addresses in the API server's certificate."""
 NO_FSYNC_SINCE = "v3.5.0"
+"""First etcd version with `--unsafe-no-fsync`."""
 AUDIT_LOG_MIB_MAX = 4096
-"""One file for a run: rotation would tear the history into several."""
+"""Large enough for a whole run: rotation would split the history into several files."""
 REQUESTS_IN_FLIGHT_MAX, MUTATING_REQUESTS_IN_FLIGHT_MAX = 3000, 1000
-"""Without priority and fairness, which would queue the load behind itself; as in the kind profiles."""
+"""Limits if priority and fairness, which would queue the load, is off.
+
+The same as in the kind profiles.
+"""
 NODE_MONITOR_GRACE = "240h"
-"""How long a node may be silent and stay Ready."""
+"""How long a node stays Ready without a heartbeat."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """Where everything of one cluster lies."""
+    """Paths of one cluster's files."""
 
     logs: pathlib.Path
-    """Logs and the audit log."""
+    """Folder of the logs, with the audit log."""
     secrets: pathlib.Path
-    """Keys, certificates, tokens; removed with the cluster."""
+    """Folder of keys, certificates and tokens; removed with the cluster."""
     data: pathlib.Path
-    """etcd's; removed with the cluster."""
+    """Folder of etcd's data; removed with the cluster."""
 
     def secret(self, name: str) -> str:
-        """The path of a key, certificate or token file."""
+        """Return the path of a key, certificate or token file."""
         return str(self.secrets / name)
 
     @property
     def audit_policy(self) -> pathlib.Path:
-        """What the audit log is to hold."""
+        """Path of the audit policy."""
         return self.logs / "audit-policy.yaml"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """On loopback."""
+    """Ports on loopback."""
 
     etcd: int
     etcd_peer: int
@@ -61,7 +65,7 @@ class Ports:
 
 
 def etcd(binary: pathlib.Path, files: Files, ports: Ports, *, no_fsync: bool) -> list[str]:
-    """One member, plain HTTP on loopback, as the API server of the same machine needs it."""
+    """Return the command line of a single etcd member, plain HTTP on loopback."""
     client, peer = f"http://{ADDRESS}:{ports.etcd}", f"http://{ADDRESS}:{ports.etcd_peer}"
     flags: dict[str, object] = {
         "name": "flake-hunt",
@@ -82,13 +86,16 @@ def etcd(binary: pathlib.Path, files: Files, ports: Ports, *, no_fsync: bool) ->
 def apiserver(
     binary: pathlib.Path, files: Files, ports: Ports, profile: profiles.LocalProfile
 ) -> list[str]:
-    """TLS on loopback. Pods need no service account, because nobody may be there to make one."""
+    """Return the command line of kube-apiserver, with TLS on loopback.
+
+    Pods need no service account, because there may be no controller to create one.
+    """
     flags: dict[str, object] = {
         "etcd-servers": f"http://{ADDRESS}:{ports.etcd}",
         "bind-address": ADDRESS,
         "advertise-address": ADDRESS,
         "secure-port": ports.apiserver,
-        "endpoint-reconciler-type": "none",  # loopback is no address of a service
+        "endpoint-reconciler-type": "none",  # a service may not have a loopback address
         "tls-cert-file": files.secret("apiserver.crt"),
         "tls-private-key-file": files.secret("apiserver.key"),
         "service-account-issuer": "https://kubernetes.default.svc",
@@ -114,7 +121,10 @@ def apiserver(
 def controller_manager(
     binary: pathlib.Path, files: Files, kubeconfig: pathlib.Path, profile: profiles.LocalProfile
 ) -> list[str]:
-    """All controllers, alone, with patience for nodes that are fake."""
+    """Return the command line of kube-controller-manager.
+
+    It runs all controllers without leader election, and tolerates fake nodes.
+    """
     flags: dict[str, object] = {
         "kubeconfig": kubeconfig,
         "leader-elect": "false",

@@ -1,4 +1,7 @@
-"""The local provider: real etcd and kube-apiserver binaries as processes on loopback, as envtest runs them; no Docker."""
+"""The `local` provider: real etcd and kube-apiserver binaries as processes on loopback.
+
+After controller-runtime's envtest; no Docker is needed.
+"""
 
 import dataclasses
 import pathlib
@@ -16,8 +19,12 @@ from harness.scenario import profiles
 READY_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 15.0
 CERTIFICATE_DAYS = 30
+"""Validity of the cluster's certificates."""
 TRIES = 3
-"""A port that was free may be taken a moment later: then everything is started again with others."""
+"""Attempts to start: a port that was free may be taken a moment later.
+
+Each attempt starts all processes again with other ports.
+"""
 USER, GROUP = "flake-hunt", "system:masters"
 KUBECONFIG = "kubeconfig"
 _TAKEN = "address already in use"
@@ -25,34 +32,37 @@ _TAKEN = "address already in use"
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class LocalCluster:
-    """A control plane of processes."""
+    """A running control plane."""
 
     name: str
     kubeconfig: pathlib.Path
     versions: Mapping[str, str]
     files: control_plane.Files
     running: Sequence[processes.Process]
-    """In the order in which they are stopped: etcd last."""
+    """The processes in the order in which to stop them: etcd last."""
 
     @property
     def user_kubeconfig(self) -> pathlib.Path:
-        """The same: there is one way in, over TLS."""
+        """The kubeconfig for kubectl; the same as `kubeconfig`, with TLS."""
         return self.kubeconfig
 
     @property
     def pids(self) -> list[int]:
-        """All of them."""
+        """Pids of all processes."""
         return [process.pid for process in self.running]
 
     def exit_report(self) -> str | None:
-        """Of those that do not run; the others may have ended for want of them."""
+        """Return how processes ended; None while all run.
+
+        One component's end can be the consequence of another's.
+        """
         return "; ".join(filter(None, (process.exit_report() for process in self.running))) or None
 
     def collect_logs(self, into: pathlib.Path) -> None:
-        """They lie in the cluster's folder from the beginning."""
+        """Do nothing: the processes log to the cluster's folder."""
 
     def down(self) -> None:
-        """Stop the processes, and remove everything but the logs."""
+        """Stop the processes and remove everything but the logs."""
         for process in self.running:
             process.stop(timeout_s=STOP_TIMEOUT_S)
         local_files.remove(self.kubeconfig, self.files.secrets, self.files.data)
@@ -66,19 +76,19 @@ class Provider:
 
     @property
     def capabilities(self) -> interfaces.Capabilities:
-        """An API server; the rest as far as kube-controller-manager is asked for."""
+        """An API server, and controllers if the profile starts kube-controller-manager."""
         managed = self._profile.controller_manager
         return interfaces.Capabilities(claim_controller=managed, namespace_controller=managed)
 
     def check(self) -> None:
-        """That the binaries are there, run on this machine, and are new enough."""
+        """Check that the binaries exist, run on this machine and are new enough."""
         self._versions()
 
     def require_free(self, request: interfaces.ClusterRequest) -> None:
-        """It has no name outside its folders, which are this user's."""
+        """Do nothing: a local cluster has no name outside this user's folders."""
 
     def up(self, request: interfaces.ClusterRequest) -> LocalCluster:
-        """Start everything and wait until it answers."""
+        """Start all processes and wait until they are ready."""
         versions = self._versions()
         for attempt in range(1, TRIES + 1):
             starting = _Starting(self._profile, request, versions)
@@ -94,14 +104,14 @@ class Provider:
         raise AssertionError("the last attempt returns or raises")
 
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
-        """Whether its keys are."""
+        """Return whether the cluster's keys exist."""
         return local_files.of(self._profile, request).secrets.is_dir()
 
     def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
-        """They lie in the cluster's folder from the beginning."""
+        """Do nothing: the processes log to the cluster's folder."""
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
-        """Keys, etcd's data and the kubeconfig."""
+        """Remove keys, etcd's data and the kubeconfig."""
         secrets_folder = local_files.of(self._profile, request).secrets
         local_files.remove(
             request.directory / KUBECONFIG, secrets_folder, *local_files.data_folders(request)
@@ -120,11 +130,11 @@ class Provider:
 
 
 class _PortTakenError(errors.ClusterError):
-    """Somebody else took a port between our choice and its use."""
+    """Another program took a port after it was chosen and before it was used."""
 
 
 class _Starting:
-    """One attempt to start everything."""
+    """One attempt to start all processes."""
 
     def __init__(
         self,
@@ -139,7 +149,7 @@ class _Starting:
         self._running: list[processes.Process] = []
 
     def start(self) -> LocalCluster:
-        """etcd, then the API server, then what works on it."""
+        """Start etcd, the API server and, if requested, kube-controller-manager."""
         self._write_files()
         self._start_etcd()
         self._start_apiserver()
@@ -154,7 +164,7 @@ class _Starting:
         )
 
     def undo(self) -> None:
-        """Leave nothing but the logs."""
+        """Stop the processes and remove everything but the logs."""
         for process in reversed(self._running):
             process.kill()
         local_files.remove(self._kubeconfig, self._files.secrets, self._files.data)
@@ -175,7 +185,7 @@ class _Starting:
         kubeconfigs.write(self._kubeconfig, self._kubeconfig_document(self._user(authority)))
 
     def _user(self, authority: tls_authorities.Authority) -> dict[str, str]:
-        """Our credentials, as a user of a kubeconfig."""
+        """Write the harness's credentials; return them as a user of a kubeconfig."""
         if self._profile.auth == "token":
             token = secrets.token_urlsafe(32)
             file = self._files.secrets / "tokens.csv"
@@ -220,7 +230,10 @@ class _Starting:
         self._start("kube-apiserver", argv, self._is_api_ready)
 
     def _start_controller_manager(self) -> None:
-        """It works when it has made its first service account: it opens no port to ask."""
+        """Start kube-controller-manager and wait for its first service account.
+
+        It opens no port for a readiness check.
+        """
         binary = self._binary("kube-controller-manager")
         argv = control_plane.controller_manager(
             binary, self._files, self._kubeconfig, self._profile
@@ -232,7 +245,10 @@ class _Starting:
         )
 
     def _is_api_ready(self) -> bool:
-        """Ready, and with the namespace of the kubelets' leases, which it makes by itself a little later."""
+        """Return whether the API server is ready and `kube-node-lease` exists.
+
+        The API server creates that namespace a little later.
+        """
         return self._finds("/readyz") and self._finds(apis.NAMESPACES.path(None, "kube-node-lease"))
 
     def _finds(self, path: str) -> bool:
@@ -240,7 +256,7 @@ class _Starting:
 
     def _start(self, name: str, argv: Sequence[str], is_ready: Callable[[], bool]) -> None:
         log = self._request.directory / f"{name}.log"
-        log.unlink(missing_ok=True)  # of an attempt whose port was taken
+        log.unlink(missing_ok=True)  # left by an attempt whose port was taken
         process = processes.start(name, argv, log=log, with_parent=not self._request.stays)
         self._running.append(process)
 
@@ -265,7 +281,7 @@ def _ended(name: str, exit_code: int, process: processes.Process) -> errors.Clus
     words = process.log_tail()
     if _TAKEN in words:
         return _PortTakenError(
-            f"expected a free port for {name}, but another program took it, {TRIES} times over: try again. "
+            f"expected a free port for {name}, but another program took it {TRIES} times: try again. "
             f"The end of {process.log}:\n{words}"
         )
     return errors.ClusterError(
@@ -285,7 +301,7 @@ def _answers(transport: transports.Transport, path: str) -> bool:
 
 
 def _free_ports(*names: str) -> dict[str, int]:
-    """Different ports that are free now."""
+    """Return different ports that are free now."""
     probes = [socket.create_server((control_plane.ADDRESS, 0)) for _ in names]
     ports = [probe.getsockname()[1] for probe in probes]
     for probe in probes:

@@ -1,4 +1,4 @@
-"""Where the files of a local control plane lie, and their end."""
+"""Paths of a local control plane's files, and their removal."""
 
 import os
 import pathlib
@@ -8,14 +8,17 @@ from harness.cluster import interfaces
 from harness.cluster.local import control_plane
 from harness.scenario import profiles
 
-MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - a tmpfs is what is wanted; the folder in it is for nobody else's eyes
+MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - must be a tmpfs; the folder in it is private
 MEMORY_FREE_MIN_BYTES = 512 << 20
-"""A container's /dev/shm has 64 MiB as a rule, which etcd's first log file alone would fill."""
+"""Free space required in /dev/shm.
+
+A container usually has 64 MiB, which etcd's first log file alone would fill.
+"""
 _SECRETS, _DATA = "secrets", "etcd-data"
 
 
 def of(profile: profiles.LocalProfile, request: interfaces.ClusterRequest) -> control_plane.Files:
-    """Where the files of the cluster that is asked for lie."""
+    """Return the paths of the requested cluster's files."""
     folder = request.directory.resolve()
     memory, disk = data_folders(request)
     in_memory = profile.storage == "memory" and _has_room(MEMORY)
@@ -25,13 +28,16 @@ def of(profile: profiles.LocalProfile, request: interfaces.ClusterRequest) -> co
 
 
 def data_folders(request: interfaces.ClusterRequest) -> tuple[pathlib.Path, pathlib.Path]:
-    """Where etcd's data may be, in memory and on disk; known from the request alone, as whoever chose may have died."""
+    """Return the possible folders of etcd's data, in memory and on disk.
+
+    They follow from the request alone, because the process that chose one may have died.
+    """
     in_memory = MEMORY / f"flake-hunt-{os.getuid()}-{request.name}"
     return in_memory, request.directory.resolve() / _DATA
 
 
 def remove(kubeconfig: pathlib.Path, *folders: pathlib.Path) -> None:
-    """Remove what is there of these."""
+    """Remove the kubeconfig and the folders, as far as they exist."""
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
     kubeconfig.unlink(missing_ok=True)

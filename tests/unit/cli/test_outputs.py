@@ -18,7 +18,7 @@ import rich.console
 from harness.campaign import results
 from harness.cli import displaying, outputs, tables
 from harness.cluster import cluster_records
-from harness.cluster.lifecycle import log_collection
+from harness.cluster.lifecycle import held_clusters
 from harness.scenario import profiles
 
 README = pathlib.Path(__file__).parents[3] / "reports" / "README.md"
@@ -136,7 +136,7 @@ def test_the_folder_of_logs_is_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cluster_records, "find", entry)
-    monkeypatch.setattr(log_collection, "collect", lambda entry, to: [to / "apiserver.log"])
+    monkeypatch.setattr(held_clusters, "collect_logs", lambda entry, to: [to / "apiserver.log"])
     code, out, _ = flake_hunt("cluster", "logs", "a")
     assert code == 0
     assert out == f"Logs of cluster 'a', written to {tmp_path}/a-logs:\n  a-logs/apiserver.log\n"

@@ -35,9 +35,9 @@ def test_an_entry_comes_changes_and_goes(own_state: pathlib.Path) -> None:
     assert cluster_records.folder().stat().st_mode & 0o777 == 0o700
     assert cluster_records.known() == [entry]
     assert entry.is_held
-    assert entry.restored() == EMBEDDED
+    assert entry.load_profile() == EMBEDDED
     assert os.environ[cluster_records.MARK] == cluster_records.mark(entry.owner)
-    changed = cluster_records.is_up(entry, [entry.owner])
+    changed = cluster_records.mark_up(entry, [entry.owner])
     assert cluster_records.find("one") == changed
     assert not changed.is_held, "a cluster that stays is nobody's once it is up"
     cluster_records.forget(changed)
@@ -62,7 +62,7 @@ def test_only_one_of_many_gets_a_name() -> None:
         thread.join()
     assert len(won) == 1
     assert len(lost) == 7
-    assert all("there is a cluster 'one' already" in text for text in lost)
+    assert all("a cluster 'one' already exists" in text for text in lost)
     assert cluster_records.known() == won
     assert [path.name for path in cluster_records.folder().iterdir()] == ["one.json"]
 
@@ -84,7 +84,9 @@ def test_unknown_names() -> None:
 
 def test_a_damaged_entry_is_named() -> None:
     (cluster_records.folder() / "broken.json").write_text("{")
-    with pytest.raises(errors.ClusterError, match=r"broken\.json: expected a cluster's entry"):
+    with pytest.raises(
+        errors.ClusterError, match=r"broken\.json: expected the record of a cluster"
+    ):
         cluster_records.known()
 
 

@@ -237,7 +237,7 @@ def test_credentials_that_may_nothing(answering: Callable[..., pathlib.Path]) ->
             "/api/v1/namespaces/default": (403, FORBIDDEN),
         }
     )
-    with pytest.raises(errors.ClusterError, match=r"may not even look .*jane"):
+    with pytest.raises(errors.ClusterError, match=r"do not allow read access .*jane"):
         provider(path).check()
 
 

@@ -44,7 +44,7 @@ def test_another_one_is_named(
     used = tmp_path / ".local" / "state" / "flake-hunt"
     assert state_folder.folder() == used
     (message,) = caplog.messages
-    assert f"state is kept in {used} ({asked}/flake-hunt: " in message
+    assert f"state is stored in {used} ({asked}/flake-hunt: " in message
     assert os.environ["XDG_STATE_HOME"] == str(used.parent), "what is started takes the same"
 
 

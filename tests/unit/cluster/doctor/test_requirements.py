@@ -52,7 +52,7 @@ def test_a_machine_that_has_everything(
         assert found[part].state is diagnosis.State.OK, found[part]
         assert not found[part].remedy
     assert found["left by earlier runs"].seen == "nothing"
-    assert found["network"].seen == "none yet, the first cluster makes it"
+    assert found["network"].seen == "none yet, the first cluster creates it"
     assert found["node image"].state is diagnosis.State.WARNING, "it can still be pulled"
     assert "docker pull kindest/node:v1.37.0@sha256:" in found["node image"].remedy
 
@@ -62,7 +62,12 @@ def test_a_machine_that_has_everything(
     [
         ({"ApiVersion": "1.40"}, "container engine", "missing", "API 1.41 or newer (Docker 20.10)"),
         ({"MemTotal": 1 << 30}, "engine's memory", "warning", "2048 MiB"),
-        ({"CgroupVersion": "1"}, "cgroups", "warning", "failCgroupV1: false. Flake Hunt sets it"),
+        (
+            {"CgroupVersion": "1"},
+            "cgroups",
+            "warning",
+            "failCgroupV1: false, which Flake Hunt sets",
+        ),
         (
             {
                 "CgroupVersion": "1",

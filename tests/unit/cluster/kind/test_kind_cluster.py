@@ -119,7 +119,7 @@ def test_a_name_that_is_taken(used: standing_in.StandIn, tmp_path: pathlib.Path)
     again = interfaces.ClusterRequest(name="fh-taken", directory=tmp_path / "other")
     again.directory.mkdir()
     with pytest.raises(
-        errors.UsageError, match=r"fh-taken-control-plane: `flake-hunt cluster prune`"
+        errors.UsageError, match=r"\(fh-taken-control-plane\): `flake-hunt cluster prune`"
     ):
         provider.up(again)
     assert cluster.exit_report() is None, "the refusal has hurt the cluster that is there"
@@ -168,7 +168,9 @@ def failing(
         kind_cluster.Provider(standing_in.profile(**changes)).up(wanted)
     assert used.left() == NOTHING
     assert not (wanted.directory / "kubeconfig").exists()
-    assert "kind create cluster" in str(caught.value) or "not what was asked" in str(caught.value)
+    assert "kind create cluster" in str(caught.value) or "other settings than requested" in str(
+        caught.value
+    )
     return str(caught.value)
 
 
@@ -186,7 +188,7 @@ def test_another_version_than_the_profile_says(
     failing(
         used,
         tmp_path,
-        r"expected Kubernetes v1\.36\.4, the API server says v1\.36\.0",
+        r"expected Kubernetes v1\.36\.4, the API server reports v1\.36\.0",
         kubernetes="v1.36.4",
     )
 
@@ -214,10 +216,10 @@ def test_a_kind_that_writes_another_kubeadm_version_is_noticed(
         )
 
     monkeypatch.setattr(kind_cluster.kind_config, "text", versioned)
-    theirs = failing(used, tmp_path, "is not what was asked for", claim_controller=True)
+    theirs = failing(used, tmp_path, "has other settings than requested", claim_controller=True)
     assert "kube-controller-manager: expected --kube-api-qps=1000, got no such flag" in theirs
     (tmp_path / "fh-abc-gw0").rename(tmp_path / "first")
-    message = failing(used, tmp_path, "the kind cluster is not what was asked for")
+    message = failing(used, tmp_path, "the kind cluster has other settings than requested")
     assert (
         "kube-apiserver: expected --audit-log-path=/var/log/kubernetes/audit/audit.log, got no such flag"
         in message

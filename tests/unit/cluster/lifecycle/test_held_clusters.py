@@ -18,7 +18,7 @@ from harness import clocks, errors, processes
 from harness.client import apis, transports
 from harness.cluster import cluster_records, embedded_cluster, interfaces, providers
 from harness.cluster.fixtures import fake_world
-from harness.cluster.lifecycle import held_clusters, log_collection, prune
+from harness.cluster.lifecycle import held_clusters, prune
 from harness.scenario import profiles, specs
 
 SPEC = specs.PoolsSpec(nodes=2, devices_per_node=3)
@@ -61,7 +61,7 @@ def test_a_cluster_comes_stays_and_goes() -> None:
     assert len(api.list(apis.NODES).items) == 2
     assert len(api.list(apis.SLICES).items) == 2
     api.transport.close()
-    with pytest.raises(errors.UsageError, match="there is a cluster 'one' already"):
+    with pytest.raises(errors.UsageError, match="a cluster 'one' already exists"):
         up("one")
     assert prune.is_alive(entry), "the refusal has hurt the cluster that is there"
     before = running(entry)
@@ -74,7 +74,7 @@ def test_a_cluster_comes_stays_and_goes() -> None:
 
 def test_its_logs(tmp_path: pathlib.Path) -> None:
     entry = up("one")
-    files = log_collection.collect(entry, tmp_path / "logs")
+    files = held_clusters.collect_logs(entry, tmp_path / "logs")
     assert {path.name for path in files} == {"apiserver.log", "kubelet.log"}
 
 

@@ -203,8 +203,12 @@ def test_the_places_that_envtest_looks_at(
         ("#!/bin/sh\necho etcd Version: 3.5.16\n", 0o644, "chmod +x"),
         ("\x7fELF not of this machine", 0o755, "expected a binary for this machine"),
         ("#!/bin/sh\necho etcd Version: 3.3.27\n", 0o755, "etcd v3.4.0 or newer, got v3.3.27"),
-        ("#!/bin/sh\necho hello\n", 0o755, "to say its version, but it said 'hello' (exit code 0)"),
-        ("#!/bin/sh\nexit 3\n", 0o755, "it said 'nothing' (exit code 3)"),
+        (
+            "#!/bin/sh\necho hello\n",
+            0o755,
+            "to print its version, but it printed 'hello' (exit code 0)",
+        ),
+        ("#!/bin/sh\nexit 3\n", 0o755, "it printed 'nothing' (exit code 3)"),
     ],
 )
 def test_binaries_that_are_wrong(
