@@ -1,4 +1,4 @@
-"""What is written about a found run: story, HTML page, run directory, a pytest file that reproduces it.
+"""Output for an explored run: story, HTML page, run directory, and a pytest file.
 
-Nothing is explored or judged here.
+Exploring and judging do not belong here.
 """

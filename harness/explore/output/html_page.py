@@ -1,4 +1,7 @@
-"""A found run as a page: its story, a lane for each task, and the causality curve. Self-contained, like every report."""
+"""HTML page of a run: story, one lane for each task, and the causality curve.
+
+The page is self-contained, like every report.
+"""
 
 import dataclasses
 from collections.abc import Sequence
@@ -14,7 +17,7 @@ _CURVE_HEIGHT = 110.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sentence:
-    """A line of the story."""
+    """One line of the story."""
 
     number: int
     text: str
@@ -23,7 +26,7 @@ class Sentence:
 def render(
     token: tokens.Token, run: explored_run.ExploredRun, points: Sequence[causality_curve.Point] = ()
 ) -> str:
-    """The page."""
+    """Return the page. Without `points` it has no causality curve."""
     story = stories.tell(run.moments, run.names, run.finding or "nothing was found")
     return (
         rendering.templates()
@@ -44,16 +47,16 @@ def render(
 
 
 def _lanes(run: explored_run.ExploredRun) -> str:
-    """Who did what when: the order is all there is, for time is virtual."""
-    told = [moment for moment in run.moments if stories.is_told(moment)]
-    tasks = list(dict.fromkeys(moment.task for moment in told))
-    across = drawing.Scale(0, len(told) + 1, _LEFT, drawing.WIDTH - 12.0)
+    """Draw the steps of each task in order of execution; time is virtual and not drawn."""
+    steps = [moment for moment in run.moments if stories.has_sentence(moment)]
+    tasks = list(dict.fromkeys(moment.task for moment in steps))
+    across = drawing.Scale(0, len(steps) + 1, _LEFT, drawing.WIDTH - 12.0)
     body = []
     for index, task in enumerate(tasks):
         y = 16 + index * _LANE
         body.append(drawing.label(0, y + 4, task, kind="lane"))
         body.append(drawing.line(across.left, y, across.right, y, kind="grid"))
-    for number, moment in enumerate(told, start=1):
+    for number, moment in enumerate(steps, start=1):
         y = 16 + tasks.index(moment.task) * _LANE
         body.append(drawing.dot(across(number), y, kind="stepA", title=f"{number}. {moment.name}"))
         body.append(drawing.label(across(number), y - 7, number, kind="tick", anchor="middle"))
@@ -67,9 +70,9 @@ def _curve(points: Sequence[causality_curve.Point]) -> str:
     body = [
         drawing.area(line, floor=_CURVE_HEIGHT, kind="area"),
         drawing.label(0, 18, "all futures fail", kind="lane"),
-        drawing.label(0, _CURVE_HEIGHT, "none does", kind="lane"),
+        drawing.label(0, _CURVE_HEIGHT, "none fails", kind="lane"),
         *drawing.time_axis(across, y=_CURVE_HEIGHT + 2, unit=""),
     ]
     return drawing.svg(
-        body, height=_CURVE_HEIGHT + 26, title="How likely the failure is from each choice on"
+        body, height=_CURVE_HEIGHT + 26, title="Share of failing futures after each choice"
     )

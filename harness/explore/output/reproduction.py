@@ -1,4 +1,4 @@
-"""A pytest file that makes a found run again."""
+"""A pytest file that replays a run."""
 
 from harness.explore.search import tokens
 
@@ -23,7 +23,10 @@ def test_without_the_defects_it_is_not() -> None:
 
 
 def pytest_file(token: tokens.Token, finding: str, story: list[str]) -> str:
-    """Fails as long as the run has a finding; its second test passes when the switched-on defects are what is wrong."""
+    """Return a test that fails while the run has a finding.
+
+    If the token has defects, a second test passes if these cause the finding.
+    """
     lines = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(story, start=1))
     imports = "import dataclasses\n\n" if token.defects else ""
     text = _TEMPLATE.format(finding=finding.capitalize(), story=lines, token=token, imports=imports)

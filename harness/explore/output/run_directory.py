@@ -1,7 +1,7 @@
-"""Writes an explored run as a run directory, so that the same judges and the same report serve it.
+"""Save an explored run as a run directory, so that the usual checks and report apply.
 
-The observations are the store's commits themselves, so nothing can have been missed. Virtual time hardly passes; the moments are numbered
-through instead, a millisecond each, so that pictures have room.
+The observations are the store's commits themselves, so none can be missing. As virtual time hardly
+passes, steps are numbered instead, one millisecond each, which leaves room in the drawings.
 """
 
 import pathlib
@@ -16,13 +16,18 @@ from harness.explore.search import explored_run, tokens
 from harness.history import directories, journal_writer, plans, records
 
 RESOURCES = ["resourceclaims", "pods", "resourceslices"]
+"""Resources whose commits are saved."""
 _STEP_NS = 1_000_000
+"""Time between two steps, in nanoseconds."""
 
 
 def save(
     path: pathlib.Path, token: tokens.Token, run: explored_run.ExploredRun
 ) -> directories.RunDirectory:
-    """A new run directory of a recorded run; RunDirectoryError when there is one already."""
+    """Create a run directory for a recorded run.
+
+    Raises RunDirectoryError if the directory exists.
+    """
     directory = directories.create(path)
     run_id = secrets.token_hex(4)
     writing.replace(directory.scenario, f"# explored: {token}\n".encode())

@@ -1,4 +1,5 @@
-"""The controlled runtime: greenlets, locks, timers and choices instead of threads, so that an interleaving can be chosen and replayed.
+"""The controlled runtime: greenlets, locks, timers and choices in place of threads.
 
-It knows nothing of Kubernetes or of the scheduler.
+It makes an interleaving something that can be chosen and replayed. Knowledge of Kubernetes or the
+scheduler does not belong here.
 """

@@ -1,4 +1,4 @@
-"""What is decided in a run, and by whom: the choices of a runtime, the strategies that make them, and the tape that keeps them."""
+"""Choices of a run, the interface of strategies that make them, and their record."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -8,62 +8,68 @@ import msgspec
 
 from harness.explore.runtime import tasks
 
-ENOUGH = -1
-"""What a strategy says instead of a choice when the run need not go on."""
+GIVE_UP = -1
+"""Returned by a strategy in place of a choice to abandon the run."""
 
 
 class TooLong(Exception):  # noqa: N818 - an outcome of a run
-    """A run took more choices than allowed: a livelock, or too large a scenario."""
+    """A run took more choices than allowed: a livelock, or a world that is too large."""
 
 
-class Enough(Exception):  # noqa: N818 - an outcome of a run
-    """The strategy does not want to know how the run goes on."""
+class GivenUp(Exception):  # noqa: N818 - an outcome of a run
+    """The strategy abandoned the run."""
 
 
 class Observed(Protocol):
-    """What a strategy may ask of the runtime."""
+    """The part of the runtime that a strategy may see."""
 
     def state(self) -> int:
         """Return a hash of everything on which the rest of the run depends."""
 
     def is_redundant(self, task: tasks.Task) -> bool:
-        """Return whether letting this task continue shows nothing new."""
+        """Return whether letting this task continue cannot show anything new."""
 
 
 class Choice(msgspec.Struct):
-    """What is to be decided."""
+    """A decision to make."""
 
     options: int
-    """How many there are."""
+    """Number of options."""
     free: int
-    """So many of the first ones take nobody's turn away; any other is a preemption, or a timer that goes off early."""
+    """Number of leading options that interrupt no task.
+
+    Any later option is a preemption, or a timer that expires early.
+    """
     tasks: "Sequence[tasks.Task]"
-    """The tasks to choose from, in the order of the options; empty when something else is to be decided."""
+    """The tasks to choose from, in the order of the options; empty for a choice of another kind."""
     timers: int
-    """So many of the last options are tasks whose timer would go off early."""
+    """Number of trailing options that are tasks whose timer would expire early."""
     runtime: Observed
-    """Whose choice it is."""
+    """The runtime that asks."""
 
 
 class Strategy(Protocol):
-    """Decides."""
+    """Makes the choices of a run."""
 
     def choose(self, choice: Choice) -> int:
-        """A number below `choice.options`, 0 being what happens when nobody interferes; or ENOUGH."""
+        """Return a number below `choice.options`, or GIVE_UP.
+
+        0 is the undisturbed course of the run.
+        """
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tape:
-    """What was decided in a run, in order."""
+    """The choices made in a run, in order."""
 
     decisions: list[int] = dataclasses.field(default_factory=list)
     options: list[int] = dataclasses.field(default_factory=list)
-    """Of each decision."""
+    """Number of options of each decision."""
     free: list[int] = dataclasses.field(default_factory=list)
-    """So many of the options cost no preemption."""
+    """Number of options of each decision that cost no preemption."""
 
     def add(self, decision: int, choice: Choice) -> None:
-        """One more decision."""
+        """Append a decision."""
         self.decisions.append(decision)
         self.options.append(choice.options)
         self.free.append(choice.free)

@@ -1,4 +1,7 @@
-"""Locks and condition variables of the controlled runtime. Taking one is a choice point, unless it is private, and orders the takers."""
+"""Locks and condition variables of the controlled runtime.
+
+Taking one is a choice point, unless it is private, and orders the tasks that take it.
+"""
 
 from types import TracebackType
 from typing import Protocol
@@ -7,7 +10,7 @@ from harness.explore.runtime import tasks
 
 
 class LockRuntime(Protocol):
-    """What locks need of the runtime."""
+    """The part of the runtime that locks use."""
 
     running: tasks.Task | None
     """The running task; None in the explorer itself."""
@@ -20,16 +23,16 @@ class LockRuntime(Protocol):
         """Allow another task to run here."""
 
     def touch(self, shared: tasks.Shared) -> None:
-        """Record that the running task changes, or may change, something shared."""
+        """Record that the running task changes, or may change, a shared object."""
 
     def observe(self, shared: tasks.Shared) -> None:
-        """Record that the running task reads something shared."""
+        """Record that the running task reads a shared object."""
 
     def block(self, what: str, *, timeout: float | None = None) -> bool:
-        """Suspend the running task until `wake`; return False when its time was up first."""
+        """Suspend the running task until `wake`; return False on timeout."""
 
     def wake(self, task: tasks.Task) -> None:
-        """Let a blocked task run again."""
+        """Make a blocked task runnable."""
 
 
 class ControlledLock(tasks.Shared):
@@ -44,7 +47,7 @@ class ControlledLock(tasks.Shared):
 
     @property
     def is_awaited(self) -> bool:
-        """Whether somebody waits to take it."""
+        """Whether a task waits for the lock."""
         return bool(self._waiting)
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002
@@ -69,7 +72,7 @@ class ControlledLock(tasks.Shared):
         return True
 
     def release(self) -> None:
-        """Give it back; who waits may try."""
+        """Release the lock and wake all waiting tasks, which compete for it."""
         self._held = False
         if self._holder is not None:
             self._holder.held.remove(self)
@@ -90,14 +93,14 @@ class ControlledLock(tasks.Shared):
 
 
 class ControlledCondition(ControlledLock):
-    """A condition variable with its lock."""
+    """A condition variable with its own lock."""
 
     def __init__(self, runtime: LockRuntime, name: str, past: int, *, is_private: bool) -> None:
         super().__init__(runtime, name, past, is_private=is_private)
         self._sleeping: list[tasks.Task] = []
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Release, wait to be notified, take again; False on timeout."""
+        """Release the lock, wait for a notification, take the lock again; False on timeout."""
         task = self._runtime.current
         self._sleeping.append(task)
         self._runtime.touch(self)
@@ -105,7 +108,7 @@ class ControlledCondition(ControlledLock):
         notified = self._runtime.block(f"condition {self._name}", timeout=timeout)
         if not notified and task in self._sleeping:
             self._sleeping.remove(task)
-        self._take()  # it was chosen to run a moment ago: no other choice is due
+        self._take()  # no choice point: the task has just been chosen to run
         return notified
 
     def notify(self, n: int = 1) -> None:

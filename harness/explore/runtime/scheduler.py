@@ -1,10 +1,13 @@
-"""The controlled runtime: one operating system thread, in which tasks (greenlets) run one at a time, each until it may be replaced.
+"""The controlled runtime: tasks (greenlets) run one at a time in one operating system thread.
 
-Choice points are: taking a lock that several tasks use, waiting, timers, and whatever else calls `point` or `decide` (requests, answers).
-A named step is none: it touches nothing that is shared, so replacing the task there is the same as at its next lock.
+A task runs until a choice point, where it may be replaced. Choice points are: taking a lock that
+several tasks use, waiting, timers, and every other call of `point` or `decide` (requests,
+responses). A named step is not one: it touches nothing shared, so replacing the task there is the
+same as at its next lock.
 
-Every task and every shared thing carries its past: a hash of all that happened before it. Two runs whose tasks have equal pasts are
-in the same state, however the steps that do not concern each other were ordered (Mazurkiewicz traces; the search builds on it).
+Every task and every shared object has a past: a hash of all that happened before it. Two runs whose
+tasks have equal pasts are in the same state, however independent steps were ordered (Mazurkiewicz
+traces; the exhaustive search relies on it).
 """
 
 import collections
@@ -21,7 +24,7 @@ Record = Callable[[str, str, concurrency.StepFields], None]
 
 
 class ControlledRuntime:
-    """Makes one run. Use it once, inside `concurrency.install`."""
+    """Executes one run. Use each instance once, inside `concurrency.install`."""
 
     def __init__(
         self,
@@ -32,8 +35,12 @@ class ControlledRuntime:
         private_locks: tuple[str, ...] = (),
         record: Record | None = None,
     ) -> None:
-        """`private_locks`: ends of the names of locks around what does not change any more once a world is at rest, so that
-        taking them is no choice point. `record(task, step, fields)`: is told of every step.
+        """Create a runtime.
+
+        `choices_max`: raise TooLong beyond; `time_max_ns`: timers later than this never expire;
+        `private_locks`: suffixes of the names of locks that guard data which no longer changes once
+        a world is at rest, so that taking them is not a choice point; `record(task, step, fields)`:
+        called for every step.
         """
         self._strategy, self._choices_max = strategy, choices_max
         self._private_locks, self._record = private_locks, record
@@ -53,17 +60,17 @@ class ControlledRuntime:
     # -------------------------------------------------------- concurrency.Runtime
 
     def lock(self, name: str) -> locks.ControlledLock:
-        """A lock whose taking is a choice point."""
+        """Return a lock; taking it is a choice point."""
         is_private = name.endswith(self._private_locks)
         return locks.ControlledLock(self, name, self.first_past(), is_private=is_private)
 
     def condition(self, name: str) -> locks.ControlledCondition:
-        """A condition variable; waiters are woken in the order in which they came."""
+        """Return a condition variable; waiters are woken first come, first served."""
         is_private = name.endswith(self._private_locks)
         return locks.ControlledCondition(self, name, self.first_past(), is_private=is_private)
 
     def spawn(self, name: str, target: Callable[[], None]) -> tasks.Task:
-        """A new task, which runs when it is chosen."""
+        """Return a new task, which starts when it is chosen."""
         number = len(self._tasks)
         past = hash((self.running.past if self.running else 0, number))
         task = tasks.Task(number, self._unused(name), past)
@@ -73,13 +80,13 @@ class ControlledRuntime:
         return task
 
     def _unused(self, name: str) -> str:
-        """The name; with a number when a task of that name is there, for example of another scheduler."""
+        """Return the name, with a number if another task (such as a second scheduler's) has it."""
         self._names[name] += 1
         alike = self._names[name]
         return f"{name} ({alike})" if alike > 1 else name
 
     def current_thread_name(self) -> str:
-        """The running task's."""
+        """Return the name of the running task."""
         return self.running.name if self.running else MAIN
 
     def sleep(self, seconds: float) -> None:
@@ -87,18 +94,22 @@ class ControlledRuntime:
         self.block("sleeping", timeout=seconds)
 
     def monotonic_ns(self) -> int:
-        """Virtual time."""
+        """Return virtual time, in nanoseconds."""
         return self._timers.now_ns
 
     def step(self, name: str, fields: concurrency.StepFields) -> None:
-        """A named step is recorded."""
+        """Record a named step."""
         if self._record is not None:
             self._record(self.current_thread_name(), name, fields)
 
     # ------------------------------------------------------------------- happens-before
 
     def first_past(self) -> int:
-        """The past of a new shared thing: that of its maker, and which one it is of those that nobody made."""
+        """Return the past of a new shared object.
+
+        It derives from the past of the task that creates it, or else from the number of objects
+        created before any task ran.
+        """
         if self.running is not None:
             self.running.past = hash((self.running.past, 3))
             return self.running.past
@@ -106,18 +117,18 @@ class ControlledRuntime:
         return self._shared
 
     def touch(self, shared: tasks.Shared) -> None:
-        """The running task changes, or may change, something shared."""
+        """Record that the running task changes, or may change, a shared object."""
         task = self.running
         if task is not None:
             task.past = shared.past = hash((task.past, shared.past))
 
     def observe(self, shared: tasks.Shared) -> None:
-        """The running task reads something shared."""
+        """Record that the running task reads a shared object."""
         if self.running is not None:
             self.running.past = hash((self.running.past, shared.past))
 
     def state(self) -> int:
-        """A hash of everything that what follows depends on."""
+        """Return a hash of everything on which the rest of the run depends."""
         each = tuple(
             (task.past, task in self._ready, task.deadline_ns or 0) for task in self._tasks
         )
@@ -125,8 +136,10 @@ class ControlledRuntime:
         return hash((running, self._timers.now_ns, self._timers.early_left, each))
 
     def is_redundant(self, task: tasks.Task) -> bool:
-        """Whether letting this task go on shows nothing new: since its turn was taken away nobody used what it was about to use,
-        or waits for a lock that it has, so that its turn could as well have been taken away later.
+        """Return whether letting this task continue cannot show anything new.
+
+        That is so if no task has changed what it was about to use since it was preempted, and none
+        waits for a lock that it holds: it could as well have been preempted later.
         """
         if not task.about_to or any(lock.is_awaited for lock in task.held):
             return False
@@ -137,9 +150,10 @@ class ControlledRuntime:
     # --------------------------------------------------------------------- choosing
 
     def point(self, *about_to: tasks.Shared) -> None:
-        """Whoever runs may be replaced here.
+        """Allow another task to run here.
 
-        `about_to`: all that it uses before its next point, as far as others use it or wait for it; nothing when that is not known.
+        `about_to`: everything shared that the task uses before its next point; empty if that is not
+        known.
         """
         current = self.running
         if not self._exploring or current is None:
@@ -161,7 +175,7 @@ class ControlledRuntime:
 
     @contextlib.contextmanager
     def atomically(self) -> Iterator[None]:
-        """Nobody is replaced inside, as nobody can look into a server's commit."""
+        """Disable choices inside the `with` block, like a server's commit, which is atomic."""
         exploring, self._exploring = self._exploring, False
         try:
             yield
@@ -169,7 +183,7 @@ class ControlledRuntime:
             self._exploring = exploring
 
     def decide(self, options: int) -> int:
-        """A choice of another kind, of a fault for example; 0 is that nothing special happens."""
+        """Make a choice of another kind, for example of a fault; 0: nothing special happens."""
         if not self._exploring:
             return 0
         chosen = self._choose(options, options)
@@ -183,13 +197,13 @@ class ControlledRuntime:
         if len(self.tape.decisions) >= self._choices_max:
             self._fail(choices.TooLong(f"more than {self._choices_max} choices"))
         chosen = self._strategy.choose(choice)
-        if chosen == choices.ENOUGH:
-            self._fail(choices.Enough())
+        if chosen == choices.GIVE_UP:
+            self._fail(choices.GivenUp())
         self.tape.add(chosen, choice)
         return chosen
 
     def _fail(self, error: BaseException) -> None:
-        """End the run with an error, from inside a task or between turns."""
+        """End the run with an error, raised in a task or between turns."""
         if self.running is None:
             raise error
         self._error = error
@@ -198,9 +212,10 @@ class ControlledRuntime:
     # ----------------------------------------------------------------------- running
 
     def run(self, *, explore: bool) -> list[tasks.Task]:
-        """Run until all tasks wait for good, the run is finished, or virtual time is over; the tasks that are blocked without a timer.
+        """Run until all tasks wait forever, `finish` is called, or virtual time is over.
 
-        TooLong when there were too many choices, Enough when the strategy says so; whatever a task raises is raised.
+        Returns the tasks that are blocked without a timer. Raises TooLong after too many choices,
+        GivenUp if the strategy abandons the run, and any exception of a task.
         """
         self._exploring, self._error = explore, None
         try:
@@ -211,19 +226,19 @@ class ControlledRuntime:
         return [task for task in self._tasks if not task.done and task.deadline_ns is None]
 
     def finish(self) -> None:
-        """The run need not go on: it ends at the next point."""
+        """End the run at the next choice point."""
         self._is_finished = True
 
     def kill_all(self) -> None:
         """End every task."""
         for task in self._tasks:
-            if task.glet:  # begun, and not at its end
+            if task.glet:  # started and not finished
                 self.running = task
                 task.glet.throw(tasks.Stop)
         self.running = None
 
     def _next(self) -> tasks.Task | None:
-        """Whose turn it is when nobody runs."""
+        """Return the task to run when no task is running; None if all wait forever."""
         if not self._ready:
             self._let_time_pass()
         if not self._ready:
@@ -239,7 +254,7 @@ class ControlledRuntime:
     # ----------------------------------------------------------------------- turns
 
     def _resume(self, task: tasks.Task) -> None:
-        """Run a task until it, or who took over from it, blocks, ends, or hands back to here."""
+        """Run a task, and tasks that preempt it, until control returns to the explorer."""
         self.running = task
         task.glet.switch()
         self.running = None
@@ -247,7 +262,7 @@ class ControlledRuntime:
             raise self._error
 
     def _take_over(self, task: tasks.Task) -> None:
-        """The task is to run now; if it was waiting, its timer goes off."""
+        """Make the task the running one; if it was waiting, its timer expires."""
         if task not in self._ready:
             self._timers.early_left -= 1
             self._let_time_be(task.deadline_ns or 0)
@@ -258,7 +273,7 @@ class ControlledRuntime:
             target()
         except tasks.Stop:
             pass
-        except BaseException as error:  # noqa: BLE001 - given on by run()
+        except BaseException as error:  # noqa: BLE001 - re-raised by run()
             self._error = error
         finally:
             task.done = True
@@ -266,7 +281,7 @@ class ControlledRuntime:
             self._timers.cancel(task)
 
     def block(self, what: str, *, timeout: float | None = None) -> bool:
-        """Take the running task out until `wake`; False when its time was up first."""
+        """Suspend the running task until `wake`; return False on timeout."""
         task = self.current
         del self._ready[task]
         task.waits_for, task.timed_out = what, False
@@ -277,13 +292,13 @@ class ControlledRuntime:
         return not task.timed_out
 
     def wake(self, task: tasks.Task) -> None:
-        """Let a blocked task run again."""
+        """Make a blocked task runnable."""
         self._ready[task] = None
         self._timers.cancel(task)
         task.waits_for = ""
 
     def _let_time_pass(self) -> None:
-        """To the next timer, if there is one."""
+        """Advance virtual time to the next timer, if there is one."""
         first = self._timers.next_ns()
         if first is not None:
             self._let_time_be(first)
@@ -296,7 +311,7 @@ class ControlledRuntime:
 
     @property
     def current(self) -> tasks.Task:
-        """The running task; RuntimeError in the explorer itself, which may not wait."""
+        """The running task; raises RuntimeError in the explorer itself, which must not wait."""
         if self.running is None:
             raise RuntimeError("expected a task to do this, not the explorer itself")
         return self.running

@@ -1,4 +1,4 @@
-"""Controlled threads: greenlets with what the runtime must know of them."""
+"""Controlled threads: greenlets with the state that the runtime keeps of them."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -6,25 +6,29 @@ from typing import Any, Protocol
 
 
 class Shared:
-    """Something that several tasks use."""
+    """An object that several tasks use."""
 
     __slots__ = ("past",)
 
     def __init__(self, past: int) -> None:
+        """Create the object with its initial past."""
         self.past = past
-        """A hash of all that happened before its last change."""
+        """A hash of everything that happened before the last change."""
 
 
 class Stop(BaseException):
-    """Ends a task when its run is over; no mistake of a task, so nothing in it may catch it."""
+    """Ends a task when its run is over.
+
+    A BaseException, so that no handler in the task catches it.
+    """
 
 
 class Held(Protocol):
-    """A lock that a task holds."""
+    """A lock held by a task."""
 
     @property
     def is_awaited(self) -> bool:
-        """Whether another task waits for it."""
+        """Whether another task waits for the lock."""
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -34,25 +38,25 @@ class Task:
     number: int
     name: str
     past: int
-    """A hash of all that happened before."""
+    """A hash of everything that happened before."""
     about_to: Sequence[Shared] = ()
-    """What it was about to use when its turn was taken away."""
+    """The shared objects that the task was about to use when it was preempted."""
     unchanged: Sequence[int] = ()
-    """Their pasts at that moment."""
+    """The pasts of these objects at that moment."""
     held: list[Held] = dataclasses.field(default_factory=list)
-    """The locks that it has."""
+    """The locks that the task holds."""
     glet: Any = None
-    """Its greenlet, once it has one."""
+    """The greenlet; None until it is created."""
     done: bool = False
     waits_for: str = ""
-    """What it is blocked on, in words."""
+    """What the task is blocked on, for messages; empty if it is runnable."""
     deadline_ns: int | None = None
-    """When it stops waiting."""
+    """Virtual time at which the task stops waiting; None: no timer."""
     timed_out: bool = False
 
     def join(self, timeout: float | None = None) -> None:
-        """Runs are ended all at once; nobody needs to wait for a task."""
+        """Do nothing: a run ends all tasks at once."""
 
     def is_alive(self) -> bool:
-        """Whether it has not ended."""
+        """Return whether the task has not ended."""
         return not self.done

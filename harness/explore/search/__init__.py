@@ -1,4 +1,4 @@
-"""Search for failing interleavings: random and exhaustive strategies, campaigns, shrinking, replay tokens.
+"""Search for failing interleavings: strategies, campaigns, shrinking, replay tokens.
 
-What is explored belongs in `worlds`; files and pages belong in `output`.
+The system that is explored belongs in `worlds`; files and pages belong in `output`.
 """

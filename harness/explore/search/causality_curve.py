@@ -1,7 +1,7 @@
-"""The causality curve: from where on in a failing run is the failure likely, whatever happens next?
+"""The causality curve: the probability of failure after each choice of a failing run.
 
-At each choice of the run, many random futures are tried. Where the share of failing futures jumps, there the race was lost: everything before is
-ordinary, everything after is only its consequence.
+At each choice many random continuations are tried. The race was lost where the share of failing
+continuations jumps: everything before is ordinary, everything after is only the consequence.
 """
 
 import dataclasses
@@ -12,6 +12,7 @@ from harness import seeds
 from harness.explore.search import explored_run, random_strategies, search_campaign, tokens
 
 STAY = 0.7
+"""Probability of the random walk to let the running task continue."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -19,19 +20,19 @@ class Point:
     """A choice of the failing run."""
 
     choice: int
-    """So many decisions were taken as in the run; all later ones were random."""
+    """Number of decisions taken from the run; all later ones are random."""
     failing: float
-    """Share of the futures that fail too."""
+    """Share of the continuations that fail too."""
 
 
 def curve(token: tokens.Token, *, futures: int, seed: int) -> Iterator[Point]:
-    """A point for each choice of the run, in order; each costs `futures` runs."""
+    """Yield a point for each choice of the run, in order; each costs `futures` runs."""
     spec, whole = token.spec, search_campaign.replay(token).decisions
-    random = seeds.Seeds(seed)
+    streams = seeds.Seeds(seed)
     for choice in range(len(whole) + 1):
         failing = 0
         for number in range(futures):
-            stream = random.stream("future", choice, number)
+            stream = streams.stream("future", choice, number)
             strategy = random_strategies.Branch(
                 whole[:choice], random_strategies.RandomWalk(stream, stay=STAY)
             )
@@ -41,6 +42,6 @@ def curve(token: tokens.Token, *, futures: int, seed: int) -> Iterator[Point]:
 
 
 def steepest(points: Sequence[Point]) -> Point:
-    """The choice after which failing became so much more likely than before."""
+    """Return the choice after which the probability of failure rises most."""
     steps = itertools.pairwise(points)
     return max(steps, key=lambda pair: pair[1].failing - pair[0].failing)[1]

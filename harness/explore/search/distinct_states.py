@@ -1,4 +1,4 @@
-"""Counts different states in constant memory."""
+"""Count distinct states in constant memory."""
 
 import math
 
@@ -6,10 +6,10 @@ _BITS = 1 << 26
 
 
 class Distinct:
-    """How many different hashes were added, by linear counting (Whang et al., TODS 1990).
+    """Number of distinct hashes added, by linear counting (Whang et al., TODS 1990).
 
-    Each hash sets one of 2²⁶ bits; the count follows from how many are still clear. Up to some ten thousands it is exact to one or two, at
-    tens of millions to about 0.1 %, and it takes 8 MiB whatever comes.
+    Each hash sets one of 2²⁶ bits (8 MiB); the count follows from how many are still clear. It is
+    exact to one or two up to some ten thousand states, and to about 0.1 % at tens of millions.
     """
 
     def __init__(self) -> None:
@@ -17,7 +17,7 @@ class Distinct:
         self._set = self._added = 0
 
     def add(self, state: int) -> None:
-        """One more, seen before or not."""
+        """Add a state, new or known."""
         self._added += 1
         place = state % _BITS
         mask = 1 << (place & 7)

@@ -1,18 +1,22 @@
-"""Bounded exhaustive search: every interleaving with at most so many preemptions, each once.
+"""Bounded exhaustive search: every interleaving with a limited number of preemptions, once each.
 
-A preemption takes the turn away from a task that could go on, or has a timer go off although somebody could run. Who goes on when a task
-blocks or ends, and what faults happen (a world says how many may), is chosen freely and costs nothing (iterative
-context bounding, Musuvathi and Qadeer, PLDI 2007).
+A preemption interrupts a task that could continue, or lets a timer expire although a task could
+run. The next task after one blocks or ends, and faults (limited by the world), are chosen freely at
+no cost (iterative context bounding, Musuvathi and Qadeer, PLDI 2007).
 
-Partial-order reduction, in two ways that keep the bound exactly, so that no outcome within it is lost (as sleep sets would):
-- A run is given up in a state in which another run was with as many preemptions left, since whatever follows is the same. States are compared by
-  their pasts (`scheduler`), so orders of steps that do not concern each other are one state (happens-before caching, the same,
-  MSR-TR-2007-12). Two different states are taken for one with a probability of about n²/2⁶² for n states.
-- A task whose turn was taken away goes on only after somebody changed what it was about to use: otherwise its turn could as
-  well have been taken away later, at no higher cost.
+Two kinds of partial-order reduction keep the bound exactly, so that no outcome within it is lost
+(sleep sets would lose some):
 
-Not covered: more preemptions; replacing a task anywhere but at the choice points of `scheduler`; more early timers than
-`timers.EARLY_MAX`; the orders of one notify's waiters (first come, first woken).
+- A run is abandoned in a state that another run has reached with as many preemptions left, since
+  the continuations are the same. States are compared by their pasts (`scheduler`), so orders of
+  independent steps are one state (happens-before caching, the same authors, MSR-TR-2007-12). The
+  probability that two different states are taken for one is about n²/2⁶² for n states.
+- A preempted task continues only after another task has changed something that it was about to
+  use: otherwise it could as well have been preempted later, at no higher cost.
+
+Not covered: more preemptions; replacing a task anywhere but at the choice points of `scheduler`;
+more early timers than `timers.EARLY_MAX`; other orders of one notify's waiters than first come,
+first woken.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,28 +25,38 @@ from typing import TypeVar
 from harness.explore.runtime import choices
 
 STATES_MAX = 20_000_000
-"""So many states are remembered (about 100 bytes each); beyond, more runs are made than needed, but none is left out."""
+"""Maximum number of remembered states, about 100 bytes each.
+
+Beyond it the search makes more runs than necessary, but omits none.
+"""
 
 
 class Bounded:
-    """Decides as written, then as if nobody interfered; gives up where another run was before."""
+    """Follows a prefix of decisions, then the undisturbed course; abandons runs in known states."""
 
     def __init__(
         self, prefix: Sequence[int], preemptions_max: int, visited: dict[int, int]
     ) -> None:
-        """`visited`: state -> the most preemptions that were left there, shared by all runs of a search."""
+        """Create the strategy of one run.
+
+        `visited`: state -> the most preemptions that were left there, shared by all runs of a
+        search.
+        """
         self._prefix, self._left, self._visited = prefix, preemptions_max, visited
         self._count = 0
         self.added: list[list[int]] = []
-        """For each decision after the prefix: what was chosen, and what else is to be tried there."""
+        """For each decision after the prefix: the chosen option, then those still to be tried."""
 
     def choose(self, choice: choices.Choice) -> int:
-        """The next number of the prefix, then the first option that may show something new; ENOUGH when there is none."""
+        """Return the next decision of the prefix, then the first option worth trying.
+
+        Options that cannot show anything new are skipped; GIVE_UP if there is no other.
+        """
         index, self._count = self._count, self._count + 1
         if index < len(self._prefix):
             chosen = self._prefix[index]
         elif self._is_known(choice.runtime.state()) or not (options := self._worthwhile(choice)):
-            return choices.ENOUGH
+            return choices.GIVE_UP
         else:
             self.added.append(options)
             chosen = options[0]
@@ -74,12 +88,13 @@ def runs(
     preemptions_max: int,
     visited: dict[int, int] | None = None,
 ) -> Iterator[R]:
-    """Runs that together show every interleaving within the bound, depth first; many of them are given up early.
+    """Yield runs that together cover every interleaving within the bound, depth first.
 
-    `make` makes one run under a strategy. `visited` is filled with the states that were seen.
+    Many of them are abandoned early. `make` executes one run under a strategy. `visited` is filled
+    with the states that were reached.
     """
     visited = {} if visited is None else visited
-    stack: list[list[int]] = []  # for each decision: what was chosen, and what is still to be tried
+    stack: list[list[int]] = []  # for each decision: the chosen option, then those to be tried
     while True:
         strategy = Bounded([left[0] for left in stack], preemptions_max, visited)
         yield make(strategy)

@@ -1,4 +1,4 @@
-"""One run of a world under a strategy, and what it came to."""
+"""One run of a world under a strategy, and its result."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -20,25 +20,28 @@ class StoryStep:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ExploredRun:
-    """What a run came to."""
+    """The result of a run."""
 
     finding: str | None
-    """The violation, deadlock or livelock in words; None when all was well."""
+    """Description of the violation, deadlock or livelock; None if there was none."""
     decisions: list[int]
     options: list[int]
-    """Of each decision."""
+    """Number of options of each decision."""
     free: list[int]
-    """So many of the options cost no preemption."""
+    """Number of options of each decision that cost no preemption."""
     state: int
-    """A hash of what happened, the same for runs that differ only in the order of what does not concern each other."""
+    """A hash of what happened.
+
+    Runs that differ only in the order of independent steps have the same state.
+    """
     was_given_up: bool
-    """Whether the strategy had enough before the end."""
+    """Whether the strategy abandoned the run."""
     moments: list[StoryStep]
-    """Empty unless asked for."""
+    """The steps of the run; empty unless recorded."""
     names: dict[str, str]
-    """uid -> name, for the moments."""
+    """Maps the uids in `moments` to names."""
     commits: list[tuple[int, watch_cache.Commit]]
-    """Every commit with the number of moments before it; empty unless asked for."""
+    """Every commit with the number of steps before it; empty unless recorded."""
 
 
 def explore_once(
@@ -48,7 +51,7 @@ def explore_once(
     defects: Sequence[str] = (),
     record: bool = False,
 ) -> ExploredRun:
-    """Make a world and run it under the strategy to its end, or to the first finding."""
+    """Create a world and run it under the strategy to its end or the first finding."""
     moments: list[StoryStep] = []
     commits: list[tuple[int, watch_cache.Commit]] = []
 
@@ -70,7 +73,7 @@ def explore_once(
             commits[:] = [(0, commit) for _, commit in commits]
             finding = _run(world, runtime)
             names = world.names() if record else {}
-        except choices.Enough:
+        except choices.GivenUp:
             was_given_up = True
         finally:
             state = runtime.state()
@@ -92,15 +95,18 @@ def _run(world: small_world.SmallWorld, runtime: scheduler.ControlledRuntime) ->
     world.begin()
     try:
         waiting = runtime.run(explore=True)
-        if world.oracle.finding is None and world.go_on():
+        if world.oracle.finding is None and world.create_late_pods():
             waiting = runtime.run(explore=True)
     except choices.TooLong as error:
-        return f"livelock, or too large: {error}"
+        return f"livelock, or too large a world: {error}"
     return world.oracle.finding or _deadlock(waiting) or world.unfinished()
 
 
 def _deadlock(waiting: Sequence[tasks.Task]) -> str | None:
-    """Tasks may wait for work for good, but not for a lock, nor for the end of an emitter."""
+    """Describe tasks that wait forever for a lock or for the assume cache's emitter.
+
+    Tasks may wait forever for work only.
+    """
     stuck = [
         f"{task.name} waits for {task.waits_for}"
         for task in waiting

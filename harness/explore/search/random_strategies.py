@@ -1,4 +1,4 @@
-"""Who goes on."""
+"""Strategies that choose the next task at random, or replay decisions."""
 
 import random
 from collections.abc import Sequence
@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from harness.explore.runtime import choices
 
 EARLY_TIMER_PROBABILITY = 0.05
+"""Probability that a timer expires early, where one can."""
 
 
 class RandomWalk:
-    """Goes on with the running task with a probability, and else with any other, all alike; seldom with a timer."""
+    """Lets the running task continue with a given probability, else chooses uniformly.
+
+    Timers seldom expire early.
+    """
 
     def __init__(self, stream: random.Random, *, stay: float) -> None:
         self._stream, self._stay = stream, stay
 
     def choose(self, choice: choices.Choice) -> int:
-        """A random number."""
+        """Return a random option."""
         if choice.free == 1 and self._stream.random() < self._stay:
             return 0
         if choice.timers and self._stream.random() >= EARLY_TIMER_PROBABILITY:
@@ -24,11 +28,12 @@ class RandomWalk:
 
 
 class Pct:
-    """Random priorities, and a few places where the running task drops to the lowest one (probabilistic concurrency testing).
+    """Probabilistic concurrency testing: random priorities, lowered at a few random choices.
 
-    After Burckhardt et al., ASPLOS 2010: a bug that needs d ordering constraints is hit with a probability of at least
-    1/(n·k^(d-1)) for n tasks and k choices, of which `length` is a guess. A task of low priority waits for as long as any other can run,
-    which a random walk hardly ever achieves. A timer goes off early now and then, whatever the priorities.
+    After Burckhardt et al., ASPLOS 2010: a bug that needs d ordering constraints is hit with a
+    probability of at least 1/(n·k^(d-1)) for n tasks and k choices; `length` is a guess of k. A
+    task of low priority waits as long as any other can run, which a random walk hardly ever
+    achieves. Timers occasionally expire early, whatever the priorities.
     """
 
     def __init__(self, stream: random.Random, *, depth: int, length: int) -> None:
@@ -38,7 +43,7 @@ class Pct:
         self._count = 0
 
     def choose(self, choice: choices.Choice) -> int:
-        """The option of the highest priority."""
+        """Return the option of the highest priority."""
         if not choice.tasks:
             return self._stream.randrange(choice.options)
         self._count += 1
@@ -53,27 +58,27 @@ class Pct:
 
 
 class Replay:
-    """Decides as written, and as if nobody interfered after that."""
+    """Repeats recorded decisions, then follows the undisturbed course."""
 
     def __init__(self, decisions: Sequence[int]) -> None:
         self._decisions = decisions
         self._next = 0
 
     def choose(self, choice: choices.Choice) -> int:
-        """The next written number; 0 after the last one, and where there is no such option."""
+        """Return the next recorded decision; 0 after the last, or if there is no such option."""
         index, self._next = self._next, self._next + 1
         decision = self._decisions[index] if index < len(self._decisions) else 0
         return decision if decision < choice.options else 0
 
 
 class Branch:
-    """Decides as written, and from there on as another strategy does."""
+    """Repeats recorded decisions, then follows another strategy."""
 
     def __init__(self, past: Sequence[int], future: choices.Strategy) -> None:
         self._past, self._left, self._future = Replay(past), len(past), future
 
     def choose(self, choice: choices.Choice) -> int:
-        """First the past, then the future."""
+        """Return the next recorded decision, or the other strategy's choice after the last one."""
         if self._left:
             self._left -= 1
             return self._past.choose(choice)

@@ -1,4 +1,4 @@
-"""Many runs of one world: under random strategies over several processes, or every one within a bound."""
+"""Many runs of one world: sampled by random strategies in several processes, or exhaustive."""
 
 import contextlib
 import dataclasses
@@ -22,7 +22,9 @@ from harness.explore.search import (
 from harness.explore.worlds import world_specs
 
 CHUNK = 50
+"""Number of runs in one call of a worker process."""
 FINDINGS_KEPT = 100
+"""Maximum number of findings kept; further ones are only counted."""
 
 Make = Callable[[random.Random], choices.Strategy]
 STRATEGIES: dict[str, Make] = {
@@ -36,29 +38,31 @@ EXHAUSTIVE = "exhaustive"
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Hunt:
-    """What to explore."""
+    """What to explore, how, and for how long."""
 
     scenario: str
     defects: tuple[str, ...]
     strategy: str
     seed: int
     schedules: int | None
-    """None: until time_s is over."""
+    """Number of runs; None: until `time_s` is over."""
     time_s: float | None
+    """Time limit in seconds; None: no limit."""
     jobs: int = 1
+    """Number of processes; the exhaustive search uses one."""
     preemptions_max: int = 2
-    """Of the exhaustive search."""
+    """Maximum number of preemptions in the exhaustive search."""
     until_found: bool = True
     sizes: tuple[tuple[str, int], ...] = ()
-    """Numbers of the scenario that are other than its name says."""
+    """Changed sizes of the scenario."""
 
     @property
     def spec(self) -> world_specs.Spec:
-        """The world; ScenarioError when there is no such one."""
+        """The world to explore. Raises ScenarioError if there is no such world."""
         return world_specs.sized(self.scenario, dict(self.sizes))
 
     def require_possible(self) -> None:
-        """HarnessError when there is no such scenario, size or strategy."""
+        """Raise ScenarioError or UsageError if there is no such scenario, size or strategy."""
         _ = self.spec
         if self.strategy not in (*STRATEGIES, EXHAUSTIVE):
             known = (*STRATEGIES, EXHAUSTIVE)
@@ -68,7 +72,7 @@ class Hunt:
             )
 
     def token(self, decisions: Sequence[int]) -> tokens.Token:
-        """One of its runs."""
+        """Return a token for one of the runs."""
         return tokens.Token(
             scenario=self.scenario,
             defects=self.defects,
@@ -79,21 +83,21 @@ class Hunt:
 
 @dataclasses.dataclass(slots=True)
 class SearchProgress:
-    """What has been explored so far."""
+    """Totals of the exploration so far."""
 
     schedules: int = 0
     given_up: int = 0
-    """Of them: came to a state in which another one had been."""
+    """Number of schedules abandoned in a state that another one had reached."""
     distinct: distinct_states.Distinct = dataclasses.field(default_factory=distinct_states.Distinct)
-    """Interleavings up to the order of steps that do not concern each other."""
+    """Interleavings that differ in more than the order of independent steps."""
     findings: list[tuple[str, list[int]]] = dataclasses.field(default_factory=list)
-    """The violation and the decisions that lead to it."""
+    """Descriptions of findings, with the decisions that lead to them."""
     finding_count: int = 0
     is_complete: bool = False
     """Whether every run within the bound was made."""
 
     def add(self, outcome: "Outcome") -> None:
-        """One more run."""
+        """Add a run."""
         self.schedules += 1
         if outcome.was_given_up:
             self.given_up += 1
@@ -107,7 +111,7 @@ class SearchProgress:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run came to, as far as it travels between processes."""
+    """The part of a run's result that is sent between processes."""
 
     decisions: list[int]
     finding: str | None
@@ -119,7 +123,7 @@ Outcomes = Generator[list[Outcome], None, None]
 
 
 def explore(hunt: Hunt) -> Iterator[SearchProgress]:
-    """Explore, and yield the same growing progress again and again; close the iterator to stop early."""
+    """Explore, repeatedly yielding the same growing progress; close the iterator to stop early."""
     progress, started = SearchProgress(), time.monotonic()
     with contextlib.closing(_outcomes(hunt)) as outcomes:
         for batch in outcomes:
@@ -171,14 +175,14 @@ def _sample_chunk(hunt: Hunt, first: int) -> list[Outcome]:
 
 
 def _sample(hunt: Hunt, number: int) -> Outcome:
-    """One run; the same number always draws the same random ones, whoever makes it."""
+    """Execute one run. The same number draws the same random numbers in every process."""
     stream = seeds.Seeds(hunt.seed).stream("explore", number)
     return _explore_once(hunt, STRATEGIES[hunt.strategy](stream))
 
 
 def _explore_once(hunt: Hunt, strategy: choices.Strategy) -> Outcome:
     run = explored_run.explore_once(hunt.spec, strategy, defects=hunt.defects)
-    gc.collect(0)  # the whole world of the run
+    gc.collect(0)  # the run's world is garbage now
     return Outcome(run.decisions, run.finding, run.state, run.was_given_up)
 
 
@@ -193,6 +197,6 @@ def _collecting_after_runs() -> Iterator[None]:
 
 
 def replay(token: tokens.Token, *, record: bool = False) -> explored_run.ExploredRun:
-    """Make a run again."""
+    """Execute a token's run again."""
     strategy = random_strategies.Replay(token.decisions)
     return explored_run.explore_once(token.spec, strategy, defects=token.defects, record=record)

@@ -1,13 +1,13 @@
-"""Makes a failing run smaller while it keeps failing: fewer deviations first, then earlier ends."""
+"""Shrink the decisions of a failing run: fewer deviations first, then earlier ends."""
 
 from collections.abc import Callable, Sequence
 
 Fails = Callable[[Sequence[int]], bool]
-"""Whether the run with these decisions still has a finding."""
+"""Returns whether the run with these decisions still has the finding."""
 
 
 def shrink(decisions: Sequence[int], fails: Fails, *, tries_max: int = 2000) -> list[int]:
-    """Decisions with fewer deviations that still fail; the same ones when none can be spared."""
+    """Return decisions with fewer deviations that still fail, or the same ones."""
     budget = _Budget(fails, tries_max)
     smaller = _without_chunks(list(decisions), budget)
     smaller = _lowered(smaller, budget)
@@ -17,7 +17,7 @@ def shrink(decisions: Sequence[int], fails: Fails, *, tries_max: int = 2000) -> 
 
 
 class _Budget:
-    """Counts tries; when they are used up, nothing fails any more, and what is there stays."""
+    """Limits the number of tries; once exhausted, every further candidate is rejected."""
 
     def __init__(self, fails: Fails, tries: int) -> None:
         self._fails, self._left = fails, tries
@@ -28,7 +28,7 @@ class _Budget:
 
 
 def _without_chunks(decisions: list[int], fails: _Budget) -> list[int]:
-    """Delta debugging over the deviations: leave out halves, quarters, …, single ones."""
+    """Remove deviations by delta debugging: halves, quarters, …, single ones."""
     size = max(len(_deviating(decisions)) // 2, 1)
     while True:
         places = _deviating(decisions)
@@ -44,7 +44,7 @@ def _without_chunks(decisions: list[int], fails: _Budget) -> list[int]:
 
 
 def _lowered(decisions: list[int], fails: _Budget) -> list[int]:
-    """Simpler choices where the kind of deviation does not matter."""
+    """Replace each deviation by the smallest option that still fails."""
     for index in _deviating(decisions):
         for value in range(1, decisions[index]):
             candidate = [*decisions[:index], value, *decisions[index + 1 :]]

@@ -1,7 +1,8 @@
-"""Makes a finding as small as it can be: a smaller world first, then fewer deviations in it.
+"""Shrink a finding: a smaller world first, then fewer deviations in it.
 
-Decisions of one world mean nothing in another, so a smaller world is searched anew for a finding of the same kind, with a fixed budget and fixed
-random numbers: the same finding always becomes the same small one.
+Decisions of one world mean nothing in another. Each smaller world is therefore searched again for a
+finding of the same kind, with a fixed budget and fixed random numbers, so that the same finding
+always shrinks to the same token.
 """
 
 from collections.abc import Sequence
@@ -11,25 +12,28 @@ from harness.explore.worlds import world_specs
 
 STRATEGY = "pct"
 SCHEDULES = 300
-"""In each smaller world."""
+"""Number of runs in each smaller world."""
 TRIES = 500
-"""Runs that may be made to spare deviations."""
+"""Maximum number of runs to remove deviations."""
 
 
 def smallest(token: tokens.Token) -> tokens.Token:
-    """A token with a finding of the same kind; the same one when nothing can be spared."""
+    """Return the smallest token found whose finding is of the same kind."""
     kind = _kind(search_campaign.replay(token).finding)
     token = _in_the_smallest_world(token, kind)
     return _with_fewer_deviations(token, kind)
 
 
 def _kind(finding: str | None) -> str:
-    """`device` of a double allocation, `deadlock:`, `stuck:`, `livelock,`."""
+    """Return the first word of a finding, which tells its kind.
+
+    It is `device` for a double allocation, `deadlock:`, `stuck:` or `livelock,`.
+    """
     return (finding or "").partition(" ")[0]
 
 
 def _in_the_smallest_world(token: tokens.Token, kind: str) -> tokens.Token:
-    """Each number is made smaller until the finding is not found any more, one number after the other."""
+    """Reduce one size after the other while the finding is still found."""
     for name in world_specs.LEAST:
         while (sizes := world_specs.one_less(token.scenario, dict(token.sizes), name)) is not None:
             found = _search(token, tuple(sizes.items()), kind)

@@ -1,7 +1,8 @@
-"""Tokens: everything that is needed to make a run again, as one printable word.
+"""Tokens: everything needed to replay a run, as one printable word.
 
-A token carries its own version, the scenario with what it looked like when the token was made and the numbers that were changed since, the
-defects, and the decisions as the few of them that are not 0. A token of another version, or of a scenario that has changed, says so.
+A token contains its version, the scenario's name, fingerprint and changed sizes, the defects, and
+the nonzero decisions. A token of another version, or of a scenario that has changed since, is
+rejected with an explanation.
 """
 
 import base64
@@ -23,26 +24,26 @@ _FINGERPRINT_BYTES = 4
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A run that can be made again."""
+    """A run that can be replayed."""
 
     scenario: str
     defects: tuple[str, ...]
     decisions: tuple[int, ...]
     sizes: tuple[tuple[str, int], ...] = ()
-    """Numbers of the scenario that were changed."""
+    """Changed sizes of the scenario."""
 
     @property
     def spec(self) -> world_specs.Spec:
-        """The world; ScenarioError when there is no such one."""
+        """The world. Raises ScenarioError if there is no such world."""
         return world_specs.sized(self.scenario, dict(self.sizes))
 
     @property
     def deviations(self) -> int:
-        """Decisions other than what happens when nobody interferes."""
+        """Number of decisions that deviate from the undisturbed course."""
         return sum(decision != 0 for decision in self.decisions)
 
     def with_decisions(self, decisions: Sequence[int]) -> "Token":
-        """Another run of the same world."""
+        """Return the token of another run of the same world."""
         return dataclasses.replace(self, decisions=tuple(decisions))
 
     def __str__(self) -> str:
@@ -55,37 +56,37 @@ class Token:
 
 
 def parse(text: str) -> Token:
-    """The token written so; UsageError says what is wrong with it."""
+    """Parse a token. Raises UsageError, naming the problem, if it cannot be replayed."""
     text = text.strip()
     if not text.startswith(PREFIX):
         version = text[:4]
         raise errors.UsageError(
-            f"expected a token of this version, which begins with {PREFIX!r}, got one that begins with {version!r}: "
-            "replay it with the version that made it"
+            f"expected a token of this version, which starts with {PREFIX!r}, got one that starts with {version!r}: "
+            "replay it with the version that created it"
         )
     scenario, made_from, sizes, chosen, sparse = _unpack(text)
     if scenario not in world_specs.SPECS:
         known = ", ".join(world_specs.SPECS)
         raise errors.UsageError(
-            f"the token is of scenario {scenario!r}, which there is none of. Known: {known}"
+            f"the token names the unknown scenario {scenario!r}. Known: {known}"
         )
     if made_from != fingerprint(scenario):
         raise errors.UsageError(
-            f"scenario {scenario!r} has changed since the token was made: replay it with the version that made it"
+            f"scenario {scenario!r} has changed since the token was created: replay it with the version that created it"
         )
-    known_defects.parts(chosen)  # UsageError for one that is not known any more
+    known_defects.parts(chosen)  # UsageError for a defect that no longer exists
     token = Token(
         scenario=scenario,
         defects=tuple(chosen),
         decisions=_dense(sparse),
         sizes=tuple(sizes.items()),
     )
-    _ = token.spec  # ScenarioError for numbers that nobody could have chosen
+    _ = token.spec  # ScenarioError for invalid sizes
     return token
 
 
 def fingerprint(scenario: str) -> str:
-    """Of what the scenario looks like now."""
+    """Return a hash of the scenario's current definition, without its title."""
     described = repr(dataclasses.replace(world_specs.SPECS[scenario], title="")).encode()
     return hashlib.sha256(described).hexdigest()[: 2 * _FINGERPRINT_BYTES]
 
@@ -103,7 +104,7 @@ def _unpack(text: str) -> tuple[str, str, dict[str, int], list[str], list[tuple[
             [(int(i), int(v)) for i, v in sparse],
         )
     except (ValueError, TypeError, binascii.Error, zlib.error) as error:
-        raise errors.UsageError(f"the token is damaged ({error}): copy all of it") from error
+        raise errors.UsageError(f"the token is damaged ({error}): copy it completely") from error
 
 
 def _checked(checked: bytes) -> bytes:

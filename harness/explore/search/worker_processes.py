@@ -1,4 +1,4 @@
-"""The processes over which random schedules are spread. None of them outlives the one that explores."""
+"""Worker processes for random schedules. None outlives the process that explores."""
 
 import concurrent.futures
 import contextlib
@@ -19,7 +19,10 @@ _Result = TypeVar("_Result")
 
 
 class Pool:
-    """Worker processes. Each dies with this process, ignores Ctrl-C, which is for this process, and collects garbage when told to."""
+    """Worker processes that die with this process and collect garbage only between runs.
+
+    They ignore Ctrl-C, which is meant for this process.
+    """
 
     def __init__(self, executor: concurrent.futures.ProcessPoolExecutor) -> None:
         self._executor = executor
@@ -30,16 +33,23 @@ class Pool:
         *arguments: _Arguments.args,
         **options: _Arguments.kwargs,
     ) -> "concurrent.futures.Future[_Result]":
-        """Have a worker make a call. Its process may be started now, and inherits what is blocked."""
+        """Have a worker make a call.
+
+        The worker process may be started now and inherits the signal mask, so signals are blocked
+        meanwhile.
+        """
         with _uninterrupted():
             return self._executor.submit(call, *arguments, **options)
 
 
 @contextlib.contextmanager
 def pool(count: int) -> Iterator[Pool]:
-    """So many worker processes, for the time of the block. ProcessError when one of them dies."""
-    resource_tracker.ensure_running()  # unmarked: it ends after the workers, and removes their semaphores
-    cluster_records.mark_children()  # `cluster prune` finds workers that had no time to ask the kernel
+    """Provide `count` worker processes for the `with` block.
+
+    Raises ProcessError if one of them dies.
+    """
+    resource_tracker.ensure_running()  # unmarked: it ends after the workers and removes their semaphores
+    cluster_records.mark_children()  # `cluster prune` finds workers that could not arrange to die with us
     executor = concurrent.futures.ProcessPoolExecutor(
         count,
         mp_context=multiprocessing.get_context("spawn"),
@@ -50,7 +60,7 @@ def pool(count: int) -> Iterator[Pool]:
         yield Pool(executor)
     except process.BrokenProcessPool as error:
         raise errors.ProcessError(
-            "expected the worker processes of explore to live, but one has died: was it killed, for want of memory perhaps?"
+            "expected the worker processes of explore to keep running, but one died: was it killed, perhaps for lack of memory?"
         ) from error
     finally:
         with _uninterrupted():
@@ -59,7 +69,11 @@ def pool(count: int) -> Iterator[Pool]:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Interrupt afterwards: an exception in the middle of a message to the executor's thread or to a worker would leave both waiting."""
+    """Delay signals until the block ends.
+
+    An exception in the middle of a message to the executor's thread or a worker would leave both
+    waiting.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
@@ -69,11 +83,16 @@ def _uninterrupted() -> Iterator[None]:
 
 def _begin(parent: int) -> None:
     processes.die_with(parent)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # ends workers when one has died
+    # The executor ends the other workers by SIGTERM if one dies.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     collect_after_runs_only()
 
 
 def collect_after_runs_only() -> None:
-    """A world is one big cycle: amid its run a collector would look through it in vain, and through all that was there before."""
+    """Disable automatic garbage collection.
+
+    A world is one big cycle: during its run a collector would search it, and everything older, in
+    vain.
+    """
     gc.freeze()
     gc.disable()

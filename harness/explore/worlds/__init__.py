@@ -1,4 +1,4 @@
-"""Small worlds to explore: an in-process API server, nodes, claims, pods, users, and the oracle that watches commits.
+"""Small worlds to explore: an in-process API server, nodes, claims, pods, users, and the oracle.
 
-Which interleavings are tried belongs in `search`.
+The choice of interleavings belongs in `search`.
 """

@@ -1,4 +1,7 @@
-"""The API server inside the process: the real store and the real request handling, with every request and every event a choice point."""
+"""The API server inside the process: real store and request handling, no HTTP.
+
+Every request and every watch event is a choice point.
+"""
 
 import collections
 import contextlib
@@ -18,7 +21,7 @@ from harness.explore.worlds import world_fixtures
 
 
 class LocalServer:
-    """A transport with the store at its other end."""
+    """A transport that calls the store directly."""
 
     def __init__(
         self,
@@ -29,10 +32,13 @@ class LocalServer:
         breaks_max: int = 0,
         conflicts_max: int = 0,
     ) -> None:
-        """When the strategy says so, so many answers of writes are lost after their commit, so many watches break, and so many
-        objects are touched by another client just before they are replaced.
+        """Create the transport. The strategy chooses when faults happen.
 
-        A watch that breaks is resumed, or finds its history compacted: then it is told 410, and lists again.
+        `losses_max`: responses of writes that may be lost after their commit; `breaks_max`: watches
+        that may break; `conflicts_max`: objects that another client may change just before they are
+        replaced.
+
+        A broken watch is resumed, or finds its history compacted: then it gets 410 and lists again.
         """
         self._store, self._runtime = store, runtime
         self._handler = handlers.Handler(store, now=lambda: world_fixtures.NOW)
@@ -44,8 +50,12 @@ class LocalServer:
         store.listen(self._on_commit)
 
     def send(self, request: transports.Request) -> transports.Response:
-        """Sent, committed, answered: others may run between the first two, and after the last at whatever the task does next."""
-        # What a write wakes is not known before it is done.
+        """Commit the request and return its response.
+
+        Other tasks may run between sending and commit, and after the response at the task's next
+        operation.
+        """
+        # The tasks that a write wakes are not known before its commit.
         self._runtime.point(*((self._objects,) if request.method == "GET" else ()))
         if request.method == "PUT" and self._conflicts_left and self._decide(2):
             self._conflicts_left -= 1
@@ -61,7 +71,7 @@ class LocalServer:
         return transports.Response(answer.status, answer.body)
 
     def _touch_object(self, request: transports.Request) -> None:
-        """Another client writes something of its own into the object, as a kubelet or a user with kubectl may at any time."""
+        """Annotate the object as another client, which may happen at any time."""
         target = request_info.parse_target(request.path.partition("?")[0])
         if target is None:
             return
@@ -76,7 +86,7 @@ class LocalServer:
         return document
 
     def _note(self, request: transports.Request) -> None:
-        """Every write comes before or after every other one, for they share one resourceVersion."""
+        """Record the request's effect; all writes are ordered by the one resourceVersion."""
         if request.method == "GET":
             self._runtime.observe(self._objects)
         else:
@@ -87,7 +97,7 @@ class LocalServer:
         return self._runtime.decide(options)
 
     def watch(self, request: transports.Request) -> transports.Watch:
-        """A watch whose events wait until they are taken."""
+        """Return a watch whose events are delivered when the watcher is chosen."""
         self._runtime.point(self._objects)
         self._runtime.touch(self._objects)
         asked = _understood(request)
@@ -107,7 +117,7 @@ class LocalServer:
         return watch
 
     def _breaks(self, watch: "LocalWatch") -> bool:
-        """Whether the watch breaks now."""
+        """Return whether the watch breaks now."""
         if not self._breaks_left:
             return False
         choice = self._decide(3)
@@ -121,7 +131,7 @@ class LocalServer:
         return bool(choice)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no connection."""
 
     def _answer(self, request: transports.Request) -> responses.Response:
         try:
@@ -135,7 +145,7 @@ class LocalServer:
 
 
 class LocalWatch:
-    """A watch; taking the next event is a choice point."""
+    """A watch; taking its next event is a choice point."""
 
     status = 200
 
@@ -148,14 +158,14 @@ class LocalWatch:
         )
 
     def offer(self, commit: watch_cache.Commit) -> None:
-        """A commit has happened; it is delivered when the watcher is chosen."""
+        """Queue a commit's event, if the watch selects the object."""
         seen = self.selection.sees(commit)
         if seen is not None:
             kind, stored = seen
             self._lines.put(http_framing.event_line(kind, stored.data))
 
     def end_with(self, error: status_errors.StatusError) -> None:
-        """Say why there is nothing to be seen, and end."""
+        """Send an ERROR event and end the watch."""
         status = json_codec.encode(error.to_status())
         self._lines.put(http_framing.event_line("ERROR", status))
         self._lines.close()
@@ -172,7 +182,7 @@ class LocalWatch:
             yield line
 
     def close(self) -> None:
-        """End it."""
+        """End the watch."""
         self._lines.close()
 
 

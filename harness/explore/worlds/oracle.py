@@ -1,4 +1,4 @@
-"""Judges while the run goes on, commit by commit: a run that has failed need not go on."""
+"""The oracle: it judges every commit during the run, so that a failed run can end early."""
 
 from collections.abc import Callable
 from typing import Any, TypedDict
@@ -10,7 +10,7 @@ from harness.checks import live_spotter
 
 
 class _Claim(TypedDict, total=False):
-    """What of a claim matters; all else is not even decoded."""
+    """The fields of a claim that matter; others are not decoded."""
 
     status: dict[str, Any]
 
@@ -19,23 +19,26 @@ _decoder = msgspec.json.Decoder(_Claim)
 
 
 class Oracle:
-    """Listens to the store."""
+    """Watches the store's commits for a double allocation."""
 
     def __init__(self, on_found: Callable[[], None]) -> None:
-        """`on_found` is called at the first violation, and after it."""
+        """Create an oracle.
+
+        `on_found` is called at the first violation and at every later commit of a claim.
+        """
         self._on_found = on_found
         self._spotter = live_spotter.Spotter()
 
     @property
     def finding(self) -> str | None:
-        """The violation in words; None while there is none."""
+        """Description of the violation; None if there is none."""
         if self._spotter.found is None:
             return None
         device, first, second = self._spotter.found
         return f"device {device} is allocated to {first} and to {second}"
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
-        """A commit has happened."""
+        """Judge a commit."""
         if commit.resource.plural != "resourceclaims":
             return
         gone = commit.type == "DELETED"

@@ -1,4 +1,4 @@
-"""A small world: nodes, devices, claims and pods in a fresh store, and the scheduler that is to be tested in it."""
+"""A small world: nodes, devices, claims and pods in a new store, and the scheduler under test."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from harness.subject import defects, schedulers
 
 
 class SmallWorld:
-    """One world, made anew for every run."""
+    """One world, created for a single run."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class SmallWorld:
             now=lambda: world_fixtures.NOW,
             stream=random.Random(2),
             past=self._past,
-            track_managers=False,  # nobody looks at them here
+            track_managers=False,  # no one reads managedFields here
         )
         self.oracle = oracle.Oracle(runtime.finish)
         self._store.listen(self.oracle.on_commit)
@@ -58,7 +58,7 @@ class SmallWorld:
         return schedulers.Scheduler(self._api, options, self._parts)
 
     def start(self) -> None:
-        """Start everything and let it come to rest; nothing is chosen yet."""
+        """Start all parts and let them come to rest, without choices."""
         concurrency.spawn("start", self.scheduler.start)
         self._runtime.run(explore=False)
         if self._spec.users:
@@ -66,7 +66,7 @@ class SmallWorld:
             self._runtime.run(explore=False)
 
     def begin(self) -> None:
-        """Create the pods: from now on everything is chosen."""
+        """Create the first pods and start the users; the following run is explored."""
         early = self._spec.claims - self._spec.late_pods
         for index in range(early):
             self._create_pod(index)
@@ -80,29 +80,36 @@ class SmallWorld:
         self._store.listen(self._on_commit)
 
     def listen(self, listener: Callable[[watch_cache.Commit], None]) -> None:
-        """Be told of every commit, also of those that made the world."""
+        """Call the listener for every commit, beginning with those that created the world."""
         for resource, stored in self._past.objects:
             listener(
                 watch_cache.Commit(resource=resource, type="ADDED", object=stored, previous=None)
             )
         self._store.listen(listener)
 
-    def go_on(self) -> bool:
-        """All is at rest: create the pods that are still to come; False when there are none."""
+    def create_late_pods(self) -> bool:
+        """Create the late pods; return False if there are none left."""
         late, self._late = self._late, []
         for index in late:
-            self._create_pod(index, prefix="late-")  # first in every list: it is tried first
+            self._create_pod(index, prefix="late-")  # sorts first, so it is tried first
         return bool(late)
 
     def _fail_over(self) -> None:
-        """As when a leader loses its lease: it takes no new pod, what it has begun goes on, and the next one starts from a list."""
+        """Replace the scheduler, as when a leader loses its lease.
+
+        The old one takes no new pod but continues what it has begun; the new one starts from a
+        list.
+        """
         self._written.wait()
         self.scheduler.stop()
-        self.go_on()
+        self.create_late_pods()
         self._new_scheduler().start()
 
     def _reallocate(self) -> None:
-        """Take the device of the first claim away and give it the last one, as another scheduler might."""
+        """Free the device of the first claim and allocate the last device to it.
+
+        Another scheduler might do so.
+        """
         self._allocated.wait()
         claim = self._api.get(apis.CLAIMS, "claim-1", namespace=world_fixtures.NAMESPACE)
         results = claim["status"]["allocation"]["devices"]["results"]
@@ -123,10 +130,14 @@ class SmallWorld:
         if b'"allocation"' in commit.object.data:
             self._allocated.set()
             if not (self._spec.reallocates or self._spec.fails_over):
-                self.go_on()
+                self.create_late_pods()
 
     def unfinished(self) -> str | None:
-        """Nothing moves any more: every device must have its pod, and every user be done, unless answers were lost."""
+        """Describe what is not finished although nothing moves; None if all is done.
+
+        All users must be done and, unless the world is known to fail, every device must have its
+        pod.
+        """
         if self._users.done < self._spec.users:
             return f"stuck: {self._users.done} users are done, expected {self._spec.users}"
         pods = watch_cache.Selection(resource=resources.PODS, namespace=world_fixtures.NAMESPACE)
@@ -137,7 +148,7 @@ class SmallWorld:
         return f"stuck: {bound} pods are bound, expected {expected}"
 
     def names(self) -> dict[str, str]:
-        """uid -> name of every claim and pod."""
+        """Return the name of every claim and pod by uid."""
         found: dict[str, str] = {}
         for resource in (resources.CLAIMS, resources.PODS):
             selection = watch_cache.Selection(resource=resource, namespace=world_fixtures.NAMESPACE)

@@ -1,4 +1,7 @@
-"""What is there before anything is explored: a node with devices, and claims. The same for every run, so made once."""
+"""Initial objects of a world: a node with devices, and claims.
+
+They are the same for every run, so they are created once.
+"""
 
 import functools
 import random
@@ -19,7 +22,7 @@ DEVICE_CLASS = "gpu"
 
 @functools.lru_cache(maxsize=64)
 def filled(claims: int, devices: int) -> watch_cache.Past:
-    """A past for stores to go on from; every object of it keeps its uid and version."""
+    """Return the past on which stores are based; objects keep their uids and versions."""
     store = stores.Store(now=lambda: NOW, stream=random.Random(1), track_managers=False)
     store.create(resources.NODES, "", _node())
     store.create(resources.DEVICE_CLASSES, "", _device_class())
@@ -32,7 +35,7 @@ def filled(claims: int, devices: int) -> watch_cache.Past:
 
 
 def _node() -> Object:
-    fake = {"kwok.x-k8s.io/node": "fake"}  # the kubelets play no other
+    fake = {"kwok.x-k8s.io/node": "fake"}  # the kubelets act for fake nodes only
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -74,7 +77,7 @@ def _claim(index: int) -> Object:
 
 
 def pod(index: int, prefix: str = "") -> Object:
-    """The pod of a claim."""
+    """Return the pod that uses the claim of this index."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -1,4 +1,4 @@
-"""What small worlds there are to explore, and how large each is."""
+"""The small worlds that can be explored, and their sizes."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from harness import errors, suggestions
 
 Sizes = Mapping[str, int]
-"""Numbers of a spec that are other than its name says."""
+"""Changed sizes of a world."""
 LEAST = {
     "claims": 2,
     "devices": 1,
@@ -17,44 +17,61 @@ LEAST = {
     "losses_max": 0,
     "conflicts_max": 0,
 }
-"""What can be made smaller, and how small; the late pods are what some worlds are about, and stay."""
+"""Sizes that can be changed, with their minimum.
+
+The late pods, which some worlds are about, are not among them.
+"""
 _MOST = 64
+"""Maximum of every size."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """A world; small, because every interleaving of it counts."""
+    """A world to explore; small, because the number of interleavings grows fast."""
 
     title: str
-    """One line for people."""
+    """One line that describes the world."""
     claims: int
-    """Each with a pod of its own."""
+    """Number of claims, each with its own pod."""
     devices: int
-    """On one node."""
+    """Number of devices, all on one node."""
     binders: int = 2
+    """Number of the scheduler's binding threads."""
     late_pods: int = 0
-    """Of the pods, so many are created when the first claim is allocated, and not at the beginning."""
+    """Number of pods created when the first claim is allocated instead of at the beginning."""
     reallocates: bool = False
-    """Another writer takes the first claim's device away and gives it the last one, in two writes; the late pods come when all is at rest."""
+    """Another writer moves the first claim to the last device, in two writes.
+
+    The late pods are created when all is at rest.
+    """
     fails_over: bool = False
-    """After the first write of a binding the scheduler is told to stop, the late pods come, and another scheduler takes over."""
+    """The scheduler is stopped after its first write of a binding, and another takes over.
+
+    The late pods are created at that moment.
+    """
     users: int = 0
-    """Users who each create a pod with a claim template, wait until it runs, delete it, and wait until it is gone; with
-    claim controller and kubelet in the world."""
+    """Number of users.
+
+    Each repeatedly creates a pod with a claim template, waits until it runs, deletes it, and waits
+    until it is gone. With users, the claim controller and the kubelets are part of the world.
+    """
     rounds: int = 1
-    """How often each user does so."""
+    """Number of pods that each user creates."""
     breaks_max: int = 0
-    """Watches that may break, and be resumed or told 410."""
+    """Number of watches that may break and be resumed, or get 410."""
     losses_max: int = 0
-    """Answers that may be lost after their commit."""
+    """Number of responses that may be lost after their commit."""
     conflicts_max: int = 0
-    """Objects that another client may touch just before they are written, so that the writer meets a conflict."""
+    """Number of objects that another client may change before a write, which then conflicts."""
     is_known_to_fail: bool = False
-    """The correct subject is not up to this world, as upstream (hypotheses H1 to H3): what is found there is a finding, not a mistake of the explorer."""
+    """The correct scheduler fails in this world, as upstream (hypotheses H1 to H3).
+
+    A finding here is a real one, not an error of the explorer.
+    """
 
     @property
     def private_locks(self) -> tuple[str, ...]:
-        """Ends of the names of locks that no two tasks contend for once the world is at rest."""
+        """Name suffixes of locks without contention once the world is at rest."""
         own = (".synced", ".stopped", "inventory")
         return own if self.users else (*own, ".objects")
 
@@ -66,7 +83,7 @@ SPECS = {
         devices=1,
     ),
     "pod-arrives-during-binding": Spec(
-        title="a second pod comes when the first claim is written",
+        title="a second pod is created when the first claim is written",
         claims=2,
         devices=1,
         late_pods=1,
@@ -75,7 +92,7 @@ SPECS = {
         title="four pods at once, two of them must wait", claims=4, devices=2, binders=3
     ),
     "four-claims-four-devices": Spec(
-        title="four pods at once, a device for each", claims=4, devices=4, binders=3
+        title="four pods at once, one device for each", claims=4, devices=4, binders=3
     ),
     "two-users-one-device": Spec(
         title="two users create, run and delete pods in turn, with claim controller and kubelet",
@@ -85,7 +102,7 @@ SPECS = {
         rounds=2,
     ),
     "watch-breaks": Spec(
-        title="a watch breaks, and is resumed or told 410",
+        title="a watch breaks and is resumed, or gets 410",
         claims=2,
         devices=1,
         late_pods=1,
@@ -99,7 +116,7 @@ SPECS = {
         conflicts_max=2,
     ),
     "answer-lost": Spec(
-        title="H1: the answer to a write is lost after its commit",
+        title="H1: the response to a write is lost after its commit",
         claims=2,
         devices=1,
         losses_max=1,
@@ -115,7 +132,7 @@ SPECS = {
         is_known_to_fail=True,
     ),
     "failover": Spec(
-        title="H3: another scheduler takes over while a binding of the first is under way",
+        title="H3: another scheduler takes over while the first is binding a pod",
         claims=2,
         devices=1,
         late_pods=1,
@@ -123,11 +140,14 @@ SPECS = {
         is_known_to_fail=True,
     ),
 }
-"""By name; part of every token."""
+"""The worlds by name; every token contains a fingerprint of its world."""
 
 
 def sized(name: str, sizes: Sizes) -> Spec:
-    """The spec of this name with some numbers changed; ScenarioError when there is no such name or number."""
+    """Return the spec of this name with changed sizes.
+
+    Raises ScenarioError if the name, or a size or its value, is invalid.
+    """
     if name not in SPECS:
         raise errors.ScenarioError(
             f"expected a scenario to explore, got {name!r}. Known: {', '.join(SPECS)}."
@@ -151,7 +171,7 @@ def _require_size(name: str, key: str, value: int) -> None:
 
 
 def one_less(name: str, sizes: Sizes, key: str) -> Sizes | None:
-    """The sizes with this number made smaller by one; None when it is as small as it can be."""
+    """Return the sizes with this one reduced by one; None if it is at its minimum."""
     spec = sized(name, sizes)
     value = getattr(spec, key)
     least = max(LEAST[key], spec.late_pods if key == "claims" else 0)

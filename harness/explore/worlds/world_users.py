@@ -1,4 +1,4 @@
-"""Users of a world, and what must run beside the scheduler for them: the claim controller and the kubelets, both as they are."""
+"""Users of a world, with the claim controller and the kubelets that they need, both unchanged."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ RUNNING = b'"phase":"Running"'
 
 
 class Users:
-    """Each creates a pod, waits until it runs, deletes it, waits until it is gone, and begins again."""
+    """Users who each create a pod, wait until it runs, delete it, and wait until it is gone."""
 
     def __init__(
         self, transport: transports.Transport, store: stores.Store, *, rounds: int
@@ -25,7 +25,7 @@ class Users:
         self._transport, self._store, self._rounds = transport, store, rounds
         self._waiting: dict[tuple[str, str], concurrency.Event] = {}
         self.done = 0
-        """Users who have done all their rounds."""
+        """Number of users who have finished all rounds."""
 
     def start_others(self) -> None:
         """Start the claim controller and the kubelets."""
@@ -38,7 +38,7 @@ class Users:
         ).start()
 
     def spawn(self, number: int) -> None:
-        """A user begins."""
+        """Start a user."""
         concurrency.spawn(f"user-{number}", lambda: self._use(number))
 
     def _use(self, number: int) -> None:

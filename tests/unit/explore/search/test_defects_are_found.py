@@ -104,7 +104,7 @@ def test_the_story_tells_the_stale_read() -> None:
     token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
     run = search_campaign.replay(token, record=True)
     told = stories.tell(run.moments, run.names, run.finding or "")
-    inserted = told.index(next(line for line in told if "among the allocated devices" in line))
+    inserted = told.index(next(line for line in told if "to the allocated devices" in line))
     listed = max(index for index, line in enumerate(told) if "lists the claims in flight" in line)
     cloned = max(
         index for index, line in enumerate(told[:listed]) if "copies the allocated devices" in line

@@ -110,7 +110,7 @@ def made(tasks: Sequence[Sequence[Body]], strategy: choices.Strategy) -> Run:
         try:
             waiting = runtime.run(explore=True)
             outcome = (*memory.outcome(), tuple(task.name for task in waiting))
-        except choices.Enough:
+        except choices.GivenUp:
             pass
         finally:
             runtime.kill_all()

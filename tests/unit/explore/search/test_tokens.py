@@ -45,7 +45,7 @@ def test_another_version_is_named(text: str) -> None:
 
 
 def test_half_a_token_is_damaged() -> None:
-    with pytest.raises(errors.UsageError, match="copy all of it"):
+    with pytest.raises(errors.UsageError, match="copy it completely"):
         tokens.parse(str(TOKEN)[:-9])
 
 
