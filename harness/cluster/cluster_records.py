@@ -96,9 +96,9 @@ class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 def folder() -> pathlib.Path:
     """Return the folder of the records, which also contains the folders of clusters that stay."""
-    made = state_folder.folder() / "clusters"
-    made.mkdir(mode=0o700, exist_ok=True)
-    return made
+    path = state_folder.folder() / "clusters"
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
 
 
 def known() -> list[ClusterRecord]:

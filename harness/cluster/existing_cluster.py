@@ -142,10 +142,10 @@ class Provider:
         return version
 
     def _paths(self) -> list[pathlib.Path]:
-        named = self._profile.kubeconfig
-        if not named:
+        paths = self._profile.kubeconfig
+        if not paths:
             return kubeconfigs.default_paths()
-        return [pathlib.Path(part).expanduser() for part in named.split(os.pathsep)]
+        return [pathlib.Path(part).expanduser() for part in paths.split(os.pathsep)]
 
     def _require_mark(self, transport: transports.Transport, context: str) -> None:
         space = _require(transport, apis.NAMESPACES.path(None, "default"), context)
@@ -161,10 +161,10 @@ class Provider:
 
 def _proxy_hint() -> str:
     """Return a hint if a proxy variable is set, which kubectl uses and the harness ignores."""
-    named = [name for name in _PROXY_VARIABLES if os.environ.get(name)]
+    variables = [name for name in _PROXY_VARIABLES if os.environ.get(name)]
     return (
-        f" (which would use the proxy of {named[0]}; Flake Hunt uses only the proxy-url of the kubeconfig)"
-        if named
+        f" (which would use the proxy of {variables[0]}; Flake Hunt uses only the proxy-url of the kubeconfig)"
+        if variables
         else ""
     )
 

@@ -82,10 +82,10 @@ def _make_own(path: pathlib.Path) -> None:
     try:
         path.mkdir(mode=0o700)
     except FileExistsError:
-        found = path.lstat()
-        is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-        if not is_own or stat.S_IMODE(found.st_mode) != 0o700:
+        status = path.lstat()
+        is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+        if not is_own or stat.S_IMODE(status.st_mode) != 0o700:
             raise PermissionError(
-                f"expected a directory of user {os.getuid()} with mode 0700, got {stat.filemode(found.st_mode)} "
-                f"of user {found.st_uid}: remove it"
+                f"expected a directory of user {os.getuid()} with mode 0700, got {stat.filemode(status.st_mode)} "
+                f"of user {status.st_uid}: remove it"
             ) from None

@@ -38,11 +38,11 @@ def examine() -> list[diagnosis.Finding]:
 def _examine(
     engine: docker_engine.Engine, profile: profiles.KindProfile
 ) -> Iterator[diagnosis.Finding]:
-    found = engine.describe()
-    yield diagnosis.attempted("kind", "container engine", lambda: _usable(found))
-    yield _memory(found, profile)
-    yield from _disk(found, profile)
-    yield _cgroups(found, profile)
+    description = engine.describe()
+    yield diagnosis.attempted("kind", "container engine", lambda: _usable(description))
+    yield _memory(description, profile)
+    yield from _disk(description, profile)
+    yield _cgroups(description, profile)
     yield _network(engine)
     yield _image(engine, profile)
     yield _left(engine)

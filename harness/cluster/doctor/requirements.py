@@ -146,24 +146,24 @@ def _checked(provider: str) -> diagnosis.Finding:
 
 
 def _kubeconfig_file() -> diagnosis.Finding:
-    named = os.environ.get("KUBECONFIG") or str(pathlib.Path("~/.kube/config").expanduser())
-    there = [path for path in named.split(os.pathsep) if path and pathlib.Path(path).is_file()]
+    paths = os.environ.get("KUBECONFIG") or str(pathlib.Path("~/.kube/config").expanduser())
+    existing = [path for path in paths.split(os.pathsep) if path and pathlib.Path(path).is_file()]
     return diagnosis.judged(
         "kubeconfig",
         "kubeconfig",
-        good=bool(there),
-        seen=f"{there[0]} (cluster not contacted; use --for kubeconfig)" if there else "none",
+        good=bool(existing),
+        seen=f"{existing[0]} (cluster not contacted; use --for kubeconfig)" if existing else "none",
         remedy="export KUBECONFIG=FILE of a test cluster",
     )
 
 
 def _kind_commands() -> Iterator[diagnosis.Finding]:
     profile = profiles.load("kind")
-    wanted = profile.kind_min if isinstance(profile, profiles.KindProfile) else "0.33.0"
+    oldest = profile.kind_min if isinstance(profile, profiles.KindProfile) else "0.33.0"
 
     def kind() -> str:
-        found = kind_command.find_kind(at_least=wanted)
-        return f"v{'.'.join(map(str, found.version))} ({found.path})"
+        command = kind_command.find_kind(at_least=oldest)
+        return f"v{'.'.join(map(str, command.version))} ({command.path})"
 
     yield diagnosis.attempted("kind", "kind command", kind)
     yield diagnosis.attempted("kind", "docker command", kind_command.find_docker)
@@ -174,7 +174,7 @@ def _inotify() -> Iterator[diagnosis.Finding]:
 
     They are irrelevant if the engine runs on another machine.
     """
-    for name, wanted in INOTIFY_MIN.items():
+    for name, least in INOTIFY_MIN.items():
         try:
             value = int((_INOTIFY / name).read_text())
         except (OSError, ValueError):
@@ -182,7 +182,7 @@ def _inotify() -> Iterator[diagnosis.Finding]:
         yield diagnosis.judged(
             "kind",
             f"inotify {name}",
-            good=value >= wanted,
+            good=value >= least,
             seen=str(value),
             remedy=f"enough for two or three clusters; for more: {kind_failures.SYSCTL}",
             otherwise=diagnosis.State.WARNING,

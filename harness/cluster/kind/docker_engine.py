@@ -105,8 +105,8 @@ class Engine:
         label = CLUSTER_LABEL if cluster is None else f"{CLUSTER_LABEL}={cluster}"
         with _explained("listing containers"):
             raw = self._client.api.containers(all=True, filters={"label": [label]})
-        found = [_container(item) for item in raw]
-        return [item for item in found if cluster or item.cluster.startswith(NAME_PREFIX)]
+        containers = [_container(item) for item in raw]
+        return [item for item in containers if cluster or item.cluster.startswith(NAME_PREFIX)]
 
     def remove(self, container: Container) -> None:
         """Kill and remove a container with its anonymous volumes, if it still exists."""

@@ -64,13 +64,13 @@ def find_kind(*, at_least: str) -> Kind:
         raise errors.ClusterError(
             f"expected the command kind in PATH, found none: {_INSTALL.format(at_least)}"
         )
-    found = Kind(path=path, version=version_of(path))
-    if found.version < numbers(at_least):
-        shown = ".".join(map(str, found.version))
+    kind = Kind(path=path, version=version_of(path))
+    if kind.version < numbers(at_least):
+        shown = ".".join(map(str, kind.version))
         raise errors.ClusterError(
             f"expected kind v{at_least} or newer, got v{shown} ({path}): {_INSTALL.format(at_least)}"
         )
-    return found
+    return kind
 
 
 def version_of(path: str) -> tuple[int, int, int]:
@@ -85,12 +85,12 @@ def version_of(path: str) -> tuple[int, int, int]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise errors.ClusterError(f"expected `{path} version` to run ({error})") from error
-    found = _VERSION.search(answer.stdout)
-    if found is None:
+    match = _VERSION.search(answer.stdout)
+    if match is None:
         raise errors.ClusterError(
             f"expected `{path} version` to print `kind v0.33.0 …`, got {answer.stdout[:80]!r}"
         )
-    return int(found[1]), int(found[2]), int(found[3])
+    return int(match[1]), int(match[2]), int(match[3])
 
 
 def numbers(version: str) -> tuple[int, int, int]:

@@ -73,12 +73,12 @@ def document(profile: profiles.KindProfile, choices: Choices) -> Document:
     if settings := kubelet_settings(profile, choices):
         patches.append({"kind": "KubeletConfiguration", **settings})
     node["kubeadmConfigPatches"] = [yaml.safe_dump(patch, sort_keys=False) for patch in patches]
-    made: Document = {"kind": "Cluster", "apiVersion": API_VERSION}
+    cluster: Document = {"kind": "Cluster", "apiVersion": API_VERSION}
     if profile.feature_gates:
-        made["featureGates"] = dict(profile.feature_gates)
+        cluster["featureGates"] = dict(profile.feature_gates)
     if profile.runtime_config:
-        made["runtimeConfig"] = dict(profile.runtime_config)
-    return {**made, "nodes": [node]}
+        cluster["runtimeConfig"] = dict(profile.runtime_config)
+    return {**cluster, "nodes": [node]}
 
 
 def server_flags(profile: profiles.KindProfile, choices: Choices) -> dict[str, str]:

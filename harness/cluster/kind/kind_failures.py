@@ -94,8 +94,14 @@ def explain(words: Sequence[str], exit_code: int, output: str, log: pathlib.Path
     """Return one message for a failed kind command: the remedy, kind's error and the log's path."""
     lowered = output.lower()
     remedy = next((known.remedy for known in _ALL if known.sign in lowered), f"see {log}")
-    said = [line for line in map(str.strip, output.splitlines()) if line.startswith("ERROR: ")]
-    detail = said[-1].removeprefix("ERROR: ") if said else f"nothing; exit code {exit_code}"
+    error_lines = [
+        line for line in map(str.strip, output.splitlines()) if line.startswith("ERROR: ")
+    ]
+    detail = (
+        error_lines[-1].removeprefix("ERROR: ")
+        if error_lines
+        else f"nothing; exit code {exit_code}"
+    )
     return f"`kind {' '.join(words[:2])}` failed: {remedy}\n  kind said: {_short(detail)}\n  {log}"
 
 

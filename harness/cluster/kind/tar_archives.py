@@ -24,7 +24,7 @@ def unpack(chunks: Iterator[bytes], to: pathlib.Path) -> list[pathlib.Path]:
     Returns their paths.
     """
     to.mkdir(parents=True, exist_ok=True)
-    made = []
+    written = []
     stream = io.BufferedReader(_Chunks(chunks))  # not read at once: audit logs can be gigabytes
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
@@ -34,8 +34,8 @@ def unpack(chunks: Iterator[bytes], to: pathlib.Path) -> list[pathlib.Path]:
                 if content is not None:
                     with target.open("wb") as output:
                         shutil.copyfileobj(content, output)
-                    made.append(target)
-    return made
+                    written.append(target)
+    return written
 
 
 class _Chunks(io.RawIOBase):

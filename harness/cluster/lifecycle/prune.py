@@ -86,17 +86,17 @@ def _noting(failed: list[str]) -> Iterator[None]:
 
 def kill_of(owner: cluster_records.ProcessIdentity, *, keep: Collection[int]) -> list[int]:
     """Kill every process with this owner's mark; return the pids."""
-    found = [
+    marked = [
         process
         for process, other in _marked()
         if (other.pid, other.started) == (owner.pid, owner.started) and process.pid not in keep
     ]
-    for process in found:
+    for process in marked:
         with contextlib.suppress(psutil.Error):
             process.kill()
-    pids = [process.pid for process in found]
+    pids = [process.pid for process in marked]
     clocks.wait_until(
-        lambda: not any(map(cluster_records.is_running, found)),
+        lambda: not any(map(cluster_records.is_running, marked)),
         timeout_s=STOP_TIMEOUT_S,
         why=f"the processes {pids} to end",
     )
@@ -135,12 +135,12 @@ def _pid(owner: cluster_records.ProcessIdentity) -> int:
 
 def _processes_of(entries: Iterable[cluster_records.ClusterRecord]) -> set[int]:
     """Return the pids of these clusters' processes and their descendants."""
-    found = set()
+    pids = set()
     for identity in (process for entry in entries for process in entry.processes):
         with contextlib.suppress(psutil.Error):
             if (process := identity.find()) is not None:
-                found |= {process.pid, *(child.pid for child in process.children(recursive=True))}
-    return found
+                pids |= {process.pid, *(child.pid for child in process.children(recursive=True))}
+    return pids
 
 
 def _marked() -> Iterator[tuple[psutil.Process, cluster_records.ProcessIdentity]]:
@@ -155,11 +155,11 @@ def _marked() -> Iterator[tuple[psutil.Process, cluster_records.ProcessIdentity]
 
 
 def _stop(process: cluster_records.ProcessIdentity) -> None:
-    found = process.find()
-    if found is None:
+    running = process.find()
+    if running is None:
         return
     with contextlib.suppress(psutil.NoSuchProcess):
-        found.send_signal(signal.SIGTERM)
+        running.send_signal(signal.SIGTERM)
         try:  # a zombie counts as ended: a slow init may reap it much later
             clocks.wait_until(
                 lambda: process.find() is None,
@@ -167,7 +167,7 @@ def _stop(process: cluster_records.ProcessIdentity) -> None:
                 why=f"{process.name} to end",
             )
         except errors.WaitTimeoutError:
-            found.kill()
+            running.kill()
 
 
 def _remove_folders() -> list[pathlib.Path]:

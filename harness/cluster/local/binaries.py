@@ -51,9 +51,9 @@ def _default_places() -> list[str]:
 
 def program(name: str) -> pathlib.Path:
     """Return a program given by path or by its name on PATH. Raises UsageError if there is none."""
-    found = shutil.which(name)
-    if found is not None:
-        return pathlib.Path(found).absolute()
+    on_path = shutil.which(name)
+    if on_path is not None:
+        return pathlib.Path(on_path).absolute()
     path = pathlib.Path(name)
     if path.is_file():
         return _executable(path.absolute())
@@ -89,15 +89,15 @@ def version(path: pathlib.Path, arguments: Sequence[str] = ("--version",)) -> st
         raise errors.UsageError(
             f"expected {path} {' '.join(arguments)} to answer within {VERSION_TIMEOUT_S:g} s, but it did not: is it the right binary?"
         ) from error
-    said = ended.stdout + ended.stderr
-    found = _VERSION.search(said)
-    if ended.returncode or not found:
-        words = said.strip().splitlines()[:1] or ["nothing"]
+    output = ended.stdout + ended.stderr
+    match = _VERSION.search(output)
+    if ended.returncode or not match:
+        words = output.strip().splitlines()[:1] or ["nothing"]
         raise errors.UsageError(
             f"expected {path} to print its version, but it printed {words[0][:200]!r} (exit code {ended.returncode}): "
             "is it the right binary?"
         )
-    return f"v{found.group(1)}.{found.group(2)}.{found.group(3)}"
+    return f"v{match.group(1)}.{match.group(2)}.{match.group(3)}"
 
 
 def require_new_enough(path: pathlib.Path, found: str) -> None:

@@ -121,12 +121,12 @@ class Provider:
         names = [*binaries.NEEDED]
         if self._profile.controller_manager:
             names.append("kube-controller-manager")
-        found = {}
+        versions = {}
         for name in names:
             path = binaries.find(name, self._profile.binaries)
-            found[name] = binaries.version(path)
-            binaries.require_new_enough(path, found[name])
-        return found
+            versions[name] = binaries.version(path)
+            binaries.require_new_enough(path, versions[name])
+        return versions
 
 
 class _PortTakenError(errors.ClusterError):

@@ -25,9 +25,9 @@ def has_sentence(moment: explored_run.StoryStep) -> bool:
 
 
 def _named(fields: Fields, names: Names) -> dict[str, str]:
-    found = {key: names.get(str(value), str(value)) for key, value in fields.items()}
-    found["device"] = found.get("device", "").rpartition("/")[2]
-    return found
+    named = {key: names.get(str(value), str(value)) for key, value in fields.items()}
+    named["device"] = named.get("device", "").rpartition("/")[2]
+    return named
 
 
 def _who(task: str) -> str:

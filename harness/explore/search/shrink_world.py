@@ -36,10 +36,10 @@ def _in_the_smallest_world(token: tokens.Token, kind: str) -> tokens.Token:
     """Reduce one size after the other while the finding is still found."""
     for name in world_specs.LEAST:
         while (sizes := world_specs.one_less(token.scenario, dict(token.sizes), name)) is not None:
-            found = _search(token, tuple(sizes.items()), kind)
-            if found is None:
+            smaller = _search(token, tuple(sizes.items()), kind)
+            if smaller is None:
                 break
-            token = found
+            token = smaller
     return token
 
 

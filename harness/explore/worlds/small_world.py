@@ -149,8 +149,8 @@ class SmallWorld:
 
     def names(self) -> dict[str, str]:
         """Return the name of every claim and pod by uid."""
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for resource in (resources.CLAIMS, resources.PODS):
             selection = watch_cache.Selection(resource=resource, namespace=world_fixtures.NAMESPACE)
-            found |= {stored.uid: stored.name for stored in self._store.select(selection)}
-        return found
+            names |= {stored.uid: stored.name for stored in self._store.select(selection)}
+        return names
