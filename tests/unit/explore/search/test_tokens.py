@@ -60,7 +60,7 @@ def test_a_scenario_that_changed_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_scenario_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     text = str(TOKEN)
     monkeypatch.delitem(world_specs.SPECS, TOKEN.scenario)
-    with pytest.raises(errors.UsageError, match="there is none of"):
+    with pytest.raises(errors.UsageError, match="unknown scenario"):
         tokens.parse(text)
 
 
