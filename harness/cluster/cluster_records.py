@@ -49,7 +49,7 @@ class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known about one cluster."""
+    """The record of one cluster."""
 
     name: str
     provider: str
@@ -80,7 +80,7 @@ class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_held(self) -> bool:
-        """Whether the owner is working on the cluster, so that no other process may touch it."""
+        """True while the owner works on the cluster, so that no other process may touch it."""
         return self.owner.find() is not None and not (self.stays and self.state == "up")
 
     def load_profile(self) -> profiles.Profile:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a cluster can do.
+    """The features of a cluster that matter to a run.
 
     Determined by the profile alone, so that unsupported combinations are rejected before anything
     is started.
@@ -35,7 +35,7 @@ class Capabilities:
 
     @property
     def taints(self) -> bool:
-        """Whether foreign pods could be scheduled to the run's nodes, which then need a taint."""
+        """True if foreign pods could be scheduled to the run's nodes, which then need a taint."""
         return self.scheduler or not self.exclusive
 
 
@@ -97,7 +97,7 @@ class Provider(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What its clusters can do."""
+        """The capabilities of its clusters."""
 
     def check(self) -> None:
         """Check that this machine has everything required; starts nothing.

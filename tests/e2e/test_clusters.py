@@ -187,7 +187,7 @@ def test_an_unmarked_cluster_is_not_touched(
         tmp_path, "run", str(running.scenario(tmp_path)), *on_existing(request)
     )
     assert code == 2
-    assert "marked for tests, and this one is not; nothing was touched" in output
+    assert "marked for tests, but this one is not; nothing was changed" in output
     assert objects(elsewhere) == before
     assert not (tmp_path / "reports").exists()
 

@@ -1,4 +1,7 @@
-"""Checks of this machine: what each provider needs, whether it is present, and how to fix it.
+"""Checks of this machine: the requirements of each provider, and how to meet missing ones.
 
 Nothing is started or changed here, except that the harness's own state folder is created.
+
+Contents: `requirements` (of every provider), `container_engine` (checks for kind), `diagnosis`
+(findings).
 """

@@ -40,7 +40,7 @@ _UNREACHABLE = (
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What an engine reports about itself."""
+    """An engine's report about itself."""
 
     version: str
     api_version: tuple[int, int]
@@ -66,7 +66,7 @@ class Container:
 
     @property
     def is_of_a_run(self) -> bool:
-        """Whether the cluster's name is `fh-<run>-<worker>`.
+        """True if the cluster's name is `fh-<run>-<worker>`.
 
         A cluster that a user wants to keep has a name chosen by the user.
         """

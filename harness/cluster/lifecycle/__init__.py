@@ -1,5 +1,7 @@
-"""Clusters over time: holding one for a run, keeping one up, collecting its logs, pruning.
+"""Clusters over time: hold one for a run, keep one up, collect its logs, prune.
 
 Starting a particular kind of cluster belongs in its provider, the list of clusters in
 `cluster_records`.
+
+Contents: `held_clusters`, `prune`.
 """

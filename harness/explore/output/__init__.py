@@ -1,4 +1,7 @@
-"""Output for an explored run: story, HTML page, run directory, and a pytest file.
+"""Output for an explored run.
 
 Exploring and judging do not belong here.
+
+Contents: `stories` (numbered sentences), `html_page`, `run_directory` (for the usual checks and
+report), `reproduction` (a pytest file).
 """

@@ -47,7 +47,7 @@ class ControlledLock(tasks.Shared):
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a task waits for the lock."""
+        """True if a task waits for the lock."""
         return bool(self._waiting)
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002

@@ -28,7 +28,7 @@ class Held(Protocol):
 
     @property
     def is_awaited(self) -> bool:
-        """Whether another task waits for the lock."""
+        """True if another task waits for the lock."""
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -49,7 +49,7 @@ class Task:
     """The greenlet; None until it is created."""
     done: bool = False
     waits_for: str = ""
-    """What the task is blocked on, for messages; empty if it is runnable."""
+    """The object on which the task is blocked, for messages; empty if it is runnable."""
     deadline_ns: int | None = None
     """Virtual time at which the task stops waiting; None: no timer."""
     timed_out: bool = False

@@ -35,7 +35,7 @@ class ExploredRun:
     Runs that differ only in the order of independent steps have the same state.
     """
     was_given_up: bool
-    """Whether the strategy abandoned the run."""
+    """True if the strategy abandoned the run."""
     moments: list[StoryStep]
     """The steps of the run; empty unless recorded."""
     names: dict[str, str]

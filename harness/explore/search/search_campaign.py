@@ -38,7 +38,7 @@ EXHAUSTIVE = "exhaustive"
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Hunt:
-    """What to explore, how, and for how long."""
+    """The world to explore, the strategy and the limits."""
 
     scenario: str
     defects: tuple[str, ...]
@@ -94,7 +94,7 @@ class SearchProgress:
     """Descriptions of findings, with the decisions that lead to them."""
     finding_count: int = 0
     is_complete: bool = False
-    """Whether every run within the bound was made."""
+    """True if every run within the bound was made."""
 
     def add(self, outcome: "Outcome") -> None:
         """Add a run."""

@@ -1,4 +1,8 @@
-"""Small worlds to explore: an in-process API server, nodes, claims, pods, users, and the oracle.
+"""Small worlds to explore.
 
 The choice of interleavings belongs in `search`.
+
+Contents: `small_world` (one world, with its scheduler), `world_specs` (the list of worlds),
+`world_fixtures` (nodes, devices, claims, pods), `world_users`, `api_server` (in-process), `oracle`
+(judge of every commit).
 """

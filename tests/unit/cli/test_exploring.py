@@ -21,7 +21,7 @@ FlakeHunt = Callable[..., tuple[int, str, str]]
         (["explore", "--set", "claims"], "expected --set name=number"),
         (["explore", "--set", "claims=0"], "expected claims between 2 and 64"),
         (["explore", "--set", "late_pods=1"], "expected one of claims, devices"),
-        (["replay", "fh1-abc"], "begins with 'fh2-'"),
+        (["replay", "fh1-abc"], "starts with 'fh2-'"),
         (["replay", "fh2-abc"], "the token is damaged"),
     ],
 )
@@ -74,4 +74,4 @@ def test_random_runs_that_find_nothing_claim_nothing(flake_hunt: FlakeHunt) -> N
 def test_the_worlds_are_listed(flake_hunt: FlakeHunt) -> None:
     code, out, _ = flake_hunt("explore", "--list")
     assert code == 0
-    assert "H1: the answer to a write is lost after its commit (known to fail even without" in out
+    assert "H1: the response to a write is lost after its commit (known to fail even without" in out
