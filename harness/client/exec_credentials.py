@@ -104,7 +104,7 @@ class Plugin:
                 self._identity, self._expires = _run(self._command)
             return self._identity
 
-    def refused(self, identity: Credentials) -> None:
+    def invalidate(self, identity: Credentials) -> None:
         """Drop credentials that the server has rejected, so that the plugin runs again."""
         with self._guard:
             if self._identity == identity:

@@ -103,7 +103,7 @@ class HttpTransport:
             self._common |= endpoint.proxy.headers
         self._plugin = kubeconfigs.shared_plugin(endpoint.plugin) if endpoint.plugin else None
         self._identity, self._headers = exec_credentials.Credentials(), self._common
-        self._become(self._plugin.current() if self._plugin else endpoint.identity)
+        self._use(self._plugin.current() if self._plugin else endpoint.identity)
 
     def send(self, request: Request) -> Response:
         """Return the response. Raises TransportError if there is none."""
@@ -122,7 +122,7 @@ class HttpTransport:
             )
             with connection.getresponse() as response:
                 _require_length(response)
-                self._note(response.status)
+                self._note_status(response.status)
                 return Response(response.status, response.read())
         except (OSError, http.client.HTTPException) as error:
             connection.close()
@@ -144,7 +144,7 @@ class HttpTransport:
                 headers=self._headers_for(request),
             )
             response = connection.getresponse()
-            self._note(response.status)
+            self._note_status(response.status)
             return _HttpWatch(connection, response)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
@@ -174,17 +174,17 @@ class HttpTransport:
         except errors.KubeconfigError as error:
             raise TransportError(str(error), sent=False) from error
         if identity != self._identity:
-            self._become(identity)
+            self._use(identity)
 
-    def _become(self, identity: exec_credentials.Credentials) -> None:
+    def _use(self, identity: exec_credentials.Credentials) -> None:
         self._identity, self._headers = identity, dict(self._common)
         if identity.token:
             self._headers["Authorization"] = f"Bearer {identity.token}"
 
-    def _note(self, status: int) -> None:
+    def _note_status(self, status: int) -> None:
         """After a 401, make the exec plugin run before the next request, without a retry now."""
         if status == _UNAUTHORIZED and self._plugin is not None:
-            self._plugin.refused(self._identity)
+            self._plugin.invalidate(self._identity)
 
     def _connection(self) -> http.client.HTTPConnection:
         connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)

@@ -1,4 +1,4 @@
-"""Values as Kubernetes prints them in error messages: quoted strings and internal structs.
+"""Values as Go prints them in error messages: strings, decoded JSON, and internal structs.
 
 Kubernetes prints internal structs as JSON. They have no JSON names, so their fields appear with
 their Go names, in Go's order, and with their zero values.
@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-_ENCODER = msgspec.json.Encoder()
+from harness.apiserver.codec import json_codec
+
 _GO_ESCAPES = {
     '"': '\\"',
     "\\": "\\\\",
@@ -113,6 +114,27 @@ def quoted(text: str) -> str:
     return '"' + "".join(_GO_ESCAPES.get(letter) or _escaped(letter) for letter in text) + '"'
 
 
+def plain(value: Any) -> str:
+    """Format a value like `%v`: `map[a:1 b:[x y]]`."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{plain(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(plain, value))}]"
+    if value is None:
+        return "<nil>"
+    return value if isinstance(value, str) else json_codec.encode(value).decode()
+
+
+def syntax(value: Any) -> str:
+    """Format a value like `%#v`: `map[string]interface {}{"a":1}`."""
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{syntax(key)}:{syntax(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{pairs}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(syntax, value))}}}"
+    return json_codec.encode(value).decode()
+
+
 def shown(value: object) -> str:
     """Format the bad value of an error message."""
     match value:
@@ -126,7 +148,7 @@ def shown(value: object) -> str:
 
 def json(value: object) -> str:
     """Encode JSON as Go does: without spaces, with `<`, `>` and `&` escaped."""
-    text = _ENCODER.encode(value).decode()
+    text = json_codec.encode(value).decode()
     return _JSON_ESCAPES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -155,7 +177,7 @@ def difference(name: str, old: Document, new: Document) -> str:
 
 
 def _indented(value: object) -> list[str]:
-    text = msgspec.json.format(_ENCODER.encode(value), indent=1).decode()
+    text = msgspec.json.format(json_codec.encode(value), indent=1).decode()
     return [f"{line}\n" for line in text.split("\n")]
 
 

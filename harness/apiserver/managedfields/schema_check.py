@@ -6,7 +6,7 @@ After sigs.k8s.io/structured-merge-diff/typed/validate.go.
 from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver.codec import go_fmt
+from harness.apiserver.codec import go_values
 from harness.apiserver.managedfields import field_sets, typed_values
 from harness.apiserver.scheme import api_types
 
@@ -71,7 +71,7 @@ def summary(texts: list[str]) -> str:
 
 def _map_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
     if not isinstance(value, dict):
-        yield f"{at}: expected map, got &{{{go_fmt.plain(value)}}}"
+        yield f"{at}: expected map, got &{{{go_values.plain(value)}}}"
         return
     for name, child in value.items():
         if kind.kind == "object" and name not in kind.fields:
@@ -82,7 +82,7 @@ def _map_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
 
 def _list_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
     if not isinstance(value, list):
-        yield f"{at}: expected list, got &{{{go_fmt.plain(value)}}}"
+        yield f"{at}: expected list, got &{{{go_values.plain(value)}}}"
         return
     seen: set[str] = set()
     for index, item in enumerate(value):
@@ -111,14 +111,14 @@ def _step(kind: api_types.Type, item: Any, index: int) -> tuple[str, str]:
 
 def _scalar_problem(kind: api_types.Type, value: Any) -> str:
     if kind.kind in _TEXTS and not isinstance(value, str) and kind.kind != "quantity":
-        return f"expected string, got &value.valueUnstructured{{Value:{go_fmt.syntax(value)}}}"
+        return f"expected string, got &value.valueUnstructured{{Value:{go_values.syntax(value)}}}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind.kind in ("integer", "number") and not is_number:
         return f"expected numeric (int or float), got {_go_type(value)}"
     if kind.kind == "boolean" and not isinstance(value, bool):
         return "expected boolean, got *value.valueUnstructured"
     if isinstance(value, dict | list):
-        return f"expected any scalar, got &{{{go_fmt.plain(value)}}}"
+        return f"expected any scalar, got &{{{go_values.plain(value)}}}"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""The columns of kinds outside the core group, except workloads: leases, storage, devices, …"""
+"""The columns of kinds outside the core group, except workloads."""
 
 from harness.apiserver.printers import cells, columns
 

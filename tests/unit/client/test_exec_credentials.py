@@ -98,9 +98,9 @@ def test_what_was_refused_is_asked_for_again(program: Program) -> None:
     plugin = program.plugin()
     first = plugin.current()
     program.answer({"token": "second"})
-    plugin.refused(first)
+    plugin.invalidate(first)
     assert plugin.current().token == "second"
-    plugin.refused(first)  # a late refusal of another request
+    plugin.invalidate(first)  # a late refusal of another request
     assert plugin.current().token == "second"
     assert len(program.calls) == 2
 
