@@ -1,16 +1,17 @@
-"""A long list on its way: made and sent bit by bit, as fast as the client reads, so that nobody else waits for it."""
+"""Long lists, encoded and sent in chunks as fast as the client reads, between other requests."""
 
 from collections.abc import Callable, Iterator
 
 from harness.apiserver.server import http_framing, watch_streams
 
 _STEP_BYTES = 32 * 1024
+"""Approximate size of a chunk."""
 _PIECE_BYTES_MIN = 256
-"""What a piece counts at least: one without bytes was work, too."""
+"""Least size that a piece counts for: an empty one takes time to encode, too."""
 
 
 class Sending:
-    """One chunked answer."""
+    """One chunked response."""
 
     def __init__(
         self,
@@ -19,15 +20,15 @@ class Sending:
         *,
         on_end: Callable[[], None],
     ) -> None:
-        """`on_end` is called when all is sent; never when the client is gone before."""
+        """`on_end` is called when all is sent, never if the client disconnects before."""
         self._stream, self._pieces, self._on_end = stream, pieces, on_end
 
     def go_on(self) -> None:
-        """Send some pieces, and go on when the client has read most of them."""
+        """Send a chunk, and the next one when the client has read most of it."""
         try:
             step = list(_some(self._pieces))
         except Exception:
-            self._stream.abort()  # the head said 200: the client is not to take it for a whole list
+            self._stream.abort()  # after 200, only this tells the client that the list is not whole
             raise
         if step:
             if data := b"".join(step):

@@ -1,4 +1,4 @@
-"""Connections: bytes in, bytes out, in order, with limits on how much and how slowly."""
+"""Connections: requests are read and answered in order, within limits on size and time."""
 
 import asyncio
 import collections
@@ -16,13 +16,13 @@ from harness.apiserver.server import (
 )
 
 _OUT_BYTES_MAX = 1024 * 1024
-"""With more than so much to be sent, the next request waits."""
+"""While more bytes than this wait to be sent, the next request waits."""
 _LINGER_S = 1.0
-"""A refused client is listened to so much longer: closing at once could take the answer away from it."""
+"""Time between a last response and closing: closing at once could lose the response."""
 
 
 class Connection(asyncio.Protocol):
-    """One connection, kept alive; requests on it are answered in order, one at a time."""
+    """One HTTP/1.1 connection; its requests are answered in order, one at a time."""
 
     def __init__(self, server: servers.Server) -> None:
         self._server = server
@@ -30,24 +30,28 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._waiting: collections.deque[http_parsing.Incoming] = collections.deque()
         self._is_blocked = False
-        """Whether an exchange is under way that goes on later, so that the next one waits."""
+        """Whether a request is answered later, so that the next one waits."""
         self._outgoing = send_queue.SendQueue()
         self._on_room: Callable[[], None] | None = None
-        """Called when it has caught up."""
+        """Called once the client has read most of what it was sent."""
         self._is_ending = False
-        """Whether nothing more is read."""
+        """Whether no more requests are read."""
         self._owes_continue = False
-        """Whether the client waits for leave to send its body."""
+        """Whether the client waits for `100 Continue` before it sends a body."""
         self._refusal: status_errors.StatusError | None = None
-        """What is answered when everything before it is answered: the last answer."""
+        """The last response, sent after those of all earlier requests."""
         self._is_refused = False
-        """Whether the client may still be sending what nobody wants."""
+        """Whether the last response was sent while the client may still be sending."""
         self._watch: watch_streams.Watch | None = None
         self._is_kept_alive = True
         """Whether the client may send another request after the watch."""
         self.source = ""
+        """The client's IP address."""
         self._out: list[bytes] = []
+        """Responses to send once their commits are written."""
         self._out_bytes = 0
+        self._has_unread = False
+        """Whether the server counts unread bytes of this client."""
         self._closes_after_out = False
         self._lingering: asyncio.TimerHandle | None = None
         self._reading_since_s: float | None = None
@@ -56,7 +60,7 @@ class Connection(asyncio.Protocol):
     # -------------------------------------------------------------- asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, unless there are too many."""
+        """Begin; with too many connections the first response is 503."""
         self._transport = transport  # type: ignore[assignment]
         self._outgoing.open(transport)  # type: ignore[arg-type]
         self.source = str((transport.get_extra_info("peername") or ("",))[0])
@@ -65,7 +69,7 @@ class Connection(asyncio.Protocol):
             self._refuse(refusal)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """End: whatever was going on has nobody to go to."""
+        """Release everything: nothing can be sent any more."""
         self._transport = None
         self._is_ending = True
         self._parser.close()
@@ -79,7 +83,7 @@ class Connection(asyncio.Protocol):
             self._watch.close()
 
     def data_received(self, data: bytes) -> None:
-        """Read requests; what is none ends the connection."""
+        """Parse requests and begin them; an invalid one ends the connection."""
         if self._is_ending:
             return
         failure = self._parser.feed(data)
@@ -93,12 +97,12 @@ class Connection(asyncio.Protocol):
         self._go_on()
 
     def pause_writing(self) -> None:
-        """The client does not read as fast as it is written to."""
+        """Stop writing: the client does not read fast enough."""
         self._outgoing.is_full = True
         self._progress_s, self._unread_bytes = self._server.time_s(), self._outgoing.unread_bytes
 
     def resume_writing(self) -> None:
-        """It has caught up."""
+        """Go on writing: the client has caught up."""
         self._outgoing.is_full = False
         self._outgoing.go_on()
         self._note_unread()
@@ -121,7 +125,7 @@ class Connection(asyncio.Protocol):
         self._owes_continue = True
 
     def _go_on(self) -> None:
-        """Begin what waits, as long as nothing is in its way; read on only when nothing waits."""
+        """Begin waiting requests while possible; read more only when none is left."""
         while self._waiting and not self._must_wait():
             request_lifecycle.RequestLifecycle(self._server, self, self._waiting.popleft()).begin()
         if (self._refusal or self._owes_continue) and not (self._waiting or self._must_wait()):
@@ -133,7 +137,7 @@ class Connection(asyncio.Protocol):
                 self._transport.resume_reading()
 
     def _write_in_turn(self) -> None:
-        """Write what is no answer to a whole request: every request before it is answered."""
+        """Write `100 Continue` or the refusal; every earlier request is answered."""
         if self._refusal is None:
             self._owes_continue = False
             self.write(http_framing.CONTINUE)
@@ -153,11 +157,11 @@ class Connection(asyncio.Protocol):
         )
 
     def block(self) -> None:
-        """An exchange goes on later."""
+        """Make the next request wait: the current one is answered later."""
         self._is_blocked = True
 
     def unblock(self) -> None:
-        """It is at its end."""
+        """Begin the next request: the current one is answered."""
         self._is_blocked = False
         if self._is_ending and self._refusal is None:
             self.end()
@@ -165,32 +169,33 @@ class Connection(asyncio.Protocol):
             self._go_on()
 
     def follow(self, watch: watch_streams.Watch, *, keep_alive: bool) -> None:
-        """Give the connection to a watch until that ends; then close it unless the client keeps it alive."""
+        """Give the connection to a watch; when the watch ends, close it unless `keep_alive`."""
         self._watch, self._is_kept_alive = watch, keep_alive
 
-    # -------------------------------------------------------------- answers
+    # -------------------------------------------------------------- responses
 
     def write(self, data: bytes) -> None:
-        """Send when the turn is settled; never before what was to be sent already."""
+        """Send after the commits of this loop iteration are written, in the order of the calls."""
         if not self._out:
             self._server.turn.show_answer(self.flush)
         self._out.append(data)
         self._out_bytes += len(data)
 
     def end(self) -> None:
-        """Close when everything is sent."""
+        """Close the connection when everything is sent."""
         self._closes_after_out = True
         if not self._out:
             self._server.turn.show_answer(self.flush)
 
     def flush(self) -> None:
-        """Hand over to the operating system what is to be sent."""
+        """Pass the waiting responses to the transport."""
         out, self._out, self._out_bytes = self._out, [], 0
         if self._transport is None:
             return
         if out:
             self._outgoing.send(out)
-            self._note_unread()
+            if self._outgoing.unread_bytes or self._has_unread:
+                self._note_unread()
         if self._closes_after_out and not self._outgoing.is_waiting:
             self._close()
         elif self._waiting or self._refusal or self._owes_continue:
@@ -199,11 +204,11 @@ class Connection(asyncio.Protocol):
     # -------------------------------------------------------------- watches
 
     def write_head(self, status: int, content_type: str) -> None:
-        """Begin a chunked answer."""
+        """Begin a chunked response."""
         self.write(http_framing.chunked_head(status, content_type))
 
     def write_chunk(self, chunk: bytes) -> None:
-        """Go on with a chunked answer: at once when the turn is settled."""
+        """Continue a chunked response: at once if the commits are written, else after that."""
         if self._out or not self._server.turn.is_settled:
             self.write(chunk)
         elif self._transport is not None:
@@ -211,7 +216,10 @@ class Connection(asyncio.Protocol):
             self._note_unread()
 
     def when_writable(self, call: Callable[[], None]) -> None:
-        """Call this soon, when the client has read most of what it was sent; never when it is gone."""
+        """Call `call` soon, once the client has read most of what it was sent.
+
+        It is never called if the client disconnects.
+        """
         asyncio.get_running_loop().call_soon(self._call_when_writable, call)
 
     def _call_when_writable(self, call: Callable[[], None]) -> None:
@@ -230,7 +238,10 @@ class Connection(asyncio.Protocol):
     # -------------------------------------------------------------- ends
 
     def check(self, now_s: float) -> None:
-        """Time has passed: drop who is too slow. A watcher may be, within the limits on what is unread."""
+        """Enforce the time limits: refuse a slow request, drop a client that stopped reading.
+
+        Watches may be slow, within the limits on unread bytes.
+        """
         limits = self._server.limits
         since_s = self._reading_since_s
         if since_s is not None and now_s - since_s > limits.request_timeout_s:
@@ -248,7 +259,7 @@ class Connection(asyncio.Protocol):
         return now_s - self._progress_s > self._server.limits.stall_timeout_s
 
     def finish(self) -> None:
-        """The server stops: what is under way is answered, then the connection ends."""
+        """End the connection after the current request or watch: the server stops."""
         self._is_ending = True
         if self._watch is not None:
             self._watch.end()
@@ -256,12 +267,12 @@ class Connection(asyncio.Protocol):
             self.end()
 
     def abort(self) -> None:
-        """End now."""
+        """Close the connection at once."""
         if self._transport is not None:
             self._transport.abort()
 
     def _refuse(self, error: status_errors.StatusError) -> None:
-        """Read no more requests; answer once more, unless a watch or a last answer ends the connection first."""
+        """Read no more requests; send this error last, unless the connection ends before that."""
         self._is_ending, self._refusal = True, error
         self._go_on()
 
@@ -272,11 +283,13 @@ class Connection(asyncio.Protocol):
         if self._is_refused or (self._is_ending and halves):
             if halves:
                 self._transport.write_eof()
-            self._transport.resume_reading()  # and nobody listens
+            self._transport.resume_reading()  # the data is ignored
             loop = asyncio.get_running_loop()
             self._lingering = loop.call_later(_LINGER_S, self._transport.close)
         else:
             self._transport.close()
 
     def _note_unread(self) -> None:
-        self._server.unread.note(self, self._outgoing.unread_bytes, watches=self._watch is not None)
+        unread = self._outgoing.unread_bytes
+        self._has_unread = unread > 0
+        self._server.unread.note(self, unread, watches=self._watch is not None)

@@ -1,9 +1,9 @@
-"""Turns of the loop: what a turn has decided is shown to nobody before all of it is settled (written to the log).
+"""Group commit: the commits of one loop iteration are written together, before anything is sent.
 
-Every commit of a turn is settled at once, then come the answers and the events. The answer to a write and the events
-it causes are two separate things: which a client sees first is not promised, exactly as in Kubernetes, and here a coin decides in
-each turn, so that both orders happen often (one of the upstream races needs the event first). Events that come after the answers wait
-for the end of the next turn, once: under load that halves what sending them costs, and otherwise the next turn is now.
+Then responses and watch events are sent. As in Kubernetes, a client may see the response to a write
+or its event first; here a coin decides in each iteration, so that both orders happen often (one of
+the upstream races needs the event first). Events that come second wait once for the end of the next
+iteration: under load this halves the cost of sending them, without load there is no delay.
 """
 
 import asyncio
@@ -13,32 +13,33 @@ Show = Callable[[], None]
 
 
 class GroupCommit:
-    """The turn that is under way."""
+    """The responses and events of the current loop iteration."""
 
     def __init__(self, settle: Callable[[], bool], events_first: Callable[[], bool]) -> None:
-        """`settle` says whether what was decided may be shown, `events_first` is the coin."""
+        """`settle` writes the commits and returns whether they are written; `events_first` is the coin."""
         self._settle, self._events_first = settle, events_first
         self._answers: list[Show] = []
         self._events: list[Show] = []
         self._has_waited = False
-        """Whether some of the events are those of the turn before."""
+        """Whether some of the events are from the iteration before."""
         self._is_ending = False
+        """Whether the end of the iteration is scheduled."""
         self.is_settled = False
-        """Whether what was decided is being shown just now."""
+        """Whether all commits are written and responses and events are being sent."""
         self._loop = asyncio.get_running_loop()
 
     def show_answer(self, show: Show) -> None:
-        """Call this when the turn is settled."""
+        """Call `show`, which sends responses, after the commits are written."""
         self._answers.append(show)
         self.end_soon()
 
     def show_events(self, show: Show) -> None:
-        """Call this when the turn is settled, before or after the answers."""
+        """Call `show`, which sends events, after the commits are written, in either order."""
         self._events.append(show)
         self.end_soon()
 
     def end_soon(self) -> None:
-        """Settle when everything that is ready to be read was read, even if there is nothing to show."""
+        """Write the commits after all requests that have arrived, even if there is nothing to send."""
         if not self._is_ending:
             self._is_ending = True
             self._loop.call_soon(self._end)
@@ -55,22 +56,21 @@ class GroupCommit:
 
     def _show(self) -> None:
         answers, self._answers = self._answers, []
-        if self._events and self._events_first():
+        has_events_first = bool(self._events) and self._events_first()
+        if has_events_first:
             self._show_events()
-            _call(answers)
+        for show in answers:
+            show()
+        if has_events_first:
             return
-        _call(answers)
         if self._has_waited or not answers:
             self._show_events()
         elif self._events:
             self._has_waited = self._is_ending = True
-            self._loop.call_soon(self._loop.call_soon, self._end)  # after what is read meanwhile
+            # Not before the end of the next iteration, after the requests that it reads.
+            self._loop.call_soon(self._loop.call_soon, self._end)
 
     def _show_events(self) -> None:
         events, self._events, self._has_waited = self._events, [], False
-        _call(events)
-
-
-def _call(shows: list[Show]) -> None:
-    for show in shows:
-        show()
+        for show in events:
+            show()

@@ -1,4 +1,4 @@
-"""The bytes around an answer: HTTP/1.1 heads and chunks."""
+"""HTTP/1.1 response heads, chunks and watch event lines as bytes."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ _KEPT_BYTES_MAX = 1024 * 1024
 
 
 def head(status: int, content_type: str, length: int, more: bytes = b"") -> bytes:
-    """The head of an answer of this length; `more` are whole header lines."""
+    """Return the head of a response; `length` is that of its body, `more` are whole header lines."""
     if content_type:
         more = b"Content-Type: %b\r\n%b" % (content_type.encode(), more)
     return b"HTTP/1.1 %d %b\r\nContent-Length: %d\r\n%b\r\n" % (
@@ -46,7 +46,7 @@ def head(status: int, content_type: str, length: int, more: bytes = b"") -> byte
 
 
 def chunked_head(status: int, content_type: str, more: bytes = b"") -> bytes:
-    """The head of an answer that goes on."""
+    """Return the head of a chunked response; `more` are whole header lines."""
     return b"HTTP/1.1 %d OK\r\nContent-Type: %b\r\nTransfer-Encoding: chunked\r\n%b\r\n" % (
         status,
         content_type.encode(),
@@ -55,7 +55,10 @@ def chunked_head(status: int, content_type: str, more: bytes = b"") -> bytes:
 
 
 def shortened(warnings: Sequence[str]) -> list[str]:
-    """As Kubernetes: each warning once; when all are too long together, what fits of them, each cut."""
+    """Return each warning once; if they are too long together, cut each and keep what fits.
+
+    After k8s.io/apiserver/pkg/endpoints/filters/warning.go.
+    """
     texts = list(dict.fromkeys(warnings))
     if sum(map(len, texts)) <= _WARNINGS_CHARACTERS_MAX:
         return texts
@@ -64,24 +67,24 @@ def shortened(warnings: Sequence[str]) -> list[str]:
 
 
 def warning(text: str) -> bytes:
-    """A header line that warns; line ends and other control characters cannot be in it."""
+    """Return a Warning header line; line ends and other control characters are removed."""
     printable = "".join(character for character in text if character.isprintable())
     quoted = printable.replace("\\", "\\\\").replace('"', '\\"')
     return f'Warning: 299 - "{quoted}"\r\n'.encode()
 
 
 def chunk(data: bytes) -> bytes:
-    """One part of an answer that goes on."""
+    """Return the data as one chunk."""
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 def event_line(kind: str, body: bytes) -> bytes:
-    """An event as a watch shows it."""
+    """Return a watch event in JSON, with its newline."""
     return b'{"type":"%b","object":%b}\n' % (kind.encode(), body)
 
 
 class EventFramer:
-    """Frames events; what the last watch was sent is not made again for the next one, since most watches see the same."""
+    """Encodes event lines and chunks; it reuses the last ones, since most watches send the same."""
 
     def __init__(self) -> None:
         self._body, self._kind, self._line = b"", "", b""
@@ -89,15 +92,15 @@ class EventFramer:
         self._chunk = b""
 
     def line(self, kind: str, body: bytes) -> bytes:
-        """One event."""
+        """Return the line of one event."""
         if body is not self._body or kind != self._kind:
             self._body, self._kind = body, kind
             self._line = event_line(kind, body)
         return self._line
 
     def chunk(self, lines: list[bytes]) -> bytes:
-        """Some events as one chunk; the list is the framer's from now on."""
-        if lines == self._lines:  # the same objects mostly, which is quick to see
+        """Return some lines as one chunk; the caller must not change the list afterwards."""
+        if lines == self._lines:  # mostly the same objects, which is quick to compare
             return self._chunk
         made = chunk(b"".join(lines))
         if len(made) <= _KEPT_BYTES_MAX:

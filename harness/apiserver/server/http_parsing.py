@@ -1,4 +1,4 @@
-"""From the bytes of a connection to whole requests, with limits on what is read."""
+"""Parsing HTTP/1.1 requests from the bytes of a connection, with limits on their size."""
 
 import dataclasses
 import functools
@@ -12,30 +12,32 @@ from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
+"""Maximum size of a body; 413 when exceeded."""
 HEADER_BYTES_MAX = 64 * 1024
+"""Maximum size of the URL and all headers together; 431 when exceeded."""
 _SINGLE = frozenset({"authorization", "content-type", "host", "transfer-encoding"})
-"""Headers whose second value would be ambiguous: 400. Of all others the first value counts, as in Go."""
+"""Headers that may be sent only once, else 400. Of any other header the first value counts, as in Go."""
 _IGNORED_UPGRADES = frozenset({"h2c"})
-"""Java's HttpClient offers it with every first request and is content with HTTP/1.1."""
+"""Upgrades to ignore: Java's HttpClient offers h2c with its first request and accepts HTTP/1.1."""
 _host = re.compile(r"[0-9A-Za-z!$%&'()*+,\-.:;=\[\]_~]*")
 """The bytes that Go allows in a Host header."""
 
 
 @dataclasses.dataclass(slots=True)
 class Incoming:
-    """One request as it was read; its token is kept apart, so that it gets into no log."""
+    """A parsed request. Its token is not part of `request`, so that it gets into no log."""
 
     request: request_info.Request
     uri: str
-    """As it was sent, with its query."""
+    """The request target as it was sent, with its query."""
     authorization: bytes
     keep_alive: bool
     takes_chunks: bool
-    """Whether the answer may be chunked; HTTP/1.0 does not know that."""
+    """Whether the response may be chunked, which HTTP/1.0 does not allow."""
 
 
 class RequestParser:
-    """Parses one connection, which is of no more use after something that is no request, or too large."""
+    """Parses the requests of one connection. It cannot be used again after an error."""
 
     def __init__(
         self, on_request: Callable[[Incoming], None], on_continue: Callable[[], None]
@@ -43,30 +45,26 @@ class RequestParser:
         self._on_request, self._on_continue = on_request, on_continue
         self._parser = httptools.HttpRequestParser(self)
         self.is_reading = False
-        """Whether a request has begun and is not whole yet."""
+        """Whether a request has begun that is not complete yet."""
         self._reset()
 
     def feed(self, data: bytes) -> status_errors.StatusError | None:
-        """Read; hand on the requests that are whole before this returns. Return what is wrong."""
+        """Parse data and pass on the requests that are complete; return the error if there is one."""
         try:
             while data:
-                data = self._parse(data)
+                try:
+                    self._parser.feed_data(data)
+                    data = b""
+                except httptools.HttpParserUpgrade as pause:
+                    data = self._without_upgrade() + data[pause.args[0] :]
         except httptools.HttpParserError as error:
             if isinstance(error.__context__, status_errors.StatusError):
                 return error.__context__
             return status_errors.bad_request("the request is not HTTP/1.1")
         return None
 
-    def _parse(self, data: bytes) -> bytes:
-        """Read; return what is to be read next."""
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as pause:
-            return self._without_upgrade() + data[pause.args[0] :]
-        return b""
-
     def _without_upgrade(self) -> bytes:
-        """Return the head without its upgrade, for a new parser: this one takes no body after an upgrade."""
+        """Return the head without its upgrade, for a new parser: the old one would skip the body."""
         version = self._parser.get_http_version().encode()
         lines = [b"%b %b HTTP/%b" % (self._parser.get_method(), self._url, version)]
         lines += [
@@ -81,7 +79,7 @@ class RequestParser:
         return b"\r\n".join([*lines, b"", b""])
 
     def close(self) -> None:
-        """Let go of everything: the parser and what it calls back make cycles."""
+        """Drop the parser and the callbacks, which form reference cycles."""
         del self._parser, self._on_request, self._on_continue
 
     def _reset(self) -> None:
@@ -92,23 +90,23 @@ class RequestParser:
         self._has_head = False
         self._is_newest = False
         self._is_upgrade = False
-        """Whether this request is read again without its upgrade."""
+        """Whether this request is parsed again without its upgrade."""
         self._body: list[bytes] = []
         self._body_bytes = 0
 
     # -------------------------------------------------------------- httptools
 
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
+        """Begin a request."""
         self.is_reading = True
 
     def on_url(self, url: bytes) -> None:
-        """The request's target."""
+        """Add a part of the request target."""
         self._url += url
         self._count_header(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header. A trailer changes nothing (RFC 9110, 6.5.1)."""
+        """Add a header; trailers are ignored (RFC 9110, 6.5.1)."""
         self._count_header(len(name) + len(value))
         if self._has_head:
             return
@@ -122,7 +120,7 @@ class RequestParser:
             self._headers[key] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        """All headers are there: refuse what cannot be served before its body is read."""
+        """Reject a request that cannot be served before its body is read."""
         self._has_head = True
         self._is_upgrade = self._parser.should_upgrade()
         if self._is_upgrade:
@@ -136,7 +134,7 @@ class RequestParser:
             self._on_continue()
 
     def on_body(self, data: bytes) -> None:
-        """A part of the body."""
+        """Add a part of the body."""
         self._body_bytes += len(data)
         if self._body_bytes > BODY_BYTES_MAX:
             raise status_errors.too_large(BODY_BYTES_MAX)
@@ -173,12 +171,12 @@ class RequestParser:
 
 @text_memoization.small_text(1024)
 def _key(name: bytes) -> str:
-    """A header's name in lower case; clients use few."""
+    """Return a header's name in lower case, cached because clients use few names."""
     return name.decode("latin-1").lower()
 
 
 def _require_ignored(upgrade: str) -> None:
-    """400 for an upgrade whose client would not be content with HTTP/1.1."""
+    """Raise StatusError 400 for an upgrade that cannot be ignored."""
     wanted = {token.strip().lower() for token in upgrade.split(",")}
     if not wanted <= _IGNORED_UPGRADES:
         raise status_errors.bad_request("upgrades are not served")
@@ -186,7 +184,10 @@ def _require_ignored(upgrade: str) -> None:
 
 @functools.lru_cache(maxsize=1024)
 def _judge(version: str, host: str | None, encoding: str | None) -> bool:
-    """Return whether this is HTTP/1.1; 400, 501 and 505 for what a server refuses. Clients differ in little of it."""
+    """Return whether this is HTTP/1.1, from its version, Host and Transfer-Encoding.
+
+    Cached because clients send the same values. Raises StatusError 400, 501 or 505.
+    """
     if version not in ("1.0", "1.1"):
         raise status_errors.StatusError(
             505, "", f"expected HTTP/1.1 or HTTP/1.0, got HTTP/{version}"
@@ -202,7 +203,10 @@ def _judge(version: str, host: str | None, encoding: str | None) -> bool:
 
 
 def _require_chunked(encoding: str, *, is_known: bool) -> None:
-    """501 for a transfer encoding but `chunked`; 400 for any with HTTP/1.0, which knows none (RFC 9112, 6.1)."""
+    """Raise StatusError 501 for any transfer encoding but `chunked`; 400 for any with HTTP/1.0.
+
+    See RFC 9112, 6.1.
+    """
     if not is_known:
         raise status_errors.bad_request("expected no Transfer-Encoding header with HTTP/1.0")
     if encoding.strip().lower() != "chunked":

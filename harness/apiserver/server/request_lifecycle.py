@@ -1,4 +1,4 @@
-"""One request on its way through the server: who asks, which fault befalls it, what is answered, what is noted of it."""
+"""The life of one request: authentication, faults, the response, the audit log."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -25,29 +25,29 @@ Step = Callable[[], None]
 
 
 class ClientConnection(watch_streams.ResponseStream, Protocol):
-    """The connection that a request came on."""
+    """The connection that a request was received on."""
 
     source: str
-    """The client's address."""
+    """The client's IP address."""
 
     def write(self, data: bytes) -> None:
-        """Send an answer."""
+        """Send a response, or a part of one."""
 
     def end(self) -> None:
-        """Close when everything is sent."""
+        """Close the connection when everything is sent."""
 
     def follow(self, watch: watch_streams.Watch, *, keep_alive: bool) -> None:
-        """Give the connection to a watch until that ends; then close it unless the client keeps it alive."""
+        """Give the connection to a watch; when the watch ends, close it unless `keep_alive`."""
 
     def block(self) -> None:
-        """The next request waits."""
+        """Make the next request wait."""
 
     def unblock(self) -> None:
-        """It need not any more."""
+        """Begin the next request."""
 
 
 class RequestLifecycle:
-    """One request and its answer."""
+    """One request and its response."""
 
     def __init__(
         self, server: servers.Server, connection: ClientConnection, incoming: http_parsing.Incoming
@@ -56,10 +56,10 @@ class RequestLifecycle:
         self._incoming, self._request = incoming, incoming.request
         self._entry: audit_log.AuditEntry | None = None
         self._has_head = False
-        """Whether the head of the answer is sent, so that there can be no other."""
+        """Whether the head of the response is sent, so that there can be no other response."""
 
     def begin(self) -> None:
-        """Answer, now or later; whatever goes wrong is an answer too."""
+        """Respond, now or later; every error becomes a response."""
         if self._server.audit is not None:
             self._entry = audit_log.AuditEntry(
                 self._server.audit,
@@ -77,17 +77,15 @@ class RequestLifecycle:
         except RecursionError:  # where Python's recursion ends differs by its version
             self._fail(status_errors.bad_request(go_json_errors.TOO_DEEP))
         except Exception as error:  # noqa: BLE001 - the outermost edge: answer 500, serve on
-            self._fail(_internal(error))
+            message = f"Internal error occurred: {type(error).__name__}: {error}"
+            self._fail(status_errors.StatusError(500, "InternalError", message))
 
     def _fail(self, error: status_errors.StatusError) -> None:
-        """Answer with the error; where an answer has begun, end the connection in the middle of it."""
+        """Respond with the error; if a response has begun, close the connection in the middle."""
         if self._has_head:
             self._connection.abort()
         else:
-            self._respond(self._failure(error))
-
-    def _failure(self, error: status_errors.StatusError) -> responses.Response:
-        return responses.failure(error, self._request.headers.get("accept", ""))
+            self._respond(responses.failure(error, self._request.headers.get("accept", "")))
 
     def _receive(self) -> None:
         user = self._server.authenticator.user(self._incoming.authorization)
@@ -97,8 +95,10 @@ class RequestLifecycle:
             self._entry.allow(user)
         if self._request.path.startswith(admin_api.PREFIX):
             self._administer(user)
+        elif self._server.faults is None:
+            self._serve(user)
         else:
-            self._meet("request", functools.partial(self._serve, user))
+            self._inject("request", functools.partial(self._serve, user))
 
     def _administer(self, user: authentication.User) -> None:
         if not user.may_write:
@@ -110,7 +110,10 @@ class RequestLifecycle:
         target = request_info.watched(self._request)
         if target is None:
             self._respond(self._server.handler.answer(self._request, user))
-            return
+        else:
+            self._watch(target)
+
+    def _watch(self, target: request_info.Target) -> None:
         if not self._incoming.takes_chunks:
             raise status_errors.StatusError(505, "", "expected HTTP/1.1 for a watch, got HTTP/1.0")
         self._server.require_room_for_watch()
@@ -127,42 +130,44 @@ class RequestLifecycle:
         self._server.turn.end_soon()
 
     def _respond(self, answer: responses.Response) -> None:
-        self._meet("response", functools.partial(self._finish, answer), answer)
+        if self._server.faults is None:
+            self._finish(answer)
+        else:
+            self._inject("response", functools.partial(self._finish, answer), answer)
 
     def _finish(self, answer: responses.Response) -> None:
+        """Send the response and close the connection unless the client keeps it alive."""
         more = b""
         is_head = self._request.method == "HEAD"
-        is_whole = self._entry is not None or is_head or not self._incoming.takes_chunks
-        if answer.pieces is not None and not is_whole:
-            self._send(answer, answer.pieces)
-            return
-        answer = answer.whole()
+        if answer.pieces is not None:
+            if self._entry is None and self._incoming.takes_chunks and not is_head:
+                self._send_chunked(answer, answer.pieces)
+                return
+            answer = answer.whole()
         if self._entry is not None:
             self._entry.completed(answer.status, answer)
             more = b"Audit-Id: %b\r\n" % self._entry.audit_id.encode("latin-1")
         self._connection.write(encode(answer, more, is_head=is_head))
-        self._end()
-
-    def _send(self, answer: responses.Response, pieces: Iterator[bytes]) -> None:
-        self._connection.block()
-        self._has_head = True
-        self._connection.write_head(answer.status, answer.content_type)
-        chunked_responses.Sending(self._connection, pieces, on_end=self._sent).go_on()
-
-    def _sent(self) -> None:
-        self._end()
-        self._connection.unblock()
-
-    def _end(self) -> None:
         if not self._incoming.keep_alive:
             self._connection.end()
 
+    def _send_chunked(self, answer: responses.Response, pieces: Iterator[bytes]) -> None:
+        self._connection.block()
+        self._has_head = True
+        self._connection.write_head(answer.status, answer.content_type)
+        chunked_responses.Sending(self._connection, pieces, on_end=self._on_sent).go_on()
+
+    def _on_sent(self) -> None:
+        if not self._incoming.keep_alive:
+            self._connection.end()
+        self._connection.unblock()
+
     # -------------------------------------------------------------- faults
 
-    def _meet(
+    def _inject(
         self, point: injection.Point, go_on: Step, answer: responses.Response | None = None
     ) -> None:
-        """Go on, or what a fault makes of it."""
+        """Take the next step, unless a fault applies: then act on that."""
         registry = self._server.faults
         if registry is None or not registry.wants(point):
             go_on()
@@ -224,11 +229,12 @@ def _read_meta(body: bytes) -> _Meta:
 
 
 def encode(answer: responses.Response, more: bytes = b"", *, is_head: bool = False) -> bytes:
-    """A whole answer; `more` are whole header lines."""
+    """Return a whole response as bytes; `more` are whole header lines."""
     if answer.retry_after_s:
         more += b"Retry-After: %d\r\n" % answer.retry_after_s
-    for warning in http_framing.shortened(answer.warnings):
-        more += http_framing.warning(warning)
+    if answer.warnings:
+        for warning in http_framing.shortened(answer.warnings):
+            more += http_framing.warning(warning)
     start = http_framing.head(answer.status, answer.content_type, len(answer.body), more)
     return start if is_head else start + answer.body
 
@@ -239,8 +245,3 @@ def _injected(action: injection.Reject) -> responses.Response:
     )
     error = status_errors.StatusError(action.code, action.reason, action.message, details)
     return responses.failure(error)
-
-
-def _internal(error: Exception) -> status_errors.StatusError:
-    message = f"Internal error occurred: {type(error).__name__}: {error}"
-    return status_errors.StatusError(500, "InternalError", message)

@@ -1,4 +1,4 @@
-"""What the server puts up with: how many connections and watches, how slow they may be, and how much they may leave unread."""
+"""Limits on connections and watches: their number, their speed, and their unread bytes."""
 
 import dataclasses
 from typing import Protocol
@@ -6,39 +6,39 @@ from typing import Protocol
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """All limits that are not about one request's size (those are in `http_parsing`)."""
+    """All limits except those on the size of a request, which are in `http_parsing`."""
 
     connections_max: int = 4096
-    """One more is answered with 503 and closed."""
+    """Maximum number of connections; further ones get 503 and are closed."""
     watches_max: int = 2048
-    """One more is answered with 429."""
+    """Maximum number of watches; further ones get 429."""
     request_timeout_s: float = 30.0
-    """From the first byte of a request to its last; 408 then."""
+    """Time limit for reading one request; 408 when exceeded."""
     stall_timeout_s: float = 60.0
-    """A client that takes nothing of what waits for it for so long is dropped."""
+    """Time after which a client that reads nothing of its response is dropped."""
     watch_unread_bytes_max: int = 32 * 1024 * 1024
-    """A watcher that leaves more unread is dropped; it resumes, or is told 410."""
+    """Maximum unread bytes of one watch; its connection is dropped when exceeded."""
     unread_bytes_max: int = 256 * 1024 * 1024
-    """Of all clients together; whoever left the most unread is dropped first."""
+    """Maximum unread bytes of all clients; clients with the most are dropped when exceeded."""
     retry_after_s: int = 1
-    """What those who were too many are told."""
+    """`Retry-After` of 429 and 503 responses, in seconds."""
 
 
 class Client(Protocol):
-    """A connection, as its server sees it."""
+    """A connection, as the server uses it."""
 
     def check(self, now_s: float) -> None:
-        """Time has passed: drop who is too slow."""
+        """Enforce the time limits; `now_s` is the loop's clock."""
 
     def finish(self) -> None:
-        """The server stops: end in order."""
+        """End the connection after the current request: the server stops."""
 
     def abort(self) -> None:
-        """End now."""
+        """Close the connection at once."""
 
 
 class Unread:
-    """How many bytes wait for whom, and in total."""
+    """The unread bytes of each client, and in total."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -46,7 +46,7 @@ class Unread:
         self.total_bytes = 0
 
     def note(self, client: Client, size: int, *, watches: bool) -> None:
-        """So much waits for a client now; drops it, or others, when that is too much."""
+        """Record the unread bytes of a client; drop it, or others, if a limit is exceeded."""
         self.total_bytes += size - self._sizes.get(client, 0)
         if not size:
             self._sizes.pop(client, None)

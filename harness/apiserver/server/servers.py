@@ -1,7 +1,8 @@
-"""What the connections of one API server share: its store, who may ask, who follows which resource, and what is owed.
+"""The state that all connections of one API server share: store, watches, limits, group commit.
 
-One thread, one event loop. A request is read (`http_parsing`), answered in one step (`request_lifecycle`, `handlers`) and shown when its turn of
-the loop is settled (`group_commit`); watches gather lines (`watch_streams`).
+There is one thread and one event loop. A request is parsed by `http_parsing`, answered in one step by
+`request_lifecycle` and `endpoints.handlers`, and its response is sent by `group_commit` once its
+commits are written. Watches buffer events in `watch_streams`.
 """
 
 import asyncio
@@ -19,42 +20,44 @@ from harness.apiserver.server import audit_log, group_commit, http_framing, serv
 from harness.apiserver.storage import watch_cache
 
 EVENTS_FIRST_PROBABILITY = 0.5
+"""Probability that the events of a write are sent before its response."""
 GARBAGE_DELAY_S = 0.25
-"""How long garbage is left alone at least, and at most twice as long: clients of a real server see it for a moment, too."""
+"""Least age at which garbage is collected; at most twice that, so that clients can see it."""
 CHECK_INTERVAL_S = 1.0
+"""Time between two checks of the time limits of all connections."""
 
 
 class Follower(Protocol):
-    """Somebody who is told of the commits of one resource."""
+    """A receiver of the commits of one resource."""
 
     resource_key: resources.ResourceType
 
     def offer(self, commit: watch_cache.Commit) -> None:
-        """A commit has happened."""
+        """Receive a commit."""
 
 
 class CommitJournal(Protocol):
-    """Where commits are written before anybody is told of them."""
+    """The log that commits are written to before they are acknowledged."""
 
     def settle(self) -> None:
-        """Write what was gathered; OSError when it cannot be written."""
+        """Write the buffered commits. Raises OSError."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ServerParts:
-    """What a server may have besides its store."""
+    """The optional parts of a server."""
 
     journal: CommitJournal | None = None
     audit: audit_log.AuditLog | None = None
     faults: injection.Faults | None = None
-    """None: the fault API is not served."""
+    """The faults; None: the fault API is not served."""
     limits: server_limits.Limits = dataclasses.field(default_factory=server_limits.Limits)
     on_failure: Callable[[OSError], None] | None = None
-    """Told once when the journal or the audit log cannot be written; nothing more is answered then."""
+    """Called once if the journal or audit log cannot be written; no response is sent after that."""
 
 
 class Server:
-    """Everything that the connections of one API server share."""
+    """The state that all connections of one API server share."""
 
     def __init__(
         self,
@@ -85,20 +88,20 @@ class Server:
         self._gone = asyncio.Event()
         self._timer = self._loop.call_later(CHECK_INTERVAL_S, self._check)
         store.listen(self._on_commit)
-        self.collect_garbage()  # a store that goes on from a past may have some
+        self.collect_garbage()  # a recovered store may have some
 
     def time_s(self) -> float:
-        """The loop's clock."""
+        """Return the time of the loop's clock in seconds."""
         return self._loop.time()
 
     def events_first(self) -> bool:
-        """Whether the events of a write are sent before its answer."""
+        """Decide whether the events of this iteration are sent before its responses."""
         return self._coin.random() < EVENTS_FIRST_PROBABILITY
 
     # -------------------------------------------------------------- connections
 
     def admit(self, client: server_limits.Client) -> status_errors.StatusError | None:
-        """Take a new connection in; the reason why not when there are too many."""
+        """Add a connection; return the 503 to refuse it with if there are too many."""
         self._connections.add(client)
         if len(self._connections) > self.limits.connections_max:
             why = f"the server serves at most {self.limits.connections_max} connections"
@@ -106,7 +109,7 @@ class Server:
         return None
 
     def leave(self, client: server_limits.Client) -> None:
-        """A connection has ended."""
+        """Remove a connection that has ended."""
         self._connections.discard(client)
         self.unread.note(client, 0, watches=False)
         if not self._connections:
@@ -118,7 +121,7 @@ class Server:
         self._timer = self._loop.call_later(CHECK_INTERVAL_S, self._check)
 
     async def stop(self, *, timeout_s: float) -> None:
-        """Answer what is under way, end every watch, and close every connection; after the timeout all that are left."""
+        """Finish current requests, end watches, and close connections; abort after the timeout."""
         self._timer.cancel()
         if self.faults is not None:
             self.faults.clear()
@@ -132,25 +135,25 @@ class Server:
                 self.abort_all()
 
     def abort_all(self) -> None:
-        """End every connection at once."""
+        """Close every connection at once."""
         for client in list(self._connections):
             client.abort()
 
     # -------------------------------------------------------------- watches
 
     def add_watch(self, watch: Follower) -> None:
-        """Tell the watch of every commit from now on."""
+        """Offer every commit of its resource to the watch from now on."""
         self._watches.setdefault(watch.resource_key, set()).add(watch)
         self._watch_count += 1
 
     def remove_watch(self, watch: Follower) -> None:
-        """Tell the watch of nothing more."""
+        """Stop offering commits to the watch."""
         followers = self._watches.get(watch.resource_key, set())
         self._watch_count -= watch in followers
         followers.discard(watch)
 
     def require_room_for_watch(self) -> None:
-        """429 when there are too many watches."""
+        """Raise StatusError 429 if there are too many watches."""
         if self._watch_count >= self.limits.watches_max:
             why = "Too many requests, please try again later."
             raise status_errors.too_busy(429, "TooManyRequests", why, self.limits.retry_after_s)
@@ -158,7 +161,7 @@ class Server:
     # -------------------------------------------------------------- commits
 
     def collect_garbage(self) -> None:
-        """Collect in steps of its own, a while after whatever made the garbage, as Kubernetes' controllers do."""
+        """Collect garbage after a delay, in steps between requests, as Kubernetes' controllers do."""
         if not self._is_collecting:
             self._is_collecting = True
             self._loop.call_later(GARBAGE_DELAY_S, self._collect_step)
@@ -173,12 +176,12 @@ class Server:
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
         self.turn.end_soon()
-        for watch in tuple(self._watches.get(commit.resource, ())):  # a fault may end one
+        for watch in tuple(self._watches.get(commit.resource, ())):  # copied: a fault may end one
             watch.offer(commit)
         self.collect_garbage()
 
     def _settle(self) -> bool:
-        """Write what was decided; when that fails nobody is told of it, and the server ends."""
+        """Write commits and audit events; return False, and stop the server, if that fails."""
         try:
             if self._parts.journal is not None:
                 self._parts.journal.settle()
@@ -189,7 +192,7 @@ class Server:
         return not self._has_failed
 
     def fail(self, error: OSError) -> None:
-        """Nothing more can be written: say so once, and end every connection."""
+        """Report, once, that nothing can be written any more, and close every connection."""
         if not self._has_failed and self._parts.on_failure is not None:
             self._parts.on_failure(error)
         self._has_failed = True
