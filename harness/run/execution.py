@@ -1,0 +1,201 @@
+"""The phases of a run on a cluster: fixtures, processes, waiting for the goal, tear-down."""
+
+from harness import errors, processes, writing
+from harness.client import apis, transports
+from harness.cluster import cluster_records, interfaces, providers
+from harness.cluster.fixtures import fake_world
+from harness.history import directories, plans
+from harness.run import (
+    cluster_logs,
+    goals,
+    progressing,
+    run_plan,
+    run_processes,
+    subjects,
+    supervising,
+)
+from harness.scenario import profiles, specs
+from harness.traffic import launching
+
+
+class Execution:
+    """The phases of one run, from an empty cluster to an empty cluster."""
+
+    def __init__(
+        self,
+        plan: plans.Plan,
+        directory: directories.RunDirectory,
+        cluster: interfaces.Cluster,
+        progress: progressing.Progress,
+    ) -> None:
+        self._scenario, self._plan, self._directory = run_plan.scenario_of(plan), plan, directory
+        self._cluster, self._progress = cluster, progress
+        self._capabilities = providers.of(profiles.restore(plan.cluster_profile)).capabilities
+        self._transport = transports.connect(cluster.kubeconfig.resolve())
+        self._api = apis.Api(self._transport)
+        self._supervisor = supervising.Supervisor(
+            directory, run_id=plan.run_id, cluster=cluster.exit_report
+        )
+        self._processes = run_processes.RunProcesses(
+            self._supervisor, plan, directory, cluster, protobuf=self._capabilities.protobuf
+        )
+        traffic = self._scenario.traffic
+        self._pods_to_run = traffic.pods if isinstance(traffic, specs.AllAtOnceTraffic) else None
+        """Pods that must be Running in the end; None: the traffic deletes its pods."""
+        self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
+        self._enough = goals.pods_for_load(self._scenario)
+        self._spotter = goals.DoubleAllocationSpotter(self._api, namespace=plan.namespace)
+
+    def run(self) -> errors.HarnessError | None:
+        """Create the fixtures, run the phases, tear everything down.
+
+        Returns the error if some evidence could not be written, else None.
+        """
+        cluster_records.note_run(self._cluster.kubeconfig.resolve().parent, self._plan.run_id)
+        world = fake_world.publish(
+            self._api,
+            self._scenario.pools,
+            namespace=self._plan.namespace,
+            run_id=self._plan.run_id,
+            admin=self._scenario.claim.admin_access,
+            on=self._capabilities,
+        )
+        failure = None
+        try:
+            self._run_phases()
+        except (errors.ProcessError, errors.ClusterError, errors.StorageError) as error:
+            self._note_early_end(error)
+        except OSError as error:
+            if not writing.is_of_writing(error):
+                raise
+            failure = writing.explain(error)
+            self._note_early_end(failure)
+        finally:
+            self._end(world)
+        return self._supervisor.failure or failure
+
+    def _run_phases(self) -> None:
+        """Start everything in the scenario's order and wait for the goal."""
+        self._pods.start()
+        if self._plan.until_found:
+            self._spotter.start()
+        self._phase("starting the recorder and the kubelets")
+        self._processes.start_observers()
+        if self._scenario.subject.start == "before-traffic":
+            self._start_subject()
+            self._start_traffic()
+            self._processes.wait_subject_ready()
+            self._wait_for_traffic()
+        else:
+            self._start_traffic()
+            self._wait_for_traffic()
+            self._start_subject()
+            self._processes.wait_subject_ready()
+        if self._pods_to_run is not None:
+            self._wait_for_pods(self._pods_to_run)
+
+    def _start_subject(self) -> None:
+        self._phase("starting the scheduler")
+        self._processes.start_subject()
+
+    def _start_traffic(self) -> None:
+        self._phase("starting the load")
+        self._processes.start_traffic()
+
+    # --------------------------------------------------------------------- waiting
+
+    def _wait_for_traffic(self) -> None:
+        """Wait until all traffic has ended, or until the scenario's timeout."""
+        self._phase("load")
+        self._wait("the traffic to end", self._traffic_has_ended)
+
+    def _traffic_has_ended(self) -> bool:
+        if self._pods_to_run is None:
+            self._progress.advance(self._pods.ran, self._enough, "pods have run")
+        else:
+            self._progress.advance(self._pods.present, self._pods_to_run, "pods created")
+        if self._pods.ran >= self._enough:
+            launching.enough_file(self._directory).touch()
+        return self._processes.traffic_has_ended()
+
+    def _wait_for_pods(self, count: int) -> None:
+        """Wait until this many pods are Running, or until the scenario's timeout."""
+        self._phase("scheduling")
+
+        def all_running() -> bool:
+            self._progress.advance(self._pods.running, count, "pods running")
+            return self._pods.running >= count
+
+        self._wait(f"{count} pods to run", all_running)
+
+    def _wait(self, why: str, condition: processes.Condition) -> None:
+        """Wait for a condition, or for a double allocation if the run is to end there.
+
+        A timeout ends the phase, not the run: the evidence up to then is judged.
+        """
+        try:
+            self._supervisor.wait_until(
+                lambda: self._spotter.found or condition(),
+                timeout_s=self._scenario.timeout_s,
+                why=why,
+            )
+        except errors.WaitTimeoutError as error:
+            self._supervisor.phase("timed out", detail=str(error))
+        if self._spotter.found:
+            self._supervisor.phase("found", detail=self._spotter.found)
+
+    def _phase(self, name: str) -> None:
+        self._progress.phase(name)
+        self._supervisor.phase(name)
+
+    # ---------------------------------------------------------------------- ending
+
+    def _note_early_end(self, error: errors.HarnessError) -> None:
+        """Journal that the run ends early, so that its verdict says it is incomplete.
+
+        All processes are stopped in order afterwards.
+        """
+        self._supervisor.phase("ended early", detail=str(error))
+
+    def _end(self, world: fake_world.FakeWorld) -> None:
+        """Stop all processes, fetch logs and remove the run's objects, whatever fails before."""
+        try:
+            self._phase("stopping")
+            self._processes.stop()
+        finally:
+            self._supervisor.kill_all()
+            self._supervisor.phase("ended")
+            self._supervisor.close()
+            self._pods.stop()
+            self._spotter.stop()
+            launching.enough_file(self._directory).unlink(missing_ok=True)
+        try:
+            self._fetch_logs()
+        finally:
+            self._remove(world)
+            self._transport.close()
+
+    def _fetch_logs(self) -> None:
+        """Fetch the logs of schedulers that the cluster runs; the others write theirs here."""
+        subject = self._scenario.subject
+        names = subjects.process_names(subject)
+        for name, scheduler in zip(names, subject.schedulers, strict=True):
+            if isinstance(scheduler, specs.ClusterScheduler):
+                into, since = self._directory.log(name), self._plan.created_wall_ns
+                cluster_logs.fetch(self._transport, into, since_wall_ns=since)
+
+    def _remove(self, world: fake_world.FakeWorld) -> None:
+        """Remove the run's objects, unless the cluster has died.
+
+        If that fails, only report it: the verdict is valid, and `kubectl` can remove the objects.
+        """
+        if self._cluster.exit_report() is not None:
+            return
+        try:
+            fake_world.remove(self._api, world)
+        except (apis.ApiError, transports.TransportError, errors.WaitTimeoutError) as error:
+            label = f"{fake_world.RUN_LABEL}={self._plan.run_id}"
+            self._progress.phase(
+                f"the run's objects could not be removed ({error}); to remove them: `kubectl delete "
+                f"namespaces,nodes,resourceslices,deviceclasses -l {label}`"
+            )
