@@ -1,3 +1,1 @@
-"""Figures and ratios of what ought to be fast. Nothing is asserted: machines differ, so compare two
-commits on one machine.
-"""
+"""Benchmarks. They assert nothing: machines differ, so compare two commits on one machine."""

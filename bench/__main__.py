@@ -1,6 +1,4 @@
-"""`python -m bench [NAME…]`: apiserver, judging, scheduling, exploring; all of them without a
-name.
-"""
+"""`python -m bench [NAME…]`: run the named benchmarks, or all of them."""
 
 import sys
 
@@ -15,7 +13,7 @@ PARTS = {
 
 
 def main(names: list[str]) -> int:
-    """Print a table of figures, with the ratio to the first one of the same unit."""
+    """Print a table of figures, each with its ratio to the first one of its unit."""
     unknown = set(names) - PARTS.keys()
     if unknown:
         print(

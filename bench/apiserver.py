@@ -1,6 +1,6 @@
-"""The embedded API server: what it carries, what it costs, and what bad clients do to the others.
+"""The embedded API server: throughput, latency, CPU time, memory, and the effect of bad clients.
 
-CPU figures are of the server's process alone: they mean something on a busy machine too.
+CPU times are those of the server's process alone, and so are meaningful on a busy machine too.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ ALLOCATED = {
     }
 }
 PODS_LISTED = 10_000
-LONG_ANSWERS = (
+LONG_RESPONSES = (
     ("a list of one pod", f"{PODS}?limit=1", "application/json"),
     (f"a list of {PODS_LISTED} pods", PODS, "application/json"),
     ("one page of it", f"{PODS}?limit=500", "application/json"),
@@ -57,7 +57,7 @@ _NAME = re.compile(rb'"name":"(bench-\d+)"')
 
 
 class Server:
-    """A server of the bench."""
+    """A running server process and a client of it."""
 
     def __init__(self, process: processes.Process, kubeconfig: pathlib.Path) -> None:
         self._process = psutil.Process(process.pid)
@@ -65,16 +65,16 @@ class Server:
         self.client = clients.Client(kubeconfig)
 
     def memory_bytes(self) -> int:
-        """Its resident memory."""
+        """Return the server's resident memory."""
         return int(self._process.memory_info().rss)
 
     def cpu_s(self) -> float:
-        """The CPU time that it has used."""
+        """Return the CPU time that the server has used."""
         times = self._process.cpu_times()
         return float(times.user + times.system)
 
     def new_pods(self, count: int) -> Iterator[bytes]:
-        """Requests that create pods."""
+        """Yield requests that create pods with new names."""
         for number in itertools.islice(self._numbers, count):
             pod = {
                 "metadata": {"name": f"bench-{number}"},
@@ -83,7 +83,7 @@ class Server:
             yield self.client.request("POST", PODS, json_codec.encode(pod))
 
     def creates(self, *, watches: int) -> tuple[float, float]:
-        """Creates a second, and the server's CPU time for each in µs."""
+        """Return creates per second, and the server's CPU time for each in µs."""
         with self.client.watching(PODS, watches) as readers:
             started, cpu_s = time.perf_counter(), self.cpu_s()
             self.client.send_all(self.new_pods(CREATES), readers=readers)
@@ -93,7 +93,7 @@ class Server:
 
 @contextlib.contextmanager
 def served(*options: str) -> Iterator[Server]:
-    """A server process."""
+    """Run a server with these options."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         process = processes.start_ready(
@@ -113,7 +113,7 @@ def served(*options: str) -> Iterator[Server]:
 
 
 def measure() -> Figures:
-    """All parts, each well below 20 s."""
+    """Yield all figures; each part takes well below 20 s."""
     yield from measure_creates()
     yield from measure_claims()
     yield from measure_latencies()
@@ -124,7 +124,7 @@ def measure() -> Figures:
 
 
 def measure_creates() -> Figures:
-    """Pods created with more and more watches on them."""
+    """Create pods while 0, 5 and 50 clients watch them."""
     for watches in (0, 5, 50):
         with served() as server:
             rate, cpu_us = server.creates(watches=watches)
@@ -133,7 +133,7 @@ def measure_creates() -> Figures:
 
 
 def measure_claims() -> Figures:
-    """Claims whose status is written, and a list of many."""
+    """List many claims, and write the status of some."""
     with served() as server:
         client = server.client
         claims = [claim(number) for number in range(CLAIMS_LISTED)]
@@ -152,7 +152,7 @@ def measure_claims() -> Figures:
 
 
 def claim(number: int) -> Document:
-    """A claim for one device."""
+    """Return a claim for one device."""
     request = {"name": "one", "exactly": {"deviceClassName": "bench.example"}}
     return {
         "metadata": {"name": f"claim-{number}"},
@@ -161,17 +161,15 @@ def claim(number: int) -> Document:
 
 
 def measure_latencies() -> Figures:
-    """How long it takes from a create to its answer and to its event, with other clients at
-    work.
-    """
+    """Measure the time from a create to its response and to its event, under load."""
     with served() as server:
         begun: dict[bytes, float] = {}
         seen: dict[bytes, float] = {}
 
         def requests() -> Iterator[bytes]:
             for request in server.new_pods(CREATES):
-                found = _NAME.search(request)
-                begun[found[1] if found else b""] = time.perf_counter()
+                match = _NAME.search(request)
+                begun[match[1] if match else b""] = time.perf_counter()
                 yield request
 
         def on_event(text: bytes) -> None:
@@ -180,27 +178,27 @@ def measure_latencies() -> Figures:
                 seen.setdefault(name, now)
 
         with server.client.watching(PODS, 5) as readers:
-            answers = server.client.send_all(requests(), readers=readers, on_event=on_event)
+            responses = server.client.send_all(requests(), readers=readers, on_event=on_event)
     events = [seen[name] - begun[name] for name in seen]
-    for what, found in (("answer", sorted(answers)), ("event", sorted(events))):
+    for what, durations in (("response", sorted(responses)), ("event", sorted(events))):
         for percent in (50, 99, 100):
-            value = found[min(len(found) * percent // 100, len(found) - 1)] * 1e3
+            value = durations[min(len(durations) * percent // 100, len(durations) - 1)] * 1e3
             yield f"from a create to its {what} under load, p{percent}", value, "ms"
 
 
 def measure_pauses() -> Figures:
-    """Return the longest wait of one client during a large request of another."""
+    """Measure the longest wait of a client while another requests a long response."""
     with served() as server:
         client = server.client
         client.send_all(server.new_pods(PODS_LISTED))
-        for what, path, accept in LONG_ANSWERS:
+        for what, path, accept in LONG_RESPONSES:
             ask = functools.partial(client.get, path, accept=accept)
             seconds = client.longest_wait_s("/api/v1/namespaces/default", during=ask)
             yield f"the longest wait of another client during {what}", seconds * 1e3, "ms"
 
 
 def measure_logs() -> Figures:
-    """The cost of a log."""
+    """Measure the CPU time of a create with each kind of journal, and with an audit log."""
     for options in ([], ["never"], ["interval"], ["always"]):
         with tempfile.TemporaryDirectory() as data:
             log = ["--data-dir", data, "--fsync", *options] if options else []
@@ -214,7 +212,7 @@ def measure_logs() -> Figures:
 
 
 def measure_restart() -> Figures:
-    """How long a start takes, and how much memory many objects do."""
+    """Measure the start of an empty server and of one with many objects, and their memory."""
     started = time.perf_counter()
     with served() as server:
         yield "a start", time.perf_counter() - started, "s"
@@ -233,7 +231,7 @@ def measure_restart() -> Figures:
 
 
 def write_log(data: pathlib.Path, pod: Document) -> None:
-    """A log of many pods like this one, as a server would have written it."""
+    """Write the journal of a server that has stored many copies of a pod."""
     directory = data_directories.claim(data)
     log = commit_log.create(directory, 0, sync=commit_log.Sync.NEVER)
     store = stores.Store(now=clocks.wall_text, stream=random.Random(1), listeners=[log.append])
@@ -250,7 +248,7 @@ def write_log(data: pathlib.Path, pod: Document) -> None:
 
 
 def measure_bad_clients() -> Figures:
-    """Throughput and memory before and with those who do nothing, do not read, or make no sense."""
+    """Measure CPU time and memory without and with idle, unread and malformed connections."""
     with served() as server:
         server.creates(watches=5)  # warm
         _, before_us = server.creates(watches=5)
@@ -260,5 +258,5 @@ def measure_bad_clients() -> Figures:
             grown_mb = (server.memory_bytes() - memory) / 1e6
             _, after_us = server.creates(watches=5)
     yield "CPU time of the server for each create, well-behaved clients only", before_us, "µs"
-    yield f"  with {IDLE} idle ones, a deaf one, after {MALFORMED} malformed", after_us, "µs"
-    yield "  memory that these have cost", grown_mb, "MB"
+    yield f"  with {IDLE} idle ones, an unread watch, after {MALFORMED} malformed", after_us, "µs"
+    yield "  growth of memory by these", grown_mb, "MB"

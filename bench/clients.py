@@ -1,6 +1,4 @@
-"""Cheap clients of an API server: sockets in one selector loop, so that the server is what is
-measured.
-"""
+"""Minimal API clients: sockets in one selector loop, so that their own cost hardly counts."""
 
 import contextlib
 import json
@@ -13,13 +11,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 CLIENTS = 4
+"""Number of connections over which `send_all` distributes requests."""
 TIMEOUT_S = 60.0
 PING_INTERVAL_S = 0.001
+"""Time between the requests of `longest_wait_s`."""
 _READ_BYTES = 1 << 20
 
 
 class Client:
-    """Speaks to the server of one kubeconfig."""
+    """A client of the server that a kubeconfig names."""
 
     def __init__(self, kubeconfig: pathlib.Path) -> None:
         document = json.loads(kubeconfig.read_text())
@@ -30,7 +30,7 @@ class Client:
     def request(
         self, method: str, path: str, body: bytes = b"", *, accept: str = "application/json"
     ) -> bytes:
-        """A request as it is sent."""
+        """Return the bytes of a request."""
         patch = "application/merge-patch+json"
         content_type = patch if method == "PATCH" else "application/json"
         head = (
@@ -41,19 +41,19 @@ class Client:
         return head.encode() + body
 
     def connect(self) -> socket.socket:
-        """A new connection."""
+        """Return a new connection."""
         connection = socket.create_connection(self._address, TIMEOUT_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
 
     def get(self, path: str, *, accept: str = "application/json") -> bytes:
-        """The body of an answer."""
+        """Return the body of the response to a GET."""
         with self.connect() as connection:
             connection.sendall(self.request("GET", path, accept=accept))
-            return read_answer(connection)
+            return read_response(connection)
 
     def longest_wait_s(self, path: str, *, during: Callable[[], object]) -> float:
-        """The longest of many short GETs while a process of its own does this."""
+        """Return the longest duration of a GET of `path` while another process runs `during`."""
         other = multiprocessing.get_context("fork").Process(target=during)
         waits = [0.0]
         with self.connect() as connection:
@@ -61,7 +61,7 @@ class Client:
             while other.is_alive():
                 started = time.perf_counter()
                 connection.sendall(self.request("GET", path))
-                read_answer(connection)
+                read_response(connection)
                 waits.append(time.perf_counter() - started)
                 other.join(PING_INTERVAL_S)
         other.join()
@@ -69,7 +69,7 @@ class Client:
 
     @contextlib.contextmanager
     def watching(self, path: str, count: int) -> Iterator[list[socket.socket]]:
-        """Watches from now on."""
+        """Open `count` watches that begin at the current resource version."""
         version = json.loads(self.get(f"{path}?limit=1"))["metadata"]["resourceVersion"]
         opened = [self.connect() for _ in range(count)]
         for connection in opened:
@@ -88,10 +88,12 @@ class Client:
         readers: Iterable[socket.socket] = (),
         on_event: Callable[[bytes], None] = lambda _: None,
     ) -> list[float]:
-        """Send every request by CLIENTS connections, one at a time each; return their durations.
-        Events go to `on_event`.
+        """Send all requests and return their durations in seconds.
+
+        Each of CLIENTS connections has one request in flight. Data from `readers`, the watches, is
+        passed to `on_event`.
         """
-        waiting, sent, took = iter(requests), dict[socket.socket, float](), list[float]()
+        waiting, sent, durations = iter(requests), dict[socket.socket, float](), list[float]()
         with selectors.DefaultSelector() as selector, contextlib.ExitStack() as stack:
             for reader in readers:
                 selector.register(reader, selectors.EVENT_READ, data=on_event)
@@ -105,14 +107,14 @@ class Client:
                     if key.data is not None:
                         key.data(connection.recv(_READ_BYTES))
                         continue
-                    read_answer(connection)
-                    took.append(time.perf_counter() - sent.pop(connection))
+                    read_response(connection)
+                    durations.append(time.perf_counter() - sent.pop(connection))
                     _send_next(connection, waiting, sent)
-        return took
+        return durations
 
     @contextlib.contextmanager
     def idle(self, count: int) -> Iterator[None]:
-        """Connections that say nothing."""
+        """Open connections that send nothing."""
         with contextlib.ExitStack() as stack:
             for _ in range(count):
                 stack.enter_context(self.connect())
@@ -120,14 +122,14 @@ class Client:
 
     @contextlib.contextmanager
     def deaf(self, path: str) -> Iterator[None]:
-        """A watch that is never read."""
+        """Open a watch whose events are never read."""
         with self.connect() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.sendall(self.request("GET", f"{path}?watch=true"))
             yield
 
     def malformed(self, count: int) -> None:
-        """Requests that make no sense, each on a connection of its own."""
+        """Send random bytes as requests, each on its own connection."""
         dice = random.Random(1)
         for _ in range(count):
             with self.connect() as connection, contextlib.suppress(OSError):
@@ -145,14 +147,14 @@ def _send_next(
         connection.sendall(request)
 
 
-def read_answer(connection: socket.socket) -> bytes:
-    """One whole answer's body; RuntimeError when it is a refusal."""
+def read_response(connection: socket.socket) -> bytes:
+    """Return the body of one response. Raises RuntimeError if its status is not 2xx."""
     text = connection.recv(_READ_BYTES)
     while b"\r\n\r\n" not in text:
         text += connection.recv(_READ_BYTES)
     head, _, body = text.partition(b"\r\n\r\n")
     if head[9:10] != b"2":
-        raise RuntimeError(f"expected a success, got {text[:300]!r}")
+        raise RuntimeError(f"expected a status of 2xx, got {text[:300]!r}")
     if b"chunked" in head:
         return _read_chunks(connection, body)
     length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n", 1)[0])
@@ -165,7 +167,7 @@ def read_answer(connection: socket.socket) -> bytes:
 
 def _read_chunks(connection: socket.socket, text: bytes) -> bytes:
     received = bytearray(text)
-    while not received.endswith(b"\r\n0\r\n\r\n"):  # JSON has no line ends
+    while not received.endswith(b"\r\n0\r\n\r\n"):  # JSON contains no line ends
         received += connection.recv(_READ_BYTES)
     lines = bytes(received).split(b"\r\n")
     return b"".join(lines[1::2])

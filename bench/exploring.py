@@ -1,6 +1,4 @@
-"""Schedules a second of the explorer, its memory, all interleavings of the smallest world, and how
-long each known defect takes to be found.
-"""
+"""The explorer: schedules per second, memory, exhaustive search, and time to find each defect."""
 
 import dataclasses
 import statistics
@@ -20,16 +18,14 @@ TIME_MAX_S = 20.0
 
 
 def measure() -> Iterator[tuple[str, float, str]]:
-    """The correct subject and the two upstream races at full length; then the time to the first
-    finding of every defect.
-    """
-    for chosen in ((), *((name,) for name in UPSTREAM)):
-        wanted = _hunt(chosen, "random", seed=1, schedules=SCHEDULES, until_found=False)
+    """Measure the correct subject and two upstream races, then the time to find each defect."""
+    for enabled in ((), *((name,) for name in UPSTREAM)):
+        hunt = _hunt(enabled, "random", seed=1, schedules=SCHEDULES, until_found=False)
         started = time.perf_counter()
-        *_, progress = search_campaign.explore(wanted)
+        *_, progress = search_campaign.explore(hunt)
         rate = progress.schedules / (time.perf_counter() - started)
-        yield f"{SCENARIO}, {', '.join(chosen) or 'correct'}", rate, "schedules/s"
-    yield "resident memory after 5,000 schedules more", _growth_mib(), "MiB more"
+        yield f"{SCENARIO}, {', '.join(enabled) or 'correct'}", rate, "schedules/s"
+    yield "growth of resident memory by 5,000 more schedules", _growth_mib(), "MiB"
     yield from _exhaust(1)
     yield from _exhaust(2)
     for name in defects.names():
@@ -53,15 +49,15 @@ def _growth_mib() -> float:
 
 
 def _exhaust(preemptions: int) -> Iterator[tuple[str, float, str]]:
-    wanted = dataclasses.replace(
+    hunt = dataclasses.replace(
         _hunt((), search_campaign.EXHAUSTIVE, seed=1, schedules=None, until_found=False),
         scenario="two-claims-one-device",
         preemptions_max=preemptions,
         time_s=None,
     )
     started = time.perf_counter()
-    *_, progress = search_campaign.explore(wanted)
-    what = f"two-claims-one-device, all with at most {preemptions} preemptions"
+    *_, progress = search_campaign.explore(hunt)
+    what = f"two-claims-one-device, all schedules of at most {preemptions} preemptions"
     yield f"{what} ({len(progress.distinct)} distinct)", progress.schedules, "schedules"
     yield what, time.perf_counter() - started, "s to exhaust"
 
@@ -76,11 +72,11 @@ def _seconds_to_finding(name: str, strategy: str, seed: int) -> float:
 
 
 def _hunt(
-    chosen: tuple[str, ...], strategy: str, *, seed: int, schedules: int | None, until_found: bool
+    enabled: tuple[str, ...], strategy: str, *, seed: int, schedules: int | None, until_found: bool
 ) -> search_campaign.Hunt:
     return search_campaign.Hunt(
         scenario=SCENARIO,
-        defects=chosen,
+        defects=enabled,
         strategy=strategy,
         seed=seed,
         schedules=schedules,

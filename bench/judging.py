@@ -1,4 +1,4 @@
-"""The cost of judging, and how it grows: overlaps of a hundred thousand and of a million holds."""
+"""The search for overlapping holds, among a hundred thousand and a million holds."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ DEVICES = 10_000
 
 
 def measure() -> Iterator[tuple[str, float, str]]:
-    """Sequential holds on many devices, with one double allocation in a thousand."""
+    """Measure sequential holds of many devices, of which one in a thousand overlaps others."""
     for count in (100_000, 1_000_000):
         seconds = _seconds(count)
         yield (

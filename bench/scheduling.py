@@ -1,6 +1,4 @@
-"""Pods scheduled a second in `uses-all-resources`, and how long it takes from the first pod to the
-verdict.
-"""
+"""Whole runs of `uses-all-resources`: pods scheduled per second, and duration."""
 
 import pathlib
 import tempfile
@@ -12,7 +10,7 @@ from harness.scenario import loading
 
 SCENARIO = "uses-all-resources"
 VARIANTS = {
-    "as it is shipped, with pauses": (),
+    "as shipped, with pauses": (),
     "without pauses": ("subject.pauses.probability=0.0",),
     "without pauses, CPython's own switch interval": (
         "subject.pauses.probability=0.0",
@@ -22,9 +20,7 @@ VARIANTS = {
 
 
 def measure() -> Iterator[tuple[str, float, str]]:
-    """One whole run for each variant: server, recorder, kubelets, scheduler and controller on this
-    machine.
-    """
+    """Measure one run of each variant, with all components on this machine."""
     seconds: dict[str, float] = {}
     for name, overrides in VARIANTS.items():
         with tempfile.TemporaryDirectory() as folder:
@@ -36,4 +32,4 @@ def measure() -> Iterator[tuple[str, float, str]]:
             seconds[name] = time.perf_counter() - started
         yield f"{name} ({judgement.verdict})", judgement.figures.allocations_per_s or 0.0, "pods/s"
     for name, value in seconds.items():
-        yield f"{name}: from nothing to the verdict", value, "s"
+        yield f"{name}: from start to verdict", value, "s"

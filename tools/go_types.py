@@ -1,10 +1,9 @@
-"""Facts about Go types that OpenAPI lacks: which fields are pointers, and which are encoded when
-they are empty.
+"""Facts about Go types that OpenAPI lacks: pointer fields, and fields encoded when empty.
 
-Each line is a type and its fields; `tools/schemas.py` puts them into the schema data, for all
-versions of the type. The rule without these tables: a required field is encoded always; of the
-optional ones, structs are held by pointers and everything else by value, and they are left out when
-they are empty. Types that exist in alpha or beta versions only follow that rule alone.
+Each line names a type and its fields; `tools/schemas.py` adds the facts to the schema data, for all
+versions of the type. Defaults without these tables: a required field is always encoded; an optional
+one is omitted when empty, and is a pointer only if it holds a struct. The tables do not cover types
+that exist in alpha or beta versions only, for which the defaults apply.
 """
 
 VALUE_STRUCTS = """
@@ -55,7 +54,7 @@ resource.v1.AllocationResult devices
 resource.v1.ResourceClaimSpec devices
 storage.v1.VolumeError time
 """
-"""Optional fields that hold a struct and not a pointer to one: `omitempty` never omits those."""
+"""Optional fields that hold a struct by value, which `omitempty` never omits."""
 
 NO_OMITEMPTY = """
 apiextensions.v1.CustomResourceDefinitionStatus conditions storedVersions
@@ -89,8 +88,7 @@ resource.v1beta1.DeviceRequest deviceClassName
 scheduling.v1.PriorityClass value
 storage.v1.CSINodeDriver topologyKeys
 """
-"""Optional fields that are encoded when they are empty, because their tag does not say `omitempty`.
-"""
+"""Optional fields that are encoded when empty, because their tag lacks `omitempty`."""
 
 POINTERS = """
 admissionregistration.v1.MatchResources matchPolicy
@@ -245,8 +243,9 @@ meta.v1.ObjectMeta deletionGracePeriodSeconds
 meta.v1.OwnerReference blockOwnerDeletion controller
 meta.v1.Preconditions resourceVersion uid
 """
-"""Fields that hold a pointer although they hold no struct, or although they are required; and the
-lists of which the server tells an empty one from none at all.
+"""Fields that are pointers although they hold no struct, or although they are required.
+
+Lists here are those of which the server distinguishes an empty one from an unset one.
 """
 
 OMITTED = """
@@ -262,4 +261,4 @@ resource.v1.CapacityRequestPolicyRange min
 resource.v1.CounterSet counters
 resource.v1.DeviceCounterConsumption counters
 """
-"""Required fields with `omitempty` all the same; those that hold structs hold pointers."""
+"""Required fields that have `omitempty` nevertheless; those of struct types are pointers."""

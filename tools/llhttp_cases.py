@@ -1,10 +1,10 @@
-"""Turn the request tests of llhttp into tests/unit/apiserver/server/http/llhttp.json.
+"""Convert the request tests of llhttp to tests/unit/apiserver/server/http/llhttp.json.
 
     python tools/llhttp_cases.py llhttp/test/request > tests/unit/apiserver/server/http/llhttp.json
 
-The folder is in the source distributions of aiohttp, as vendor/llhttp/test/request. Tests of
-lenient modes and of pausing are left out: the server has neither. The escapes are those of llhttp's
-own test/md-test.ts.
+The directory is in the source distributions of aiohttp, as vendor/llhttp/test/request. Tests of
+lenient modes and of pausing are omitted, because the server has neither. Escapes are resolved as in
+llhttp's own test/md-test.ts.
 """
 
 import json
@@ -20,11 +20,11 @@ _CASE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _PAUSES = {21, 22}
-"""Codes of what is no error: an upgrade begins."""
+"""Error codes of a pause, which is not an error: an upgrade begins."""
 
 
 def main() -> None:
-    """Print the cases."""
+    """Print the cases as JSON."""
     folder = pathlib.Path(sys.argv[1])
     cases = [case for path in sorted(folder.glob("*.md")) for case in _cases(path)]
     json.dump(cases, sys.stdout, indent=1)
@@ -32,14 +32,14 @@ def main() -> None:
 
 
 def _cases(path: pathlib.Path) -> Iterator[dict[str, Any]]:
-    for found in _CASE.finditer(path.read_text(encoding="utf-8")):
-        meta, log = json.loads(found["meta"]), found["log"]
+    for match in _CASE.finditer(path.read_text(encoding="utf-8")):
+        meta, log = json.loads(match["meta"]), match["log"]
         if meta["type"] != "request" or "pause" in meta or "skipBody" in meta:
             continue
         errors = [int(code) for code in re.findall(r"error code=(\d+)", log)]
         yield {
-            "name": f"{path.stem}: {found['name']}",
-            "text": _unescape(found["text"]),
+            "name": f"{path.stem}: {match['name']}",
+            "text": _unescape(match["text"]),
             "messages": log.count(" message complete"),
             "fails": bool(set(errors) - _PAUSES),
         }
@@ -51,8 +51,8 @@ def _unescape(text: str) -> str:
     text = re.sub(r"\\\n", "", text).replace("\n", "\r\n")
     for escape, character in ((r"\r", "\r"), (r"\n", "\n"), (r"\t", "\t"), (r"\f", "\f")):
         text = text.replace(escape, character)
-    text = re.sub(r"\\x([0-9a-fA-F]+)", lambda found: chr(int(found[1], 16)), text)
-    return re.sub(r"\\([0-7]{1,3})", lambda found: chr(int(found[1], 8)), text)
+    text = re.sub(r"\\x([0-9a-fA-F]+)", lambda match: chr(int(match[1], 16)), text)
+    return re.sub(r"\\([0-7]{1,3})", lambda match: chr(int(match[1], 8)), text)
 
 
 if __name__ == "__main__":

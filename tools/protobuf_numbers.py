@@ -1,18 +1,17 @@
-"""Make the table of protobuf field numbers of the embedded API server.
+"""Generate the embedded API server's table of protobuf field numbers.
 
     .venv/bin/python tools/protobuf_numbers.py SOURCES TABLE MESSAGES
 
-TABLE is harness/apiserver/serializer/protobuf.json.gz, and MESSAGES is
-tests/unit/apiserver/serializer/protobuf_messages.txt.gz. SOURCES is a folder with Go's packages k8s.io/api, k8s.io/apimachinery and
-k8s.io/apiextensions-apiserver of one version: their generated.proto files are read (a module cache
-has them, and so has a Linux distribution's folder of Go sources). The messages of kube-aggregator,
-which programs seldom depend on, are in protobuf_additions.txt.
+SOURCES is a directory with the Go packages k8s.io/api, k8s.io/apimachinery and
+k8s.io/apiextensions-apiserver of one version, as in a Go module cache or in a Linux distribution's
+Go sources; their generated.proto files are read. protobuf_additions.txt has the messages of
+kube-aggregator, which is rarely among them.
 
-Written are the server's table (for each OpenAPI definition its fields, and the numbers on the way
-to each: two where Go embeds a struct that JSON inlines), and all messages with their types as lines
-of text, with which tests judge what the server makes of the table. Fields of served kinds that have
-no number are printed. The generated.proto files: Copyright The Kubernetes Authors, Apache License
-2.0.
+TABLE (harness/apiserver/serializer/protobuf.json.gz) lists the fields of each OpenAPI definition
+with their paths: a field's number, or two numbers where Go embeds a struct that JSON inlines.
+MESSAGES (tests/unit/apiserver/serializer/protobuf_messages.txt.gz) lists all messages with their
+types, from which the tests decode the server's output. Fields of served kinds without a number are
+printed. The generated.proto files: Copyright The Kubernetes Authors, Apache License 2.0.
 """
 
 import argparse
@@ -43,21 +42,22 @@ _STATEMENT = re.compile(
 _PACKAGE = re.compile(r"k8s\.io\.(api|[a-z_]+\.pkg\.apis)\.")
 _DEFINITION = re.compile(r"io\.k8s\.(api|[a-z-]+\.pkg\.apis)\.")
 _ADDITIONS = pathlib.Path(__file__).with_name("protobuf_additions.txt")
-_NAMED_OTHERWISE = {"$ref": "ref", "$schema": "schema"}
-_OTHERS = ("DeleteOptions", "Status", "WatchEvent")
+_PROTO_NAMES = {"$ref": "ref", "$schema": "schema"}
+"""Names of fields in protobuf, where they differ from those in JSON."""
+_META_KINDS = ("DeleteOptions", "Status", "WatchEvent")
 
 
 def main(sources: str, table: str, messages: str) -> None:
-    """Read the generated.proto files and the additions, write the two files."""
-    found = _additions()
+    """Read the generated.proto files and the additions, and write both output files."""
+    all_messages = _additions()
     for part in _PARTS:
         for path in sorted(pathlib.Path(sources, part).rglob("generated.proto")):
-            found.update(_messages(path.read_text()))
-    made: dict[str, Paths] = {}
+            all_messages.update(_messages(path.read_text()))
+    paths: dict[str, Paths] = {}
     for kind in _served():
-        _collect(kind, found, made)
-    _write(table, json.dumps(made, separators=(",", ":"), sort_keys=True))
-    _write(messages, "".join(_line(name, found[name]) for name in sorted(found)))
+        _collect(kind, all_messages, paths)
+    _write(table, json.dumps(paths, separators=(",", ":"), sort_keys=True))
+    _write(messages, "".join(_line(name, all_messages[name]) for name in sorted(all_messages)))
 
 
 def _write(path: str, text: str) -> None:
@@ -81,37 +81,37 @@ def _served() -> Iterator[api_types.Type]:
             group, version = part.group or item.group, part.version or item.version
             if not part.kind.endswith("Options"):
                 yield api_types.of_kind(group, version, part.kind)
-    yield from (api_types.of_kind("", "v1", kind) for kind in _OTHERS)
+    yield from (api_types.of_kind("", "v1", kind) for kind in _META_KINDS)
 
 
-def _collect(kind: api_types.Type, messages: Messages, made: dict[str, Paths]) -> None:
-    """The paths of a type's fields, and of the types in it."""
+def _collect(kind: api_types.Type, messages: Messages, table: dict[str, Paths]) -> None:
+    """Add the paths of a type's fields, and of all types that it contains, to the table."""
     if kind.item is not None:
-        _collect(kind.item, messages, made)
-    elif kind.name not in made and (message := messages.get(_short_definition(kind.name))):
-        wanted = {_plain(_NAMED_OTHERWISE.get(name, name)): name for name in kind.fields}
-        made[kind.name] = _paths(message, wanted, messages)
+        _collect(kind.item, messages, table)
+    elif kind.name not in table and (message := messages.get(_short_definition(kind.name))):
+        json_names = {_plain(_PROTO_NAMES.get(name, name)): name for name in kind.fields}
+        table[kind.name] = _paths(message, json_names, messages)
         for name, field in kind.fields.items():
-            if name not in made[kind.name] and name not in ("kind", "apiVersion"):
+            if name not in table[kind.name] and name not in ("kind", "apiVersion"):
                 print(f"no number: {kind.name} {name}", file=sys.stderr)
-            _collect(field.type, messages, made)
+            _collect(field.type, messages, table)
 
 
-def _paths(message: Message, wanted: dict[str, str], messages: Messages) -> Paths:
-    found: Paths = {}
+def _paths(message: Message, json_names: dict[str, str], messages: Messages) -> Paths:
+    paths: Paths = {}
     for name, (number, kind) in message.items():
-        if _plain(name) in wanted:
-            found[wanted[_plain(name)]] = [number]
+        if _plain(name) in json_names:
+            paths[json_names[_plain(name)]] = [number]
         elif kind in messages and _plain(kind).endswith(
             _plain(name)
         ):  # embedded: named as its type
-            inner = _paths(messages[kind], wanted, messages)
-            found.update({field: [number, *path] for field, path in inner.items()})
-    return found
+            inner = _paths(messages[kind], json_names, messages)
+            paths.update({field: [number, *path] for field, path in inner.items()})
+    return paths
 
 
 def _plain(name: str) -> str:
-    """Names differ in their capitals (aPIGroup, Webhooks) and in hyphens (x-kubernetes-…)."""
+    """Return a name for comparison: protobuf and JSON differ in capitals and in hyphens."""
     return name.replace("-", "").lower()
 
 
@@ -133,16 +133,17 @@ def _addition(name: str, *fields: str) -> tuple[str, Message]:
 
 
 def _messages(proto: str) -> Messages:
-    """Return the fields in a generated.proto file: [type] for repeated ones, {type} for a map's
-    values.
+    """Return the messages of a generated.proto file.
+
+    A field's type is written as [type] if it is repeated, as {type} if it is a map's value.
     """
-    package, found = "", Messages()
+    package, messages = "", Messages()
     message: Message = {}
     for statement in _STATEMENT.finditer(proto):
         if statement["package"]:
             package = statement["package"]
         elif statement["message"]:
-            message = found.setdefault(_short(f"{package}.{statement['message']}"), {})
+            message = messages.setdefault(_short(f"{package}.{statement['message']}"), {})
         elif statement["map"]:
             kind = _type(statement["values"], package)
             message[statement["map"]] = int(statement["at"]), f"{{{kind}}}"
@@ -150,7 +151,7 @@ def _messages(proto: str) -> Messages:
             kind = _type(statement["type"], package)
             shown = f"[{kind}]" if statement["label"] == "repeated" else kind
             message[statement["name"]] = int(statement["number"]), shown
-    return found
+    return messages
 
 
 def _type(name: str, package: str) -> str:
@@ -164,11 +165,11 @@ def _short(name: str) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Make the table of protobuf field numbers.")
-    parser.add_argument("sources", help="a folder with Go's packages k8s.io/api and others")
-    parser.add_argument("table", help="write here: harness/apiserver/serializer/protobuf.json.gz")
+    parser = argparse.ArgumentParser(description="Generate the table of protobuf field numbers.")
+    parser.add_argument("sources", help="directory with Go's packages k8s.io/api and others")
+    parser.add_argument("table", help="output: harness/apiserver/serializer/protobuf.json.gz")
     parser.add_argument(
-        "messages", help="and here: tests/unit/apiserver/serializer/protobuf_messages.txt.gz"
+        "messages", help="output: tests/unit/apiserver/serializer/protobuf_messages.txt.gz"
     )
     return parser.parse_args()
 

@@ -1,16 +1,15 @@
-"""Make the schema data of the embedded API server from the published OpenAPI definitions of
-Kubernetes.
+"""Generate the embedded API server's schema data from Kubernetes' OpenAPI definitions.
 
     .venv/bin/python tools/schemas.py _definitions.json harness/apiserver/scheme
 
-The input is a JSON document whose "$defs" are the definitions of Kubernetes' swagger.json with
-their x-kubernetes-* marks; the package kubernetes-validate ships one for each release
+The input is a JSON document with the definitions of Kubernetes' swagger.json in "$defs", including
+their x-kubernetes-* extensions. The package kubernetes-validate ships one for each release
 (kubernetes_validate/kubernetes-json-schema/v1.36.0-local/_definitions.json). Definitions: Copyright
 The Kubernetes Authors, Apache License 2.0.
 
-Written are schemas.json.gz (structure) and descriptions.json.gz (texts, for OpenAPI documents
-only). Added are facts that the definitions lack (go_types.py): which fields Go encodes although
-they are not set (`x-go-always`), and which are pointers (`x-go-pointer`).
+The output is schemas.json.gz (structure) and descriptions.json.gz (texts, for OpenAPI documents
+only). The tables of go_types.py add facts that the definitions lack: the fields that Go encodes
+even if they are unset (`x-go-always`) and those that are pointers (`x-go-pointer`).
 """
 
 import argparse
@@ -36,7 +35,7 @@ def _table(text: str) -> set[tuple[str, str, str]]:
 
 
 def _unversioned(name: str) -> tuple[str, str]:
-    """The group and the short name of a definition, whatever its version."""
+    """Return the group and the kind of a definition's name, without the version."""
     group, _, kind = name.rsplit(".", 2)
     return _GROUP_PREFIX.sub("", group), kind
 
@@ -48,7 +47,7 @@ _OMITTED = _table(go_types.OMITTED)
 
 
 def main(source: str, target: str) -> None:
-    """Read the definitions at source, write the two data files into the folder target."""
+    """Read the definitions in `source` and write both data files to the directory `target`."""
     definitions = json.loads(pathlib.Path(source).read_text())["$defs"]
     structure = {name: _definition(name, node) for name, node in definitions.items()}
     _write(pathlib.Path(target, "schemas.json.gz"), structure)
@@ -57,36 +56,34 @@ def main(source: str, target: str) -> None:
 
 
 def _definition(name: str, node: Node) -> Node:
-    made = _shape(node)
+    definition = _shape(node)
     required = node.get("required", [])
     for field, child in node.get("properties", {}).items():
-        shape = made.setdefault("properties", {})[field] = _shape(child)
-        at = (*_unversioned(name), field)
+        shape = definition.setdefault("properties", {})[field] = _shape(child)
+        key = (*_unversioned(name), field)
         is_struct = "$ref" in child
-        by_convention = field in _VALUE_BY_CONVENTION and is_struct and at not in _POINTERS
-        needed = field in required and at not in _OMITTED
-        value = needed or by_convention or at in _VALUE_STRUCTS
-        if value or at in _NO_OMITEMPTY:
+        by_convention = field in _VALUE_BY_CONVENTION and is_struct and key not in _POINTERS
+        is_required = field in required and key not in _OMITTED
+        is_value = is_required or by_convention or key in _VALUE_STRUCTS
+        if is_value or key in _NO_OMITEMPTY:
             shape["x-go-always"] = True
-        if at in _POINTERS or (is_struct and not value):
+        if key in _POINTERS or (is_struct and not is_value):
             shape["x-go-pointer"] = True
-    return made
+    return definition
 
 
 def _shape(node: Node) -> Node:
-    """A node without texts, without the nulls and the kinds that the JSON schema was enriched
-    with.
-    """
-    made = {key: node[key] for key in _KEPT if key in node}
-    made.update({key: value for key, value in node.items() if key.startswith("x-")})
-    if isinstance(made.get("type"), list):
-        made["type"] = made["type"][0]
+    """Return a node without descriptions and without the JSON schema's added nulls and kinds."""
+    shape = {key: node[key] for key in _KEPT if key in node}
+    shape.update({key: value for key, value in node.items() if key.startswith("x-")})
+    if isinstance(shape.get("type"), list):
+        shape["type"] = shape["type"][0]
     if "$ref" in node:
-        made["$ref"] = node["$ref"].removeprefix(_REF)
+        shape["$ref"] = node["$ref"].removeprefix(_REF)
     for key in ("items", "additionalProperties"):
         if isinstance(node.get(key), dict):
-            made[key] = _shape(node[key])
-    return made
+            shape[key] = _shape(node[key])
+    return shape
 
 
 def _descriptions(node: Node) -> dict[str, str]:
@@ -105,9 +102,11 @@ def _write(path: pathlib.Path, document: Node) -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Make the schema data of the embedded API server.")
-    parser.add_argument("source", help="the definitions of a Kubernetes release: _definitions.json")
-    parser.add_argument("target", help="the folder to write to: harness/apiserver/scheme")
+    parser = argparse.ArgumentParser(
+        description="Generate the schema data of the embedded API server."
+    )
+    parser.add_argument("source", help="definitions of a Kubernetes release: _definitions.json")
+    parser.add_argument("target", help="output directory: harness/apiserver/scheme")
     return parser.parse_args()
 
 

@@ -1,11 +1,10 @@
-"""Build the wheel and the source distribution, install each in an environment of its own, and use
-it.
+"""Build the wheel and the source distribution, and use each in a fresh environment.
 
     .venv/bin/python tools/wheel_test.py [PYTHON]
 
-PYTHON makes the environments (default: the interpreter that runs this file). Everything happens in
-a temporary folder outside the checkout: a file that only the checkout has is missed. The exit code
-is 0 when every command ended as expected, 1 otherwise.
+PYTHON creates the environments (default: the interpreter that runs this file). All commands run in
+a temporary directory outside the checkout, so a file missing from a distribution makes them fail.
+The exit code is 0 if every command ended as expected, otherwise 1.
 """
 
 import argparse
@@ -52,22 +51,22 @@ reuse_min = 0
 
 
 class CheckError(Exception):
-    """An installed command did not do what it must."""
+    """An installed command did not behave as expected."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """An environment with the distribution, and the empty folder where its commands run."""
+    """An environment with the distribution, and the directory in which its commands run."""
 
     binaries: pathlib.Path
     folder: pathlib.Path
 
     def flake_hunt(self, *arguments: str, expect: tuple[int, ...] = (VALID,)) -> str:
-        """Run `flake-hunt` and return what it printed."""
+        """Run `flake-hunt` and return its output. Raises CheckError like `run`."""
         return self.run("flake-hunt", *arguments, expect=expect)
 
     def run(self, program: str, *arguments: str, expect: tuple[int, ...] = (VALID,)) -> str:
-        """Run a program of the environment; CheckError for another exit code than expected."""
+        """Run a program and return its output. Raises CheckError for an unexpected exit code."""
         started = time.monotonic()
         environment = {key: value for key, value in os.environ.items() if key not in NOT_INHERITED}
         done = subprocess.run(
@@ -101,7 +100,7 @@ class Installed:
 
 
 def build(folder: pathlib.Path) -> list[pathlib.Path]:
-    """Build both distributions of the checkout into the folder."""
+    """Build both distributions of the checkout in a directory, and return their paths."""
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
     return [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
@@ -119,7 +118,7 @@ def install(python: str, distribution: pathlib.Path, folder: pathlib.Path) -> In
 
 
 def use(installed: Installed) -> None:
-    """Make every command that reads files of the package."""
+    """Run every command that reads files of the package."""
     version(installed)
     single_run(installed)
     campaign(installed)
@@ -128,17 +127,22 @@ def use(installed: Installed) -> None:
 
 
 def version(installed: Installed) -> None:
-    """Both ways to the command name one version, and the package is not the checkout's."""
+    """Check that both entry points print one version and import the installed package."""
     printed = installed.flake_hunt("--version")
     if installed.run("python", "-m", "harness", "--version") != printed:
-        raise CheckError(f"python -m harness and flake-hunt do not agree: {printed}")
+        raise CheckError(
+            f"expected python -m harness to print the version of flake-hunt: {printed}"
+        )
     where = installed.run("python", "-c", "import harness; print(harness.__file__)").strip()
     if ROOT in pathlib.Path(where).parents:
         raise CheckError(f"expected the installed package, imported {where}")
 
 
 def single_run(installed: Installed) -> None:
-    """A short run, judged and rendered again. Too little load on a slow machine is UNKNOWN."""
+    """Make a short run, then judge and report it again.
+
+    UNKNOWN is accepted: the load may be too small on a slow machine.
+    """
     installed.flake_hunt("run", "pod-churn", "--seed", "1", *SHORT, expect=(VALID, UNKNOWN))
     files = ("report.html", "junit.xml", "trace.json", "verdict.json", "scenario.toml")
     for name in files:
@@ -152,7 +156,7 @@ def single_run(installed: Installed) -> None:
 
 
 def campaign(installed: Installed) -> None:
-    """A campaign of one run, with its page."""
+    """Make a campaign of one run, and check its page."""
     (installed.folder / "small.toml").write_text(SCENARIO)
     options = ("--repeat", "1", "--jobs", "1")
     installed.flake_hunt("hunt", "small.toml", *options, expect=(VALID, UNKNOWN))
@@ -160,13 +164,13 @@ def campaign(installed: Installed) -> None:
 
 
 def exploration(installed: Installed) -> None:
-    """A known defect is found, and its token gives a page, a run directory and a test."""
+    """Find a known defect, and export its token as a page, a run directory and a test."""
     found = installed.flake_hunt(
         "explore", "--defect", "gather-not-atomic", "--seed", "1", expect=(INVALID,)
     )
     token = TOKEN.search(found)
     if token is None:
-        raise CheckError(f"expected a token in what explore printed:\n{found}")
+        raise CheckError(f"expected a token in the output of explore:\n{found}")
     files = ("--html", "page.html", "--save", "saved", "--pytest", "test_again.py")
     installed.flake_hunt("replay", token[0], *files, expect=(INVALID,))
     for name in ("page.html", "test_again.py", "saved/verdict.json", "saved/report.html"):
@@ -176,7 +180,7 @@ def exploration(installed: Installed) -> None:
 
 
 def cluster(installed: Installed) -> None:
-    """A cluster that stays keeps the documented rules, and leaves nothing when it is taken down."""
+    """Start a persistent cluster, check its conformance, and take it down."""
     installed.flake_hunt("cluster", "up", "--name", "wheel-test", "--nodes", "2")
     try:
         if "wheel-test" not in installed.flake_hunt("cluster", "list"):
@@ -190,7 +194,7 @@ def cluster(installed: Installed) -> None:
 
 
 def main(python: str) -> int:
-    """Test both distributions and report the first thing that is wrong with each."""
+    """Test both distributions, and print the first failure of each; return the exit code."""
     failed = False
     with tempfile.TemporaryDirectory(prefix="flake-hunt-wheel-") as name:
         folder = pathlib.Path(name)
@@ -208,7 +212,10 @@ def main(python: str) -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Install the built packages and use them.")
     parser.add_argument(
-        "python", nargs="?", default=sys.executable, help="makes the environments (default: this)"
+        "python",
+        nargs="?",
+        default=sys.executable,
+        help="interpreter for the environments (default: this one)",
     )
     return parser.parse_args()
 

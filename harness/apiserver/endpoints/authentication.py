@@ -14,7 +14,7 @@ class User:
     name: str
     groups: tuple[str, ...]
     may_write: bool
-    """Whether all verbs are allowed; otherwise only those that read."""
+    """True if all verbs are allowed, false if only those that read."""
 
 
 ADMINISTRATOR = User("flake-hunt", ("system:masters", "system:authenticated"), may_write=True)

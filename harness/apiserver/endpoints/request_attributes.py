@@ -27,7 +27,7 @@ class Attributes:
 
     @property
     def is_read(self) -> bool:
-        """Whether the verb changes nothing."""
+        """True if the verb changes nothing."""
         return self.verb in READING_VERBS
 
     @property

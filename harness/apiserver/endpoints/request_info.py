@@ -31,7 +31,7 @@ class Target:
     name: str = ""
     subresource: str = ""
     is_watch: bool = False
-    """Whether the path has the deprecated `watch/` prefix."""
+    """True if the path has the deprecated `watch/` prefix."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def dry_run(self) -> bool:
-        """Whether the request is a dry run, which stores nothing."""
+        """True if the request is a dry run, which stores nothing."""
         return self.query.get("dryRun") == "All"
 
     def selection(self, target: Target) -> watch_cache.Selection:

@@ -60,7 +60,7 @@ class Rendering:
 
     @property
     def is_protobuf(self) -> bool:
-        """Whether objects are encoded as protobuf messages."""
+        """True if objects are encoded as protobuf messages."""
         return self.form.media == negotiation.PROTOBUF
 
     def one(self, stored: stored_objects.Stored) -> bytes:
@@ -98,7 +98,7 @@ class Rendering:
 
     @property
     def has_pieces(self) -> bool:
-        """Whether `pieces` are in the negotiated form; otherwise only `page` converts them."""
+        """True if `pieces` yields the negotiated form; false if only `page` does."""
         if self.is_protobuf:
             return not self.form.view
         return self.form.media == negotiation.JSON and not self._is_pretty

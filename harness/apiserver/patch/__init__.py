@@ -2,4 +2,6 @@
 
 Server-side apply belongs in `managedfields`; decoding a patch from a request body belongs in
 `serializer`.
+
+Contents: `patches` (the interface, and JSON merge patch), `json_patches`, `strategic_merge`.
 """

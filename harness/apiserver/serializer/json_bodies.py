@@ -57,7 +57,7 @@ def _require_few_values(body: bytes, values_max: int) -> None:
 def _has_more(body: bytes, limit: int) -> bool:
     """Return whether a body has more values than the limit, not counting separators in strings.
 
-    Each value has at most two strings (its key and itself), so only so many are removed.
+    A value has at most two strings, its key and itself, so more than two per value are too many.
     """
     rest, texts = TEXT.subn(b"", body, count=2 * limit + 1)
     return texts > 2 * limit or _count(rest) > limit

@@ -40,7 +40,7 @@ class Validation:
 
     @property
     def is_on(self) -> bool:
-        """Whether requests must be searched for such fields."""
+        """True unless such fields are ignored."""
         return self.directive != "Ignore"
 
     def rejection(self, problems: list[str]) -> str:
