@@ -5,7 +5,7 @@ A view is a Table or PartialObjectMetadata in place of the object, or aggregated
 
 import dataclasses
 
-from harness.apiserver.codec import text_memoization
+from harness.apiserver.codec import memoization
 from harness.apiserver.errors import status_errors
 
 JSON = "application/json"
@@ -55,7 +55,7 @@ def form(accept: str, *, is_list: bool = False, is_discovery: bool = False) -> F
     return forms(accept, is_list=is_list, is_discovery=is_discovery)[0]
 
 
-@text_memoization.small_texts(512)
+@memoization.small_texts(512)
 def forms(accept: str, *, is_list: bool = False, is_discovery: bool = False) -> tuple[Form, ...]:
     """Return all forms that the client accepts, by preference. Raises 406 if it accepts none."""
     clauses = [_clause(part) for part in accept.split(",")[:CLAUSES_MAX]] if accept.strip() else []

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from harness.apiserver.codec import text_memoization
+from harness.apiserver.codec import memoization
 from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import field_selectors, label_selectors, watch_cache
@@ -96,7 +96,7 @@ def parse_integer(text: str) -> int:
     raise status_errors.bad_request(f'strconv.ParseInt: parsing "{text}": {why}')
 
 
-@text_memoization.small_text(_CACHE_SIZE)
+@memoization.small_text(_CACHE_SIZE)
 def parse_query(text: str) -> Mapping[str, str]:
     """Return a query's parameters; the first value of a repeated key wins, as in Go."""
     if not text:
@@ -123,7 +123,7 @@ def watched(request: Request) -> Target | None:
     return target if not target.name and request.flag("watch") else None
 
 
-@text_memoization.small_text(_CACHE_SIZE)
+@memoization.small_text(_CACHE_SIZE)
 def _parse_target(path: str) -> Target:
     """Return the target that a path names. Raises LookupError if it names none.
 

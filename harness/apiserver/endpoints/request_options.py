@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.apiserver.codec import go_json_errors, json_codec, text_memoization
+from harness.apiserver.codec import go_json_errors, json_codec, memoization
 from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import field_errors, status_errors
 from harness.apiserver.errors.field_errors import Cause
@@ -56,7 +56,7 @@ def manager(request: request_info.Request) -> str:
     return request.query.get("fieldManager") or _manager_of(request.headers.get("user-agent", ""))
 
 
-@text_memoization.small_text(1024)
+@memoization.small_text(1024)
 def _manager_of(user_agent: str) -> str:
     name = "".join(filter(str.isprintable, user_agent.partition("/")[0]))
     return name.encode()[:MANAGER_BYTES_MAX].decode(errors="ignore")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import httptools
 
-from harness.apiserver.codec import text_memoization
+from harness.apiserver.codec import memoization
 from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
 
@@ -169,7 +169,7 @@ class RequestParser:
             raise status_errors.StatusError(431, "", "the request's headers are too large")
 
 
-@text_memoization.small_text(1024)
+@memoization.small_text(1024)
 def _key(name: bytes) -> str:
     """Return a header's name in lower case, cached because clients use few names."""
     return name.decode("latin-1").lower()

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from harness.apiserver.codec import go_values
+from harness.apiserver.codec import go_values, memoization
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.cel import cel_selectors
 from harness.apiserver.validation.dra import device_classes, device_requests
-from harness.apiserver.validation.field import field_rules, formats, object_meta, spec_memoization
+from harness.apiserver.validation.field import field_rules, formats, object_meta
 
 CONSTRAINTS_MAX = 32
 """Constraints of one claim."""
@@ -127,5 +127,5 @@ def _same_spec(document: Document, old: Document, struct: str) -> Iterator[Cause
         yield field_errors.immutable("spec", go_values.struct(struct, document.get("spec")))
 
 
-_claim_spec = spec_memoization.by_content(lambda spec: _spec(spec, "spec"))
-_template_spec = spec_memoization.by_content(lambda spec: _spec(spec, "spec.spec"))
+_claim_spec = memoization.small_documents(lambda spec: _spec(spec, "spec"))
+_template_spec = memoization.small_documents(lambda spec: _spec(spec, "spec.spec"))

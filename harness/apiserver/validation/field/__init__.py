@@ -4,5 +4,5 @@ After k8s.io/apimachinery/pkg/api/validation. Rules of a single kind do not belo
 
 Contents: `conditions`, `field_rules` (enums, ranges, lists, semantic equality), `formats` (names,
 addresses, paths), `object_meta`, `resource_requirements`, `selector_rules` (label and node
-selectors), `spec_memoization`.
+selectors).
 """

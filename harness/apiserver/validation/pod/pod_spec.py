@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from harness.apiserver.codec import go_values
+from harness.apiserver.codec import go_values, memoization
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.core import small_kinds
-from harness.apiserver.validation.field import field_rules, formats, object_meta, spec_memoization
+from harness.apiserver.validation.field import field_rules, formats, object_meta
 from harness.apiserver.validation.pod import (
     container_ports,
     containers,
@@ -260,4 +260,4 @@ _NAMES: dict[str, formats.Problems] = {
     "priorityClassName": formats.subdomain,
     "runtimeClassName": formats.subdomain,
 }
-_pod_spec = spec_memoization.by_content(_spec)
+_pod_spec = memoization.small_documents(_spec)

@@ -1,14 +1,20 @@
-"""LRU caches for functions of small texts.
+"""LRU caches for functions of small texts and small documents.
 
-Large texts are never cached, so that clients cannot fill the memory with them.
+Large arguments are never cached, so that clients cannot fill the memory with them.
 """
 
 import functools
-from collections.abc import Callable
-from typing import Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from harness.apiserver.codec import json_codec
 
 CHARACTERS_MAX = 1024
 """Maximum length of a cached text, in characters or bytes."""
+DOCUMENTS_MAX = 1024
+"""Number of documents whose results one cache keeps."""
+DOCUMENT_BYTES_MAX = 4096
+"""Maximum size of a cached document, in bytes of JSON."""
 P = ParamSpec("P")
 Text = TypeVar("Text", str, bytes)
 Result = TypeVar("Result")
@@ -50,3 +56,22 @@ def small_text(
         return call
 
     return decorate
+
+
+def small_documents(
+    rule: Callable[[dict[str, Any]], Iterable[Result]],
+) -> Callable[[dict[str, Any]], Iterable[Result]]:
+    """Return a function of a document with a cache of its results by the document's JSON.
+
+    Objects that are created from one template have equal specs.
+    """
+
+    @functools.lru_cache(DOCUMENTS_MAX)
+    def cached(data: bytes) -> tuple[Result, ...]:
+        return tuple(rule(json_codec.decode(data)))
+
+    def call(document: dict[str, Any]) -> Iterable[Result]:
+        data = json_codec.encode(document)
+        return cached(data) if len(data) <= DOCUMENT_BYTES_MAX else rule(document)
+
+    return call
