@@ -3,4 +3,7 @@
 Judging itself belongs to `checks`, which reads the finished run directory. Traffic, scheduler and
 recorder are separate processes; this package only starts, watches and stops them. Several runs are
 the work of `campaign`.
+
+Contents: `cluster_logs`, `execution`, `goals`, `progressing`, `rerun_command`, `run_plan`,
+`run_processes`, `runs`, `scheduler_commands`, `selectors`, `subjects`, `supervising`.
 """

@@ -8,4 +8,9 @@ binding threads. All threads, locks, queues and clocks come from `concurrency`.
 Two things do not belong here. First, judging, and any code that the checks use: the subject and the
 checks read API objects independently of each other. Second, the orchestration of a run: these
 processes also run stand-alone against any kubeconfig.
+
+Contents: `allocated_devices`, `allocators`, `assume_caches`, `claim_controllers`, `claims`,
+`created_claims`, `defects`, `dynamic_resources`, `expressions`, `gathering`, `generating`,
+`in_flight`, `inventories`, `nodes`, `recording`, `releasing`, `schedulers`, `scheduling_queue`,
+`subject_process`, `work_queues`.
 """

@@ -5,4 +5,6 @@ They run as separate processes. This is the only package that imports locust and
 cooperative, so that users, watch and journal use the same code as everywhere else. Nothing is
 recorded in Locust's event listeners, because Locust swallows their exceptions: each call is
 journaled before and after it is made.
+
+Contents: `launching`, `locustfile`, `objects`, `users`, `watching`, `workers`.
 """

@@ -3,6 +3,9 @@
 The class docstring of a defect says what is wrong, in which versions, and how it was fixed. A run
 enables defects by name. Defects of different parts can be combined, and so can those of one part if
 they override different methods.
+
+Contents: `assume_cache_early_return`, `assume_cache_shared_drain`, `gather_not_atomic`,
+`in_flight_removed_first`, `revision_bumped_late`, `revision_compared_early`.
 """
 
 import dataclasses
