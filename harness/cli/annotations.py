@@ -1,4 +1,4 @@
-"""Annotations of GitHub Actions: workflow commands on stdout, only where `GITHUB_ACTIONS` is `true`."""
+"""Annotations of GitHub Actions: workflow commands on stdout if `GITHUB_ACTIONS` is `true`."""
 
 import os
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ def of_judgement(judgement: "judging.Judgement") -> None:
 
 
 def of_campaign(table: "Iterable[results.Row]") -> None:
-    """Annotate every run that was not as expected, and every control that was missed in all attempts."""
+    """Annotate every unexpected run, and every control that no attempt caught."""
     for row in table:
         if row.is_control:
             _of_control(row)

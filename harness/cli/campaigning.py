@@ -1,4 +1,4 @@
-"""A campaign with its progress, table, annotations and summary, for the commands that make one or many."""
+"""Runs a campaign with progress, table, annotations and summary, for `hunt` and `nightly`."""
 
 import dataclasses
 import pathlib
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """A campaign that has ended."""
+class CampaignOutcome:
+    """The results of a campaign."""
 
     results: "list[results.RunResult]"
     folder: pathlib.Path
@@ -23,8 +23,8 @@ class Made:
 
 def make(
     plan: "campaign_plan.CampaignPlan", *, reports: pathlib.Path, jobs: int, out: outputs.Output
-) -> Made:
-    """Make the runs of the plan and show what they came to."""
+) -> CampaignOutcome:
+    """Make the runs of the plan and show their results."""
     from harness.campaign import hunting, results
     from harness.cli import annotations, displaying, tables
 
@@ -38,11 +38,11 @@ def make(
     table = results.rows(found)
     annotations.of_campaign(table)
     headline = tables.headline(table, exit_code)
-    return Made(results=found, folder=folder, exit_code=exit_code, headline=headline)
+    return CampaignOutcome(results=found, folder=folder, exit_code=exit_code, headline=headline)
 
 
 def summarize(path: pathlib.Path | None, text: str) -> None:
-    """Append the Markdown to the file, if there is one."""
+    """Append Markdown to the file; do nothing if `path` is None."""
     if path is not None:
         with writing.explained(path), path.open("a", encoding="utf-8") as file:
             file.write(text)

@@ -1,4 +1,4 @@
-"""Options that several commands have: which cluster, which subject, which seed."""
+"""Options of several commands: cluster, subject, seed, and others."""
 
 import math
 import os
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from harness.scenario import profiles
 
 PROCESSES_PER_CORE = 8
-"""More processes that all work make nothing faster, and many more bring a machine down."""
+"""Limit without --force: more processes gain nothing, and many more overload the machine."""
 REPEAT_MAX = 10_000
-"""Every run of a campaign is planned before the first one is made."""
+"""Limit because all runs of a campaign are planned before the first one starts."""
 CORES_PER_KIND = 4
-"""Of a machine, for a run on kind: a whole Kubernetes, and our processes beside it."""
+"""Cores for one run on kind, which starts a whole Kubernetes."""
 
 
 def scenario_names() -> list[str]:
-    """Return the shipped scenarios, for the completion of shells."""
+    """Return the names of the shipped scenarios, for shell completion."""
     from harness.scenario import loading
 
     return loading.shipped_names()
@@ -40,14 +40,14 @@ def _defect_names() -> list[str]:
 
 
 def require_number(value: float | None) -> float | None:
-    """Reject `nan` and `inf`, which pass every range."""
+    """Reject `nan` and `inf`, which pass every range check."""
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter(f"expected a finite number, got {value}")
     return value
 
 
 def _of_cluster(*names: str, **settings: Any) -> Any:
-    """An option in the panel `Cluster` of `--help`."""
+    """Return an option in the panel `Cluster` of `--help`."""
     return typer.Option(*names, rich_help_panel="Cluster", **settings)
 
 
@@ -113,7 +113,7 @@ Jobs = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help=f"Number of runs at once (default: one per core; on kind one per {CORES_PER_KIND} cores).",
+        help=f"Number of concurrent runs (default: one per core; on kind one per {CORES_PER_KIND} cores).",
     ),
 ]
 Force = Annotated[
@@ -139,7 +139,10 @@ def profile(
     *,
     is_known: bool,
 ) -> "profiles.Profile":
-    """The profile that the options mean; ScenarioError for what there is not."""
+    """Load the profile that the options select.
+
+    Raises ScenarioError if it is missing or invalid.
+    """
     import json
 
     from harness.scenario import profiles
@@ -157,12 +160,15 @@ def profile(
 
 
 def folder(binaries: pathlib.Path | None) -> str:
-    """The folder of the binaries for the plan; empty when none was named."""
+    """Return the folder of the binaries for the plan; empty if none was given."""
     return "" if binaries is None else str(binaries.resolve())
 
 
 def jobs(asked: int | None, chosen: "profiles.Profile", *, is_forced: bool) -> int:
-    """Return the number of runs at once: as asked, or as the machine can bear. UsageError for far too many."""
+    """Return the number of concurrent runs: as asked, or one that suits the machine.
+
+    Raises UsageError if it exceeds PROCESSES_PER_CORE, unless forced.
+    """
     cores = os.cpu_count() or 1
     if asked is not None:
         require_bearable("--jobs", asked, is_forced=is_forced)
@@ -170,11 +176,14 @@ def jobs(asked: int | None, chosen: "profiles.Profile", *, is_forced: bool) -> i
 
 
 def require_bearable(what: str, count: int, *, is_forced: bool) -> None:
-    """Raise UsageError for more processes than this machine can bear, unless the user insists."""
+    """Reject more than PROCESSES_PER_CORE processes for each core, unless forced.
+
+    Raises UsageError, which names `what`.
+    """
     cores = os.cpu_count() or 1
     most = PROCESSES_PER_CORE * cores
     if count > most and not is_forced:
         raise errors.UsageError(
             f"expected {what} to be at most {most} on this machine ({PROCESSES_PER_CORE} per core), got {count}: "
-            "use fewer, or insist with --force"
+            "use fewer, or add --force"
         )

@@ -1,4 +1,4 @@
-"""`flake-hunt cluster up|list|down|prune|kubeconfig|logs`: clusters that stay, and what runs have left."""
+"""`flake-hunt cluster up|list|down|prune|kubeconfig|logs`: long-lived clusters and clean-up."""
 
 import pathlib
 from typing import TYPE_CHECKING, Annotated
@@ -75,7 +75,7 @@ def up(
 
 @cluster.command("list")
 def list_clusters(output: outputs.Form = "text") -> None:
-    """Show the clusters that exist, also those of runs."""
+    """Show the existing clusters, including those of runs."""
     from harness.cluster import cluster_records
 
     with outputs.chosen(output) as out:
@@ -116,7 +116,7 @@ def _state(entry: "cluster_records.ClusterRecord") -> str:
 
 @cluster.command()
 def down(name: Name = "flake-hunt") -> None:
-    """Stop a cluster and remove everything that it left."""
+    """Stop a cluster and remove everything that belongs to it."""
     from harness import errors
     from harness.cluster import cluster_records
     from harness.cluster.lifecycle import prune
@@ -124,7 +124,7 @@ def down(name: Name = "flake-hunt") -> None:
     entry = cluster_records.find(name)
     if entry.is_held:
         raise errors.UsageError(
-            f"expected a cluster that stays, but {name!r} is held by process {entry.owner.pid}: end that one"
+            f"expected a cluster that stays, but {name!r} belongs to process {entry.owner.pid}: stop that process"
         )
     prune.remove(entry)
     print(f"Cluster {name!r} is gone.")
@@ -138,12 +138,12 @@ def prune(
             metavar="HOURS",
             min=0,
             callback=choosing.require_number,
-            help="Remove also the fh-… containers of this age that no registry here knows (another user's, another folder's). "
+            help="Also remove fh-… containers of this age that are not registered here (of other users or folders). "
             "Default: only those of runs, after two hours.",
         ),
     ] = None,
 ) -> None:
-    """Remove what is left of clusters that died and of runs that were killed."""
+    """Remove the remains of dead clusters and killed runs."""
     from harness import errors
     from harness.cluster.lifecycle import prune
 
@@ -169,10 +169,10 @@ def logs(
     name: Name = "flake-hunt",
     to: Annotated[
         pathlib.Path | None,
-        typer.Option(help="The folder to write to (default: NAME-logs in the current folder)."),
+        typer.Option(help="Folder to write to (default: NAME-logs in the current folder)."),
     ] = None,
 ) -> None:
-    """Copy the logs of a cluster into one folder, and print where they are."""
+    """Copy the logs of a cluster into one folder and print their paths."""
     from harness.cluster import cluster_records
     from harness.cluster.lifecycle import held_clusters
 

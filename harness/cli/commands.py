@@ -1,4 +1,4 @@
-"""The command, built from its parts, and how it ends: a message and an exit code."""
+"""The `flake-hunt` command: its subcommands, error messages and exit codes."""
 
 import io
 import os
@@ -38,7 +38,7 @@ app = typer.Typer(
 )
 
 
-def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - typer calls it so
+def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - signature required by typer
     if is_asked:
         from importlib import metadata
 
@@ -72,7 +72,7 @@ parts.add_to(app)
 
 
 def run() -> int:
-    """Run the command, report a mistake or an interruption in one line, and return the exit code."""
+    """Run the command; report an error or interruption on stderr; return the exit code."""
     try:
         interruptions.raise_from_now_on()
         _print_on_any_terminal()
@@ -104,23 +104,23 @@ def run() -> int:
 
 
 def _print_on_any_terminal() -> None:
-    """Print `?` for a character that the terminal's encoding does not have, instead of failing."""
+    """Print `?` for characters that the encoding of stdout lacks, instead of failing."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors != "backslashreplace":
         sys.stdout.reconfigure(errors="replace")
 
 
 def _complain_of_writing(error: OSError) -> int:
-    """Report a file, or the output itself, that cannot be written; whatever else it is, it is a fault of ours."""
+    """Report that a file or the output cannot be written; raise any other OSError again."""
     if not writing.is_of_writing(error):
         raise error
     if error.filename is None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    told = writing.explain(error)
-    return _complain(str(told), type(told).exit_code)
+    explained = writing.explain(error)
+    return _complain(str(explained), type(explained).exit_code)
 
 
 def _message(error: Any) -> str:
-    """The message of a mistake in the command line; for a value that pydantic refused, in our words and not in its own."""
+    """Return the message of a usage error; reword those that come from pydantic."""
     cause = error.__cause__
     if not hasattr(cause, "errors"):
         return str(error.format_message())

@@ -1,4 +1,4 @@
-"""`flake-hunt conformance`: does an API server keep the rules of Kubernetes?"""
+"""`flake-hunt conformance`: check an API server against documented rules of Kubernetes."""
 
 import pathlib
 from typing import TYPE_CHECKING, Annotated
@@ -33,9 +33,9 @@ def conformance(
         bool, typer.Option("--list", help="Show the rules and exit.")
     ] = False,
 ) -> int:
-    """Check whether an API server keeps the documented rules; exit code 10 when it breaks one.
+    """Check an API server against documented rules of Kubernetes; exit code 10 if it breaks one.
 
-    The check works in a namespace of its own, which it removes. It runs on real clusters as well as on the embedded one.
+    Works in its own namespace and removes it. Runs on real clusters and on the embedded API server.
     """
     from harness import errors
     from harness.client import transports
@@ -47,7 +47,7 @@ def conformance(
             print(f"{rule.group:<16}{rule.name}")
         return 0
     if kubeconfig is None:
-        raise errors.UsageError("expected an API server to ask: name its --kubeconfig")
+        raise errors.UsageError("expected an API server: add --kubeconfig")
     transport = transports.connect(kubeconfig)
     try:
         return _show(list(conformance_run.judge(transport, rules)))
@@ -108,7 +108,7 @@ def _show_failure(result: "conformance_run.Result") -> None:
 
 
 def _short(text: str) -> str:
-    """The text without its middle when it is long."""
+    """Return the beginning of a long text, with its length."""
     if len(text) <= _ANSWER_CHARACTERS_MAX:
         return text
     return f"{text[:_ANSWER_CHARACTERS_MAX]} ... ({len(text)} characters)"

@@ -1,4 +1,4 @@
-"""What the terminal shows: progress while something runs, and the verdict at the end. Plain lines where there is no terminal."""
+"""Progress and verdicts on the terminal; plain lines if there is no terminal."""
 
 import collections
 import contextlib
@@ -28,24 +28,25 @@ _VIOLATIONS_SHOWN = 3
 _OBJECTS_SHOWN = 6
 _PLAIN = outputs.Output()
 WIDE = 160
+"""Columns of output without a terminal."""
 
 
 class Console(rich.console.Console):
-    """A console that obeys no control characters in what it prints, such as the names in a run's evidence."""
+    """A console that escapes control characters, since names in evidence are untrusted."""
 
     def render_str(self, text: str, **options: Any) -> rich.text.Text:
-        """Every text that is printed comes by here, also those in tables."""
+        """Escape a text; rich calls this for all text, including tables."""
         return super().render_str(escaping.visible(text), **options)
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that wraps nothing where there is no terminal to wrap for."""
-    made = Console(stderr=stderr, highlight=False)
-    return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
+    """Return a console; without a terminal it does not wrap lines."""
+    shown = Console(stderr=stderr, highlight=False)
+    return shown if shown.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
 
 
 class _Bar(rich.progress.ProgressColumn):
-    """A bar where the total is known; nothing elsewhere, since a bar of full width looks stuck."""
+    """A bar if the total is known; empty otherwise, since an indeterminate bar looks stuck."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,20 +60,23 @@ class _Bar(rich.progress.ProgressColumn):
 def progress(
     *columns: rich.progress.ProgressColumn, on: rich.console.Console
 ) -> rich.progress.Progress:
-    """A display that goes away at the end; without a terminal it shows only the lines that are printed."""
+    """Return a display that vanishes at the end; without a terminal it shows printed lines only."""
     is_disabled = not on.is_terminal
     return rich.progress.Progress(*columns, console=on, transient=True, disable=is_disabled)
 
 
 class RunProgress:
-    """Shows the phases of a run on stderr: a line that changes on a terminal, else (and when verbose) one line each."""
+    """Shows the phases of a run on stderr.
+
+    One changing line on a terminal; one line for each phase without a terminal or if verbose.
+    """
 
     def __init__(self, bars: rich.progress.Progress, *, is_verbose: bool) -> None:
         self._bars, self._is_verbose, self._started = bars, is_verbose, time.monotonic()
         self._task: rich.progress.TaskID | None = None
 
     def phase(self, name: str) -> None:
-        """The run goes on to its next phase."""
+        """Show the next phase."""
         after = time.monotonic() - self._started
         if self._is_verbose:
             self._bars.console.print(f"{after:6.1f} s  {name}", highlight=False, markup=False)
@@ -83,7 +87,7 @@ class RunProgress:
         self._task = self._bars.add_task(escaping.visible(name), total=None, amount="")
 
     def advance(self, done: int, total: int, unit: str) -> None:
-        """So many of so many."""
+        """Show the progress of the phase: `done` of `total`."""
         if self._task is not None:
             amount = f"{done}/{total} {unit}"
             self._bars.update(self._task, completed=done, total=total, amount=amount)
@@ -93,7 +97,7 @@ class RunProgress:
 def run_progress(
     out: outputs.Output, shown_on: rich.console.Console | None = None
 ) -> Iterator[progressing.Progress]:
-    """A progress display for one run."""
+    """Yield a progress display for one run."""
     if out.is_quiet:
         yield progressing.Silent()
         return
@@ -110,7 +114,7 @@ def run_progress(
 
 @contextlib.contextmanager
 def status(text: str, out: outputs.Output) -> Iterator[Callable[[str], None]]:
-    """A line that changes, on a terminal; yields the function that changes it."""
+    """Show a status line on a terminal; yield the function that changes it."""
     if out.is_quiet:
         yield lambda _: None
         return
@@ -120,17 +124,17 @@ def status(text: str, out: outputs.Output) -> Iterator[Callable[[str], None]]:
 
 @contextlib.contextmanager
 def keeping_evidence(path: pathlib.Path) -> Iterator[None]:
-    """InterruptionError with the place of the evidence when the user interrupts."""
+    """Turn KeyboardInterrupt into InterruptionError, which names the folder of the evidence."""
     try:
         yield
     except KeyboardInterrupt as interruption:
         raise errors.InterruptionError(
-            f"interrupted; what was recorded until then is in {path}"
+            f"interrupted; the evidence recorded so far is in {path}"
         ) from interruption
 
 
 def document(judgement: judging.Judgement, directory: directories.RunDirectory) -> dict[str, Any]:
-    """Return the JSON document of a run: verdict.json, and where the run is."""
+    """Return the JSON document of a run: verdict.json and the run directory."""
     return {**msgspec.to_builtins(judgement), "directory": str(directory.path.resolve())}
 
 
@@ -141,7 +145,10 @@ def show(
     out: outputs.Output = _PLAIN,
     unwritten: str = "",
 ) -> None:
-    """Print the verdict with what it rests on, and where its report is, or why it is `unwritten`."""
+    """Print the verdict, its violations and the path of the report.
+
+    `unwritten`: the reason why verdict and report could not be written; empty if they were.
+    """
     if unwritten:
         unwritten = f"This verdict and its report are not in {directory.path}: {unwritten}"
     if unwritten and (out.is_json or out.is_quiet):
@@ -169,11 +176,14 @@ def _print(
 
 
 def _headline(judgement: judging.Judgement, *, in_full: bool) -> str:
-    """The verdict's reason; of an incomplete certificate only the number of gaps, where lines of their own give each."""
+    """Return scenario, subject and reason on one line.
+
+    Unless `in_full`, an incomplete certificate gives a count only, since `_details` lists its gaps.
+    """
     missing = sum(not item.ok for item in judgement.certificate)
     reason = judgement.reason
     if judgement.verdict is verdicts.Verdict.UNKNOWN and missing and not in_full:
-        reason = f"inconclusive; {missing} of {len(judgement.certificate)} answers of the certificate are missing"
+        reason = f"inconclusive; {missing} of {len(judgement.certificate)} items of the certificate do not hold"
     return f"{judgement.scenario}, {_subject(judgement)}: {reason}"
 
 

@@ -1,4 +1,4 @@
-"""`flake-hunt doctor`: what is missing on this machine, and how to fix it."""
+"""`flake-hunt doctor`: the requirements of clusters that this machine lacks, and their remedies."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,21 +24,21 @@ def doctor(
         typer.Option(
             "--for",
             metavar="PROVIDER",
-            help="Look only at what embedded, local, kind or kubeconfig clusters need (default: all of them).",
+            help="Check only the requirements of embedded, local, kind or kubeconfig clusters (default: all).",
         ),
     ] = None,
     binaries: choosing.Binaries = None,
     output: outputs.Form = "text",
 ) -> int:
-    """Look at what each kind of cluster needs on this machine.
+    """Check the requirements of each kind of cluster on this machine.
 
-    Exit code 0 when the kind of cluster named by --for is ready, without --for when at least one is; otherwise 1.
+    Exit code 0 if the kind named by --for is ready (without --for, at least one kind); otherwise 1.
     """
     from harness.cluster.doctor import diagnosis, requirements
 
     if binaries is not None and provider not in (None, "local"):
         raise errors.UsageError(
-            f"expected --binaries with local clusters only, got it with --for {provider}: leave one of them out"
+            f"expected --binaries with local clusters only, got it with --for {provider}: remove one of them"
         )
     asked = requirements.PROVIDERS if provider is None else (provider,)
     with outputs.chosen(output) as out:

@@ -1,4 +1,4 @@
-"""`flake-hunt explore`: chosen interleavings in one process."""
+"""`flake-hunt explore`: search for failing interleavings in one process."""
 
 import collections
 import time
@@ -16,7 +16,7 @@ _PROGRESS_S = 0.2
 _WINDOW_S = 60.0
 _TIME_S = 10.0
 _SATURATED = 0.02
-"""Fewer of the newest runs than this share are new: more of the same strategy will hardly show anything."""
+"""Share of distinct interleavings in recent runs below which the search counts as saturated."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -56,11 +56,11 @@ def explore(
     output: outputs.Form = "text",
     quiet: outputs.Quiet = False,  # noqa: FBT002
 ) -> int:
-    """Choose interleavings of the scheduler's threads instead of waiting for them; exit code 10 with the first finding.
+    """Choose the interleavings of the scheduler's threads; exit code 10 at the first finding.
 
-    20 when an exhaustive search was not finished.
+    Exit code 20 if an exhaustive search did not finish.
 
-    A finding is shrunk, explained step by step, and comes with a token that reproduces it with `flake-hunt replay`.
+    A finding is shrunk, explained step by step, and comes with a token for `flake-hunt replay`.
     """
     from harness import seeds
     from harness.explore.search import search_campaign
@@ -126,7 +126,7 @@ def _size(text: str) -> tuple[str, int]:
 
 
 def _watch(hunt: "search_campaign.Hunt", out: outputs.Output) -> "search_campaign.SearchProgress":
-    """Explore with a progress line; Ctrl-C says how far it came."""
+    """Explore with a progress line; on Ctrl-C print the progress."""
     from harness.cli import displaying
     from harness.explore.search import search_campaign
 
@@ -145,7 +145,7 @@ def _watch(hunt: "search_campaign.Hunt", out: outputs.Output) -> "search_campaig
 
 
 class _Meter:
-    """Turns progress into a line, with rates over the last minute."""
+    """Formats progress as a line, with rates over the last minute."""
 
     def __init__(self) -> None:
         self._seen: collections.deque[tuple[float, int, int]] = collections.deque(
@@ -153,7 +153,7 @@ class _Meter:
         )
 
     def line(self, progress: "search_campaign.SearchProgress", now: float) -> str:
-        """Schedules, distinct interleavings, findings, and how fast new ones still come."""
+        """Return schedules, distinct interleavings, findings, and rates on one line."""
         runs, distinct = progress.schedules, len(progress.distinct)
         self._seen.append((now, runs, distinct))
         while now - self._seen[0][0] > _WINDOW_S:
@@ -164,12 +164,12 @@ class _Meter:
         saturated = ", saturated" * (new < _SATURATED * (runs - runs_then))
         return (
             f"{runs} schedules, {distinct} distinct, {progress.finding_count} findings, "
-            f"{(runs - runs_then) / seconds:.0f} a second, {60 * new / seconds:.0f} new a minute{saturated}"
+            f"{(runs - runs_then) / seconds:.0f}/s, {60 * new / seconds:.0f} new/min{saturated}"
         )
 
 
 def _what(progress: "search_campaign.SearchProgress") -> str:
-    given_up = f" ({progress.given_up} of them cut short in a state seen before)"
+    given_up = f" ({progress.given_up} of them ended early in a state seen before)"
     return (
         f"{outputs.counted(progress.schedules, 'schedule')}{given_up * bool(progress.given_up)}, "
         f"{outputs.counted(len(progress.distinct), 'distinct interleaving')}"
@@ -242,8 +242,8 @@ def _covered(hunt: "search_campaign.Hunt", progress: "search_campaign.SearchProg
         return ""
     most = outputs.counted(hunt.preemptions_max, "preemption")
     if progress.is_complete:
-        return f"; these are all with at most {most}"
+        return f"; the search is complete up to {most}"
     return (
-        f"; NOT all with at most {most}: "
-        "give it more time, allow fewer (--preemptions), or make the world smaller (--set)"
+        f"; the search is NOT complete up to {most}: "
+        "increase --time, lower --preemptions, or shrink the world with --set"
     )

@@ -61,9 +61,11 @@ def hunt(
     quiet: outputs.Quiet = False,  # noqa: FBT002
     verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
-    """Run a campaign: every scenario with the correct scheduler, and with each known defect as positive control.
+    """Run every scenario with the correct scheduler, and with each known defect as a control.
 
-    Exit code 0: the correct scheduler was valid in every run, and every control was caught. 10: it allocated a device twice.
+    Exit code 0: every run of the correct scheduler was valid, and every control was caught.
+
+    10: a run of the correct scheduler was invalid.
 
     20: inconclusive (for example, a control was not caught).
     """

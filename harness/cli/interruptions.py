@@ -1,6 +1,7 @@
-"""What SIGINT and SIGTERM do: they end the process at once while there is nothing to remove, later they raise KeyboardInterrupt.
+"""Handlers of SIGINT and SIGTERM.
 
-Imports nothing heavy, not even `typing`, so that it is in force early. Before that, while Python itself starts, it prints its own traceback.
+While the command starts they end the process at once; later they raise KeyboardInterrupt, so that
+the command cleans up. Imports only light modules, not even `typing`, to be installed early.
 """
 
 import os
@@ -11,9 +12,9 @@ MESSAGE = "interrupted"
 
 
 def end_at_once() -> None:
-    """End the process on SIGINT and SIGTERM without raising.
+    """End the process on SIGINT and SIGTERM without an exception.
 
-    An exception in the middle of an import would be printed, or an extension module would turn it into an ImportError.
+    During an import, an exception would print a traceback, or become an ImportError.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -21,7 +22,10 @@ def end_at_once() -> None:
 
 
 def raise_from_now_on() -> None:
-    """Raise KeyboardInterrupt instead, so that the command removes what it has made. (Stand-alone parts set their own handlers.)"""
+    """Raise KeyboardInterrupt on SIGINT and SIGTERM from now on, so that the command cleans up.
+
+    Stand-alone parts install their own handlers.
+    """
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _interrupt)
@@ -40,5 +44,5 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def _already(number: int, frame: object) -> None:
-    """Ignore a second SIGTERM during the clean-up. (Processes that are started meanwhile would inherit SIG_IGN.)"""
+    """Ignore a second SIGTERM during clean-up. Not SIG_IGN, which child processes would inherit."""
     del number, frame

@@ -1,4 +1,4 @@
-"""The entry point. It decides what an interruption does before it imports the commands, which takes some tenths of a second."""
+"""The entry point; installs signal handlers before the slow import of the commands."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`flake-hunt nightly`: campaigns until the time is used; what `make nightly` and the nightly workflow call."""
+"""`flake-hunt nightly`: campaigns within a time budget, for the nightly workflow."""
 
 import pathlib
 from typing import Annotated
@@ -43,9 +43,11 @@ def nightly(
     quiet: outputs.Quiet = False,  # noqa: FBT002
     verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
-    """Hunt until the time is used: every scenario again and again, and each known defect once as positive control.
+    """Repeat campaigns within a time budget; each known defect runs once as a control.
 
-    Exit code 10 when a double allocation was found, 20 when a positive control was not caught, 0 otherwise; reports/nights.jsonl is the history.
+    Exit code 10 if a guarantee was broken, 20 if a control was not caught, otherwise 0.
+
+    reports/nights.jsonl keeps the history.
     """
     from harness import seeds
     from harness.campaign import campaign_plan, nights, results, summaries

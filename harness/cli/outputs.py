@@ -1,4 +1,4 @@
-"""How much a command prints, and in which form. Nothing but its own document is on standard output when that is JSON."""
+"""Amount and form of a command's output; with JSON, standard output has one document only."""
 
 import contextlib
 import dataclasses
@@ -30,27 +30,27 @@ Verbose = Annotated[
         "--verbose",
         "-v",
         rich_help_panel=_PANEL,
-        help="Print also the phases with their times, every answer of the certificate, and where the logs are.",
+        help="Also print the phases with their times, every item of the certificate, and the logs.",
     ),
 ]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What a user wants to see."""
+    """The output that a user has chosen."""
 
     document_file: TextIO | None = None
-    """For the JSON document; None: text is wanted."""
+    """File for the JSON document; None: text output."""
     is_quiet: bool = False
     is_verbose: bool = False
 
     @property
     def is_json(self) -> bool:
-        """Whether one JSON document is wanted."""
+        """True for JSON output."""
         return self.document_file is not None
 
     def note(self, text: str) -> None:
-        """Print a line that is not the result itself."""
+        """Print a line that is not part of the result."""
         if not self.is_quiet:
             print(text, flush=True)
 
@@ -64,7 +64,12 @@ class Output:
 
 @contextlib.contextmanager
 def chosen(form: str = "text", *, quiet: bool = False, verbose: bool = False) -> Iterator[Output]:
-    """The output that the options mean. While JSON is wanted, whatever else is printed goes to standard error."""
+    """Yield the output that the options select.
+
+    With JSON, everything else that is printed goes to standard error.
+
+    Raises UsageError for both `quiet` and `verbose`.
+    """
     if quiet and verbose:
         raise errors.UsageError("expected --quiet or --verbose, got both: leave one out")
     if form == "text":
@@ -76,7 +81,7 @@ def chosen(form: str = "text", *, quiet: bool = False, verbose: bool = False) ->
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Lines with the columns of a table below each other; the last column as it is."""
+    """Yield the rows as lines with aligned columns; the last column is not padded."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
@@ -84,5 +89,5 @@ def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 run`, `2 runs`."""
+    """Return `1 run`, `2 runs`, …"""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,4 +1,4 @@
-"""The parts of a run, each stand-alone: apiserver, scheduler, claim-controller, kubelet, record."""
+"""Stand-alone parts of a run: `apiserver`, `scheduler`, `claim-controller`, `kubelet`, `record`."""
 
 import pathlib
 from typing import Annotated, Literal
@@ -19,7 +19,7 @@ Namespace = Annotated[
 ]
 Defects = Annotated[
     list[str] | None,
-    typer.Option("--defect", help="Switch a known defect on (may be repeated)."),
+    typer.Option("--defect", help="Switch on a known defect (may be repeated)."),
 ]
 Settings = Annotated[
     pathlib.Path | None,
@@ -55,7 +55,9 @@ def apiserver(
         ),
     ] = None,
     *,
-    host: Annotated[str, typer.Option(help="Address to listen on, a loopback one.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; loopback unless --i-know-it-is-open.")
+    ] = "127.0.0.1",
     i_know_it_is_open: Annotated[
         bool,
         typer.Option("--i-know-it-is-open", help="Accept other hosts at --host (TLS only)."),
@@ -189,7 +191,7 @@ def kubelet(
     kubeconfig: Kubeconfig,
     namespace: Namespace = None,
     operations: Annotated[
-        pathlib.Path | None, typer.Option(help="Journal the changing calls here.")
+        pathlib.Path | None, typer.Option(help="Journal the writes in this file.")
     ] = None,
     run_id: Annotated[str, typer.Option(hidden=True)] = "",
     ready_file: ReadyFile = None,
@@ -211,7 +213,8 @@ def kubelet(
 def record(
     kubeconfig: Kubeconfig,
     run_directory: Annotated[
-        pathlib.Path, typer.Option(help="Run directory, whose plan.json names what to record.")
+        pathlib.Path,
+        typer.Option(help="Run directory; its plan.json names the resources to record."),
     ],
     ready_file: ReadyFile = None,
 ) -> int:

@@ -1,4 +1,4 @@
-"""`flake-hunt replay`: an explored run again, exactly, and everything that can be made of it."""
+"""`flake-hunt replay`: reproduce an explored run exactly, and export it."""
 
 import pathlib
 from typing import TYPE_CHECKING, Annotated
@@ -28,17 +28,16 @@ def replay(
     ] = 0,
     save: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            "--save", help="Write a run directory, which is judged and reported like any run."
-        ),
+        typer.Option("--save", help="Write a run directory, judged and reported like any run."),
     ] = None,
     html: Annotated[
         pathlib.Path | None, typer.Option("--html", help="Write the steps as an HTML page.")
     ] = None,
 ) -> int:
-    """Reproduce an explored run exactly; exit code 10 when its finding shows again.
+    """Reproduce an explored run exactly; exit code 10 if its finding occurs again.
 
-    With --curve, random continuations are tried after every choice: where the share of failing ones jumps, the race was lost.
+    --curve tries random continuations after every choice: the failure becomes likely where the
+    share of failing continuations jumps.
     """
     from harness import writing
     from harness.explore.output import html_page
@@ -61,7 +60,7 @@ def replay(
 
 
 def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
-    """Print the story of a run, and how to make it again; its exit code."""
+    """Print the steps of a run and the command that reproduces it; return its exit code."""
     from harness import writing
     from harness.checks import verdicts
     from harness.explore.output import reproduction, stories
@@ -74,7 +73,7 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
         print(f"{number:4}. {sentence}")
     sizes = "".join(f", {key}={value}" for key, value in token.sizes)
     print(
-        f"\n{token.scenario}{sizes}: {outputs.counted(token.deviations, 'deviation')} from the undisturbed run. "
+        f"\n{token.scenario}{sizes}: {outputs.counted(token.deviations, 'deviation')} from the default schedule. "
         f"Reproduce it: flake-hunt replay {token}"
     )
     if pytest_file is not None:
@@ -104,5 +103,5 @@ def _show_curve(token: "tokens.Token", futures: int) -> "list[causality_curve.Po
         print(
             f"{point.choice:5} {point.failing:6.0%} {'#' * round(40 * point.failing)}", flush=True
         )
-    print(f"the race was lost at choice {causality_curve.steepest(points).choice}")
+    print(f"the failure became likely at choice {causality_curve.steepest(points).choice}")
     return points

@@ -1,4 +1,4 @@
-"""`flake-hunt run|check|report`: one run, and what can be said of it afterwards."""
+"""`flake-hunt run|check|report`: make one run, judge it again, render its report again."""
 
 import pathlib
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 from harness.cli import choosing, outputs
 
 _PANEL = "Hunting"
-RunPath = Annotated[pathlib.Path, typer.Argument(metavar="RUN_DIR", help="The folder of one run.")]
+RunPath = Annotated[pathlib.Path, typer.Argument(metavar="RUN_DIR", help="Folder of one run.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -22,7 +22,7 @@ def run(
         str,
         typer.Argument(
             autocompletion=choosing.scenario_names,
-            help="A scenario file, or the name of a shipped one.",
+            help="Scenario file, or name of a shipped scenario.",
         ),
     ],
     defect: choosing.Defects = None,
@@ -34,7 +34,7 @@ def run(
         ),
     ] = None,
     until_found: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--until-found", help="Stop as soon as a device is allocated twice.")
+        bool, typer.Option("--until-found", help="Stop at the first double allocation.")
     ] = False,
     subject: choosing.Subject = None,
     cluster: choosing.Cluster = "embedded",
@@ -49,7 +49,7 @@ def run(
     quiet: outputs.Quiet = False,  # noqa: FBT002
     verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
-    """Run a scenario once on a cluster of its own, and judge it. Exit code 0 valid, 10 invalid, 20 unknown."""
+    """Run a scenario once on its own cluster and judge it; exit code 0, 10 or 20 by verdict."""
     from harness import seeds
     from harness.cli import annotations, displaying
     from harness.run import run_plan, runs
@@ -87,7 +87,7 @@ def check(
     quiet: outputs.Quiet = False,  # noqa: FBT002 - typer turns it into a flag
     verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
-    """Judge a run directory again, from what is in it alone, and write its report again."""
+    """Judge a run directory again, from its content alone, and write its report again."""
     from harness import errors
     from harness.checks import judging
     from harness.cli import displaying

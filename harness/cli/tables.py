@@ -1,4 +1,4 @@
-"""What a campaign shows: a bar while it runs, the closing table, and what to do about it."""
+"""Progress, closing table and JSON document of a campaign."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ from harness.report import campaign_index, escaping
 def campaign_progress(
     total: int, out: outputs.Output, shown_on: rich.console.Console | None = None
 ) -> Iterator[Callable[[results.RunResult], None]]:
-    """A progress display; yields the function to call with each result."""
+    """Show progress; yield the function to call with each result."""
     if out.is_quiet:
         yield lambda _: None
         return
@@ -54,13 +54,13 @@ def _is_tried_again(result: results.RunResult) -> bool:
 
 
 def line(result: results.RunResult) -> tuple[str, str, str]:
-    """How a run ended, in a word with its style, and the rest of its line."""
+    """Return (word, style, text) for the line of a run: how it ended, and its details."""
     about = f"{result.scenario}, {result.subject}"
     took = f"({result.seconds:.1f} s)"
     if result.error:
         return "ERROR", "bold red", f"{about}: {result.error.splitlines()[-1]} {took}"
     if result.is_missed:
-        then = ", trying once more" if _is_tried_again(result) else ""
+        then = ", trying again" if _is_tried_again(result) else ""
         attempt = f"attempt {result.attempt + 1} of {campaign_plan.CONTROL_ATTEMPTS}"
         return "NOT CAUGHT", "bold yellow", f"{about}: {attempt}{then} {took}"
     if result.is_control:
@@ -76,7 +76,7 @@ def show(
     folder: pathlib.Path,
     out: outputs.Output,
 ) -> int:
-    """Print the closing table, and write the index of the runs as a page; returns the exit code."""
+    """Print the closing table, write the index page, and return the exit code."""
     table = results.rows(found)
     code = results.exit_code(table, len(plan.runs))
     index = folder / "index.html"
@@ -136,7 +136,7 @@ def _row(row: results.Row) -> dict[str, Any]:
 
 
 def headline(table: list[results.Row], code: int) -> str:
-    """The verdict of a campaign with this exit code, and its figures."""
+    """Return the verdict of a campaign with this exit code, and its figures."""
     name = "ERROR" if code == results.HARNESS_ERROR else str(results.verdict(table))
     return f"{name} {_summary(table)}"
 
@@ -191,7 +191,7 @@ def _table(table: list[results.Row]) -> rich.table.Table:
 
 
 def _verdict(row: results.Row) -> str:
-    """Coloured by what was expected: a control has to be caught, and the correct subject must not be."""
+    """Return the verdict in green if it is as expected, in red otherwise."""
     style = "green" if row.is_as_expected else "bold red"
     what = "ERROR" if row.errors and not row.caught else str(row.verdict)
     return f"[{style}]{what}[/]"

@@ -29,7 +29,7 @@ class StepRow:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Strip:
-    """What the page shows of a double allocation in addition to its violation."""
+    """The picture, explanation and steps of a double allocation."""
 
     picture: str
     explanation: str

@@ -301,7 +301,7 @@ class Scenario(Spec):
     title: str
     """One line for tables."""
     description: str
-    """What the scenario does, its origin, and the defects that it finds."""
+    """Purpose, origin, and the defects that the scenario finds."""
     pools: PoolsSpec = PoolsSpec()
     """Nodes and devices."""
     claim: ClaimSpec = ClaimSpec()

@@ -40,8 +40,8 @@ def test_a_control_that_is_missed_makes_everything_unknown(
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     code, output = running.run(tmp_path, "hunt", str(scenario), "--repeat", "0")
     assert code == 20, output
-    assert "small, gather-not-atomic: attempt 1 of 3, trying once more" in output
-    assert (output.count("NOT CAUGHT "), output.count("trying once more")) == (3, 2)
+    assert "small, gather-not-atomic: attempt 1 of 3, trying again" in output
+    assert (output.count("NOT CAUGHT "), output.count("trying again")) == (3, 2)
     assert "::error title=control not caught%3A small%2C gather-not-atomic::" in output
     (junit,) = tmp_path.glob("reports/campaigns/*/junit.xml")
     assert 'failures="1"' in junit.read_text()

@@ -92,7 +92,7 @@ def test_an_interruption_keeps_the_evidence_and_leaves_nothing(tmp_path: pathlib
         command.wait_for_other("main scheduler")
         os.killpg(command.process.pid, signal.SIGINT)
         assert command.wait() == 130
-        assert "interrupted; what was recorded until then is in" in command.text()
+        assert "interrupted; the evidence recorded so far is in" in command.text()
         assert "Traceback" not in command.text()
         command.require_alone()
     directory = running.run_directory(tmp_path)

@@ -53,13 +53,13 @@ def test_what_is_found_is_told_and_can_be_made_again(
 def test_a_finished_search_says_what_it_covers(flake_hunt: FlakeHunt) -> None:
     code, out, _ = flake_hunt("explore", "--strategy", "exhaustive", "--preemptions", "1")
     assert code == 0
-    assert out.endswith("these are all with at most 1 preemption\n")
+    assert out.endswith("the search is complete up to 1 preemption\n")
 
 
 def test_an_unfinished_search_is_unknown(flake_hunt: FlakeHunt) -> None:
     code, out, _ = flake_hunt("explore", "--strategy", "exhaustive", "--schedules", "20")
     assert code == 20
-    assert "NOT all with at most 2 preemptions" in out
+    assert "NOT complete up to 2 preemptions" in out
 
 
 def test_random_runs_that_find_nothing_claim_nothing(flake_hunt: FlakeHunt) -> None:

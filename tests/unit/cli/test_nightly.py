@@ -25,7 +25,9 @@ def test_it_leaves_one_junit_and_one_summary(
             ("a-defect", True, verdicts.Verdict.INVALID),
         )
     ]
-    made = campaigning.Made(results=found, folder=tmp_path, exit_code=0, headline="VALID")
+    made = campaigning.CampaignOutcome(
+        results=found, folder=tmp_path, exit_code=0, headline="VALID"
+    )
     monkeypatch.setattr(campaigning, "make", lambda plan, **options: made)
     summary = tmp_path / "summary.md"
     assert nightly_command.nightly(minutes=0, seed=1, summary=summary, reports=tmp_path) == 0

@@ -293,7 +293,7 @@ def test_more_processes_than_the_machine_can_bear(
 ) -> None:
     code, out, err = flake_hunt(*arguments)
     assert (code, out) == (2, "")
-    assert "or insist with --force" in err
+    assert "or add --force" in err
 
 
 # ---------------------------------------------------------------- campaigns
@@ -310,7 +310,7 @@ MISSED = {"verdict": "VALID", "reason": "fine"}
 @pytest.mark.parametrize(
     ("ended", "word", "style", "text"),
     [
-        (result(attempt=0, **MISSED), "NOT CAUGHT", "bold yellow", "attempt 1 of 3, trying once more (1.0 s)"),
+        (result(attempt=0, **MISSED), "NOT CAUGHT", "bold yellow", "attempt 1 of 3, trying again (1.0 s)"),
         (result(attempt=2, **MISSED), "NOT CAUGHT", "bold yellow", "attempt 3 of 3 (1.0 s)"),
         (result(verdict="INVALID", reason="two"), "CAUGHT", "green", "two (1.0 s)"),
         (result(is_control=False, verdict="VALID", reason="r"), "VALID", "bold green", "r (1.0 s)"),
@@ -329,7 +329,7 @@ def test_a_run_is_one_line_above_the_bar() -> None:
     with tables.campaign_progress(2, outputs.Output(), console) as listener:
         listener(result(attempt=0, **MISSED))
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", file.getvalue()).splitlines()
-    whole = "NOT CAUGHT churn, gather-not-atomic: attempt 1 of 3, trying once more (1.0 s)"
+    whole = "NOT CAUGHT churn, gather-not-atomic: attempt 1 of 3, trying again (1.0 s)"
     assert whole in [line.strip() for line in lines]
 
 
