@@ -1,4 +1,5 @@
-"""Admission: the built-in plugins that change or refuse objects before validation. After k8s.io/kubernetes/plugin/pkg/admission.
+"""Admission: the built-in plugins that change or reject objects before validation.
 
-Validation of fields belongs in `validation`; defaults that the types themselves have belong in `scheme`.
+Validation of fields belongs in `validation`, default values of the types in `scheme`. After
+k8s.io/kubernetes/plugin/pkg/admission.
 """

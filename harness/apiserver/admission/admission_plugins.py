@@ -1,4 +1,4 @@
-"""Admission plugins that know other objects than the one that is written: NamespaceLifecycle, Priority and RuntimeClass."""
+"""Admission plugins that read other objects: NamespaceLifecycle, Priority and RuntimeClass."""
 
 from collections.abc import Callable
 
@@ -13,37 +13,40 @@ _IMMORTAL = ("default", "kube-public", "kube-system")
 
 
 class Plugins:
-    """The plugins of one store, which look things up in it."""
+    """The admission plugins of one store."""
 
-    def __init__(self, kept: object_tables.Objects) -> None:
-        self._objects = kept
+    def __init__(self, objects: object_tables.Objects) -> None:
+        self._objects = objects
 
     def namespace_labels(self, namespace: str) -> dict[str, str]:
-        """The labels of a namespace; 404 when it does not exist."""
+        """Return the labels of a namespace; raises StatusError 404 if it does not exist."""
         return dict(self._namespace(namespace).labels)
 
     def require_namespace(
         self, resource: resources.ResourceType, namespace: str, name: str
     ) -> None:
-        """404 when something new is to go into a namespace that does not exist, 403 into one that is on its way out."""
+        """Check that a new object may be created in its namespace.
+
+        Raises StatusError 404 if the namespace does not exist, 403 if it is terminating.
+        """
         if resource.namespaced and self._namespace(namespace).deleting:
             raise _terminating(resource, namespace, name)
 
     def _namespace(self, name: str) -> stored_objects.Stored:
-        found = self._objects.find(resources.NAMESPACES, "", name)
-        if found is None:
+        namespace = self._objects.find(resources.NAMESPACES, "", name)
+        if namespace is None:
             raise status_errors.not_found(resources.NAMESPACES, name)
-        return found
+        return namespace
 
     def require_mortal(self, resource: resources.ResourceType, name: str) -> None:
-        """403 for a namespace that no cluster can do without."""
+        """Raise StatusError 403 for the deletion of a system namespace."""
         if resource is resources.NAMESPACES and name in _IMMORTAL:
             raise status_errors.denied(resource, name, "this namespace may not be deleted")
 
     def admit(
         self, resource: resources.ResourceType, document: Document, old: Document | None
     ) -> None:
-        """What admission does to a new or changed pod, in place; 403 for one that it refuses."""
+        """Change a new or changed pod, in place; raises StatusError 403 to reject it."""
         if resource is not resources.PODS:
             return
         pod_admission.tolerate(document["spec"])
@@ -72,7 +75,7 @@ class Plugins:
 def _terminating(
     resource: resources.ResourceType, namespace: str, name: str
 ) -> status_errors.StatusError:
-    """With the cause by which controllers know that there is no use in trying again."""
+    """Return the error with the cause that tells controllers not to retry."""
     why = f"unable to create new content in namespace {namespace} because it is being terminated"
     cause = Cause(
         "NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace"

@@ -1,6 +1,7 @@
-"""What admission does to pods before they are validated: tolerations of nodes that went away, priority, and the run-time class.
+"""The admission plugins DefaultTolerationSeconds, Priority and RuntimeClass, as functions of pods.
 
-The plugins are DefaultTolerationSeconds, Priority and RuntimeClass, which are on by default; the ServiceAccount plugin is not here.
+All three are on by default in kube-apiserver. The ServiceAccount plugin is not implemented.
+RuntimeClass is here for fidelity only; no new code.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,7 +12,8 @@ from harness.apiserver.scheme.json_document import Document
 
 Find = Callable[[str], Document | None]
 TOLERATION_S = 300
-_NODE_IS_GONE = tuple(
+"""Seconds that a pod stays on a node that is not ready or unreachable."""
+_DEFAULT_TOLERATIONS = tuple(
     {
         "key": f"node.kubernetes.io/{condition}",
         "operator": "Exists",
@@ -20,7 +22,7 @@ _NODE_IS_GONE = tuple(
     }
     for condition in ("not-ready", "unreachable")
 )
-_NEVER_LOWER = "PreemptLowerPriority"
+_DEFAULT_POLICY = "PreemptLowerPriority"
 _SYSTEM_CLASSES: dict[str, Document] = {
     "system-cluster-critical": {"value": 2_000_000_000},
     "system-node-critical": {"value": 2_000_001_000},
@@ -29,10 +31,12 @@ _SYSTEM_CLASSES: dict[str, Document] = {
 
 
 def tolerate(spec: Document) -> None:
-    """Let a pod stay for five minutes on a node that is not ready or not reachable, in place."""
+    """Add the default tolerations of nodes that are not ready or unreachable, in place."""
     own = spec.get("tolerations") or []
     missing = [
-        dict(gone) for gone in _NODE_IS_GONE if not any(_tolerates(item, gone) for item in own)
+        dict(default)
+        for default in _DEFAULT_TOLERATIONS
+        if not any(_tolerates(item, default) for item in own)
     ]
     if missing:
         spec["tolerations"] = own + missing
@@ -41,11 +45,14 @@ def tolerate(spec: Document) -> None:
 def prioritise(
     pod: Document, *, find_class: Find, classes: Callable[[], Iterable[Document]]
 ) -> None:
-    """Set the priority that the pod's class gives it, in place; 403 for an unknown class and for a priority of the pod's own."""
+    """Set priority and preemption policy from the pod's priority class, in place.
+
+    Raises StatusError 403 if the class does not exist or the pod has another priority or policy.
+    """
     spec, name = pod["spec"], pod["metadata"].get("name", "")
-    found = _class_of(spec, name, find_class, classes)
-    value = found.get("value", 0)
-    policy = found.get("preemptionPolicy", _NEVER_LOWER)
+    priority_class = _class_of(spec, name, find_class, classes)
+    value = priority_class.get("value", 0)
+    policy = priority_class.get("preemptionPolicy", _DEFAULT_POLICY)
     if spec.get("priority") not in (None, value):
         raise _computed(name, f"the integer value of priority ({spec['priority']})", value)
     if spec.get("preemptionPolicy") not in (None, policy):
@@ -55,24 +62,27 @@ def prioritise(
 
 
 def keep_priority(spec: Document, old: Document) -> None:
-    """An update that does not mention the priority keeps it, in place."""
+    """Keep priority and preemption policy in an update that omits them, in place."""
     for key in ("priority", "preemptionPolicy"):
         if spec.get(key) is None and key in old:
             spec[key] = old[key]
 
 
 def require_runtime_class(pod: Document, *, find_class: Find) -> None:
-    """403 when the pod wants a run-time class that does not exist; its overhead and its nodes become the pod's, in place."""
+    """Copy overhead and node selector from the pod's runtime class, in place.
+
+    Raises StatusError 403 if the class does not exist.
+    """
     spec = pod["spec"]
-    if not (wanted := spec.get("runtimeClassName")):
+    if not (name := spec.get("runtimeClassName")):
         return
-    found = find_class(wanted)
-    if found is None:
-        why = f'pod rejected: RuntimeClass "{wanted}" not found'
+    runtime_class = find_class(name)
+    if runtime_class is None:
+        why = f'pod rejected: RuntimeClass "{name}" not found'
         raise status_errors.denied(resources.PODS, pod["metadata"]["name"], why)
-    if overhead := (found.get("overhead") or {}).get("podFixed"):
+    if overhead := (runtime_class.get("overhead") or {}).get("podFixed"):
         spec["overhead"] = overhead
-    if selector := (found.get("scheduling") or {}).get("nodeSelector"):
+    if selector := (runtime_class.get("scheduling") or {}).get("nodeSelector"):
         spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), **selector}
 
 
@@ -86,18 +96,18 @@ def _tolerates(toleration: Document, other: Document) -> bool:
 def _class_of(
     spec: Document, pod_name: str, find: Find, classes: Callable[[], Iterable[Document]]
 ) -> Document:
-    if wanted := spec.get("priorityClassName"):
-        found = find(wanted) or _SYSTEM_CLASSES.get(wanted)
-        if found is None:
-            why = f"no PriorityClass with name {wanted} was found"
+    if name := spec.get("priorityClassName"):
+        named = find(name) or _SYSTEM_CLASSES.get(name)
+        if named is None:
+            why = f"no PriorityClass with name {name} was found"
             raise status_errors.denied(resources.PODS, pod_name, why)
-        return found
-    general = [item for item in classes() if item.get("globalDefault")]
-    if not general:
+        return named
+    defaults = [item for item in classes() if item.get("globalDefault")]
+    if not defaults:
         return {}
-    found = min(general, key=lambda item: item.get("value", 0))
-    spec["priorityClassName"] = found["metadata"]["name"]
-    return found
+    default = min(defaults, key=lambda item: item.get("value", 0))
+    spec["priorityClassName"] = default["metadata"]["name"]
+    return default
 
 
 def _computed(pod_name: str, own: str, value: object) -> status_errors.StatusError:

@@ -1,9 +1,9 @@
-"""Objects under another name: what clients of other versions send and see, and what is stored.
+"""Conversion between the versions and groups in which a resource is served.
 
-Some resources are served in several versions or groups; each object is stored once, in one of them. `inward` makes the stored form of
-what a client sent, `outward` what a client sees of what is stored. Versions of one shape differ in their apiVersion only; in
-resource.k8s.io/v1beta1 requests and devices are shaped differently, and events have two sets of field names. What a converted object
-has in fields that nobody set follows the types of its new version.
+Each object is stored once, in one version. `inward` converts what a client sent to the stored
+version, `outward` converts back. Most versions differ in their `apiVersion` only; in
+resource.k8s.io/v1beta1 requests and devices have another structure, and events have two sets of
+field names. Unset fields follow the types of the target version.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _EXACT = (
     "tolerations",
     "capacity",
 )
-"""What v1beta1 has in a request itself, and later versions in its `exactly`."""
+"""Fields that v1beta1 has in the request and later versions have in its `exactly`."""
 _EVENT_FIELDS = {
     "regarding": "involvedObject",
     "note": "message",
@@ -37,14 +37,17 @@ _EVENT_FIELDS = {
     "deprecatedLastTimestamp": "lastTimestamp",
     "deprecatedCount": "count",
 }
-"""Fields of events.k8s.io by what they are called in the core group."""
+"""Field names of events.k8s.io, mapped to those of the core group."""
 _CORE_EVENT_FIELDS = {core: name for name, core in _EVENT_FIELDS.items()}
 
 
 def inward(
     served: resources.ResourceType, document: Document, *, now: Callable[[], str]
 ) -> Document:
-    """The document in the form in which it is stored, with what is the default there; what was given may be changed."""
+    """Convert to the stored version and set its default values.
+
+    May change the document in place.
+    """
     stored = resources.table_of(served)
     if stored is served:
         return document
@@ -54,7 +57,7 @@ def inward(
 
 
 def outward(served: resources.ResourceType, stored: stored_objects.Stored) -> stored_objects.Stored:
-    """A stored object as clients of the resource see it."""
+    """Convert a stored object to the version of `served`."""
     if resources.table_of(served) is served:
         return stored
     document = _converted(stored.document(), _OUTWARD.get(served), served)
@@ -67,8 +70,8 @@ def _converted(
     if converter is not None:
         converter(document)
     document["apiVersion"], document["kind"] = target.api_version, target.kind
-    made: Document = decoding.read(api_types.of(target), document, decoding.Tally())
-    return made
+    converted: Document = decoding.read(api_types.of(target), document, decoding.Tally())
+    return converted
 
 
 # ------------------------------------------------------------------ resource.k8s.io/v1beta1
@@ -86,7 +89,7 @@ def _flatten_claim(document: Document) -> None:
 
 
 def _requests(document: Document) -> list[Document]:
-    """The requests of a claim or of a template."""
+    """Return the requests of a claim or of a claim template."""
     spec = document.get("spec") or {}
     devices = (spec.get("spec") or spec).get("devices") or {}
     return devices.get("requests") or []

@@ -1,6 +1,8 @@
-"""Horizontal pod autoscalers of autoscaling/v1, which knows the CPU only, as those of v2, which are stored, and back.
+"""Fidelity only; no new code. HorizontalPodAutoscalers of autoscaling/v1, converted to v2 and back.
 
-What v1 has no fields for is kept in annotations while a v1 client has the object, so that it loses nothing by writing it back.
+Objects are stored in v2. Version v1 has fields for the CPU only; the other metrics are in
+annotations of the v1 object, so that a v1 client that writes it back loses none of them. After
+k8s.io/kubernetes/pkg/apis/autoscaling/v1/conversion.go.
 """
 
 import msgspec
@@ -9,7 +11,7 @@ from harness.apiserver.codec import json_codec
 from harness.apiserver.scheme.json_document import Document
 
 _PREFIX = "autoscaling.alpha.kubernetes.io/"
-_KEPT = (
+_ANNOTATED = (
     ("spec", "metrics", f"{_PREFIX}metrics"),
     ("spec", "behavior", f"{_PREFIX}behavior"),
     ("status", "currentMetrics", f"{_PREFIX}current-metrics"),
@@ -18,30 +20,30 @@ _KEPT = (
 
 
 def to_metrics(document: Document) -> None:
-    """From v1 to v2, in place."""
-    _take_back(document)
+    """Convert from v1 to v2, in place."""
+    _restore_from_annotations(document)
     spec, status = document.get("spec") or {}, document.get("status") or {}
-    wanted = spec.pop("targetCPUUtilizationPercentage", None)
-    if wanted is not None:
-        target = {"type": "Utilization", "averageUtilization": wanted}
+    percentage = spec.pop("targetCPUUtilizationPercentage", None)
+    if percentage is not None:
+        target = {"type": "Utilization", "averageUtilization": percentage}
         spec.setdefault("metrics", []).insert(0, _cpu(target=target))
-    seen = status.pop("currentCPUUtilizationPercentage", None)
-    if seen is not None:
+    current = status.pop("currentCPUUtilizationPercentage", None)
+    if current is not None:
         status.setdefault("currentMetrics", []).insert(
-            0, _cpu(current={"averageUtilization": seen})
+            0, _cpu(current={"averageUtilization": current})
         )
 
 
 def to_percentages(document: Document) -> None:
-    """From v2 to v1, in place."""
+    """Convert from v2 to v1, in place."""
     spec, status = document.get("spec") or {}, document.get("status") or {}
-    wanted = _taken_cpu(spec, "metrics", "target")
-    if wanted is not None:
-        spec["targetCPUUtilizationPercentage"] = wanted
-    seen = _taken_cpu(status, "currentMetrics", "current")
-    if seen is not None:
-        status["currentCPUUtilizationPercentage"] = seen
-    for part, field, annotation in _KEPT:
+    target = _pop_cpu(spec, "metrics", "target")
+    if target is not None:
+        spec["targetCPUUtilizationPercentage"] = target
+    current = _pop_cpu(status, "currentMetrics", "current")
+    if current is not None:
+        status["currentCPUUtilizationPercentage"] = current
+    for part, field, annotation in _ANNOTATED:
         if value := (document.get(part) or {}).pop(field, None):
             annotations = document["metadata"].setdefault("annotations", {})
             annotations[annotation] = json_codec.encode(value).decode()
@@ -51,8 +53,8 @@ def _cpu(**figures: Document) -> Document:
     return {"type": "Resource", "resource": {"name": "cpu", **figures}}
 
 
-def _taken_cpu(part: Document, field: str, figure: str) -> int | None:
-    """The utilization of the CPU, taken out of the metrics; None when there is none."""
+def _pop_cpu(part: Document, field: str, figure: str) -> int | None:
+    """Remove the utilization of the CPU from the metrics and return it; None if there is none."""
     for metric in part.get(field) or ():
         resource = metric.get("resource") or {}
         value = (resource.get(figure) or {}).get("averageUtilization")
@@ -62,15 +64,15 @@ def _taken_cpu(part: Document, field: str, figure: str) -> int | None:
     return None
 
 
-def _take_back(document: Document) -> None:
+def _restore_from_annotations(document: Document) -> None:
     annotations = (document.get("metadata") or {}).get("annotations") or {}
-    for part, field, annotation in _KEPT:
+    for part, field, annotation in _ANNOTATED:
         text = annotations.pop(annotation, None)
         if text is None:
             continue
         try:
             document.setdefault(part, {})[field] = msgspec.json.decode(text)
         except msgspec.DecodeError:
-            annotations[annotation] = text  # it is none of ours
+            annotations[annotation] = text  # another client's annotation of this name
     if not annotations:
         (document.get("metadata") or {}).pop("annotations", None)

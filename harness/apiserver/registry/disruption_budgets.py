@@ -1,6 +1,8 @@
-"""Budgets for disruptions: whether a pod may be evicted now, and what is left of its budget then.
+"""Fidelity only; no new code. Disruption budgets: whether a pod may be evicted now.
 
-How many disruptions a budget allows is told in its status by whoever looks after it: in Kubernetes the disruption controller.
+`kubectl drain` evicts pods. The number of allowed disruptions stands in the status of the budget,
+where Kubernetes' disruption controller writes it. After
+k8s.io/kubernetes/pkg/registry/core/pod/storage/eviction.go.
 """
 
 from collections.abc import Iterable
@@ -27,36 +29,42 @@ _ALLOWED = "DisruptionAllowed"
 
 
 def of(pod: Document, budgets: Iterable[Document]) -> Document | None:
-    """The budget that the eviction of a pod has to be taken from, of those in its namespace; None when there is none to ask."""
+    """Return the budget that an eviction of the pod counts against, of those in its namespace.
+
+    None if there is no such budget. Raises StatusError 500 if there are several.
+    """
     status = pod.get("status") or {}
     if status.get("phase") in _BEYOND_BUDGETS or pod["metadata"].get("deletionTimestamp"):
         return None
     labels = pod["metadata"].get("labels") or {}
-    found = [budget for budget in budgets if _selects(budget, labels)]
-    if len(found) > 1:
+    selecting = [budget for budget in budgets if _selects(budget, labels)]
+    if len(selecting) > 1:
         raise status_errors.StatusError(500, "", _AMBIGUOUS)
-    if not found or (not _is_ready(status) and _spares_unready(found[0])):
+    if not selecting or (not _is_ready(status) and _ignores_unready(selecting[0])):
         return None
-    return found[0]
+    return selecting[0]
 
 
 def spend(budget: Document, pod_name: str, *, now: str) -> None:
-    """Take one disruption from a budget, in place; 429 when it allows none, 403 when something is wrong with it."""
+    """Take one disruption from a budget, in place.
+
+    Raises StatusError 429 if it allows none, 403 if its status is malformed.
+    """
     status = budget.setdefault("status", {})
-    _require(budget, status)
+    _require_allowed(budget, status)
     status["disruptionsAllowed"] -= 1
     if not status["disruptionsAllowed"]:
-        _say_exhausted(status, now)
+        _set_exhausted(status, now)
     status["disruptedPods"] = {**(status.get("disruptedPods") or {}), pod_name: now}
 
 
 def _selects(budget: Document, labels: dict[str, str]) -> bool:
-    wanted = (budget.get("spec") or {}).get("selector") or {}
-    terms = [f"{key}={value}" for key, value in (wanted.get("matchLabels") or {}).items()]
-    for term in wanted.get("matchExpressions") or ():
+    selector = (budget.get("spec") or {}).get("selector") or {}
+    terms = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
+    for term in selector.get("matchExpressions") or ():
         values = ",".join(term.get("values") or ())
         terms.append(_TERMS.get(term["operator"], "").format(key=term["key"], values=values))
-    if not terms:  # selects nothing, rather than everything
+    if not terms:  # an empty selector selects nothing here
         return False
     try:
         return label_selectors.label_selector(",".join(terms))(labels)
@@ -69,8 +77,8 @@ def _is_ready(status: Document) -> bool:
     return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
 
 
-def _spares_unready(budget: Document) -> bool:
-    """Whether pods that are not ready go without being counted."""
+def _ignores_unready(budget: Document) -> bool:
+    """Return whether evictions of pods that are not ready do not count."""
     if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return True
     status = budget.get("status") or {}
@@ -78,7 +86,7 @@ def _spares_unready(budget: Document) -> bool:
     return 0 < desired <= (status.get("currentHealthy") or 0)
 
 
-def _require(budget: Document, status: Document) -> None:
+def _require_allowed(budget: Document, status: Document) -> None:
     meta = budget["metadata"]
     name = meta["name"]
     if (status.get("observedGeneration") or 0) < (meta.get("generation") or 0):
@@ -95,17 +103,17 @@ def _require(budget: Document, status: Document) -> None:
 
 def _why_none(name: str, status: Document) -> str:
     conditions = status.get("conditions") or ()
-    said: Document = next((item for item in conditions if item.get("type") == _ALLOWED), {})
-    why = (said.get("message") or "") if said.get("status") == "False" else ""
+    allowed: Document = next((item for item in conditions if item.get("type") == _ALLOWED), {})
+    why = (allowed.get("message") or "") if allowed.get("status") == "False" else ""
     none = f"The disruption budget {name} does not allow evicting pods currently"
-    if why and said.get("reason") == "SyncFailed":
+    if why and allowed.get("reason") == "SyncFailed":
         return f"{none} because it failed sync: {why}"
     current, desired = status.get("currentHealthy") or 0, status.get("desiredHealthy") or 0
     if current <= desired:
         return (
             f"The disruption budget {name} needs {desired} healthy pods and has {current} currently"
         )
-    return f"{none} ({said.get('reason')}): {why}" if why else none
+    return f"{none} ({allowed.get('reason')}): {why}" if why else none
 
 
 def _refused(why: str, *, retry_after_s: int = 0) -> status_errors.StatusError:
@@ -115,8 +123,8 @@ def _refused(why: str, *, retry_after_s: int = 0) -> status_errors.StatusError:
     return status_errors.StatusError(429, "TooManyRequests", _REFUSED, details)
 
 
-def _say_exhausted(status: Document, now: str) -> None:
-    """In its condition, which is dated anew when it said something else."""
+def _set_exhausted(status: Document, now: str) -> None:
+    """Set the condition `DisruptionAllowed` to False, in place."""
     conditions: list[Document] = status.setdefault("conditions", [])
     condition = next((item for item in conditions if item.get("type") == _ALLOWED), None)
     if condition is None:

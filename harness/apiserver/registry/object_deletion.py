@@ -1,6 +1,7 @@
-"""How objects end: graceful deletion, finalizers, and what goes with its owner or its namespace.
+"""Deletion: grace periods, finalizers, dependents of deleted owners, contents of namespaces.
 
-What Kubernetes leaves to its garbage collector and namespace controller is done here too, in steps of one object each.
+The work of Kubernetes' garbage collector and namespace controller is done here too, in steps of one
+object each. After k8s.io/apiserver/pkg/registry/rest/delete.go.
 """
 
 import collections
@@ -16,7 +17,7 @@ from harness.apiserver.storage import object_tables, stored_objects
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _COLLECTORS = (ORPHAN, FOREGROUND)
 POLICIES = {"Foreground": FOREGROUND, "Background": "", "Orphan": ORPHAN}
-"""What becomes of the dependents, and the finalizer that sees to it."""
+"""Propagation policies and the finalizer of each; "" for none."""
 _WITHOUT_DEPENDENTS = (resources.EVENTS, resources.NEW_EVENTS)
 
 _EVICTED = {
@@ -29,14 +30,14 @@ _EVICTED = {
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteOptions:
-    """How a deletion is to be done."""
+    """The options of a DELETE request (`DeleteOptions`)."""
 
     grace_period_s: int | None = None
-    """How long the object may take to end; None for its own default."""
+    """Grace period in seconds; None for the object's default."""
     preconditions: Document = dataclasses.field(default_factory=dict)
-    """uid and resourceVersion that the object must have."""
+    """`uid` and `resourceVersion` that the object must have; either may be absent."""
     propagation: str = ""
-    """Orphan, Foreground, Background; "" for what the object's finalizers say, else Background."""
+    """`Orphan`, `Foreground` or `Background`; "" for what the finalizers say, else `Background`."""
     dry_run: bool = False
 
 
@@ -44,17 +45,21 @@ AS_USUAL = DeleteOptions()
 
 
 class Deleter:
-    """Deletes objects of a store."""
+    """Deletes the objects of a store, and collects garbage."""
 
-    def __init__(self, kept: object_tables.Objects, *, now: Callable[[], str]) -> None:
-        self._objects = kept
+    def __init__(self, objects: object_tables.Objects, *, now: Callable[[], str]) -> None:
+        self._objects = objects
         self._now = now
         self._aged: collections.deque[object_tables.Place] = collections.deque()
+        """Garbage that is due for collection."""
 
     def delete(
         self, resource: resources.ResourceType, old: stored_objects.Stored, options: DeleteOptions
     ) -> tuple[stored_objects.Stored, bool]:
-        """Begin or finish the deletion of an object; (its last state, whether it is gone)."""
+        """Start or finish the deletion of an object.
+
+        Returns (its last state, whether it is gone).
+        """
         preconditions.require_for_deletion(resource, old, options.preconditions)
         if resource is resources.NAMESPACES:
             return self._delete_namespace(old, options), False
@@ -63,7 +68,7 @@ class Deleter:
         before = dict(meta)
         if resource is resources.PODS and not self._begin_gracefully(document, options):
             return old, False
-        _set_collector(resource, meta, options)
+        _set_propagation(resource, meta, options)
         if meta.get("finalizers") and resource is not resources.PODS:
             self._mark(meta)
         gone = not meta.get("finalizers") and not meta.get("deletionGracePeriodSeconds")
@@ -74,13 +79,13 @@ class Deleter:
         return old, gone
 
     def evict(self, old: stored_objects.Stored, options: DeleteOptions) -> None:
-        """Have a pod say why it goes, and delete it."""
+        """Set the condition `DisruptionTarget` of a pod and delete it."""
         preconditions.require_for_deletion(resources.PODS, old, options.preconditions)
         if not options.dry_run:
-            old = self._say_evicted(old)
+            old = self._set_evicted(old)
         self.delete(resources.PODS, old, dataclasses.replace(options, preconditions={}))
 
-    def _say_evicted(self, old: stored_objects.Stored) -> stored_objects.Stored:
+    def _set_evicted(self, old: stored_objects.Stored) -> stored_objects.Stored:
         document, before = old.document(), old.document()
         pods.set_condition(document, _EVICTED, now=self._now())
         return old if document == before else self._objects.put(resources.PODS, old, document)
@@ -99,7 +104,10 @@ class Deleter:
         return self._objects.put(resource, old, document)
 
     def _begin_gracefully(self, pod: Document, options: DeleteOptions) -> bool:
-        """Mark a pod for its end, in place; False when an earlier, not longer, deletion is under way."""
+        """Set the deletion timestamp and grace period of a pod, in place.
+
+        Returns False if the pod is already being deleted with a grace period that is not longer.
+        """
         meta = pod["metadata"]
         if "deletionTimestamp" in meta:
             return _shorten(meta, options.grace_period_s)
@@ -131,23 +139,27 @@ class Deleter:
     # -------------------------------------------------------------- garbage
 
     def age(self) -> bool:
-        """What is garbage now has been there for a while; False when there is none."""
+        """Make the present garbage due for collection; return False if nothing is due."""
         self._aged += self._objects.garbage
         self._objects.garbage.clear()
         return bool(self._aged)
 
     def collect_step(self) -> bool:
-        """Look after one object that was garbage when `age` was called, or became it by that; False when there was nothing to do."""
+        """Process one object that is due.
+
+        Objects that become garbage in this step are due as well. Returns False if there was nothing
+        to do.
+        """
         fresh = self._objects.garbage
         while self._aged:
             place, known = self._aged.popleft(), len(fresh)
-            worked = self._look_after(*place)
+            worked = self._collect(*place)
             self._aged += [fresh.pop() for _ in range(len(fresh) - known)][::-1]
             if worked:
                 return True
         return False
 
-    def _look_after(self, resource: resources.ResourceType, key: object_tables.Key) -> bool:
+    def _collect(self, resource: resources.ResourceType, key: object_tables.Key) -> bool:
         stored = self._objects.find(resource, *key)
         if stored is None:
             return False
@@ -165,7 +177,7 @@ class Deleter:
         return True
 
     def _finish_step(self, resource: resources.ResourceType, stored: stored_objects.Stored) -> bool:
-        """Do what a deletion with a policy waits for."""
+        """Do one step of a deletion with policy `Orphan` or `Foreground`."""
         document = stored.document()
         finalizers = document["metadata"].get("finalizers") or []
         dependents = self._objects.dependents(stored.uid)
@@ -185,12 +197,15 @@ class Deleter:
         return True
 
     def _delete_blocking(self, places: list[object_tables.Place]) -> bool:
-        """Delete those that are not being deleted yet; whoever is gone last brings their owner back."""
-        found = [(resource, self._objects.find(resource, *key)) for resource, key in places]
-        begun = [(kind, stored) for kind, stored in found if stored and not stored.deleting]
-        for resource, stored in begun:
+        """Delete the dependents that are not being deleted yet.
+
+        The last one to go queues their owner again. Returns False if there were none.
+        """
+        dependents = [(resource, self._objects.find(resource, *key)) for resource, key in places]
+        alive = [(kind, stored) for kind, stored in dependents if stored and not stored.deleting]
+        for resource, stored in alive:
             self.delete(resource, stored, DeleteOptions(propagation="Foreground"))
-        return bool(begun)
+        return bool(alive)
 
     def _blocks(self, place: object_tables.Place, uid: str) -> bool:
         stored = self._objects.find(place[0], *place[1])
@@ -208,7 +223,10 @@ class Deleter:
         self._objects.put(place[0], stored, document)
 
     def _end_namespace(self, namespace: stored_objects.Stored) -> bool:
-        """End a namespace that is empty; otherwise everything in it is garbage, and the last of it brings the namespace back."""
+        """Remove an empty namespace, else queue its contents.
+
+        The last object to go queues the namespace again.
+        """
         contents = self._objects.contents(namespace.name)
         if not contents:
             return self._finish_namespace(namespace)
@@ -229,13 +247,16 @@ class Deleter:
             self._objects.remove(resources.NAMESPACES, namespace)
             return True
         if not (document.get("spec") or {}).pop("finalizers", None):
-            return False  # whoever removes the last finalizer ends it
+            return False  # removing the last finalizer removes the namespace
         self._objects.put(resources.NAMESPACES, namespace, document)
         return True
 
 
 def is_done(resource: resources.ResourceType, document: Document) -> bool:
-    """Whether an object that is being deleted has nothing left to wait for; a namespace waits for what is in it."""
+    """Return whether nothing delays the removal of an object that is being deleted.
+
+    A namespace waits for its contents.
+    """
     meta = document["metadata"]
     waits = meta.get("finalizers") or meta.get("deletionGracePeriodSeconds")
     if resource is resources.NAMESPACES:
@@ -243,27 +264,30 @@ def is_done(resource: resources.ResourceType, document: Document) -> bool:
     return not waits
 
 
-def _shorten(meta: Document, wanted_s: int | None) -> bool:
-    """Give a pod that is ending less time, in place; False when it is not to have less than it has."""
+def _shorten(meta: Document, grace_s: int | None) -> bool:
+    """Shorten the grace period of a pod that is being deleted, in place.
+
+    Return False if it stays.
+    """
     known_s = meta.get("deletionGracePeriodSeconds")
     if not known_s:
         return True
-    if wanted_s is None or wanted_s >= known_s:
+    if grace_s is None or grace_s >= known_s:
         return False
-    meta["deletionTimestamp"] = timestamps.later(meta["deletionTimestamp"], wanted_s - known_s)
-    meta["deletionGracePeriodSeconds"] = wanted_s
+    meta["deletionTimestamp"] = timestamps.later(meta["deletionTimestamp"], grace_s - known_s)
+    meta["deletionGracePeriodSeconds"] = grace_s
     return True
 
 
-def _set_collector(
+def _set_propagation(
     resource: resources.ResourceType, meta: Document, options: DeleteOptions
 ) -> None:
-    """Have the finalizers say what is to become of the dependents, in place."""
+    """Set the finalizer of the propagation policy, in place."""
     if not options.propagation or resource in _WITHOUT_DEPENDENTS:
         return
-    wanted = POLICIES[options.propagation]
+    collector = POLICIES[options.propagation]
     finalizers = [item for item in meta.get("finalizers") or () if item not in _COLLECTORS]
-    generic.set_or_drop(meta, "finalizers", finalizers + ([wanted] if wanted else []))
+    generic.set_or_drop(meta, "finalizers", finalizers + ([collector] if collector else []))
 
 
 def _count_generation(meta: Document) -> None:

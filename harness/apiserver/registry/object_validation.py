@@ -1,7 +1,7 @@
-"""Validation of new and changed objects: their metadata, and what the strategy of their kind checks.
+"""Validation of new and changed objects: their metadata, and the checks of their strategy.
 
-After k8s.io/apiserver/pkg/registry/rest/{create,update}.go. Kubernetes validates the metadata of a changed object twice, in general
-and with its kind, so each mistake in it has two causes.
+Kubernetes validates the metadata of a changed object twice, in general and with its kind, so each
+mistake in it has two causes. After k8s.io/apiserver/pkg/registry/rest/{create,update}.go.
 """
 
 from harness.apiserver.errors import status_errors
@@ -22,7 +22,10 @@ def check_create(
     served: resources.ResourceType,
     namespace_labels: generic.Labels,
 ) -> None:
-    """Raise StatusError 422 if a new object, in its stored form, is invalid; the client sent it as `served`."""
+    """Raise StatusError 422 if a new object, in its stored form, is invalid.
+
+    The client sent it as `served`.
+    """
     causes = [
         *strategy.authorize(document, namespace_labels=namespace_labels),
         *object_meta.new(strategy.resource, document["metadata"]),

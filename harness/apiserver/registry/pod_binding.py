@@ -1,4 +1,4 @@
-"""Pods are assigned to nodes by a binding, once."""
+"""Binding of pods to nodes. After k8s.io/kubernetes/pkg/registry/core/pod/storage/storage.go."""
 
 from harness.apiserver.errors import field_errors, status_errors
 from harness.apiserver.registry.strategies import pods
@@ -8,22 +8,25 @@ from harness.apiserver.scheme.json_document import Document
 _SCHEDULED = {"type": "PodScheduled", "status": "True"}
 
 
-def target(wanted: Document) -> str:
-    """The name of the node in a binding; errors when it does not say what it binds to what."""
-    if not (wanted.get("metadata") or {}).get("name"):
+def target(binding: Document) -> str:
+    """Return the name of the node in a binding.
+
+    Raises StatusError 400 if the binding has no name, 500 if its target is not a node.
+    """
+    if not (binding.get("metadata") or {}).get("name"):
         raise status_errors.bad_request("name in URL does not match name in Binding object")
-    found = wanted.get("target") or {}
-    if (kind := found.get("kind") or "Node") != "Node":
+    node = binding.get("target") or {}
+    if (kind := node.get("kind") or "Node") != "Node":
         cause = field_errors.unsupported("target.kind", kind, ("Node", "<empty>"))
         raise status_errors.StatusError(500, "", cause.text())
-    node: str = found.get("name") or ""
-    if not node:
+    name: str = node.get("name") or ""
+    if not name:
         raise status_errors.StatusError(500, "", "target.name: Required value")
-    return node
+    return name
 
 
-def bind(pod: Document, node: str, wanted: Document, *, now: str) -> Document:
-    """The pod as the binding leaves it; 409 when it cannot be bound."""
+def bind(pod: Document, node: str, binding: Document, *, now: str) -> Document:
+    """Bind the pod in place and return it; raises StatusError 409 if it cannot be bound."""
     meta = pod["metadata"]
     if why := _unbindable(pod):
         name = meta["name"]
@@ -32,7 +35,7 @@ def bind(pod: Document, node: str, wanted: Document, *, now: str) -> Document:
         )
     pod["spec"]["nodeName"] = node
     for key in ("labels", "annotations"):
-        if added := (wanted.get("metadata") or {}).get(key):
+        if added := (binding.get("metadata") or {}).get(key):
             meta[key] = {**(meta.get(key) or {}), **added}
     pods.set_condition(pod, _SCHEDULED, now=now)
     return pod

@@ -1,4 +1,7 @@
-"""What a writer believes about the object that it writes: name, namespace, uid and version; errors when it is not so."""
+"""Checks that a write is meant for this object: its name, namespace, uid and resourceVersion.
+
+After k8s.io/apiserver/pkg/registry: rest/{create,update}.go and generic/registry/store.go.
+"""
 
 import dataclasses
 from typing import Any
@@ -14,7 +17,10 @@ _WIPED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodS
 
 
 def set_namespace(resource: resources.ResourceType, namespace: str, meta: Document) -> None:
-    """The namespace of the path, in place; 400 when the document names another."""
+    """Set the namespace of the path, in place.
+
+    Raises StatusError 400 if the document has another.
+    """
     if not resource.namespaced:
         meta.pop("namespace", None)
         return
@@ -26,7 +32,10 @@ def set_namespace(resource: resources.ResourceType, namespace: str, meta: Docume
 
 
 def require_new(resource: resources.ResourceType, namespace: str, document: Document) -> None:
-    """Have a new document say where it belongs, and nothing that only the server may say, in place."""
+    """Set kind and namespace of a new object, and drop metadata that clients cannot set; in place.
+
+    Raises StatusError 400 if it has another namespace.
+    """
     meta: Document = document.setdefault("metadata", {})
     document["apiVersion"], document["kind"] = resource.api_version, resource.kind
     set_namespace(resource, namespace, meta)
@@ -35,7 +44,7 @@ def require_new(resource: resources.ResourceType, namespace: str, document: Docu
 
 
 def names_version(meta: Document) -> bool:
-    """Return whether a resourceVersion is given; what is none counts as not given, as in Kubernetes."""
+    """Return whether resourceVersion is set; Kubernetes treats zero and malformed ones as unset."""
     text = meta.get("resourceVersion") or ""
     return text.isascii() and text.isdecimal() and text.strip("0") != ""
 
@@ -43,12 +52,16 @@ def names_version(meta: Document) -> bool:
 def require_patchable(
     resource: resources.ResourceType, old: stored_objects.Stored, document: Document
 ) -> None:
-    """400 when a patch leaves no name, 422 when it is meant for another object of this name, 409 when it is for another version of it."""
+    """Check the result of a patch against the object that it patches.
+
+    Raises StatusError 400 if it has no name, 422 if it has another uid, 409 if it has another
+    resourceVersion.
+    """
     require_name(document, old.name)
     meta = require_same(resource, old, document)
     if meta.get("uid") not in (None, "", old.uid):
-        found = [field_errors.immutable("metadata.uid", meta["uid"])] * 2
-        raise status_errors.invalid(resource, old.name, found)
+        causes = [field_errors.immutable("metadata.uid", meta["uid"])] * 2
+        raise status_errors.invalid(resource, old.name, causes)
     if meta.get("resourceVersion") not in (None, "", str(old.resource_version)):
         raise status_errors.stale(resource, old.name)
 
@@ -56,7 +69,10 @@ def require_patchable(
 def require_same(
     resource: resources.ResourceType, old: stored_objects.Stored, document: Document
 ) -> Document:
-    """The metadata of a document that is to replace an object; 400 when it has another name or namespace."""
+    """Set kind, name and namespace of a document that replaces an object; return its metadata.
+
+    Raises StatusError 400 if it has another name or namespace.
+    """
     meta: Document = document.setdefault("metadata", {})
     document["apiVersion"], document["kind"] = resource.api_version, resource.kind
     _require_same_name(meta, old.name)
@@ -68,7 +84,7 @@ def require_same(
 def require_uid(
     resource: resources.ResourceType, old: stored_objects.Stored, meta: Document
 ) -> None:
-    """409 when the writer means another object of this name."""
+    """Raise StatusError 409 if the metadata has the uid of another object."""
     if meta.get("uid") not in (None, "", old.uid):
         raise _mismatch(resource, (old.namespace, old.name), "UID", meta["uid"], old.uid)
 
@@ -80,19 +96,22 @@ def require_version(
     *,
     subresource: str,
 ) -> None:
-    """409 when the document is not based on the current version; some kinds must say on which it is."""
+    """Check that an update is based on the current version.
+
+    Raises StatusError 409 if it is not, 422 if the kind requires a resourceVersion and it has none.
+    """
     version = meta.get("resourceVersion") or ""
     if not (version or subresource or resource_strategies.of(resource).allow_unconditional_update):
         at = "metadata.resourceVersion"
         cause = field_errors.invalid_value(at, "0", "must be specified for an update")
-        named = dataclasses.replace(resource, kind=resource.plural)  # as this check does
+        named = dataclasses.replace(resource, kind=resource.plural)  # as upstream names it here
         raise status_errors.invalid(named, old.name, [cause])
     if version not in ("", "0", str(old.resource_version)):
         raise status_errors.stale(resource, old.name)
 
 
 def require(resource: resources.ResourceType, old: stored_objects.Stored, meta: Document) -> None:
-    """409 when the writer means another object of this name, or another version of it."""
+    """Raise StatusError 409 if the metadata has another uid or resourceVersion than the object."""
     require_uid(resource, old, meta)
     version = meta.get("resourceVersion")
     if version not in (None, "", str(old.resource_version)):
@@ -102,10 +121,10 @@ def require(resource: resources.ResourceType, old: stored_objects.Stored, meta: 
 
 
 def require_for_deletion(
-    resource: resources.ResourceType, old: stored_objects.Stored, wanted: Document
+    resource: resources.ResourceType, old: stored_objects.Stored, expected: Document
 ) -> None:
-    """409 when the one who deletes means another object of this name, or another version of it."""
-    uid, version = wanted.get("uid"), wanted.get("resourceVersion")
+    """Raise StatusError 409 if the object has another uid or resourceVersion than expected."""
+    uid, version = expected.get("uid"), expected.get("resourceVersion")
     if uid is not None and uid != old.uid:
         why = (
             f"the UID in the precondition ({uid}) does not match the UID in record "
@@ -118,14 +137,17 @@ def require_for_deletion(
         )
     else:
         return
-    named = dataclasses.replace(resource, plural=resource.kind)  # as this check does
+    named = dataclasses.replace(resource, plural=resource.kind)  # as upstream names it here
     raise status_errors.conflict(named, old.name, why)
 
 
 def require_none(
     resource: resources.ResourceType, namespace: str, name: str, document: Document
 ) -> None:
-    """Have an update say what is to be created; 400 for another name, 409 for the uid of an object that is gone."""
+    """Turn an update of an object that does not exist into its creation, in place.
+
+    Raises StatusError 400 if it has another name, 409 if it has a uid.
+    """
     meta = document["metadata"]
     _require_same_name(meta, name)
     if uid := meta.get("uid"):
@@ -134,7 +156,7 @@ def require_none(
 
 
 def require_name(document: Document, name: str) -> None:
-    """400 for a document that does not say of which object it is; `name` is the one that was meant."""
+    """Raise StatusError 400 if a document has no name; `name` is the one in the URL."""
     if not (document.get("metadata") or {}).get("name"):
         why = "was undeterminable: name must be provided"
         raise status_errors.bad_request(f"the name of the object ({name} based on URL) {why}")
@@ -148,13 +170,13 @@ def _require_same_name(meta: Document, name: str) -> None:
 
 
 def _mismatch(
-    resource: resources.ResourceType, key: tuple[str, str], what: str, wanted: Any, found: Any
+    resource: resources.ResourceType, key: tuple[str, str], what: str, expected: Any, actual: Any
 ) -> status_errors.StatusError:
     folder = "minions" if resource is resources.NODES else resource.plural
     path = "/".join(part for part in ("/registry", folder, *key) if part)
     why = (
         f"StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, "
-        f"AdditionalErrorMsg: Precondition failed: {what} in precondition: {wanted}, "
-        f"{what} in object meta: {found}"
+        f"AdditionalErrorMsg: Precondition failed: {what} in precondition: {expected}, "
+        f"{what} in object meta: {actual}"
     )
     return status_errors.conflict(resource, key[1], why)

@@ -1,9 +1,11 @@
-"""The store: Kubernetes' semantics without HTTP, threads, time or I/O.
+"""The store: the API's semantics without HTTP, threads, time or I/O.
 
-Every method is one atomic step; its caller decides when it runs. Documents that come in are owned by the store from then on;
-what comes out is `Stored` (bytes) and never shared mutable state. One integer resourceVersion counts every commit of
-every resource. Listeners are told of each commit after it is done; when a watcher gets to see it, and when the writer gets
-its answer, is up to whoever drives the store.
+Every method is one atomic step; its caller decides when it runs. The store takes ownership of the
+documents that it is given and returns `Stored` (bytes), never shared mutable state. One integer
+resourceVersion counts the commits of all resources. Listeners are called after each commit; the
+caller decides when watchers see it and when the writer gets its response.
+
+After k8s.io/apiserver/pkg/registry/generic/registry/store.go.
 """
 
 import random
@@ -30,6 +32,7 @@ from harness.apiserver.storage import object_tables, stored_objects, watch_cache
 
 Listener = object_tables.Listener
 WATCH_HISTORY_DEFAULT = 100_000
+"""Number of commits of each resource that watches can resume from."""
 _INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
@@ -46,15 +49,17 @@ class Store(store_reader.StoreReader):
         listeners: Iterable[Listener] = (),
         track_managers: bool = True,
     ) -> None:
-        """A store that goes on from a past; without one, a fresh one whose first commits the listeners see as well.
+        """Restore a store from its past, or create one with the initial namespaces.
 
-        Without `track_managers` metadata.managedFields is kept for appliers only, which saves time where nobody looks at it.
+        The listeners see the commits of the initial namespaces. Without `track_managers` only
+        server-side apply maintains metadata.managedFields, which saves time.
         """
         self._now = now
         self._stream = stream
         self._track_managers = track_managers
-        kept = object_tables.Objects(watch_history=watch_history, past=past, listeners=listeners)
-        super().__init__(kept)
+        super().__init__(
+            object_tables.Objects(watch_history=watch_history, past=past, listeners=listeners)
+        )
         self._plugins = admission_plugins.Plugins(self._objects)
         self._deleter = object_deletion.Deleter(self._objects, now=now)
         if past is None:
@@ -73,7 +78,7 @@ class Store(store_reader.StoreReader):
         manager: str = "",
         dry_run: bool = False,
     ) -> stored_objects.Stored:
-        """Store a new object and return it."""
+        """Create an object and return it."""
         now = self._now()
         strategy = resource_strategies.of(resource)
         preconditions.require_new(resource, namespace, document)
@@ -96,7 +101,10 @@ class Store(store_reader.StoreReader):
         manager: str = "",
         dry_run: bool = False,
     ) -> stored_objects.Stored:
-        """Replace an object (or its status); 409 when the document is not based on the current version."""
+        """Replace an object, or the part of it that the subresource writes.
+
+        Raises StatusError 409 if the document is not based on the current version.
+        """
         old = self._find(resources.table_of(resource), namespace, name)
         meta = preconditions.require_same(resource, old, document)
         preconditions.require_uid(resource, old, meta)
@@ -118,7 +126,10 @@ class Store(store_reader.StoreReader):
         manager: str = "",
         dry_run: bool = False,
     ) -> stored_objects.Stored:
-        """Change the current version of an object; a patch without a version cannot conflict."""
+        """Change the current version of an object.
+
+        A patch without a resourceVersion cannot conflict.
+        """
         old = self._find(resources.table_of(resource), namespace, name)
         outward = conversion.outward(resource, old)
         live = outward.document()
@@ -139,7 +150,10 @@ class Store(store_reader.StoreReader):
         subresource: str = "",
         dry_run: bool = False,
     ) -> tuple[stored_objects.Stored, bool]:
-        """Apply a configuration (server-side apply); (the object, whether it is a new one)."""
+        """Apply a configuration (server-side apply).
+
+        Returns (the object, whether it was created).
+        """
         strategy = resource_strategies.of(resource)
         writer = field_managers.FieldWriter(
             resource=resource,
@@ -165,22 +179,26 @@ class Store(store_reader.StoreReader):
         new = self._replace(resource, old, live, document, subresource=subresource, dry_run=dry_run)
         return new, False
 
-    def bind(self, namespace: str, name: str, wanted: Document, *, dry_run: bool = False) -> None:
-        """Assign a pod to a node, once."""
-        node = pod_binding.target(wanted)
+    def bind(self, namespace: str, name: str, binding: Document, *, dry_run: bool = False) -> None:
+        """Bind a pod to a node; raises StatusError 409 if it cannot be bound."""
+        node = pod_binding.target(binding)
         old = self._find(resources.PODS, namespace, name)
-        preconditions.require(resources.PODS, old, wanted.get("metadata") or {})
-        pod = pod_binding.bind(old.document(), node, wanted, now=self._now())
+        preconditions.require(resources.PODS, old, binding.get("metadata") or {})
+        pod = pod_binding.bind(old.document(), node, binding, now=self._now())
         if not dry_run:
             self._objects.put(resources.PODS, old, pod)
 
     def evict(self, namespace: str, name: str, options: object_deletion.DeleteOptions) -> None:
-        """Delete a pod and say why, if its budget for disruptions allows it."""
+        """Set the condition `DisruptionTarget` of a pod and delete it.
+
+        Raises StatusError 429 if its disruption budget does not allow it.
+        """
         old = self._find(resources.PODS, namespace, name)
-        found = self.select(
+        stored_budgets = self.select(
             watch_cache.Selection(resource=disruption_budgets.BUDGETS, namespace=namespace)
         )
-        if budget := disruption_budgets.of(old.document(), [stored.document() for stored in found]):
+        budgets = [stored.document() for stored in stored_budgets]
+        if budget := disruption_budgets.of(old.document(), budgets):
             disruption_budgets.spend(budget, name, now=self._now())
             self.update(
                 disruption_budgets.BUDGETS,
@@ -200,22 +218,25 @@ class Store(store_reader.StoreReader):
         name: str,
         options: object_deletion.DeleteOptions = object_deletion.AS_USUAL,
     ) -> tuple[stored_objects.Stored, bool]:
-        """Begin or finish the deletion of an object; (its last state, whether it is gone)."""
+        """Start or finish the deletion of an object.
+
+        Returns (its last state, whether it is gone).
+        """
         old = self._find(resources.table_of(resource), namespace, name)
         self._plugins.require_mortal(resource, name)
         last, gone = self._deleter.delete(resources.table_of(resource), old, options)
         return conversion.outward(resource, last), gone
 
     def age_garbage(self) -> bool:
-        """Objects that nobody wants any more have been left alone for long enough; False when there are none."""
+        """Make the present garbage due for collection; return False if there is none."""
         return self._deleter.age()
 
     def collect_garbage_step(self) -> bool:
-        """Look after one of those that were left alone for long enough; False when there was nothing to do."""
+        """Process one object that is due; return False if there was nothing to do."""
         return self._deleter.collect_step()
 
     def collect_garbage(self) -> None:
-        """Look after all of them at once."""
+        """Process all garbage, including what this makes garbage."""
         while self.age_garbage():
             while self.collect_garbage_step():
                 pass
@@ -231,7 +252,7 @@ class Store(store_reader.StoreReader):
         manager: str,
         subresource: str,
     ) -> None:
-        """Defaults, and who has which fields now, in place."""
+        """Set default values and metadata.managedFields, in place."""
         strategy = resource_strategies.of(resource)
         strategy.default(resource, document, now=self._now)
         if not self._track_managers:
@@ -275,7 +296,10 @@ class Store(store_reader.StoreReader):
         return conversion.outward(served, new)
 
     def _name(self, resource: resources.ResourceType, namespace: str, meta: Document) -> None:
-        """Generate the name if need be, in place; 404 or 403 if the namespace accepts no objects."""
+        """Generate the name from `generateName` if it has none, in place.
+
+        Raises StatusError 404 if the namespace does not exist, 403 if it is terminating.
+        """
         object_names.complete(
             meta, self._stream, is_taken=lambda name: self.has(resource, namespace, name)
         )
@@ -290,7 +314,7 @@ class Store(store_reader.StoreReader):
         now: str,
         dry_run: bool,
     ) -> stored_objects.Stored:
-        """Set uid and time of creation, and store the object; 409 if the name is taken."""
+        """Set uid and creation time, and store the object; raises StatusError 409 if it exists."""
         meta = document["metadata"]
         taken = self._objects.find(resource, namespace, meta["name"])
         if taken is not None:

@@ -1,4 +1,4 @@
-"""What can be asked of the objects: as they are now, as they were, and what has happened since."""
+"""Reads: objects as they are now, as they were at a version, and the commits since."""
 
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import conversion
@@ -7,12 +7,12 @@ from harness.apiserver.storage import object_tables, stored_objects, watch_cache
 
 
 class StoreReader:
-    """Reads what is kept; each resource is shown in the version in which it is asked for."""
+    """The reading half of the store; objects are converted to the version that is asked for."""
 
-    def __init__(self, kept: object_tables.Objects) -> None:
-        self._objects = kept
+    def __init__(self, objects: object_tables.Objects) -> None:
+        self._objects = objects
         self._first_version = 0
-        """The version at which it began: what was before was never there to be listed."""
+        """The version at which this store started; no earlier version can be listed."""
 
     @property
     def resource_version(self) -> int:
@@ -22,12 +22,12 @@ class StoreReader:
     def get(
         self, resource: resources.ResourceType, namespace: str, name: str
     ) -> stored_objects.Stored:
-        """The object; 404 when there is none."""
+        """Return the object; raises StatusError 404 if it does not exist."""
         stored = self._find(resources.table_of(resource), namespace, name)
         return conversion.outward(resource, stored)
 
     def has(self, resource: resources.ResourceType, namespace: str, name: str) -> bool:
-        """Whether there is such an object."""
+        """Return whether the object exists."""
         return self._objects.find(resource, namespace, name) is not None
 
     def _find(
@@ -39,42 +39,48 @@ class StoreReader:
         return stored
 
     def select(self, selection: watch_cache.Selection) -> list[stored_objects.Stored]:
-        """The selected objects, ordered by namespace and name."""
+        """Return the selected objects, ordered by namespace and name."""
         return _listed(selection, self._objects.all_of(selection.resource))
 
     def select_at(
         self, selection: watch_cache.Selection, version: int
     ) -> list[stored_objects.Stored]:
-        """The objects that were selected at a version; 410 when that is too long ago."""
+        """Return the objects that were selected at a version.
+
+        Raises StatusError 410 if the version is no longer available.
+        """
         if version < self._first_version:
             raise status_errors.expired(version, self._first_version)
         return _listed(selection, self._objects.all_at(selection.resource, version))
 
     def tables(self) -> list[tuple[resources.ResourceType, list[stored_objects.Stored]]]:
-        """Every object as it is now, by resource."""
+        """Return all objects by resource, in their stored version."""
         tables = self._objects.tables()
         return [(resource, list(table.values())) for resource, table in tables.items()]
 
     def commits_after(
         self, resource: resources.ResourceType, version: int
     ) -> list[watch_cache.Commit]:
-        """The commits of a resource after a version; 410 when they are no longer all there."""
+        """Return the commits of a resource after a version.
+
+        Raises StatusError 410 if some of them are no longer available.
+        """
         return self._objects.commits_after(resource, version)
 
     def compact(self, resource: resources.ResourceType) -> None:
-        """Forget the history of a resource, as compaction does."""
+        """Forget the history of a resource, as a compaction of etcd does."""
         self._objects.compact(resource)
 
     def listen(self, listener: object_tables.Listener) -> None:
-        """Be told of every commit, in order, from now on."""
+        """Call the listener after every commit from now on, in order."""
         self._objects.listen(listener)
 
 
 def _listed(
-    selection: watch_cache.Selection, objects_at: list[stored_objects.Stored]
+    selection: watch_cache.Selection, objects: list[stored_objects.Stored]
 ) -> list[stored_objects.Stored]:
-    """Those that are selected, as clients of the resource see them."""
-    resource, found = selection.resource, selection.among(objects_at)
+    """Return the selected objects in the version that the selection asks for."""
+    resource, selected = selection.resource, selection.among(objects)
     if resources.table_of(resource) is resource:
-        return found
-    return [conversion.outward(resource, stored) for stored in found]
+        return selected
+    return [conversion.outward(resource, stored) for stored in selected]

@@ -1,4 +1,7 @@
-"""Field selectors: which fields of which kind can be selected, and how they are read from stored bytes."""
+"""Field selectors: the fields that each kind supports, read from stored objects.
+
+After k8s.io/apimachinery/pkg/fields/selector.go.
+"""
 
 import functools
 import re
@@ -18,14 +21,14 @@ _UNSUPPORTED = "field label not supported: {key}"
 
 
 class _Fields(NamedTuple):
-    """What a kind adds to the name and the namespace, and what it says of a field that it does not know."""
+    """The fields of a kind besides name and namespace, and its message for unknown fields."""
 
     text: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
-    """Fields that are true or false, and false when they are absent."""
+    """Boolean fields, which are false if absent."""
     unknown: str = _UNSUPPORTED
     aliases: Mapping[str, tuple[str, ...]] = {}
-    """Names under which other fields are selected: the first one that is set counts."""
+    """Names for other fields; the first one that is set counts."""
 
 
 _PLAIN = _Fields(
@@ -81,7 +84,7 @@ _FIELDS: dict[tuple[str, str], _Fields] = {
 
 
 def field_selector(resource: resources.ResourceType, text: str) -> FieldSelector:
-    """A predicate over objects; 400 for an unknown field or what cannot be parsed."""
+    """Return a predicate over objects; raises StatusError 400 for unknown fields and bad syntax."""
     parts = [part for part in re.split(r"(?<!\\),", text) if part]
     label_selectors.require_few(len(parts))
     terms = [_term(resource, text, part) for part in parts]
@@ -122,13 +125,13 @@ def _positions(resource: resources.ResourceType) -> Mapping[str, int]:
 
 @functools.lru_cache(maxsize=4096)
 def _values(resource: resources.ResourceType, data: bytes) -> tuple[str, ...]:
-    """The selectable values of an object: a commit is asked for them once for every watch that selects by them."""
+    """Return the selectable values of an object; cached, since all watches evaluate a commit."""
     fields = _fields(resource)
-    found = _decoder(resource).decode(data)
-    texts = [_text(_value(found, path)) for path in fields.text]
-    flags = [_text(_value(found, path) or False) for path in fields.flags]
+    decoded = _decoder(resource).decode(data)
+    texts = [_text(_value(decoded, path)) for path in fields.text]
+    flags = [_text(_value(decoded, path) or False) for path in fields.flags]
     others = [
-        next((text for path in paths if (text := _text(_value(found, path)))), "")
+        next((text for path in paths if (text := _text(_value(decoded, path)))), "")
         for paths in fields.aliases.values()
     ]
     return (*texts, *flags, *others)
@@ -136,7 +139,7 @@ def _values(resource: resources.ResourceType, data: bytes) -> tuple[str, ...]:
 
 @functools.cache
 def _decoder(resource: resources.ResourceType) -> msgspec.json.Decoder[Any]:
-    """Decodes nothing but the selectable fields, which is several times faster than all."""
+    """Return a decoder of the selectable fields only, which is several times faster."""
     fields = _fields(resource)
     aliased = [path for paths in fields.aliases.values() for path in paths]
     paths = [tuple(path.split(".")) for path in (*fields.text, *fields.flags, *aliased)]
@@ -144,7 +147,7 @@ def _decoder(resource: resources.ResourceType) -> msgspec.json.Decoder[Any]:
 
 
 def _struct(name: str, paths: list[tuple[str, ...]]) -> Any:
-    """A struct with the first parts of the paths as fields, each of them a struct with the rest."""
+    """Return a struct type with a field for each first part of the paths, nested for the rest."""
     parts = dict.fromkeys(path[0] for path in paths)
     children = {
         part: [path[1:] for path in paths if path[0] == part and path[1:]] for part in parts
@@ -158,10 +161,10 @@ def _struct(name: str, paths: list[tuple[str, ...]]) -> Any:
     )
 
 
-def _value(found: Any, path: str) -> Any:
+def _value(value: Any, path: str) -> Any:
     for part in path.split("."):
-        found = getattr(found, part, None)
-    return found
+        value = getattr(value, part, None)
+    return value
 
 
 def _text(value: Any) -> str:

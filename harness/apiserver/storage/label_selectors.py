@@ -1,4 +1,7 @@
-"""Label selectors, read as Kubernetes reads them: the same grammar, and the same complaints."""
+"""Label selectors, with the grammar and the error messages of Kubernetes.
+
+After k8s.io/apimachinery/pkg/labels/selector.go.
+"""
 
 import itertools
 import re
@@ -14,15 +17,16 @@ _TOKEN = re.compile(r"\s*(?P<special>==|!=|[=!(),<>])|\s*(?P<word>[^\s=!(),<>]+)
 _OPERATORS = ("in", "notin", "=", "==", "!=", ">", "<")
 _OPERATOR_NAMES = "in, notin, =, ==, !=, gt, lt"
 _Token = tuple[str, bool]
-"""A piece of a selector, and whether it is a word; a plain tuple, because a selector may have tens of thousands."""
+"""(text, whether it is a word); a plain tuple because a selector may have tens of thousands."""
 _END: _Token = ("", False)
 _COMMA: _Token = (",", False)
 _NOT: _Token = ("!", False)
 TERMS_MAX = 250
+"""Maximum number of requirements of a selector: each one is evaluated for each object."""
 
 
 def label_selector(text: str) -> LabelSelector:
-    """A predicate over labels; 400 for what cannot be parsed."""
+    """Return a predicate over labels; raises StatusError 400 for bad syntax."""
     try:
         terms = list(itertools.islice(_Parser(text).requirements(), TERMS_MAX + 1))
     except ValueError as error:
@@ -34,7 +38,7 @@ def label_selector(text: str) -> LabelSelector:
 
 
 def require_few(terms: int) -> None:
-    """Raise 400 if a selector has too many terms: each is asked of each object."""
+    """Raise StatusError 400 if a selector has too many terms."""
     if terms > TERMS_MAX:
         raise status_errors.bad_request(f"a selector may have at most {TERMS_MAX} requirements")
 
@@ -48,7 +52,7 @@ class _Parser:
         self._at = 0
 
     def requirements(self) -> Iterator[LabelSelector]:
-        """The terms between the commas; ValueError when the text is no selector."""
+        """Yield a predicate for each requirement; raises ValueError for bad syntax."""
         while (token := self._peek()) != _END:
             text, is_word = token
             if not is_word and token != _NOT:
@@ -119,7 +123,7 @@ class _Parser:
         return set(self._identifiers())
 
     def _identifiers(self) -> Iterator[str]:
-        """The values up to the closing parenthesis; nothing between commas is the empty value."""
+        """Yield the values up to the closing parenthesis; two commas enclose an empty value."""
         while True:
             text, is_word = self._take()
             if is_word:

@@ -1,7 +1,7 @@
-"""The objects of a store and what follows from each commit: the tables, the history, who owns whom, and who is told.
+"""The tables of all objects, with what each commit updates: history, owners, garbage, listeners.
 
-Everything that changes an object goes through `put` and `remove`; each call is one commit with one version. No rule of
-Kubernetes is known here.
+Every change of an object goes through `put` or `remove`; each call is one commit with one version.
+No rule of Kubernetes belongs here.
 """
 
 import collections
@@ -14,11 +14,12 @@ from harness.apiserver.storage import stored_objects, watch_cache
 Key = tuple[str, str]
 """Namespace and name."""
 Place = tuple[resources.ResourceType, Key]
+"""Resource, and namespace and name, of one object."""
 Listener = Callable[[watch_cache.Commit], None]
 
 
 class Objects:
-    """All objects, as they are now and as they were a while ago."""
+    """All objects, as they are now and at the versions that the history reaches back to."""
 
     def __init__(
         self, *, watch_history: int, past: watch_cache.Past | None, listeners: Iterable[Listener]
@@ -27,23 +28,23 @@ class Objects:
             item: {} for item in resources.STORED
         }
         self._orders: dict[resources.ResourceType, list[Key]] = {}
-        """The keys of tables that were listed since the last one came or went, in order."""
+        """Sorted keys of tables; invalidated when an object is added or removed."""
         self._history = watch_cache.CommitHistory(watch_history, floor=past.version if past else 0)
         self._listeners = list(listeners)
         self._dependents: dict[str, set[Place]] = {}
         self._uids: set[str] = set()
         self._ending: dict[str, Place] = {}
         self._population: collections.Counter[str] = collections.Counter()
-        """How many objects each namespace has."""
+        """Number of objects in each namespace."""
         self.garbage: collections.deque[Place] = collections.deque()
-        """Objects and namespaces that somebody has to look after."""
+        """Objects and namespaces that the garbage collector has to process."""
         self.resource_version = 0
         """The version of the newest commit."""
         if past is not None:
             self._restore(past)
 
     def _restore(self, past: watch_cache.Past) -> None:
-        """Take over a past, without telling anybody; what it left undone is garbage to collect."""
+        """Restore the past without calling listeners; queue objects that were being deleted."""
         self.resource_version = past.version
         for resource, stored in past.objects:
             self._keep(
@@ -66,21 +67,24 @@ class Objects:
     def find(
         self, resource: resources.ResourceType, namespace: str, name: str
     ) -> stored_objects.Stored | None:
-        """The object, None when there is none."""
+        """Return the object, or None."""
         return self._tables[resources.table_of(resource)].get((namespace, name))
 
     def all_of(self, resource: resources.ResourceType) -> list[stored_objects.Stored]:
-        """Every object of a resource, in the order of their keys in etcd."""
+        """Return all objects of a resource, in the order of their keys in etcd."""
         table = self._tables[resources.table_of(resource)]
         return [table[key] for key in self._order(resource)]
 
     def all_at(self, resource: resources.ResourceType, version: int) -> list[stored_objects.Stored]:
-        """Every object of a resource as it was at a version, in the same order; 410 when that is too long ago."""
+        """Return all objects of a resource as they were at a version, in the same order.
+
+        Raises StatusError 410 if the version is no longer available.
+        """
         commits = self.commits_after(resource, version)
         if not commits:
             return self.all_of(resource)
         now = self._tables[resources.table_of(resource)]
-        table = {key: now[key] for key in self._order(resource)}  # sorted for the most part
+        table = {key: now[key] for key in self._order(resource)}  # mostly sorted already
         for commit in reversed(commits):
             key = (commit.object.namespace, commit.object.name)
             if commit.previous is None:
@@ -96,11 +100,11 @@ class Objects:
         return self._orders[resource]
 
     def tables(self) -> Mapping[resources.ResourceType, Mapping[Key, stored_objects.Stored]]:
-        """Every object by resource, namespace and name; only for looking."""
+        """Return all objects by resource, namespace and name; do not change them."""
         return self._tables
 
     def contents(self, namespace: str) -> list[Place]:
-        """What is in a namespace."""
+        """Return the objects in a namespace."""
         if not self._population[namespace]:
             return []
         return [
@@ -111,30 +115,33 @@ class Objects:
         ]
 
     def dependents(self, uid: str) -> list[Place]:
-        """The objects that name this one as an owner."""
+        """Return the objects that have this one as an owner, sorted by namespace and name."""
         return sorted(self._dependents.get(uid, ()), key=lambda place: place[1])
 
     def is_terminating(self, namespace: str) -> bool:
-        """Whether a namespace is on its way out."""
-        found = self._tables[resources.NAMESPACES].get(("", namespace))
-        return found is not None and found.deleting
+        """Return whether a namespace exists and is being deleted."""
+        stored = self._tables[resources.NAMESPACES].get(("", namespace))
+        return stored is not None and stored.deleting
 
     def has_owner(self, stored: stored_objects.Stored) -> bool:
-        """Whether any owner of an object exists."""
+        """Return whether any owner of the object exists."""
         return any(uid in self._uids for uid in stored.owners)
 
     def commits_after(
         self, resource: resources.ResourceType, version: int
     ) -> list[watch_cache.Commit]:
-        """The commits of a resource after a version; 410 when they are no longer all there."""
+        """Return the commits of a resource after a version.
+
+        Raises StatusError 410 if some of them are no longer available.
+        """
         return self._history.after(resources.table_of(resource), version)
 
     def compact(self, resource: resources.ResourceType) -> None:
-        """Forget the history of a resource, as compaction does."""
+        """Forget the history of a resource, as a compaction of etcd does."""
         self._history.compact(resources.table_of(resource))
 
     def listen(self, listener: Listener) -> None:
-        """Be told of every commit, in order, from now on."""
+        """Call the listener after every commit from now on, in order."""
         self._listeners.append(listener)
 
     # -------------------------------------------------------------- writing
@@ -145,7 +152,7 @@ class Objects:
         old: stored_objects.Stored | None,
         document: Document,
     ) -> stored_objects.Stored:
-        """Store a new object, or the next version of an old one."""
+        """Commit a new object, or the next version of an old one."""
         stored = stored_objects.store(document, self.resource_version + 1)
         self._commit(resource, "ADDED" if old is None else "MODIFIED", stored, old)
         return stored
@@ -153,7 +160,7 @@ class Objects:
     def remove(
         self, resource: resources.ResourceType, old: stored_objects.Stored
     ) -> stored_objects.Stored:
-        """Take an object out; its last state, with the version of the deletion."""
+        """Commit a deletion; return the last state with the version of the deletion."""
         last = stored_objects.store(old.document(), self.resource_version + 1)
         self._commit(resource, "DELETED", last, old)
         return last
@@ -174,7 +181,7 @@ class Objects:
             listener(commit)
 
     def _keep(self, commit: watch_cache.Commit) -> None:
-        """Have the tables say what the commit says."""
+        """Apply a commit to the tables."""
         resource, stored, old = commit.resource, commit.object, commit.previous
         if commit.type != "MODIFIED":
             self._orders.pop(resource, None)
@@ -200,7 +207,7 @@ class Objects:
         self.garbage.extend(self._ending[uid] for uid in before if uid in self._ending)
 
     def _forget(self, gone: stored_objects.Stored) -> None:
-        """Those who depended on the object have to be looked after, and a namespace whose last one it was and that waited for it."""
+        """Queue the dependents of a removed object, and its namespace if it waited for the object."""
         self._uids.discard(gone.uid)
         self._ending.pop(gone.uid, None)
         self.garbage.extend(self.dependents(gone.uid))

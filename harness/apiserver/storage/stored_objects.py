@@ -1,7 +1,7 @@
-"""A stored object: its bytes as they are sent, and the little about it that the store must know without decoding.
+"""A stored object: its JSON, and the metadata that the store needs without decoding it.
 
-Plain dicts are never kept: a hundred thousand of them make the garbage collector stall for hundreds of milliseconds, which in a
-result looks like a scheduler that stalled.
+Decoded documents are never kept: a hundred thousand dicts make Python's garbage collector stall for
+hundreds of milliseconds, and in the results that looks like a scheduler that stalled.
 """
 
 import msgspec
@@ -24,7 +24,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     data: bytes
 
     def document(self) -> Document:
-        """A fresh, decoded copy."""
+        """Return a new decoded copy."""
         document: Document = json_codec.decode(self.data)
         return document
 
@@ -51,7 +51,7 @@ _object_decoder = msgspec.json.Decoder(_Object)
 
 
 def revive(data: bytes) -> Stored:
-    """What `store` made of a document, from its bytes alone; msgspec.DecodeError when they are no object's."""
+    """Restore a stored object from its JSON; raises msgspec.DecodeError if it is malformed."""
     meta = _object_decoder.decode(data).metadata
     return Stored(
         namespace=meta.namespace,
@@ -66,7 +66,7 @@ def revive(data: bytes) -> Stored:
 
 
 def store(document: Document, resource_version: int) -> Stored:
-    """A document as an object of the store at this version; metadata.resourceVersion is set."""
+    """Encode a document as a stored object; sets its metadata.resourceVersion in place."""
     meta = document["metadata"]
     meta["resourceVersion"] = str(resource_version)
     return Stored(
@@ -82,12 +82,12 @@ def store(document: Document, resource_version: int) -> Stored:
 
 
 def unstored(document: Document) -> Stored:
-    """A document as an object that was never stored: it has no version."""
+    """Encode the result of a dry run, which has no resourceVersion."""
     stored = store(document, 0)
     del document["metadata"]["resourceVersion"]
     return msgspec.structs.replace(stored, data=json_codec.encode(document))
 
 
 def item(stored: Stored) -> bytes:
-    """The object as a list has it: without its kind and version, which the list tells."""
+    """Return the JSON of the object as an item of a list, without `kind` and `apiVersion`."""
     return b'{"metadata":' + stored.data.partition(b',"metadata":')[2]

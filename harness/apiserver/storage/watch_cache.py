@@ -1,4 +1,7 @@
-"""The history of commits, as far back as it is kept, and what a watch with selectors sees of it."""
+"""The history of commits, and the events that a watch with selectors sees.
+
+After k8s.io/apiserver/pkg/storage/cacher.
+"""
 
 import collections
 import dataclasses
@@ -15,7 +18,7 @@ EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One commit: what became of one object."""
+    """One commit: the creation, change or deletion of one object."""
 
     resource: resources.ResourceType
     type: EventType
@@ -25,7 +28,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """A commit as it is kept on disk: what the object was before follows from the commits before."""
+    """A commit as it is on disk, without the previous state: earlier commits have it."""
 
     resource: resources.ResourceType
     type: EventType
@@ -34,7 +37,7 @@ class Change(msgspec.Struct, frozen=True, gc=False):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """What a store was, from which it goes on: its objects at one version, and the commits since."""
+    """What a store is restored from: all objects at one version, and the changes since."""
 
     version: int
     objects: Iterable[tuple[resources.ResourceType, stored_objects.Stored]]
@@ -42,46 +45,49 @@ class Past:
 
 
 class CommitHistory:
-    """The newest commits of each resource, at most `limit` of each."""
+    """The newest commits of each resource, at most `limit` of each resource."""
 
     def __init__(self, limit: int, *, floor: int = 0) -> None:
-        """Nothing is known of the commits up to the version `floor`."""
+        """Start without the commits up to and including version `floor`."""
         self._limit = limit
         self._floor = floor
         self._commits: dict[resources.ResourceType, collections.deque[Commit]] = {}
         self._dropped: dict[resources.ResourceType, int] = {}
 
     def append(self, commit: Commit) -> None:
-        """Remember a commit, forgetting the oldest one when there are too many."""
+        """Add a commit; drops the oldest one of its resource if there are too many."""
         commits = self._commits.setdefault(commit.resource, collections.deque())
         commits.append(commit)
         if len(commits) > self._limit:
             self._dropped[commit.resource] = commits.popleft().object.resource_version
 
     def compact(self, resource: resources.ResourceType) -> None:
-        """Forget all commits of a resource, so that every older resume is 410."""
+        """Drop all commits of a resource, so that resuming from an older version is 410."""
         commits = self._commits.get(resource)
         if commits:
             self._dropped[resource] = commits[-1].object.resource_version
             commits.clear()
 
     def after(self, resource: resources.ResourceType, version: int) -> list[Commit]:
-        """The commits after a version, oldest first; 410 when some of them are forgotten."""
+        """Return the commits after a version, oldest first.
+
+        Raises StatusError 410 if some of them were dropped.
+        """
         dropped = self._dropped.get(resource, self._floor)
         if version < dropped:
             raise status_errors.expired(version, dropped)
-        found: list[Commit] = []
+        newer: list[Commit] = []
         for commit in reversed(self._commits.get(resource, ())):
             if commit.object.resource_version <= version:
                 break
-            found.append(commit)
-        found.reverse()
-        return found
+            newer.append(commit)
+        newer.reverse()
+        return newer
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which objects a list or a watch is about."""
+    """The objects that a list or a watch selects."""
 
     resource: resources.ResourceType
     namespace: str = ""
@@ -89,7 +95,7 @@ class Selection:
     field: field_selectors.FieldSelector | None = None
 
     def has(self, stored: stored_objects.Stored) -> bool:
-        """Whether the object is selected."""
+        """Return whether the object is selected."""
         if self.namespace and stored.namespace != self.namespace:
             return False
         if self.label is not None and not self.label(dict(stored.labels)):
@@ -97,7 +103,7 @@ class Selection:
         return self.field is None or self.field(stored)
 
     def among(self, objects: list[stored_objects.Stored]) -> list[stored_objects.Stored]:
-        """Those of many objects that are selected, in the same order."""
+        """Return the selected ones of `objects`, in the same order."""
         if self.label is not None or self.field is not None:
             return [stored for stored in objects if self.has(stored)]
         if not self.namespace:
@@ -105,7 +111,10 @@ class Selection:
         return [stored for stored in objects if stored.namespace == self.namespace]
 
     def sees(self, commit: Commit) -> tuple[EventType, stored_objects.Stored] | None:
-        """The commit as a watch of this selection sees it: what enters is ADDED, what leaves is DELETED."""
+        """Return the event that a watch sees; None if it sees none.
+
+        An object that enters the selection is ADDED, one that leaves it is DELETED.
+        """
         if self.namespace and commit.object.namespace != self.namespace:
             return None
         if self.label is None and self.field is None:
@@ -122,14 +131,14 @@ class Selection:
         return None
 
     def sees_all(self, commits: list[Commit]) -> Iterator[tuple[EventType, stored_objects.Stored]]:
-        """What the watch sees of several commits."""
+        """Yield the events that a watch sees of several commits."""
         for commit in commits:
             if (seen := self.sees(commit)) is not None:
                 yield seen
 
 
 def _left(commit: Commit) -> stored_objects.Stored:
-    """What left a selection, as it was in it, with the version at which it left."""
+    """Return the last state in the selection, with the version at which the object left it."""
     if commit.previous is None or commit.type == "DELETED":
         return commit.object
     return stored_objects.store(commit.previous.document(), commit.object.resource_version)

@@ -1,4 +1,6 @@
-"""CustomResourceDefinitions and ValidatingAdmissionPolicies: a write of the status changes the status only.
+"""CustomResourceDefinitions and ValidatingAdmissionPolicies.
+
+A write of their status changes the status only.
 
 After k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go and
 k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicy/strategy.go.

@@ -1,4 +1,7 @@
-"""ResourceClaimTemplates. After k8s.io/kubernetes/pkg/registry/resource/resourceclaimtemplate/strategy.go."""
+"""ResourceClaimTemplates.
+
+After k8s.io/kubernetes/pkg/registry/resource/resourceclaimtemplate/strategy.go.
+"""
 
 from collections.abc import Iterable
 

@@ -70,7 +70,7 @@ def drop_empty_requests(spec: Document) -> None:
 
 
 def authorize_admin_access(document: Document, namespace_labels: generic.Labels) -> Iterable[Cause]:
-    """Return the requests with `adminAccess` of a claim or template unless its namespace allows them."""
+    """Return an error for each request with `adminAccess` unless the namespace allows it."""
     found = list(resource_claims.admin_request(document))
     return found if found and not resource_claims.is_admin_namespace(namespace_labels()) else ()
 

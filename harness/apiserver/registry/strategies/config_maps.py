@@ -1,4 +1,7 @@
-"""ConfigMaps and Secrets. After k8s.io/kubernetes/pkg/registry/core/{configmap,secret}/strategy.go."""
+"""ConfigMaps and Secrets.
+
+After k8s.io/kubernetes/pkg/registry/core/{configmap,secret}/strategy.go.
+"""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,7 @@
-"""Events, which are served in the core group and in events.k8s.io. After k8s.io/kubernetes/pkg/registry/core/event/strategy.go."""
+"""Events, which are served in the core group and in events.k8s.io.
+
+After k8s.io/kubernetes/pkg/registry/core/event/strategy.go.
+"""
 
 from collections.abc import Iterable
 

@@ -1,6 +1,6 @@
 """The base class of all strategies: what the server does with objects of any kind.
 
-A strategy belongs to one resource in the version in which its objects are stored, and changes the documents that it is given.
+A strategy belongs to one resource, in the version in which its objects are stored.
 After k8s.io/apiserver/pkg/registry/rest (`RESTCreateStrategy`, `RESTUpdateStrategy`).
 """
 
@@ -22,7 +22,7 @@ _SERVER_METADATA = ("uid", "creationTimestamp", "generation")
 
 
 class Strategy:
-    """What the server does with objects of one resource; a kind overrides what it does differently."""
+    """What the server does with objects of one resource; kinds override what differs."""
 
     keeps_new_status: ClassVar[bool] = False
     """Whether a new object may be created with a status."""
@@ -50,11 +50,11 @@ class Strategy:
 
     @property
     def returns_deleted_object(self) -> bool:
-        """Whether DELETE returns the object rather than a Status even if it is gone (pods, claims)."""
+        """Whether DELETE returns the object, not a Status, even if it is gone (pods, claims)."""
         return self.resource.deletion_returns_object
 
     def reset_fields(self, subresource: str) -> field_sets.Tree:
-        """Return the fields that an endpoint ignores, so that its writers never own them in managedFields."""
+        """Return the fields that an endpoint ignores, so that its writers never own them."""
         return self._reset_by_status if subresource == "status" else self._reset
 
     # -------------------------------------------------------------- preparing
@@ -78,7 +78,7 @@ class Strategy:
             document["status"] = status
 
     def new_status(self, document: Document) -> Document | None:
-        """Return the status of a new object; None if it has none: by default what Go's zero value encodes to."""
+        """Return the status of a new object, by default Go's zero value; None if it has none."""
         field = api_types.of(self.resource).fields.get("status")
         if field is None or not field.always:
             return None
@@ -110,35 +110,38 @@ class Strategy:
             take_over(document, old, "status")
 
     def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
-        """Drop fields of disabled feature gates, unless the stored object already uses them; in place.
+        """Drop fields of disabled feature gates, unless the stored object uses them; in place.
 
-        Disabled are the gates that are off by default in Kubernetes 1.36.
+        The gates that are off by default in Kubernetes 1.36 are disabled.
         """
 
     # -------------------------------------------------------------- validating
 
     def authorize(self, document: Document, *, namespace_labels: Labels) -> Iterable[Cause]:
-        """Return what is wrong with a new object in a namespace with these labels."""
+        """Return the errors in a new object that depend on the labels of its namespace."""
         return ()
 
     def authorize_update(
         self, document: Document, old: Document, *, subresource: str, namespace_labels: Labels
     ) -> Iterable[Cause]:
-        """Return what is wrong with a changed object in a namespace with these labels."""
+        """Return the errors in a changed object that depend on the labels of its namespace."""
         return ()
 
     def validate(self, document: Document, served: resources.ResourceType) -> Iterable[Cause]:
-        """Return what is wrong with a new object besides its metadata; the client sent it as `served`."""
+        """Return the errors in a new object besides its metadata.
+
+        The client sent it as `served`.
+        """
         return ()
 
     def validate_update(
         self, document: Document, old: Document, *, subresource: str
     ) -> Iterable[Cause]:
-        """Return what is wrong with a changed object besides its metadata."""
+        """Return the errors in a changed object besides its metadata."""
         return ()
 
     def warnings(self, stored: stored_objects.Stored) -> Iterable[str]:
-        """Return what the response to a write should warn about."""
+        """Return the warnings in the response to a write."""
         return ()
 
 

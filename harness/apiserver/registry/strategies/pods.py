@@ -1,6 +1,7 @@
-"""Pods: their status, grace periods, conditions, and the subresources that write a part of the spec only.
+"""Pods: status, grace periods, conditions, and subresources that write a part of the spec.
 
-After k8s.io/kubernetes/pkg/registry/core/pod/strategy.go. Binding a pod to a node is in `registry.pod_binding`.
+The `binding` subresource is in `registry.pod_binding`. `ephemeralcontainers` and `resize` are here
+for fidelity only; no new code. After k8s.io/kubernetes/pkg/registry/core/pod/strategy.go.
 """
 
 from collections.abc import Iterable
@@ -84,7 +85,7 @@ def _keep_qos_class(pod: Document, old: Document) -> None:
 
 
 def grace_seconds(pod: Document, requested_s: int | None) -> int:
-    """Return the grace period of a deletion, in seconds; 0 for a pod that does not run on any node."""
+    """Return the grace period of a deletion, in seconds; 0 for a pod that does not run."""
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     if not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
         return 0

@@ -57,7 +57,7 @@ class SliceStrategy(generic.Strategy):
 
 
 def drop_empty_devices(document: Document) -> None:
-    """Drop an empty list of devices, in place; beside shared counters it stays and is rejected later."""
+    """Drop an empty list of devices, in place; beside shared counters validation rejects it."""
     spec = document.get("spec") or {}
     if not spec.get("devices") and not spec.get("sharedCounters"):
         spec.pop("devices", None)
