@@ -34,7 +34,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Holds of a device that another claim had held before."""
     double_allocations: int
     violations: int
-    """Of all checks; includes the double allocations."""
+    """Violations of all checks, including the double allocations."""
     api_calls: int
     api_errors: dict[str, int]
     """`verb resource status reason` -> calls that did not succeed."""

@@ -149,17 +149,14 @@ def show(
 
     `unwritten`: the reason why verdict and report could not be written; empty if they were.
     """
-    if unwritten:
-        unwritten = f"This verdict and its report are not in {directory.path}: {unwritten}"
-    if unwritten and (out.is_json or out.is_quiet):
-        console(stderr=True).print(unwritten, markup=False, soft_wrap=True)
     if out.is_json:
         out.document(document(judgement, directory))
     else:
         _print(judgement, directory, out)
     if unwritten:
-        where = f"This verdict and its report are not in {directory.path}: {unwritten}"
-        console(stderr=out.is_quiet).print(f"  {where}", markup=False, soft_wrap=True)
+        text = f"This verdict and its report are not in {directory.path}: {unwritten}"
+        shown = console(stderr=out.is_json or out.is_quiet)
+        shown.print(f"  {text}", markup=False, soft_wrap=True)
     elif not (out.is_json or out.is_quiet):
         console().print(f"  {directory.report}", markup=False, soft_wrap=True)
 

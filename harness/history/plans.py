@@ -43,7 +43,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     expected_steps: list[str]
     """Names of the processes that must leave a steps file with a trailer."""
     resources: list[str]
-    """Plural names of the resources of which every commit must be observed."""
+    """Resources (plural names) whose commits must all be observed."""
     settings: dict[str, Any]
     """The scenario after overrides, as JSON."""
     again: list[str] = []

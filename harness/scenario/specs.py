@@ -295,7 +295,7 @@ class Scenario(Spec):
     """A scenario file."""
 
     schema_version: Literal[1]
-    """Of this format."""
+    """Version of this format."""
     name: Name
     """The file's name without .toml."""
     title: str

@@ -126,4 +126,4 @@ def test_two_broken_guarantees_stand_beside_each_other(tmp_path: pathlib.Path) -
     page = directory.report.read_text()
     assert f"(1 violation); broken: {PROMISE} (1 violation)" in page
     assert page.index('id="violation-1"') < page.index('id="violation-2"')
-    assert page.count("Time line of the double allocation") == 1
+    assert page.count("Timeline of the double allocation") == 1
