@@ -207,7 +207,7 @@ class Objects:
         self.garbage.extend(self._ending[uid] for uid in before if uid in self._ending)
 
     def _forget(self, gone: stored_objects.Stored) -> None:
-        """Queue the dependents of a removed object, and its namespace if it waited for the object."""
+        """Queue the dependents of a removed object, and its namespace if that waited for it."""
         self._uids.discard(gone.uid)
         self._ending.pop(gone.uid, None)
         self.garbage.extend(self.dependents(gone.uid))
