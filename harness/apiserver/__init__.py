@@ -8,7 +8,7 @@ A request goes one way: `server.connections` reads bytes, `server.http_parsing` 
 log (`persistence`) and the audit log (`server.audit_log`) have them. `faults` delays, rejects or drops requests, responses and
 events on demand; `server.server_limits` bounds what clients may do.
 
-Packages, top first: `server`, `faults`, `endpoints`, `persistence`, `registry`, `managedfields`, `patch`, `admission`, `serializer`,
+Packages, top first: `server`, `faults`, `endpoints`, `persistence`, `registry`, `managedfields`, `patch`, `admission`, `fidelity`, `serializer`,
 `storage`, `printers`, `validation`, `errors`, `scheme`, `codec`. Imports go downward only.
 
 JSON, YAML and protobuf are read and written for every kind, so clients made with client-go need no other content type than their

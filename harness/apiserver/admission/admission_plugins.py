@@ -5,6 +5,7 @@ from collections.abc import Callable
 from harness.apiserver.admission import pod_admission
 from harness.apiserver.errors import status_errors
 from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.fidelity import pod_features
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects
@@ -59,7 +60,7 @@ class Plugins:
             classes=self._priority_classes,
         )
         find_runtime = self._finding(resources.RUNTIME_CLASSES)
-        pod_admission.require_runtime_class(document, find_class=find_runtime)
+        pod_features.require_runtime_class(document, find_class=find_runtime)
 
     def _priority_classes(self) -> list[Document]:
         return [item.document() for item in self._objects.all_of(resources.PRIORITY_CLASSES)]

@@ -1,7 +1,7 @@
-"""The admission plugins DefaultTolerationSeconds, Priority and RuntimeClass, as functions of pods.
+"""The admission plugins DefaultTolerationSeconds and Priority, as functions of pods.
 
-All three are on by default in kube-apiserver. The ServiceAccount plugin is not implemented.
-RuntimeClass is here for fidelity only; no new code.
+Both are on by default in kube-apiserver. The ServiceAccount plugin is not implemented; RuntimeClass
+is in `fidelity.pod_features`.
 """
 
 from collections.abc import Callable, Iterable
@@ -66,24 +66,6 @@ def keep_priority(spec: Document, old: Document) -> None:
     for key in ("priority", "preemptionPolicy"):
         if spec.get(key) is None and key in old:
             spec[key] = old[key]
-
-
-def require_runtime_class(pod: Document, *, find_class: Find) -> None:
-    """Copy overhead and node selector from the pod's runtime class, in place.
-
-    Raises StatusError 403 if the class does not exist.
-    """
-    spec = pod["spec"]
-    if not (name := spec.get("runtimeClassName")):
-        return
-    runtime_class = find_class(name)
-    if runtime_class is None:
-        why = f'pod rejected: RuntimeClass "{name}" not found'
-        raise status_errors.denied(resources.PODS, pod["metadata"]["name"], why)
-    if overhead := (runtime_class.get("overhead") or {}).get("podFixed"):
-        spec["overhead"] = overhead
-    if selector := (runtime_class.get("scheduling") or {}).get("nodeSelector"):
-        spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), **selector}
 
 
 def _tolerates(toleration: Document, other: Document) -> bool:

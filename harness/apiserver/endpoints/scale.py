@@ -1,4 +1,4 @@
-"""The `scale` subresource of workloads: their replicas as a Scale of `autoscaling/v1`."""
+"""Frozen: no new code. The `scale` subresource of workloads, a `Scale` of autoscaling/v1."""
 
 from collections.abc import Callable
 from typing import Any

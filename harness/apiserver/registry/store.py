@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable
 
 from harness.apiserver.admission import admission_plugins
 from harness.apiserver.errors import status_errors
+from harness.apiserver.fidelity import disruption_budgets
 from harness.apiserver.managedfields import field_managers, server_side_apply
 from harness.apiserver.registry import (
     conversion,
-    disruption_budgets,
     object_deletion,
     object_validation,
     pod_binding,

@@ -1,13 +1,14 @@
-"""Pods: status, grace periods, conditions, and subresources that write a part of the spec.
+"""Pods: their status, grace periods and conditions.
 
-The `binding` subresource is in `registry.pod_binding`. `ephemeralcontainers` and `resize` are here
-for fidelity only; no new code. After k8s.io/kubernetes/pkg/registry/core/pod/strategy.go.
+The `binding` subresource is in `registry.pod_binding`. After
+k8s.io/kubernetes/pkg/registry/core/pod/strategy.go.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
 from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.fidelity import pod_features
 from harness.apiserver.registry.strategies import generic
 from harness.apiserver.scheme import qos, resources
 from harness.apiserver.scheme.json_document import Document
@@ -20,8 +21,6 @@ _GATED = {
     "reason": "SchedulingGated",
     "message": "Scheduling is blocked due to non-empty scheduling gates",
 }
-_RESIZED = ("resources", "resizePolicy")
-"""Fields of a container that the `resize` subresource writes."""
 _VALIDATE_UPDATE = {
     "": pod_spec.pod_change,
     "status": pod_status.pod_status_change,
@@ -48,7 +47,7 @@ class PodStrategy(generic.Strategy):
 
     def keep_unwritable(self, document: Document, old: Document, subresource: str) -> None:
         """Let `ephemeralcontainers` and `resize` write their part of the spec and nothing else."""
-        part = _SPEC_PARTS.get(subresource)
+        part = pod_features.SPEC_PARTS.get(subresource)
         if part is None:
             super().keep_unwritable(document, old, subresource)
             if subresource == "status":
@@ -115,36 +114,3 @@ def set_condition(pod: Document, condition: Document, *, now: str) -> None:
 
 def _dated(condition: Document, since: Any) -> Document:
     return {**condition, "lastProbeTime": None, "lastTransitionTime": since}
-
-
-# ------------------------------------------------------------------ parts of the spec
-
-
-def _with_ephemeral_containers(spec: Document, before: Document) -> Document:
-    """Return the old spec with the ephemeral containers of the new one."""
-    merged = {key: value for key, value in before.items() if key != "ephemeralContainers"}
-    if added := spec.get("ephemeralContainers"):
-        merged["ephemeralContainers"] = added
-    return merged
-
-
-def _with_resources(spec: Document, before: Document) -> Document:
-    """Return the old spec with the resources of the pod and of each container of the new one."""
-    merged = dict(before)
-    for key in ("containers", "initContainers"):
-        if key in before:
-            sent = {item.get("name"): item for item in spec.get(key) or ()}
-            merged[key] = [_resized(item, sent.get(item.get("name"))) for item in before[key]]
-    merged.pop("resources", None)
-    return merged | {"resources": spec["resources"]} if spec.get("resources") else merged
-
-
-def _resized(container: Document, sent: Document | None) -> Document:
-    if sent is None:
-        return container
-    merged = {key: value for key, value in container.items() if key not in _RESIZED}
-    return merged | {key: sent[key] for key in _RESIZED if key in sent}
-
-
-_SPEC_PARTS = {"ephemeralcontainers": _with_ephemeral_containers, "resize": _with_resources}
-"""The subresources that write a part of the spec."""

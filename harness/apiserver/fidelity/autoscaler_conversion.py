@@ -1,4 +1,4 @@
-"""Fidelity only; no new code. HorizontalPodAutoscalers of autoscaling/v1, converted to v2 and back.
+"""Frozen: no new code. HorizontalPodAutoscalers of autoscaling/v1, converted to v2 and back.
 
 Objects are stored in v2. Version v1 has fields for the CPU only; the other metrics are in
 annotations of the v1 object, so that a v1 client that writes it back loses none of them. After

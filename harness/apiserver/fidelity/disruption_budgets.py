@@ -1,4 +1,4 @@
-"""Fidelity only; no new code. Disruption budgets: whether a pod may be evicted now.
+"""Frozen: no new code. Disruption budgets: whether a pod may be evicted now.
 
 `kubectl drain` evicts pods. The number of allowed disruptions stands in the status of the budget,
 where Kubernetes' disruption controller writes it. After
