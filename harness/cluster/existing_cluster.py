@@ -129,7 +129,7 @@ class Provider:
         context = kubeconfigs.extract(self._paths(), path, context=self._profile.context)
         transport = transports.connect(path)
         try:
-            version = _version(transport, context)
+            version = str(_require(transport, "/version", context).get("gitVersion", "unknown"))
             _require_resources(transport, context, version)
             self._require_mark(transport, context)
         except transports.TransportError as error:
@@ -167,10 +167,6 @@ def _proxy_hint() -> str:
         if variables
         else ""
     )
-
-
-def _version(transport: transports.Transport, context: str) -> str:
-    return str(_require(transport, "/version", context).get("gitVersion", "unknown"))
 
 
 def _require_resources(transport: transports.Transport, context: str, version: str) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import operator
 import os
 import pathlib
 import shutil
@@ -119,7 +120,8 @@ def _kill_strays() -> list[int]:
     """
     killed: list[int] = []
     while dead := _dead_owners(keep := _processes_of(cluster_records.known())):
-        killed += [pid for owner in sorted(dead, key=_pid) for pid in kill_of(owner, keep=keep)]
+        for owner in sorted(dead, key=operator.attrgetter("pid")):
+            killed += kill_of(owner, keep=keep)
     return killed
 
 
@@ -127,10 +129,6 @@ def _dead_owners(keep: Collection[int]) -> set[cluster_records.ProcessIdentity]:
     return {
         owner for process, owner in _marked() if process.pid not in keep and owner.find() is None
     }
-
-
-def _pid(owner: cluster_records.ProcessIdentity) -> int:
-    return owner.pid
 
 
 def _processes_of(entries: Iterable[cluster_records.ClusterRecord]) -> set[int]:

@@ -48,8 +48,10 @@ def pool(count: int) -> Iterator[Pool]:
 
     Raises ProcessError if one of them dies.
     """
-    resource_tracker.ensure_running()  # unmarked: it ends after the workers and removes their semaphores
-    cluster_records.mark_children()  # `cluster prune` finds workers that could not arrange to die with us
+    # The tracker starts unmarked: it must end after the workers, whose semaphores it removes.
+    resource_tracker.ensure_running()
+    # Prune finds workers that could not arrange to die with this process.
+    cluster_records.mark_children()
     executor = concurrent.futures.ProcessPoolExecutor(
         count,
         mp_context=multiprocessing.get_context("spawn"),
