@@ -2,8 +2,8 @@
 
 Each line names a type and its fields; `tools/schemas.py` adds the facts to the schema data, for all
 versions of the type. Defaults without these tables: a required field is always encoded; an optional
-one is omitted when empty, and is a pointer only if it holds a struct. The tables do not cover types
-that exist in alpha or beta versions only, for which the defaults apply.
+one is omitted when empty, and is a pointer only if it holds a struct. Of the types that exist in
+alpha or beta versions only, the tables have a few; the defaults apply to the others.
 """
 
 VALUE_STRUCTS = """

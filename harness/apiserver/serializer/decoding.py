@@ -177,9 +177,9 @@ def count_keys(value: Any) -> int:
     return count
 
 
-def _scalar_reader(wanted: type) -> Reader:
+def _scalar_reader(expected: type) -> Reader:
     def read_scalar(value: Any, _: Tally) -> Any:
-        if type(value) is not wanted:
+        if type(value) is not expected:
             raise MismatchError
         return value
 
