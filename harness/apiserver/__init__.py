@@ -1,32 +1,45 @@
-"""The embedded API server: Kubernetes' API semantics in one process that needs nothing but pip.
+"""The embedded API server: the semantics of the Kubernetes API in one Python process.
 
-`registry.store` is pure and synchronous: optimistic concurrency, validation, deletion, owner garbage collection, watch history, and
-one integer resourceVersion for all of it. It does no I/O and reads no clock, so `explore` can drive it one commit at a time.
+`registry.store` is pure and synchronous: optimistic concurrency, validation, deletion, garbage
+collection by owner, watch history, and one integer resourceVersion. It does no I/O and reads no
+clock, so `explore` can drive it one commit at a time.
 
-A request goes one way: `server.connections` reads bytes, `server.http_parsing` parses a request, `server.request_lifecycle` has
-`endpoints.handlers` answer it (`server.watch_streams` for watches), and `server.group_commit` sends responses and events once the
-log (`persistence`) and the audit log (`server.audit_log`) have them. `faults` delays, rejects or drops requests, responses and
-events on demand; `server.server_limits` bounds what clients may do.
+A request: `server.connections` receives bytes, `server.http_parsing` parses them,
+`server.request_lifecycle` calls `endpoints.handlers` (for watches `server.watch_streams`), and
+`server.group_commit` sends responses and events once the log (`persistence`) and the audit log
+(`server.audit_log`) are written. `faults` delays, rejects or drops requests, responses and events
+on demand; `server.server_limits` limits the clients.
 
-Packages, top first: `server`, `faults`, `endpoints`, `persistence`, `registry`, `managedfields`, `patch`, `admission`, `fidelity`, `serializer`,
-`storage`, `printers`, `validation`, `errors`, `scheme`, `codec`. Imports go downward only.
+Packages, top first: `server`, `faults`, `endpoints`, `persistence`, `registry`, `managedfields`,
+`patch`, `admission`, `fidelity`, `serializer`, `storage`, `printers`, `validation`, `errors`,
+`scheme`, `codec`. Imports go downward only.
 
-JSON, YAML and protobuf are read and written for every kind, so clients made with client-go need no other content type than their
-default. Objects are kept as JSON; protobuf messages of the last few thousand objects are cached.
+JSON, YAML and protobuf are read and written for every kind, so client-go needs no special content
+type. Objects are stored as JSON; the protobuf messages of the last few thousand objects are cached.
 
-Three things hold it to Kubernetes: recorded conversations with kube-apiserver (`tests/corpus`, whose `differences.toml` lists the
-cases that do not always match), documented rules that any server can be tested against (`flake-hunt conformance`), and a simple
-model of random operations (`tests/model_based`).
+Three things check that it behaves like Kubernetes: recorded conversations with kube-apiserver
+(`tests/corpus`; its `differences.toml` lists the cases that do not always match), documented rules
+that can be tested against any server (`flake-hunt conformance`), and a simple model driven by
+random operations (`tests/model_based`).
 
-Not in here: scheduling, nodes that do something, anything that only a test needs.
+Not in here: scheduling, kubelets, and anything that only a test needs.
 
-Known differences from kube-apiserver: the server plays the garbage collector and the namespace controller (a kube-apiserver
-alone does neither); discovery is answered in JSON to who asks for protobuf; what needs a kubelet (exec, attach, logs, port forwarding, proxies, tokens) is
-answered with 501; autoscaling/v1 keeps metrics other than the CPU's in annotations, in the format of v2; JSON may be nested
-about a thousand levels deep; the objects of LimitRange and ResourceQuota limit nothing; services get no addresses, jobs no selector.
-Requests that two readers could understand differently are refused: doubled Authorization, Content-Type or Host headers (Go takes the
-first), bare LF, folded headers; methods that HTTP does not know are 400, not 405. An upgrade to h2c is ignored, any other is 400.
-Of the 870 recorded conversations two are not always answered alike, because the namespace controller, which the recording had
-not, may be faster than the conversation: finalizers/namespace-delete-with-a-finalizer-then-remove-it and
-watch/namespace-added-modified-deleted-as-seen-from-a-version. About ten are answered with another message text.
+Known differences from kube-apiserver:
+
+- The server is also the garbage collector and the namespace controller.
+- Discovery is JSON only.
+- Requests that need a kubelet (exec, attach, logs, port forwarding, proxies, tokens) get 501.
+- autoscaling/v1 stores metrics other than CPU in annotations, in the format of v2.
+- JSON may be nested about a thousand levels deep; bodies are limited to 20,000 values, server-side
+  apply and strategic merge patches to 10,000, applied configurations to 3,000 fields, protobuf to
+  30,000 fields and YAML to 1 MiB and 10,000 values. Larger ones get 413.
+- LimitRange and ResourceQuota objects have no effect; services get no addresses, jobs no selector.
+- Ambiguous requests are rejected: repeated Authorization, Content-Type or Host headers (Go takes
+  the first), bare LF, folded headers. Unknown HTTP methods get 400, not 405. An upgrade to h2c is
+  ignored; any other upgrade gets 400.
+- Of the 870 recorded conversations two do not always match, because the namespace controller, which
+  was not running when they were recorded, may be faster than the client:
+  finalizers/namespace-delete-with-a-finalizer-then-remove-it and
+  watch/namespace-added-modified-deleted-as-seen-from-a-version. About ten match except for the
+  text of a message.
 """

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from harness import tls_authorities
-from harness.apiserver.server import serving_certificates
+from harness.apiserver.server import identities
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def meet(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> str:
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
 def test_the_embedded_server_s_certificate_is_accepted_by_a_strict_client(name: str) -> None:
-    identity = serving_certificates.make("127.0.0.1")
+    identity = identities.make_certificate("127.0.0.1")
     assert meet(identity.context(), strict(identity.authority), name) == "flake-hunt-apiserver"
 
 

@@ -1,5 +1,5 @@
-"""The HTTP server process: listeners, connections, request lifecycle, watch streams, group commit, audit log, certificates.
+"""The HTTP server process: listeners, connections, watch streams, group commit, the audit log.
 
-Only this package does network I/O and knows the event loop. What a request means is decided in `endpoints`; what is written to
-disk is formatted by `persistence`. Nothing here knows a resource by name.
+Only this package does network I/O. Not in here: the meaning of a request (`endpoints`), the format
+of the data directory (`persistence`), and anything that depends on a certain resource.
 """

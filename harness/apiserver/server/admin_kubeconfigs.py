@@ -1,4 +1,4 @@
-"""The kubeconfigs that a server writes: JSON, which is YAML too; whole or not at all, with mode 0600."""
+"""The kubeconfigs that a server writes: JSON, which is also YAML, with mode 0600."""
 
 import base64
 import json
@@ -8,7 +8,7 @@ from harness import private_files, writing
 
 
 def secure_cluster(address: str, authority: bytes) -> dict[str, str]:
-    """A cluster behind TLS."""
+    """Return the `cluster` of a kubeconfig for a TLS address; `authority` is PEM."""
     return {
         "server": f"https://{address}",
         "certificate-authority-data": base64.b64encode(authority).decode(),
@@ -16,12 +16,15 @@ def secure_cluster(address: str, authority: bytes) -> dict[str, str]:
 
 
 def plain_cluster(address: str) -> dict[str, str]:
-    """A cluster behind plain HTTP."""
+    """Return the `cluster` of a kubeconfig for a plain HTTP address."""
     return {"server": f"http://{address}"}
 
 
 def write(path: pathlib.Path, cluster: dict[str, str], token: str) -> None:
-    """Write a kubeconfig with one cluster and one user; StorageError or UnwritableError when that cannot be."""
+    """Write a kubeconfig with one cluster and one user, whole or not at all.
+
+    Raises StorageError or UnwritableError.
+    """
     document = {
         "apiVersion": "v1",
         "kind": "Config",

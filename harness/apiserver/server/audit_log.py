@@ -1,8 +1,10 @@
-"""The audit log: one audit.k8s.io/v1 event a line, at the level RequestResponse, written before the answer leaves.
+"""The audit log: one audit.k8s.io/v1 event per line, at level RequestResponse.
 
-The order of the lines is the order of the answers, not of the commits: sort successful writes by the resourceVersion in
-`responseObject` (it is the store's own count). Tokens are not in it: the Authorization header is not part of a request here, and the value of a `token` or `access_token` in a
-URL is replaced. (kube-apiserver logs URLs as they are. Neither takes a token from there.)
+Events are written before their response is sent. Lines are in the order of the responses, not of
+the commits: sort successful writes by the resourceVersion in `responseObject`, which is the store's
+own counter. The log has no tokens: the Authorization header is not part of a request here, and the
+value of a `token` or `access_token` in a URL is replaced. (kube-apiserver logs URLs unchanged.
+Neither server accepts a token from a URL.)
 """
 
 import os
@@ -31,44 +33,44 @@ from harness.apiserver.serializer import decoding, protobuf, yaml_bodies
 _HEADER = "audit-id"
 _token = re.compile(r"([?&](?:access_)?token=)[^&#]+", re.IGNORECASE)
 _ID_LENGTH_MAX = 64
-"""Kubernetes cuts a longer Audit-ID of a client."""
+"""Maximum length of a client's Audit-ID in characters; longer ones are cut, as in Kubernetes."""
 
 
 class AuditLog:
-    """Appends to one file; settled with the journal, once for each turn of the loop."""
+    """Appends to one file; it is written together with the journal, by the group commit."""
 
     def __init__(self, path: pathlib.Path, *, now: Callable[[], str]) -> None:
-        """`now` gives RFC 3339 with microseconds; UsageError when the file cannot be opened."""
+        """`now` returns RFC 3339 with microseconds. Raises UsageError for an unwritable path."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as error:
             raise errors.UsageError(
-                f"expected to write the audit log {path}, but: {error.strerror}"
+                f"cannot write the audit log {path}: {error.strerror}"
             ) from error
         self._path = path
         self._lines: list[bytes] = []
         self.now = now
 
     def append(self, event: dict[str, Any]) -> None:
-        """Gather an event."""
+        """Buffer an event."""
         self._lines.append(json_codec.encode(event) + b"\n")
 
     def settle(self) -> None:
-        """Write what was gathered; OSError when it cannot be written."""
+        """Write the buffered events. Raises OSError."""
         if self._lines:
             data = b"".join(self._lines)
             self._lines.clear()
             commit_log.write_all(self._descriptor, data, path=self._path)
 
     def close(self) -> None:
-        """Settle and end."""
+        """Write the buffered events and close the file."""
         self.settle()
         os.close(self._descriptor)
 
 
 class AuditEntry:
-    """What is known of one request, from its first line in the log to its last."""
+    """The audit events of one request."""
 
     def __init__(
         self, log: AuditLog, request: request_info.Request, *, uri: str, source: str
@@ -93,19 +95,19 @@ class AuditEntry:
         }
 
     def allow(self, user: authentication.User) -> None:
-        """Who it was is known now, and that it may."""
+        """Record the user, who is allowed to do this."""
         self._decision = "allow"
         self._subject["user"] = {"username": user.name, "groups": user.groups}
 
     def started(self, status: int) -> None:
-        """The head of a watch is about to leave."""
+        """Log `ResponseStarted`, before the head of a watch is sent."""
         self._write(
             "ResponseStarted",
             self._reference(None) | {"responseStatus": {"metadata": {}, "code": status}},
         )
 
     def completed(self, status: int, answer: responses.Response | None = None) -> None:
-        """The answer, or the end of a watch, is about to leave."""
+        """Log `ResponseComplete`, before the response, or the end of a watch, is sent."""
         rest: dict[str, Any] = {"responseStatus": {"metadata": {}, "code": status}}
         sent = _decoded(self._request)
         if sent is not None:
@@ -150,7 +152,7 @@ class AuditEntry:
 
 
 def _decoded(request: request_info.Request) -> Any:
-    """The body, which may be JSON, YAML or protobuf; None when there is none or it is none of them."""
+    """Return a JSON, YAML or protobuf body, decoded; None if it is empty or cannot be decoded."""
     if not request.body:
         return None
     if content_types.content_type(request) == negotiation.PROTOBUF:
@@ -168,7 +170,7 @@ def _decoded(request: request_info.Request) -> Any:
 
 
 def _in_json(answer: responses.Response) -> bytes:
-    """The object in an answer, b"" when there is none or it is a text."""
+    """Return the object in a response as JSON, b"" if there is none."""
     if answer.content_type == negotiation.JSON:
         return answer.body
     if answer.content_type != negotiation.PROTOBUF:

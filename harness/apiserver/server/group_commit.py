@@ -16,7 +16,7 @@ class GroupCommit:
     """The responses and events of the current loop iteration."""
 
     def __init__(self, settle: Callable[[], bool], events_first: Callable[[], bool]) -> None:
-        """`settle` writes the commits and returns whether they are written; `events_first` is the coin."""
+        """`settle` writes the commits and returns whether it could; `events_first` is the coin."""
         self._settle, self._events_first = settle, events_first
         self._answers: list[Show] = []
         self._events: list[Show] = []
@@ -39,7 +39,7 @@ class GroupCommit:
         self.end_soon()
 
     def end_soon(self) -> None:
-        """Write the commits after all requests that have arrived, even if there is nothing to send."""
+        """Write the commits after all requests of this iteration, even with nothing to send."""
         if not self._is_ending:
             self._is_ending = True
             self._loop.call_soon(self._end)

@@ -34,7 +34,7 @@ _KEPT_BYTES_MAX = 1024 * 1024
 
 
 def head(status: int, content_type: str, length: int, more: bytes = b"") -> bytes:
-    """Return the head of a response; `length` is that of its body, `more` are whole header lines."""
+    """Return the head of a response with a body of this length; `more` are whole header lines."""
     if content_type:
         more = b"Content-Type: %b\r\n%b" % (content_type.encode(), more)
     return b"HTTP/1.1 %d %b\r\nContent-Length: %d\r\n%b\r\n" % (

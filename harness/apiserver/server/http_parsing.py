@@ -16,7 +16,7 @@ BODY_BYTES_MAX = 3 * 1024 * 1024
 HEADER_BYTES_MAX = 64 * 1024
 """Maximum size of the URL and all headers together; 431 when exceeded."""
 _SINGLE = frozenset({"authorization", "content-type", "host", "transfer-encoding"})
-"""Headers that may be sent only once, else 400. Of any other header the first value counts, as in Go."""
+"""Headers that may be sent only once, else 400. Of others the first value counts, as in Go."""
 _IGNORED_UPGRADES = frozenset({"h2c"})
 """Upgrades to ignore: Java's HttpClient offers h2c with its first request and accepts HTTP/1.1."""
 _host = re.compile(r"[0-9A-Za-z!$%&'()*+,\-.:;=\[\]_~]*")
@@ -49,7 +49,7 @@ class RequestParser:
         self._reset()
 
     def feed(self, data: bytes) -> status_errors.StatusError | None:
-        """Parse data and pass on the requests that are complete; return the error if there is one."""
+        """Parse data and pass on complete requests; return the error if there is one."""
         try:
             while data:
                 try:
@@ -64,7 +64,7 @@ class RequestParser:
         return None
 
     def _without_upgrade(self) -> bytes:
-        """Return the head without its upgrade, for a new parser: the old one would skip the body."""
+        """Return the head without its upgrade, for a new parser: this one would skip the body."""
         version = self._parser.get_http_version().encode()
         lines = [b"%b %b HTTP/%b" % (self._parser.get_method(), self._url, version)]
         lines += [
@@ -141,7 +141,7 @@ class RequestParser:
         self._body.append(data)
 
     def on_message_complete(self) -> None:
-        """The request is whole."""
+        """Pass on the request, which is complete."""
         if self._is_upgrade:
             return
         url = httptools.parse_url(self._url)

@@ -1,17 +1,39 @@
-"""Who a server is, kept so that kubeconfigs go on working after a restart: tokens, certificates, ports."""
+"""Tokens, certificates and ports of a server, kept so that kubeconfigs survive a restart."""
 
+import dataclasses
+import ipaddress
 import pathlib
 import secrets
+import socket
+import ssl
 
 import msgspec
 
-from harness import errors, private_files, writing
+from harness import errors, private_files, tls_authorities, writing
 from harness.apiserver.persistence import data_directories
-from harness.apiserver.server import serving_certificates
+
+_CERTIFICATE_DAYS = 365
+"""Validity of a new certificate in days."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ServingCertificate:
+    """A server certificate, its key, and the certificate of its authority, all PEM."""
+
+    authority: bytes
+    certificate: bytes
+    key: bytes
+
+    def context(self) -> ssl.SSLContext:
+        """Return the TLS context of the server."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        with private_files.private_file(self.certificate + b"\n" + self.key) as path:
+            context.load_cert_chain(path)  # reads from files only
+        return context
 
 
 class ServerIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What must not change; keys and certificates are PEM."""
+    """What a restarted server must keep; keys and certificates are PEM."""
 
     host: str
     token: str
@@ -21,17 +43,17 @@ class ServerIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     key: bytes
     port: int = 0
     tls_port: int = 0
-    """The ports of last time; 0 before the first."""
+    """The ports of the last run; 0 before the first run."""
 
     @property
-    def certificates(self) -> serving_certificates.ServingCertificate:
-        """The certificates in the form that listeners want."""
-        return serving_certificates.ServingCertificate(self.authority, self.certificate, self.key)
+    def certificates(self) -> ServingCertificate:
+        """The certificate as the listeners take it."""
+        return ServingCertificate(self.authority, self.certificate, self.key)
 
 
 def make(host: str) -> ServerIdentity:
-    """A new identity for this address."""
-    made = serving_certificates.make(host)
+    """Return a new identity for this address."""
+    made = make_certificate(host)
     return ServerIdentity(
         host=host,
         token=secrets.token_urlsafe(32),
@@ -43,7 +65,7 @@ def make(host: str) -> ServerIdentity:
 
 
 def move(identity: ServerIdentity, host: str) -> ServerIdentity:
-    """The same tokens at another address, where the certificates have to be others."""
+    """Return an identity with the same tokens and new certificates for another address."""
     moved = make(host)
     return msgspec.structs.replace(
         moved, token=identity.token, read_only_token=identity.read_only_token
@@ -51,7 +73,7 @@ def move(identity: ServerIdentity, host: str) -> ServerIdentity:
 
 
 def load(directory: pathlib.Path) -> ServerIdentity | None:
-    """The identity that was kept, None when there is none; DataDirectoryError when it cannot be read."""
+    """Read the identity in a data directory; None if there is none. Raises DataDirectoryError."""
     path = directory / data_directories.IDENTITY
     try:
         return msgspec.json.decode(path.read_bytes(), type=ServerIdentity)
@@ -59,13 +81,33 @@ def load(directory: pathlib.Path) -> ServerIdentity | None:
         return None
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.DataDirectoryError(
-            f"expected the tokens and certificates of the server in {path}, but: {error}. Restore the file, or "
-            "remove it and have new kubeconfigs written"
+            f"expected the tokens and certificates of the server in {path}, but: {error}. "
+            "Restore the file, or remove it to get new kubeconfigs"
         ) from error
 
 
 def save(directory: pathlib.Path, identity: ServerIdentity) -> None:
-    """Keep an identity: whole or not at all, with mode 0600."""
+    """Write the identity to a data directory, whole or not at all, with mode 0600.
+
+    Raises StorageError or UnwritableError.
+    """
     path = directory / data_directories.IDENTITY
     with writing.explained(path):
         private_files.write(path, msgspec.json.encode(identity), is_durable=True)
+
+
+# ------------------------------------------------------------------ certificates
+
+
+def make_certificate(host: str) -> ServingCertificate:
+    """Return a certificate for this address, signed by a new authority."""
+    authority = tls_authorities.Authority("flake-hunt-ca", days=_CERTIFICATE_DAYS)
+    server = authority.server("flake-hunt-apiserver", _names(host))
+    return ServingCertificate(authority.certificate, server.certificate, server.key)
+
+
+def _names(host: str) -> list[str]:
+    """Return the names for the certificate; for 0.0.0.0 or :: also the machine's host names."""
+    every = ipaddress.ip_address(host).is_unspecified
+    own = [socket.gethostname(), socket.getfqdn()] if every else [host]
+    return list(dict.fromkeys(["localhost", "127.0.0.1", "::1", *own]))

@@ -1,7 +1,8 @@
-"""The addresses that a server is reached at: plain HTTP on loopback, and TLS.
+"""Listening sockets: plain HTTP on loopback, and TLS.
 
-kubectl drops a token on http:// addresses, so there is a TLS listener for it; the harness's own processes use the plain one,
-which costs less. Both want the token. A server that is open to others is open by TLS only.
+kubectl does not send a token to http:// addresses, so it needs the TLS listener; the harness's own
+processes use plain HTTP, which is cheaper. Both require the token. A server that is open to other
+hosts is open by TLS only.
 """
 
 import asyncio
@@ -11,35 +12,38 @@ import resource
 from collections.abc import Callable
 
 from harness import errors
-from harness.apiserver.server import connections, servers, serving_certificates
+from harness.apiserver.server import connections, identities, servers
 
 BACKLOG = 1024
 TLS_HANDSHAKE_TIMEOUT_S = 10.0
 LOOPBACK = "127.0.0.1"
 _FILES_SPARE = 64
-"""Descriptors for everything but connections."""
+"""File descriptors reserved for everything but connections."""
 
 
 def check_host(host: str, *, is_open: bool) -> None:
-    """UsageError for an address that others can reach, unless that is wanted."""
+    """Raise UsageError for an address that other hosts can reach, unless `is_open`."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError as error:
         raise errors.UsageError(f"expected an IP address for --host, got {host}") from error
     if not address.is_loopback and not is_open:
         raise errors.UsageError(
-            f"expected a loopback address, got {host}: the server guards its objects with one token only; "
-            "add --i-know-it-is-open to let others reach it"
+            f"expected a loopback address, got {host}: a single token protects the server; "
+            "add --i-know-it-is-open to accept other hosts"
         )
 
 
 def allow_connections(wanted: int, *, note: Callable[[str], None]) -> int:
-    """Have the process allowed enough descriptors; how many connections they are enough for."""
+    """Raise the limit on open files and return how many connections it allows.
+
+    `note` gets a line if that is fewer than wanted.
+    """
     files = wanted + _FILES_SPARE
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < files:
         note(
-            f"{hard} open files are allowed, which is enough for {hard - _FILES_SPARE} connections, not {wanted}"
+            f"the limit of {hard} open files allows {hard - _FILES_SPARE} connections, not {wanted}"
         )
         files = hard
     if soft != resource.RLIM_INFINITY and soft < files:
@@ -52,9 +56,9 @@ async def listen(
     host: str,
     port: int,
     *,
-    identity: serving_certificates.ServingCertificate | None = None,
+    identity: identities.ServingCertificate | None = None,
 ) -> asyncio.Server:
-    """Listen; UsageError when that cannot be."""
+    """Listen on an address, with TLS if there is an identity. Raises UsageError if that fails."""
     loop = asyncio.get_running_loop()
     try:
         return await loop.create_server(
@@ -79,25 +83,30 @@ async def listen_again(
     *,
     last_port: int,
     note: Callable[[str], None],
-    identity: serving_certificates.ServingCertificate | None = None,
+    identity: identities.ServingCertificate | None = None,
 ) -> asyncio.Server:
-    """Listen; when any port will do, on that of last time if it is free, since kubeconfigs name it."""
+    """Listen; with port 0 on the port of the last run if it is free, since kubeconfigs name it.
+
+    `note` gets a line if it is not free. Raises UsageError.
+    """
     if port or not last_port:
         return await listen(server, host, port, identity=identity)
     try:
         return await listen(server, host, last_port, identity=identity)
     except errors.UsageError:
-        note(f"port {last_port}, the one of last time, is taken: kubeconfigs with it do not work")
+        note(
+            f"port {last_port} of the last run is taken: kubeconfigs that name it do not work any more"
+        )
         return await listen(server, host, 0, identity=identity)
 
 
 def port_of(server: asyncio.Server) -> int:
-    """The port that was taken."""
+    """Return the port that the server listens on."""
     return int(server.sockets[0].getsockname()[1])
 
 
 def address_of(server: asyncio.Server) -> str:
-    """Where a client of this machine reaches it."""
+    """Return the host:port at which a client on this machine reaches the server."""
     host, port = server.sockets[0].getsockname()[:2]
     if ipaddress.ip_address(host).is_unspecified:
         host = "::1" if ":" in host else LOOPBACK

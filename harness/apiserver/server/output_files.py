@@ -1,4 +1,4 @@
-"""The files that a server is asked to write: judged before it begins, so that nothing is left of one that cannot be written."""
+"""Checks that output files can be written, before the server starts and leaves some of them."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ from harness import errors
 
 
 def require(option: str, path: pathlib.Path | None) -> None:
-    """UnwritableError for a path at which no file can be written."""
+    """Raise UnwritableError for a path at which no file can be written; `option` is its option."""
     if path is None:
         return
     if path.is_dir():
@@ -22,12 +22,12 @@ def require(option: str, path: pathlib.Path | None) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise errors.UnwritableError(
             f"expected to write {option} to {path}, but the folder {folder} cannot be written: "
-            "name another file, or have its mode changed"
+            "name another file, or change the mode of the folder"
         )
 
 
 def _nearest(folder: pathlib.Path) -> pathlib.Path:
-    """Return the folder, or the nearest one above it that is there."""
+    """Return the folder, or its nearest parent that exists."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return folder

@@ -1,4 +1,4 @@
-"""The embedded API server as a process: store, journal, listeners, kubeconfigs, and an orderly end."""
+"""The embedded API server as a process: start, serve until a signal, stop in order."""
 
 import asyncio
 import dataclasses
@@ -29,43 +29,48 @@ from harness.apiserver.server import (
 from harness.apiserver.storage import watch_cache
 
 STOP_TIMEOUT_S = 3.0
+"""Time for current requests to finish when the server stops."""
 _GC_THRESHOLDS = (2_000, 10, 10)
-"""Documents have no cycles, and what is kept is not looked through: only ended connections are found (asyncio's have cycles)."""
+"""Thresholds of Python's garbage collector. Only asyncio's connections form cycles, so it runs
+rarely."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """How the server runs; port 0 takes a free one."""
+    """The options of the server; port 0 takes a free port."""
 
     kubeconfig: pathlib.Path
-    """Written for people and kubectl: TLS, mode 0600."""
+    """Kubeconfig to write for people and kubectl: TLS, mode 0600."""
     plain_kubeconfig: pathlib.Path | None = None
-    """Written for the harness's own processes: plain HTTP, mode 0600."""
+    """Kubeconfig to write for the harness's own processes: plain HTTP, mode 0600."""
     read_only_kubeconfig: pathlib.Path | None = None
-    """Written for those who may look but not touch: TLS, mode 0600."""
+    """Kubeconfig to write with a token that allows reading only: TLS, mode 0600."""
     host: str = listeners.LOOPBACK
     is_open: bool = False
-    """Whether others than this machine may reach it; by TLS only."""
+    """Whether `host` may be an address that other hosts can reach; by TLS only."""
     port: int = 0
     tls_port: int = 0
     ready_file: pathlib.Path | None = None
     watch_history: int = stores.WATCH_HISTORY_DEFAULT
-    """Commits of each resource that a watch can resume from."""
+    """Number of commits of each resource that a watch can resume from."""
     data_dir: pathlib.Path | None = None
-    """Where commits are kept; None keeps them in memory only."""
+    """Directory to keep commits in; None: in memory only."""
     journal: store_journals.JournalOptions = dataclasses.field(
         default_factory=store_journals.JournalOptions
     )
     audit_log: pathlib.Path | None = None
     runtime_config: tuple[str, ...] = ()
-    """Optional API versions to serve, as kube-apiserver's option names them: `resource.k8s.io/v1beta1=true`."""
+    """Optional API versions to serve, as in kube-apiserver: `resource.k8s.io/v1beta1=true`."""
     serves_faults: bool = False
     """Whether the fault API is served."""
     limits: server_limits.Limits = dataclasses.field(default_factory=server_limits.Limits)
 
 
 def serve(options: ServerOptions, *, note: Callable[[str], None]) -> int:
-    """Serve until SIGTERM or SIGINT; 0 then. HarnessError when it cannot, or cannot go on; `note` is told what is worth a line."""
+    """Serve until SIGTERM or SIGINT, then return 0.
+
+    `note` gets lines for the user. Raises HarnessError if the server cannot start or go on.
+    """
     listeners.check_host(options.host, is_open=options.is_open)
     _require_outputs(options)
     _enable(options.runtime_config)
@@ -106,7 +111,7 @@ class _Process:
         self._audit: audit_log.AuditLog | None = None
 
     async def run(self) -> None:
-        """Open what is kept, listen, serve until told to stop, and close everything in order."""
+        """Recover the store, listen, serve until a signal, and close everything in order."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopped.set)
@@ -129,7 +134,7 @@ class _Process:
     # -------------------------------------------------------------- storage
 
     def _identity(self) -> identities.ServerIdentity:
-        """That of last time, or a new one."""
+        """Return the identity in the data directory, or a new one."""
         options, known = self._options, None
         if options.data_dir is not None:
             self._directory = data_directories.claim(options.data_dir)
@@ -147,8 +152,8 @@ class _Process:
         self._journal = opened.journal
         if opened.cut_bytes:
             self._note(
-                f"{self._options.data_dir}: the last record was cut off in the middle and is gone "
-                f"({opened.cut_bytes} bytes); nobody had been told of it"
+                f"{self._options.data_dir}: removed an incomplete last record ({opened.cut_bytes} "
+                "bytes); it was never acknowledged"
             )
         return opened.store
 
@@ -241,7 +246,7 @@ def _make_faults() -> injection.Faults:
 
 
 def _tame_garbage_collection() -> None:
-    """What is there now stays: never look through it again."""
+    """Exclude all current objects from garbage collection, and run it rarely."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)

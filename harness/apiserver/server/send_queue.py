@@ -1,7 +1,7 @@
 """Bytes to send on one connection that do not fit into its transport's buffer yet.
 
-Watches share the bytes of their events, but a transport copies what is written to it. Each transport
-therefore gets no more than its buffer takes; the rest waits here as references to the shared bytes.
+Watches share the bytes of their events, but a transport copies what is written to it. Therefore
+each transport gets no more than its buffer takes; the rest waits here as shared references.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """The state that all connections of one API server share: store, watches, limits, group commit.
 
-There is one thread and one event loop. A request is parsed by `http_parsing`, answered in one step by
-`request_lifecycle` and `endpoints.handlers`, and its response is sent by `group_commit` once its
-commits are written. Watches buffer events in `watch_streams`.
+There is one thread and one event loop. A request is parsed by `http_parsing`, answered in one step
+by `request_lifecycle` and `endpoints.handlers`, and its response is sent by `group_commit` once
+its commits are written. Watches buffer events in `watch_streams`.
 """
 
 import asyncio
@@ -161,7 +161,7 @@ class Server:
     # -------------------------------------------------------------- commits
 
     def collect_garbage(self) -> None:
-        """Collect garbage after a delay, in steps between requests, as Kubernetes' controllers do."""
+        """Collect garbage after a delay, in steps, as the controllers of Kubernetes do."""
         if not self._is_collecting:
             self._is_collecting = True
             self._loop.call_later(GARBAGE_DELAY_S, self._collect_step)

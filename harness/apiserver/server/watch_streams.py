@@ -1,6 +1,6 @@
-"""Watches: each selects commits, gathers their lines, and writes them once per turn of the loop.
+"""Watches: each selects commits, buffers their event lines, and writes them once per iteration.
 
-Flushing once per turn makes five watchers nearly as cheap as one.
+Writing once per iteration of the event loop makes five watches nearly as cheap as one.
 """
 
 import asyncio
@@ -21,31 +21,36 @@ from harness.apiserver.storage import stored_objects, watch_cache
 
 BOOKMARK_INTERVAL_S = 10.0
 LAST_BOOKMARK_BEFORE_END_S = 2.0
+"""Time between the last bookmark and the end of a watch with a timeout."""
 _PAST_STEP_BYTES = 64 * 1024
+"""Size of past events to send before other requests get their turn."""
 _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
 
 class ResponseStream(Protocol):
-    """An answer that goes on, on some connection."""
+    """A chunked response on some connection."""
 
     def write_head(self, status: int, content_type: str) -> None:
-        """Begin."""
+        """Begin the response."""
 
     def write_chunk(self, chunk: bytes) -> None:
-        """Go on."""
+        """Continue the response."""
 
     def when_writable(self, call: Callable[[], None]) -> None:
-        """Call this soon, when the client has read most of what it was sent; never when it is gone."""
+        """Call `call` soon, once the client has read most of what it was sent.
+
+        It is never called if the client disconnects.
+        """
 
     def end_stream(self) -> None:
         """End the response."""
 
     def abort(self) -> None:
-        """End the connection at once."""
+        """Close the connection at once."""
 
 
 class Watch:
-    """One watch: selects commits, gathers their lines, and writes them once per turn of the loop."""
+    """One watch: it selects commits, buffers their lines, and writes them once per iteration."""
 
     def __init__(
         self,
@@ -54,7 +59,7 @@ class Watch:
         request: request_info.Request,
         target: request_info.Target,
     ) -> None:
-        """400, 406, 422 and 500 for a watch that cannot be."""
+        """Raises StatusError 400, 406, 422 or 500 for an invalid watch."""
         self._server, self._connection = server, connection
         self._request, self._selection = request, request.selection(target)
         self._rendering = response_encoding.Rendering(
@@ -69,15 +74,15 @@ class Watch:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
         self._held: list[bytes] | None = None
-        """Lines that wait for the past to be sent, or for a fault to end; None when none do."""
+        """Lines that wait for the past to be sent or a fault to end; None: lines do not wait."""
         self._is_catching_up = False
         self._held_bytes = 0
         self._is_over = False
         self.on_end: Callable[[], None] | None = None
-        """Told once that the watch is over."""
+        """Called once when the watch is over."""
 
     def start(self) -> None:
-        """Send what is owed from the past, then follow; StatusError when the request is wrong."""
+        """Send past events, then new ones; an error becomes the last event."""
         self._connection.write_head(200, self._rendering.content_type)
         try:
             past = self._past()
@@ -90,21 +95,21 @@ class Watch:
         self._send_past(past)
 
     def offer(self, commit: watch_cache.Commit) -> None:
-        """A commit has happened."""
+        """Send the event of a commit if the watch selects it."""
         if self._version and commit.object.resource_version <= self._version:
-            return  # it waits for a version that is not there yet
+            return  # the watch asked for events after a version in the future
         seen = self._selection.sees(commit)
         if seen is None:
             return
         if self._converts:
             seen = (seen[0], conversion.outward(self._selection.resource, seen[1]))
         if self._server.faults is not None and self._held is None:
-            self._meet_fault(self._server.faults, seen)
+            self._inject(self._server.faults, seen)
         else:
             self._put_seen(seen)
 
     def end(self) -> None:
-        """End in order: everything until now is sent, unless the past is not all sent yet; then the stream ends."""
+        """Send what is buffered, unless the past is still being sent, and end the response."""
         if not self._is_catching_up:
             self._release()
         self._flush()
@@ -112,7 +117,7 @@ class Watch:
         self._connection.end_stream()
 
     def close(self) -> None:
-        """The connection is gone, or will be."""
+        """Stop receiving commits and cancel the timers."""
         self._is_over = True
         for timer in self._timers.values():
             timer.cancel()
@@ -122,17 +127,17 @@ class Watch:
             on_end()
 
     def _fail(self, error: status_errors.StatusError) -> None:
-        """The last event is an error."""
+        """Send the error as the last event."""
         line = self._frame("ERROR", self._rendering.event_of(error.to_status()))
         self._put_line(line)
         self.end()
 
     # -------------------------------------------------------------- faults
 
-    def _meet_fault(
+    def _inject(
         self, registry: injection.Faults, seen: tuple[watch_cache.EventType, stored_objects.Stored]
     ) -> None:
-        """Put the event, or what a fault makes of it."""
+        """Send the event, unless a fault applies: then act on that."""
         applied = registry.strike("event", self._facts(seen)) if registry.wants("event") else None
         match applied.action if applied else None:
             case injection.Drop():
@@ -161,7 +166,7 @@ class Watch:
         )
 
     def _release(self) -> None:
-        """What was held is sent, and nothing is held any more."""
+        """Send the held lines; later ones are sent at once."""
         held, self._held, self._held_bytes = self._held, None, 0
         for line in held or ():
             self._put_line(line)
@@ -169,7 +174,10 @@ class Watch:
     # -------------------------------------------------------------- sending
 
     def _past(self) -> Iterator[bytes]:
-        """The lines of the objects as they are, or of the changes since the version that was asked for; 410 at once."""
+        """Return the lines of all objects, or of the changes since the requested version.
+
+        Raises StatusError 410 if that version is too old.
+        """
         initial = self._request.query.get("sendInitialEvents")
         resource, store = self._selection.resource, self._server.store
         if self._request.flag("sendInitialEvents") or (initial is None and not self._version):
@@ -184,7 +192,7 @@ class Watch:
         return (self._line((kind, conversion.outward(resource, stored))) for kind, stored in seen)
 
     def _send_past(self, past: Iterator[bytes]) -> None:
-        """Send some of it; go on when the client has read that. What happens meanwhile waits."""
+        """Send some past events, and more when the client has read those; new events wait."""
         if self._is_over:
             return
         size = 0
@@ -205,7 +213,7 @@ class Watch:
             self._await_bookmark(timeout_s - LAST_BOOKMARK_BEFORE_END_S if timeout_s else math.inf)
 
     def _await_bookmark(self, left_s: float) -> None:
-        """Another one after the interval; the last one just before the end, from which a client resumes."""
+        """Schedule the next bookmark; the last one, to resume from, comes just before the end."""
         if left_s <= 0:
             return
         wait_s = min(BOOKMARK_INTERVAL_S, left_s)

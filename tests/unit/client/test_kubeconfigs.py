@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.apiserver.server import serving_certificates
+from harness.apiserver.server import identities
 from harness.client import kubeconfigs
 
 Document = dict[str, Any]
@@ -43,8 +43,8 @@ def write(tmp_path: pathlib.Path) -> Callable[[Any], pathlib.Path]:
 
 
 @pytest.fixture(scope="module")
-def identity() -> serving_certificates.ServingCertificate:
-    return serving_certificates.make("127.0.0.1")
+def identity() -> identities.ServingCertificate:
+    return identities.make_certificate("127.0.0.1")
 
 
 def encoded(data: bytes) -> str:
@@ -97,9 +97,7 @@ def test_tokens_come_from_the_file_or_from_a_file_beside_it(
     assert kubeconfigs.load(write(document())).token == ""
 
 
-def test_secrets_are_not_in_the_repr(
-    write: Any, identity: serving_certificates.ServingCertificate
-) -> None:
+def test_secrets_are_not_in_the_repr(write: Any, identity: identities.ServingCertificate) -> None:
     user = {
         "token": "secret",
         "client-certificate-data": encoded(identity.certificate),
@@ -114,7 +112,7 @@ def test_secrets_are_not_in_the_repr(
 def test_authorities_and_client_certificates(
     write: Any,
     tmp_path: pathlib.Path,
-    identity: serving_certificates.ServingCertificate,
+    identity: identities.ServingCertificate,
     where: str,
 ) -> None:
     def given(key: str, data: bytes) -> Document:
@@ -262,7 +260,7 @@ def test_where_kubectl_looks(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_name_that_a_certificate_is_verified_for(
-    write: Any, identity: serving_certificates.ServingCertificate
+    write: Any, identity: identities.ServingCertificate
 ) -> None:
     found = kubeconfigs.load(write(document({"tls-server-name": "kubernetes"})))
     assert found.server_name == "kubernetes"
