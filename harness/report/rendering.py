@@ -110,7 +110,7 @@ def _headline(judgement: judging.Judgement) -> str:
     match judgement.verdict:
         case verdicts.Verdict.INVALID:
             return "; ".join(
-                f"broken: {check.promise} ({_counted(check.violation_count, 'violation')})"
+                f"{_counted(check.violation_count, 'violation')} of “{check.promise}”"
                 for check in judgement.checks
                 if check.verdict is verdicts.Verdict.INVALID
             )

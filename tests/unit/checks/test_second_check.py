@@ -87,7 +87,7 @@ def test_verdict_json_has_its_violations(directory: directories.RunDirectory) ->
 
 def test_the_page_shows_it(directory: directories.RunDirectory) -> None:
     page = directory.report.read_text()
-    assert f"broken: {PROMISE} (1 violation)" in page
+    assert f"1 violation of “{PROMISE}”" in page
     assert f"Violations of {NAME}" in page
     assert "Violations of device_exclusivity" not in page
     assert "Claim a moved to gpu.example/pool/D2 at resourceVersion 3." in page
@@ -124,6 +124,6 @@ def test_two_broken_guarantees_stand_beside_each_other(tmp_path: pathlib.Path) -
     assert document["checks"][0]["violations"][0]["device"] == "gpu.example/pool/D1"
     assert document["checks"][0]["violations"][0]["resource_versions"] == [1, 2, 3]
     page = directory.report.read_text()
-    assert f"(1 violation); broken: {PROMISE} (1 violation)" in page
+    assert f"at once”; 1 violation of “{PROMISE}”" in page
     assert page.index('id="violation-1"') < page.index('id="violation-2"')
     assert page.count("Timeline of the double allocation") == 1

@@ -84,7 +84,7 @@ def test_a_double_allocation_is_explained(
     directory = _render(tmp_path, races.TEXT, lines=lines)
     page = _page(directory)
     assert "✗ INVALID" in page.texts
-    assert "broken: no device is held by two claims at once (1 violation)" in page.text
+    assert "1 violation of “no device is held by two claims at once”" in page.text
     assert expected in page.text
     assert "Violations of device_exclusivity" in page.texts
     shown = [name for _, name, _ in lines]
@@ -178,7 +178,7 @@ def test_many_doubles_are_cut_and_counted(tmp_path: pathlib.Path) -> None:
     text = " ".join(f"a{i}+D{i} b{i}+D{i}" for i in range(30))
     directory = _render(tmp_path, text)
     page = _page(directory)
-    assert "broken: no device is held by two claims at once (30 violations)" in page.text
+    assert "30 violations of “no device is held by two claims at once”" in page.text
     assert "20 of 30 violations are shown in full." in page.text
     assert (
         len([1 for _, name, value in page.attributes if name == "id" and "violation-" in value])
