@@ -1,6 +1,7 @@
 """Frozen: no new code. Reviews of `authentication.k8s.io` and `authorization.k8s.io`.
 
-Reviews are not stored. The administrator may do everything and the reader may read everything, so no RBAC is evaluated.
+Reviews are not stored. The administrator may do everything and the reader may read everything, so
+no RBAC is evaluated.
 """
 
 from harness.apiserver.endpoints import authentication, request_attributes
