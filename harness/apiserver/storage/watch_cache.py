@@ -37,7 +37,7 @@ class Change(msgspec.Struct, frozen=True, gc=False):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """What a store is restored from: all objects at one version, and the changes since."""
+    """The state that a store is restored from: all objects at one version, and changes since."""
 
     version: int
     objects: Iterable[tuple[resources.ResourceType, stored_objects.Stored]]

@@ -22,10 +22,10 @@ _SERVER_METADATA = ("uid", "creationTimestamp", "generation")
 
 
 class Strategy:
-    """What the server does with objects of one resource; kinds override what differs."""
+    """The treatment of objects of one resource; kinds override what differs."""
 
     keeps_new_status: ClassVar[bool] = False
-    """Whether a new object may be created with a status."""
+    """True if an object may be created with a status (nodes)."""
     metadata_kept_by_status: ClassVar[tuple[str, ...]] = ()
     """Metadata that a write of the status cannot change."""
     reset_by_status: ClassVar[tuple[str, ...]] = ()
@@ -40,17 +40,17 @@ class Strategy:
 
     @property
     def allow_create_on_update(self) -> bool:
-        """Whether a PUT to a name that does not exist creates the object (leases, events)."""
+        """True if a PUT to a name that does not exist creates the object (leases, events)."""
         return self.resource.creates_on_update
 
     @property
     def allow_unconditional_update(self) -> bool:
-        """Whether a PUT may omit metadata.resourceVersion."""
+        """True if a PUT may omit metadata.resourceVersion."""
         return not self.resource.requires_version_on_update
 
     @property
     def returns_deleted_object(self) -> bool:
-        """Whether DELETE returns the object, not a Status, even if it is gone (pods, claims)."""
+        """True if DELETE returns the object, not a Status, even if it is gone (pods, claims)."""
         return self.resource.deletion_returns_object
 
     def reset_fields(self, subresource: str) -> field_sets.Tree:

@@ -5,7 +5,8 @@ import copy
 import pytest
 
 from harness.apiserver.errors import status_errors
-from harness.apiserver.fidelity import disruption_budgets, object_deletion
+from harness.apiserver.fidelity import disruption_budgets
+from harness.apiserver.registry import object_deletion
 from harness.apiserver.scheme import resources
 
 NOW = "2026-01-02T03:04:05Z"
