@@ -41,30 +41,30 @@ def after_apply(
     others = [entry for entry in entries if field_managers.identity(entry) != mine]
     last = next((entry for entry in entries if field_managers.identity(entry) == mine), None)
     ignored = writer.reset_fields
-    wanted = typed_values.fields_of(kind, applied)
-    if field_sets.size(wanted) > FIELDS_MAX:
+    fields = typed_values.fields_of(kind, applied)
+    if field_sets.size(fields) > FIELDS_MAX:
         why = f"a configuration may have at most {FIELDS_MAX} fields"
         raise status_errors.StatusError(
             413, "RequestEntityTooLarge", f"Request entity too large: {why}"
         )
-    wanted = field_sets.without(wanted, ignored)
+    fields = field_sets.without(fields, ignored)
     base = field_managers.unmanaged(live)
     result = typed_values.merge(kind, base, applied)
     if last is not None:
-        result = _prune(kind, result, last["fieldsV1"], [wanted, *_fields(others)])
+        result = _prune(kind, result, last["fieldsV1"], [fields, *_fields(others)])
     change = typed_values.compare(kind, base, result).excluding(ignored)
     if not force:
         _require_no_conflicts(others, change.written)
-    wanted = field_sets.difference(wanted, field_managers.SERVERS_OWN)
+    fields = field_sets.difference(fields, field_managers.SERVERS_OWN)
     entries = field_managers.lost(others, change)
-    if wanted:
-        entries.append(_applied_entry(writer, wanted, last, changed=result != base))
+    if fields:
+        entries.append(_applied_entry(writer, fields, last, changed=result != base))
     return result, field_managers.ordered(entries)
 
 
 def _applied_entry(
     writer: field_managers.FieldWriter,
-    wanted: field_sets.Tree,
+    fields: field_sets.Tree,
     last: field_managers.Entry | None,
     *,
     changed: bool,
@@ -73,7 +73,7 @@ def _applied_entry(
 
     If the object did not change, the entry keeps the `time` of the last entry, or has none.
     """
-    entry = {**writer.entry, "fieldsV1": field_managers.in_order(wanted)}
+    entry = {**writer.entry, "fieldsV1": field_managers.in_order(fields)}
     if not changed:
         entry.pop("time")
         if last is not None and "time" in last:
