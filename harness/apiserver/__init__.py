@@ -10,10 +10,6 @@ A request: `server.connections` receives bytes, `server.http_parsing` parses the
 (`server.audit_log`) are written. `faults` delays, rejects or drops requests, responses and events
 on demand; `server.server_limits` limits the clients.
 
-Packages, top first: `server`, `faults`, `endpoints`, `persistence`, `registry`, `managedfields`,
-`patch`, `admission`, `fidelity`, `serializer`, `storage`, `printers`, `validation`, `errors`,
-`scheme`, `codec`. Imports go downward only.
-
 JSON, YAML and protobuf are read and written for every kind, so client-go needs no special content
 type. Objects are stored as JSON; the protobuf messages of the last few thousand objects are cached.
 
@@ -42,4 +38,8 @@ Known differences from kube-apiserver:
   finalizers/namespace-delete-with-a-finalizer-then-remove-it and
   watch/namespace-added-modified-deleted-as-seen-from-a-version. About ten match except for the
   text of a message.
+
+Contents: `server`, `faults`, `endpoints`, `persistence`, `registry`, `managedfields`, `patch`,
+`admission`, `fidelity`, `serializer`, `storage`, `printers`, `validation`, `errors`, `scheme`,
+`codec`, top first; imports go downward only.
 """

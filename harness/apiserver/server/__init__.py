@@ -2,4 +2,8 @@
 
 Only this package does network I/O. Not in here: the meaning of a request (`endpoints`), the format
 of the data directory (`persistence`), and anything that depends on a certain resource.
+
+Contents: `admin_kubeconfigs`, `audit_log`, `chunked_responses`, `connections`, `group_commit`,
+`http_framing`, `http_parsing`, `identities`, `listeners`, `output_files`, `process`,
+`request_lifecycle`, `send_queue`, `server_limits`, `servers`, `watch_streams`.
 """
