@@ -33,7 +33,8 @@ def after_apply(
 ) -> tuple[Document, list[field_managers.Entry]]:
     """Return the live document with a configuration applied, and its managedFields entries.
 
-    Raises ConflictsError if other managers own fields that change, unless `force` is set.
+    Raises ConflictsError if other managers own fields that change, unless `force` is set, and
+    StatusError 413 if the configuration has more than FIELDS_MAX fields.
     """
     kind = api_types.of(writer.resource)
     entries = live["metadata"].get("managedFields") or _before_first_apply(live, writer)
