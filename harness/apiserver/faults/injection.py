@@ -22,7 +22,7 @@ APPLIED_MAX = 100_000
 
 
 class Match(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """What a fault applies to: every condition that is set must match."""
+    """Conditions that a request, response or event must meet; unset ones always match."""
 
     user_agent: str = ""
     """A prefix of the client's User-Agent."""
@@ -142,7 +142,7 @@ class Fault:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether its count is used up, so that it no longer applies."""
+        """True if its count is used up, so that it no longer applies."""
         return self.spec.count is not None and self.applied_count >= self.spec.count
 
     def applies_to(self, point: Point, facts: Facts) -> bool:

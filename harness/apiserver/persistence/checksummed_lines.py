@@ -41,7 +41,7 @@ class LineReader:
         self.checksum = 0
         """Checksum of the last whole line."""
         self.torn = False
-        """Whether the last whole line is followed by a torn one."""
+        """True if the last whole line is followed by a torn one."""
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the payloads. Raises DamagedRecordError where the file is damaged."""

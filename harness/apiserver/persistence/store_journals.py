@@ -42,7 +42,7 @@ class Journal:
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_compacting = False
         self._has_new_name = False
-        """Whether a power failure could still lose the name of the newest log."""
+        """True if a power failure could still lose the name of the newest log."""
         self._snapshot_bytes = 0
         self._store: stores.Store | None = None
         self._on_failure: Callable[[OSError], None] | None = None

@@ -112,10 +112,10 @@ class AuditEntry:
         sent = _decoded(self._request)
         if sent is not None:
             rest["requestObject"] = sent
-        if answer is not None and (told := _in_json(answer)):
-            rest["responseObject"] = msgspec.Raw(told)
+        if answer is not None and (shown := _in_json(answer)):
+            rest["responseObject"] = msgspec.Raw(shown)
             if status >= 400:
-                rest["responseStatus"] = msgspec.Raw(told)
+                rest["responseStatus"] = msgspec.Raw(shown)
         self._write("ResponseComplete", self._reference(sent) | rest)
 
     def _reference(self, sent: Any) -> dict[str, Any]:

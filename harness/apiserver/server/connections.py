@@ -30,28 +30,28 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._waiting: collections.deque[http_parsing.Incoming] = collections.deque()
         self._is_blocked = False
-        """Whether a request is answered later, so that the next one waits."""
+        """True if a request is answered later, so that the next one waits."""
         self._outgoing = send_queue.SendQueue()
         self._on_room: Callable[[], None] | None = None
         """Called once the client has read most of what it was sent."""
         self._is_ending = False
-        """Whether no more requests are read."""
+        """True if no more requests are read."""
         self._owes_continue = False
-        """Whether the client waits for `100 Continue` before it sends a body."""
+        """True if the client waits for `100 Continue` before it sends a body."""
         self._refusal: status_errors.StatusError | None = None
         """The last response, sent after those of all earlier requests."""
         self._is_refused = False
-        """Whether the last response was sent while the client may still be sending."""
+        """True if the last response was sent while the client may still be sending."""
         self._watch: watch_streams.Watch | None = None
         self._is_kept_alive = True
-        """Whether the client may send another request after the watch."""
+        """True if the client may send another request after the watch."""
         self.source = ""
         """The client's IP address."""
         self._out: list[bytes] = []
         """Responses to send once their commits are written."""
         self._out_bytes = 0
         self._has_unread = False
-        """Whether the server counts unread bytes of this client."""
+        """True if the server counts unread bytes of this client."""
         self._closes_after_out = False
         self._lingering: asyncio.TimerHandle | None = None
         self._reading_since_s: float | None = None

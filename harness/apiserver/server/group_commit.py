@@ -21,11 +21,11 @@ class GroupCommit:
         self._answers: list[Show] = []
         self._events: list[Show] = []
         self._has_waited = False
-        """Whether some of the events are from the iteration before."""
+        """True if some of the events are from the iteration before."""
         self._is_ending = False
-        """Whether the end of the iteration is scheduled."""
+        """True if the end of the iteration is scheduled."""
         self.is_settled = False
-        """Whether all commits are written and responses and events are being sent."""
+        """True if all commits are written and responses and events are being sent."""
         self._loop = asyncio.get_running_loop()
 
     def show_answer(self, show: Show) -> None:

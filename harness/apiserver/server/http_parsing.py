@@ -33,7 +33,7 @@ class Incoming:
     authorization: bytes
     keep_alive: bool
     takes_chunks: bool
-    """Whether the response may be chunked, which HTTP/1.0 does not allow."""
+    """True if the response may be chunked, which HTTP/1.0 does not allow."""
 
 
 class RequestParser:
@@ -45,7 +45,7 @@ class RequestParser:
         self._on_request, self._on_continue = on_request, on_continue
         self._parser = httptools.HttpRequestParser(self)
         self.is_reading = False
-        """Whether a request has begun that is not complete yet."""
+        """True if a request has begun that is not complete yet."""
         self._reset()
 
     def feed(self, data: bytes) -> status_errors.StatusError | None:
@@ -90,7 +90,7 @@ class RequestParser:
         self._has_head = False
         self._is_newest = False
         self._is_upgrade = False
-        """Whether this request is parsed again without its upgrade."""
+        """True if this request is parsed again without its upgrade."""
         self._body: list[bytes] = []
         self._body_bytes = 0
 

@@ -33,7 +33,7 @@ class ServingCertificate:
 
 
 class ServerIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a restarted server must keep; keys and certificates are PEM."""
+    """The state that survives a restart; keys and certificates are PEM."""
 
     host: str
     token: str

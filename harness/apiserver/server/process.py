@@ -47,7 +47,7 @@ class ServerOptions:
     """Kubeconfig to write with a token that allows reading only: TLS, mode 0600."""
     host: str = listeners.LOOPBACK
     is_open: bool = False
-    """Whether `host` may be an address that other hosts can reach; by TLS only."""
+    """True if `host` may be an address that other hosts can reach; by TLS only."""
     port: int = 0
     tls_port: int = 0
     ready_file: pathlib.Path | None = None
@@ -62,7 +62,7 @@ class ServerOptions:
     runtime_config: tuple[str, ...] = ()
     """Optional API versions to serve, as in kube-apiserver: `resource.k8s.io/v1beta1=true`."""
     serves_faults: bool = False
-    """Whether the fault API is served."""
+    """True if the fault API is served."""
     limits: server_limits.Limits = dataclasses.field(default_factory=server_limits.Limits)
 
 

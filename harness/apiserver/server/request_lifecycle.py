@@ -56,7 +56,7 @@ class RequestLifecycle:
         self._incoming, self._request = incoming, incoming.request
         self._entry: audit_log.AuditEntry | None = None
         self._has_head = False
-        """Whether the head of the response is sent, so that there can be no other response."""
+        """True if the head of the response is sent, so that there can be no other response."""
 
     def begin(self) -> None:
         """Respond, now or later; every error becomes a response."""

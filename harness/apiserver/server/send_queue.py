@@ -18,7 +18,7 @@ class SendQueue:
         self._waiting: collections.deque[bytes] = collections.deque()
         self._waiting_bytes = 0
         self.is_full = False
-        """Whether the transport's buffer is full; pause_writing and resume_writing set it."""
+        """True if the transport's buffer is full; pause_writing and resume_writing set it."""
 
     def open(self, transport: asyncio.Transport) -> None:
         """Write to this transport from now on."""
@@ -38,7 +38,7 @@ class SendQueue:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether bytes wait here."""
+        """True if bytes wait here."""
         return bool(self._waiting)
 
     def send(self, out: list[bytes]) -> None:
