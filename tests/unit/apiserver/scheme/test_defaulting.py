@@ -6,6 +6,7 @@ import pytest
 
 from harness.apiserver.admission import pod_admission
 from harness.apiserver.errors import status_errors
+from harness.apiserver.fidelity import pod_features
 from harness.apiserver.scheme import api_types, defaulting, defaults, qos, resources
 
 
@@ -295,7 +296,7 @@ def test_an_update_keeps_the_priority():
 def test_runtime_classes():
     found = {"overhead": {"podFixed": {"cpu": "1"}}, "scheduling": {"nodeSelector": {"a": "b"}}}
     pod = {"metadata": {"name": "p"}, "spec": {"runtimeClassName": "r"}}
-    pod_admission.require_runtime_class(pod, find_class={"r": found}.get)
+    pod_features.require_runtime_class(pod, find_class={"r": found}.get)
 
     assert pod["spec"] == {
         "runtimeClassName": "r",
@@ -303,7 +304,7 @@ def test_runtime_classes():
         "nodeSelector": {"a": "b"},
     }
     with pytest.raises(status_errors.StatusError, match='RuntimeClass "r" not found'):
-        pod_admission.require_runtime_class(pod, find_class={}.get)
+        pod_features.require_runtime_class(pod, find_class={}.get)
 
 
 FULL = {"cpu": "1", "memory": "1Gi"}
