@@ -39,7 +39,7 @@ Known differences from kube-apiserver:
   watch/namespace-added-modified-deleted-as-seen-from-a-version. About ten match except for the
   text of a message.
 
-Contents: `server`, `faults`, `endpoints`, `persistence`, `registry`, `managedfields`, `patch`,
-`admission`, `fidelity`, `serializer`, `storage`, `printers`, `validation`, `errors`, `scheme`,
-`codec`, top first; imports go downward only.
+Contents: `admission`, `codec`, `endpoints`, `errors`, `faults`, `fidelity`, `managedfields`,
+`patch`, `persistence`, `printers`, `registry`, `scheme`, `serializer`, `server`, `storage`,
+`validation`.
 """

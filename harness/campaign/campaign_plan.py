@@ -38,7 +38,7 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_control(self) -> bool:
-        """Whether a known defect is enabled, which the run must find."""
+        """True if a known defect is enabled, which the run must find."""
         return bool(self.defects)
 
     @property

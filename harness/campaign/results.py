@@ -34,7 +34,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_missed(self) -> bool:
-        """Whether it is a positive control whose defect was not found."""
+        """True if it is a positive control whose defect was not found."""
         is_caught = self.verdict is verdicts.Verdict.INVALID
         return self.is_control and not self.error and not is_caught
 
@@ -81,7 +81,7 @@ class Row:
 
     @property
     def is_as_expected(self) -> bool:
-        """Whether the correct subject is VALID in every run, or a control was caught.
+        """True if the correct subject is VALID in every run, or a control was caught.
 
         A run with an error is never as expected.
         """

@@ -6,7 +6,6 @@ A run uses its own namespace and names and removes the objects that it creates.
 
 Nothing of the embedded API server belongs here, because it is what is tested, and nothing random.
 
-Contents: `rulebooks` (the format of the rules), `conformance_run`, `rule_execution`,
-`requirements` (features that rules need), `expectations` (of responses), `api_requests` (paths and
-bodies), `values` (of responses).
+Contents: `api_requests`, `conformance_run`, `expectations`, `requirements`, `rule_execution`,
+`rulebooks`, `values`.
 """

@@ -23,7 +23,7 @@ PLACEHOLDERS = ("kubeconfig", "scheduler_name", "namespace", "log_dir", "run_id"
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """What a scheduler that is not the Python subject needs to know about the run."""
+    """Facts about the run that a scheduler other than the Python subject needs."""
 
     kubeconfig: pathlib.Path
     """Its server URL uses TLS: Go clients drop credentials on plain connections."""
@@ -33,7 +33,7 @@ class RunContext:
     folder: pathlib.Path
     """Folder for the scheduler's configuration and logs."""
     protobuf: bool
-    """Whether kube-scheduler uses protobuf instead of JSON."""
+    """True if kube-scheduler uses protobuf instead of JSON."""
 
 
 def command(

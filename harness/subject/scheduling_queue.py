@@ -48,7 +48,7 @@ class QueuedPod:
     seen_moves: int = 0
     """The number of `move_all` calls before the attempt began."""
     was_moved: bool = False
-    """Whether an event concerned the pod's claims while it was in flight."""
+    """True if an event concerned the pod's claims while it was in flight."""
 
     @property
     def uid(self) -> str:

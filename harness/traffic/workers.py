@@ -77,7 +77,7 @@ class Worker:
 
     @property
     def is_time_left(self) -> bool:
-        """Whether a user may begin something new."""
+        """True if a user may begin something new."""
         now_ns = clocks.monotonic_ns()
         if self.stopping or now_ns >= self._most_ns:
             return False

@@ -2,6 +2,5 @@
 
 Nothing here decodes API objects; that belongs in `serializer`.
 
-Contents: `json_codec`, `protobuf_wire`, `go_values`, `go_json_errors`, `memoization` (caches for
-functions of small texts and documents).
+Contents: `go_json_errors`, `go_values`, `json_codec`, `memoization`, `protobuf_wire`.
 """

@@ -4,8 +4,7 @@ From a parsed HTTP request to a response: paths and queries, authentication, opt
 negotiation, verbs, lists, discovery, OpenAPI and subresources. The effect of a write on an object
 belongs in `registry`; sockets, streams and the order of responses belong in `server`.
 
-Contents: `handlers` (verbs), `request_info` (paths and queries), `request_attributes` (verbs and
-targets), `request_options`, `authentication`, `access_reviews`, `content_types` (request bodies),
-`negotiation`, `responses`, `response_encoding`, `list_pages`, `pod_subresources`, `scale`,
-`non_resource` (health checks and others), `discovery`, `openapi`, `openapi_protobuf`.
+Contents: `access_reviews`, `authentication`, `content_types`, `discovery`, `handlers`,
+`list_pages`, `negotiation`, `non_resource`, `openapi`, `openapi_protobuf`, `pod_subresources`,
+`request_attributes`, `request_info`, `request_options`, `response_encoding`, `responses`, `scale`.
 """

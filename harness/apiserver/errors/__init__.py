@@ -3,5 +3,5 @@
 After k8s.io/apimachinery/pkg/api/errors and k8s.io/apimachinery/pkg/util/validation/field. This
 package only words the errors; the packages that raise them decide when.
 
-Contents: `status_errors`, `field_errors` (the causes of validation errors).
+Contents: `field_errors`, `status_errors`.
 """

@@ -3,5 +3,5 @@
 Server-side apply belongs in `managedfields`; decoding a patch from a request body belongs in
 `serializer`.
 
-Contents: `patches` (the interface, and JSON merge patch), `json_patches`, `strategic_merge`.
+Contents: `json_patches`, `patches`, `strategic_merge`.
 """

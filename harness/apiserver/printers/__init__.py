@@ -2,7 +2,6 @@
 
 After k8s.io/kubernetes/pkg/printers. Media types and list metadata belong in `endpoints`.
 
-Contents: `printed_tables` (rows and column definitions), `columns` (the type of a column),
-`columns_core`, `columns_workloads`, `columns_groups` (the columns of each kind), `cells`,
-`pod_cells`, `durations`.
+Contents: `cells`, `columns`, `columns_core`, `columns_groups`, `columns_workloads`, `durations`,
+`pod_cells`, `printed_tables`.
 """

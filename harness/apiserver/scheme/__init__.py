@@ -3,7 +3,6 @@
 Data and pure functions of values, without a store and without requests. Validation belongs in
 `validation`.
 
-Contents: `catalogue` (the table of resources), `resources`, `api_types` (fields and merge rules),
-`defaults` (as data), `defaulting` (setting them), `quantities`, `timestamps`, `object_names`, `qos`
-(quality of service classes of pods), `json_document` (the type of decoded objects).
+Contents: `api_types`, `catalogue`, `defaulting`, `defaults`, `json_document`, `object_names`,
+`qos`, `quantities`, `resources`, `timestamps`.
 """

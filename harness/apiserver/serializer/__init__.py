@@ -3,7 +3,6 @@
 JSON with field validation, YAML and protobuf. These modules know the API types; formats without
 types belong in `codec`, and the choice of a media type belongs in `endpoints`.
 
-Contents: `request_objects` (objects and patches of requests), `decoding` (normalization by type),
-`strict_decoding` (unknown and duplicate fields), `json_bodies`, `yaml_bodies`, `protobuf`
-(envelopes), `protobuf_decoder`, `protobuf_encoder`, `protobuf_field_numbers`.
+Contents: `decoding`, `json_bodies`, `protobuf`, `protobuf_decoder`, `protobuf_encoder`,
+`protobuf_field_numbers`, `request_objects`, `strict_decoding`, `yaml_bodies`.
 """

@@ -10,6 +10,5 @@ Validated: the kinds of resource.k8s.io, pods, nodes, namespaces, leases, events
 secrets and priority classes. Of other kinds only the metadata is validated. The CEL cost estimate
 omits some special cases of kube-apiserver's, so near the limit of one million the two may disagree.
 
-Contents: `pod` (pods), `core` (nodes, namespaces, other small kinds), `dra` (resource.k8s.io),
-`cel` (device selectors), `field` (rules that kinds share).
+Contents: `cel`, `core`, `dra`, `field`, `pod`.
 """

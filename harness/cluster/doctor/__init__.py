@@ -2,6 +2,5 @@
 
 Nothing is started or changed here, except that the harness's own state folder is created.
 
-Contents: `requirements` (of every provider), `container_engine` (checks for kind), `diagnosis`
-(findings).
+Contents: `container_engine`, `diagnosis`, `requirements`.
 """

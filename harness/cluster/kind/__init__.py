@@ -2,6 +2,6 @@
 
 The list of clusters belongs in `cluster_records`.
 
-Contents: `kind_cluster` (the provider), `kind_command`, `kind_config`, `kind_failures`
-(explanations), `verification` (of a new cluster's settings), `docker_engine`, `tar_archives`.
+Contents: `docker_engine`, `kind_cluster`, `kind_command`, `kind_config`, `kind_failures`,
+`tar_archives`, `verification`.
 """

@@ -2,6 +2,5 @@
 
 After controller-runtime's envtest. Binaries are found, never downloaded.
 
-Contents: `local_cluster` (the provider), `binaries`, `control_plane` (command lines),
-`local_files`.
+Contents: `binaries`, `control_plane`, `local_cluster`, `local_files`.
 """

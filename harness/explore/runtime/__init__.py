@@ -3,6 +3,5 @@
 It makes an interleaving something that can be chosen and replayed. Knowledge of Kubernetes or the
 scheduler does not belong here.
 
-Contents: `scheduler` (of tasks; the runtime itself), `tasks`, `locks`, `timers` (virtual time),
-`choices` (and the interface of strategies).
+Contents: `choices`, `locks`, `scheduler`, `tasks`, `timers`.
 """

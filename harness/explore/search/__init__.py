@@ -2,7 +2,6 @@
 
 The system that is explored belongs in `worlds`; files and pages belong in `output`.
 
-Contents: `explored_run` (one run), `search_campaign` (many runs), `random_strategies`,
-`exhaustive`, `distinct_states` (their number), `worker_processes`, `shrink_world`,
-`shrink_decisions`, `causality_curve`, `tokens` (replay).
+Contents: `causality_curve`, `distinct_states`, `exhaustive`, `explored_run`, `random_strategies`,
+`search_campaign`, `shrink_decisions`, `shrink_world`, `tokens`, `worker_processes`.
 """

@@ -2,7 +2,5 @@
 
 The choice of interleavings belongs in `search`.
 
-Contents: `small_world` (one world, with its scheduler), `world_specs` (the list of worlds),
-`world_fixtures` (nodes, devices, claims, pods), `world_users`, `api_server` (in-process), `oracle`
-(judge of every commit).
+Contents: `api_server`, `oracle`, `small_world`, `world_fixtures`, `world_specs`, `world_users`.
 """

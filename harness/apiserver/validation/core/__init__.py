@@ -2,6 +2,5 @@
 
 Rules of pods do not belong here, but in `validation.pod`.
 
-Contents: `config_maps` (also secrets), `events`, `node_rules`, `small_kinds` (priority classes,
-leases, namespaces).
+Contents: `config_maps`, `events`, `node_rules`, `small_kinds`.
 """

@@ -3,7 +3,6 @@
 After k8s.io/kubernetes/pkg/apis/resource/validation. Rules that other API groups share belong in
 `validation.field`.
 
-Contents: `claim_status`, `device_capacity`, `device_classes` (also opaque configuration),
-`device_requests`, `device_taints` (also taint rules), `resource_claims` (also templates),
-`resource_slices`, `slice_devices`.
+Contents: `claim_status`, `device_capacity`, `device_classes`, `device_requests`, `device_taints`,
+`resource_claims`, `resource_slices`, `slice_devices`.
 """
