@@ -91,7 +91,7 @@ def test_an_interruption_keeps_the_evidence_and_leaves_nothing(tmp_path: pathlib
     with running.started(tmp_path, "run", str(running.scenario(tmp_path))) as command:
         command.wait_for_other("main scheduler")
         os.killpg(command.process.pid, signal.SIGINT)
-        assert command.wait() == 130
+        assert command.wait() == 130, command.text()
         assert "interrupted; the evidence recorded so far is in" in command.text()
         assert "Traceback" not in command.text()
         command.require_alone()
