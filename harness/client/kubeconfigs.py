@@ -24,7 +24,6 @@ from harness import errors, private_files
 from harness.client import exec_credentials, impersonations, proxies
 
 Document = Mapping[str, Any]
-_MODE = 0o600
 _REFUSED_USER = {
     "username": "a user name with a password, which no supported API server accepts: use a token or a client certificate",
     "auth-provider": "an auth-provider, which client-go has removed: use an exec plugin",
@@ -166,12 +165,11 @@ def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str =
 
 
 def write(path: pathlib.Path, document: Document) -> None:
-    """Write a kubeconfig as JSON, which is valid YAML, atomically and with mode 0600."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.unlink(missing_ok=True)
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "w") as file:
-        json.dump(document, file, indent=2)
-    draft.replace(path)
+    """Write a kubeconfig as JSON, which is valid YAML, atomically and with mode 0600.
+
+    Raises OSError, and leaves no credentials behind, if the file cannot be written.
+    """
+    private_files.write(path, json.dumps(document, indent=2).encode())
 
 
 def _absolute(entry: Any, path: pathlib.Path) -> Any:

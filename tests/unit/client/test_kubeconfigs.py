@@ -264,3 +264,10 @@ def test_the_name_that_a_certificate_is_verified_for(
 ) -> None:
     found = kubeconfigs.load(write(document({"tls-server-name": "kubernetes"})))
     assert found.server_name == "kubernetes"
+
+
+def test_a_kubeconfig_that_cannot_be_written_leaves_no_credentials(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "kubeconfig").mkdir()
+    with pytest.raises(OSError, match="kubeconfig"):
+        kubeconfigs.write(tmp_path / "kubeconfig", document(user={"token": "secret"}))
+    assert list(tmp_path.iterdir()) == [tmp_path / "kubeconfig"]
