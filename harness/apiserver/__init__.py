@@ -7,8 +7,8 @@ clock, so `explore` can drive it one commit at a time.
 A request: `server.connections` receives bytes, `server.http_parsing` parses them,
 `server.request_lifecycle` calls `endpoints.handlers` (for watches `server.watch_streams`), and
 `server.group_commit` sends responses and events once the log (`persistence`) and the audit log
-(`server.audit_log`) are written. `faults` delays, rejects or drops requests, responses and events
-on demand; `server.server_limits` limits the clients.
+(`server.audit_log`) are written. `harness.faults` says which requests, responses and events are
+delayed, rejected or dropped on demand; `server.server_limits` limits the clients.
 
 JSON, YAML and protobuf are read and written for every kind, so client-go needs no special content
 type. Objects are stored as JSON; the protobuf messages of the last few thousand objects are cached.
@@ -39,7 +39,7 @@ Known differences from kube-apiserver:
   watch/namespace-added-modified-deleted-as-seen-from-a-version. About ten match except for the
   text of a message.
 
-Contents: `admission`, `codec`, `endpoints`, `errors`, `faults`, `fidelity`, `managedfields`,
-`patch`, `persistence`, `printers`, `registry`, `scheme`, `serializer`, `server`, `storage`,
+Contents: `admission`, `codec`, `endpoints`, `errors`, `fidelity`, `managedfields`, `patch`,
+ `persistence`, `printers`, `registry`, `scheme`, `serializer`, `server`, `storage`,
 `validation`.
 """

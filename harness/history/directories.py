@@ -7,6 +7,7 @@ cluster.json                the cluster that ran, and its versions
 processes.jsonl             starts, ends, phases
 operations-<process>.jsonl  API calls
 observations.jsonl          commits that the API server published
+faults.jsonl                faults that took effect; only in runs with faults
 steps-<process>.jsonl       named steps of the subject
 logs/<process>.log          output of the processes
 ---- above: written before judging and never changed; below: written by judging ----
@@ -55,6 +56,11 @@ class RunDirectory:
         """Listed, Observation, Gap and Resumed records of the recorder."""
         return self.path / "observations.jsonl"
 
+    @property
+    def faults(self) -> pathlib.Path:
+        """FaultApplied and FaultWindow records; missing if the plan has no faults."""
+        return self.path / "faults.jsonl"
+
     def operations(self, process: str) -> pathlib.Path:
         """Return the file of Invocation, Completion and Waited records of one process."""
         return self.path / f"operations-{process}.jsonl"
@@ -69,7 +75,7 @@ class RunDirectory:
 
     def journals(self) -> list[pathlib.Path]:
         """Return every journal that exists."""
-        single = [self.processes, self.observations]
+        single = [self.processes, self.observations, self.faults]
         found = [path for path in single if os.path.lexists(path)]
         return [*found, *self.all_operations(), *self.all_steps()]
 

@@ -163,6 +163,51 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="
     detail: str = ""
 
 
+class FaultApplied(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="fault-applied"
+):
+    """A fault took effect once: on a call, an event, an object, or a process."""
+
+    fault: str
+    """Name of the fault, as in plan.json."""
+    kind: str
+    """Kind of the fault, as in the scenario file: `lose-response`, `kill-process`, …"""
+    client: str = ""
+    """Process whose call or watch was hit: `scheduler`, `claim-controller`, …; empty: none."""
+    verb: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    """Object that was hit, as far as it is known."""
+    event_type: str = ""
+    """`ADDED`, `MODIFIED`, `DELETED` or `BOOKMARK` if a watch event was hit; otherwise empty."""
+    resource_version: Int62 = 0
+    """Version of the object in the response or event; otherwise the newest known one; 0:
+    unknown."""
+    process: str = ""
+    """Process that was killed, paused or restarted; `api-server` for the API server."""
+    begun_ns: Int62
+    ended_ns: Int62 | None = None
+    """Time at which the call, event or process went on; None: it never did."""
+    detail: str = ""
+    """The effect in words."""
+
+
+class FaultWindow(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="fault-window"
+):
+    """A fault was enabled from one time to another; written when it has been healed."""
+
+    fault: str
+    kind: str
+    begun_ns: Int62
+    ended_ns: Int62
+    applied_count: int
+    """Number of times it took effect."""
+
+
 Body: TypeAlias = (
     Invocation
     | Completion
@@ -175,5 +220,7 @@ Body: TypeAlias = (
     | ProcessStarted
     | ProcessEnded
     | Phase
+    | FaultApplied
+    | FaultWindow
 )
 Record: TypeAlias = Header | Trailer | Body

@@ -8,10 +8,10 @@ import pydantic
 from pydantic import json_schema
 
 from harness import errors
-from harness.scenario import documents, specs
+from harness.scenario import documents, fields
 
 
-class Chosen(specs.Spec):
+class Chosen(fields.Spec):
     """The command line options that selected a profile."""
 
     name: str = ""
@@ -20,12 +20,12 @@ class Chosen(specs.Spec):
     """The `key=value` overrides."""
 
 
-class ProfileSpec(specs.Spec):
+class ProfileSpec(fields.Spec):
     """Keys of every cluster profile."""
 
     schema_version: Literal[1]
     """Version of this format."""
-    name: specs.Name
+    name: fields.Name
     """The file's name without .toml."""
     title: str
     """One line for tables: its purpose."""
@@ -95,15 +95,15 @@ class KindProfile(ProfileSpec):
     """--node-monitor-grace-period; long, because fake nodes do not renew leases."""
     priority_and_fairness: bool = False
     """Enable API priority and fairness; off because it queues the load and hides concurrency."""
-    requests_in_flight_max: specs.PositiveCount = 3000
+    requests_in_flight_max: fields.PositiveCount = 3000
     """Concurrent reads without priority and fairness; further ones get 429."""
-    mutating_requests_in_flight_max: specs.PositiveCount = 1000
+    mutating_requests_in_flight_max: fields.PositiveCount = 1000
     """Concurrent writes without priority and fairness; further ones get 429."""
     audit_log: bool = True
     """Copy the API server's audit log of every write to the run directory."""
-    memory_mib_min: specs.PositiveCount = 2048
+    memory_mib_min: fields.PositiveCount = 2048
     """Memory that the container engine needs for one cluster, in MiB; an estimate."""
-    disk_gib_min: specs.PositiveCount = 8
+    disk_gib_min: fields.PositiveCount = 8
     """Free disk space that the engine needs for the image and one cluster, in GiB; an estimate."""
     wait_s: Annotated[int, pydantic.Field(ge=1, le=3600)] = 180
     """Time limit of kind for the control plane to become ready, in seconds."""

@@ -5,6 +5,9 @@ from typing import Annotated, Literal, Self, TypeAlias
 import pydantic
 import pydantic_core
 
+from harness.scenario import fault_specs
+from harness.scenario.fields import Count, Name, PositiveCount, Probability, Seconds, Spec
+
 SCHEMA_VERSION = 1
 TIMEOUT_S = 120.0
 """Default time limit of a run, in seconds; longer if the traffic needs more."""
@@ -16,18 +19,12 @@ PODS_MAX = 200_000
 USERS_MAX = 20_000
 PROCESSES_MAX = 1024
 """Limit for files; the limit of a machine is lower, see `flake-hunt run --force`."""
-COUNT_MAX = 1_000_000_000
 DEVICES_PER_NODE_MAX = 1280
 """Ten ResourceSlices of 128 devices."""
 
-Count = Annotated[int, pydantic.Field(ge=0, le=COUNT_MAX)]
-PositiveCount = Annotated[int, pydantic.Field(ge=1, le=COUNT_MAX)]
 Processes = Annotated[int, pydantic.Field(ge=1, le=PROCESSES_MAX)]
 Users = Annotated[int, pydantic.Field(ge=1, le=USERS_MAX)]
 Pods = Annotated[int, pydantic.Field(ge=1, le=PODS_MAX)]
-Seconds = Annotated[float, pydantic.Field(ge=0, le=86_400)]
-Probability = Annotated[float, pydantic.Field(ge=0, le=1)]
-Name = Annotated[str, pydantic.Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$")]
 
 
 def _require_attribute(value: object) -> object:
@@ -40,14 +37,6 @@ def _require_attribute(value: object) -> object:
 AttributeValue: TypeAlias = Annotated[
     bool | int | str, pydantic.BeforeValidator(_require_attribute)
 ]
-
-
-class Spec(pydantic.BaseModel):
-    """Base of all tables: frozen, and an unknown key is an error."""
-
-    model_config = pydantic.ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, strict=False
-    )
 
 
 class DeviceClassSpec(Spec):
@@ -289,6 +278,9 @@ class LimitsSpec(Spec):
     traffic may take longer."""
     settle_s: Seconds = 20.0
     """Seconds for deletions and the last events after the traffic."""
+    progress_s: Annotated[float, pydantic.Field(gt=0, le=86_400)] = 30.0
+    """Seconds after the last fault was healed in which every pod that can run must run; otherwise
+    it is stuck. Used in scenarios with faults."""
 
 
 class Scenario(Spec):
@@ -316,6 +308,16 @@ class Scenario(Spec):
     """Timeouts."""
     controls: list[Name] = []
     """Known defects that campaigns use as positive controls of this scenario."""
+    faults: Annotated[
+        list[fault_specs.AnyFault], pydantic.Field(max_length=fault_specs.FAULTS_MAX)
+    ] = []
+    """Faults; all are healed when the load has ended, and progress is judged from then on."""
+    known_to_fail: str = ""
+    """Hypothesis, such as `H1`, by which the correct subject fails as upstream does; empty: it is
+    expected to be VALID. Campaigns expect INVALID then, and list the scenario as a hazard."""
+    remedies: list[Name] = []
+    """Remedies with which the subject is expected to be VALID; campaigns try all of them
+    together."""
 
     @property
     def timeout_s(self) -> float:
@@ -323,6 +325,11 @@ class Scenario(Spec):
         if self.limits.timeout_s is not None:
             return self.limits.timeout_s
         return max(TIMEOUT_S, self.traffic.longest_s + self.limits.settle_s)
+
+    @pydantic.model_validator(mode="after")
+    def _require_consistent_faults(self) -> Self:
+        fault_specs.require_consistent(self.faults)
+        return self
 
     @pydantic.model_validator(mode="after")
     def _require_time_for_the_traffic(self) -> Self:

@@ -21,7 +21,7 @@ TIMEOUT_S = 60.0
 SLOW = {
     "name": "slow",
     "point": "request",
-    "match": {"methods": ["POST"], "path": "*/pods"},
+    "match": {"verbs": ["create"], "path": "*/pods"},
     "action": {"type": "delay", "seconds": 3},
 }
 FAULTS = "/flake-hunt/v1/faults"

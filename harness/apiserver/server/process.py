@@ -13,7 +13,6 @@ from collections.abc import Callable
 import msgspec
 
 from harness import clocks, errors, processes, writing
-from harness.apiserver.faults import injection
 from harness.apiserver.persistence import data_directories, store_journals
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
@@ -27,6 +26,7 @@ from harness.apiserver.server import (
     servers,
 )
 from harness.apiserver.storage import watch_cache
+from harness.faults import injection
 
 STOP_TIMEOUT_S = 3.0
 """Time for current requests to finish when the server stops."""

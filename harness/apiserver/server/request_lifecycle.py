@@ -1,6 +1,7 @@
 """The life of one request: authentication, faults, the response, the audit log."""
 
 import functools
+import urllib.parse
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
@@ -10,7 +11,6 @@ from harness import clocks
 from harness.apiserver.codec import go_json_errors, protobuf_wire
 from harness.apiserver.endpoints import authentication, request_attributes, request_info, responses
 from harness.apiserver.errors import status_errors
-from harness.apiserver.faults import admin_api, injection
 from harness.apiserver.serializer import decoding, protobuf
 from harness.apiserver.server import (
     audit_log,
@@ -20,6 +20,7 @@ from harness.apiserver.server import (
     servers,
     watch_streams,
 )
+from harness.faults import admin_api, api_calls, injection
 
 Step = Callable[[], None]
 
@@ -103,8 +104,20 @@ class RequestLifecycle:
     def _administer(self, user: authentication.User) -> None:
         if not user.may_write:
             raise status_errors.unknown_path()
-        registry = self._server.faults
-        self._finish(admin_api.answer(registry, self._request, boot_id=clocks.boot_id()))
+        try:
+            status, document = admin_api.answer(
+                self._server.faults,
+                self._request.method,
+                self._request.path,
+                query=urllib.parse.urlencode(self._request.query),
+                body=self._request.body,
+                boot_id=clocks.boot_id(),
+            )
+        except admin_api.NotServedError as error:
+            raise status_errors.StatusError(404, "NotFound", str(error)) from error
+        except ValueError as error:
+            raise status_errors.bad_request(f"not a fault: {error}") from error
+        self._finish(responses.of_document(document, status))
 
     def _serve(self, user: authentication.User) -> None:
         target = request_info.watched(self._request)
@@ -189,21 +202,28 @@ class RequestLifecycle:
         self._connection.unblock()
 
     def _facts(self, answer: responses.Response | None) -> injection.Facts:
-        target = request_info.parse_target(self._request.path)
-        name = target.name if target else ""
-        shown = _read_meta(answer.body if answer is not None else self._request.body)
+        request = self._request
+        call = api_calls.parse(
+            request.method, request.path, "watch=1" if request_info.watched(request) else ""
+        )
+        shown = _read_meta(answer.body if answer is not None else request.body)
         version = shown.resource_version if answer is not None else ""
         return injection.Facts(
-            method=self._request.method,
-            path=self._request.path,
-            user_agent=self._request.headers.get("user-agent", ""),
-            name=name or shown.name,
+            verb=call.verb,
+            path=request.path,
+            user_agent=request.headers.get("user-agent", ""),
+            resource=call.resource,
+            subresource=call.subresource,
+            namespace=call.namespace,
+            name=call.name or shown.name,
+            uid=shown.uid,
             resource_version=int(version or self._server.store.resource_version),
         )
 
 
 class _Meta(msgspec.Struct, rename="camel"):
     name: str = ""
+    uid: str = ""
     resource_version: str = ""
 
 

@@ -13,11 +13,11 @@ from typing import Protocol
 
 from harness.apiserver.endpoints import authentication, handlers
 from harness.apiserver.errors import status_errors
-from harness.apiserver.faults import injection
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
 from harness.apiserver.server import audit_log, group_commit, http_framing, server_limits
 from harness.apiserver.storage import watch_cache
+from harness.faults import injection
 
 EVENTS_FIRST_PROBABILITY = 0.5
 """Probability that the events of a write are sent before its response."""

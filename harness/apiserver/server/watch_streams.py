@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 from harness.apiserver.endpoints import list_pages, request_info, response_encoding
 from harness.apiserver.errors import status_errors
-from harness.apiserver.faults import injection
 from harness.apiserver.registry import conversion
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import protobuf
 from harness.apiserver.server import servers
 from harness.apiserver.storage import stored_objects, watch_cache
+from harness.faults import injection
 
 BOOKMARK_INTERVAL_S = 10.0
 LAST_BOOKMARK_BEFORE_END_S = 2.0
@@ -157,10 +157,13 @@ class Watch:
     def _facts(self, seen: tuple[watch_cache.EventType, stored_objects.Stored]) -> injection.Facts:
         kind, stored = seen
         return injection.Facts(
-            method=self._request.method,
+            verb="watch",
             path=self._request.path,
             user_agent=self._request.headers.get("user-agent", ""),
+            resource=self._selection.resource.plural,
+            namespace=stored.namespace,
             name=stored.name,
+            uid=stored.uid,
             event_type=kind,
             resource_version=stored.resource_version,
         )

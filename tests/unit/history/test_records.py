@@ -48,6 +48,12 @@ ONE_OF_EACH: list[records.Body] = [
     records.ProcessStarted(process="p", pid=1, argv=["a", "b"], ts_ns=1),
     records.ProcessEnded(process="p", pid=1, exit_code=-9, expected=False, ts_ns=1),
     records.Phase(name="load", ts_ns=1, detail="line\nline"),
+    records.FaultApplied(
+        fault="lost", kind="lose-response", client="scheduler", name="claim-1", begun_ns=5
+    ),
+    records.FaultWindow(
+        fault="lost", kind="lose-response", begun_ns=4, ended_ns=9, applied_count=1
+    ),
 ]
 
 

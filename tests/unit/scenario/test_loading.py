@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 from harness import errors
-from harness.scenario import loading, specs
+from harness.scenario import fields, loading
 
 TEXT = """
 schema_version = 1
@@ -54,9 +54,9 @@ def test_every_shipped_scenario_loads_and_is_named_as_its_file(name: str) -> Non
     assert loaded.scenario.description.strip()
 
 
-def every_spec() -> list[type[specs.Spec]]:
-    found: list[type[specs.Spec]] = []
-    waiting: list[type[specs.Spec]] = [specs.Spec]
+def every_spec() -> list[type[fields.Spec]]:
+    found: list[type[fields.Spec]] = []
+    waiting: list[type[fields.Spec]] = [fields.Spec]
     while waiting:
         spec = waiting.pop()
         waiting += spec.__subclasses__()
@@ -65,7 +65,7 @@ def every_spec() -> list[type[specs.Spec]]:
 
 
 @pytest.mark.parametrize("spec", every_spec(), ids=lambda spec: spec.__name__)
-def test_every_field_says_what_it_means(spec: type[specs.Spec]) -> None:
+def test_every_field_says_what_it_means(spec: type[fields.Spec]) -> None:
     assert spec.__doc__
     silent = [
         name

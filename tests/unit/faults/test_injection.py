@@ -8,12 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.apiserver.faults import injection
+from harness.faults import injection
 
 BIND = injection.Facts(
-    method="POST",
+    verb="create",
     path="/api/v1/namespaces/ns/pods/pod-1/binding",
     user_agent="scheduler/1.2 (linux)",
+    client="scheduler-2",
+    resource="pods",
+    subresource="binding",
+    namespace="ns",
     name="pod-1",
     resource_version=7,
 )
@@ -45,7 +49,7 @@ def registry(clock: Clock) -> injection.Faults:
 
 
 def spec(**given: Any) -> injection.FaultSpec:
-    document = {"point": "request", "action": {"type": "hold"}} | given
+    document = {"point": "request", "action": {"type": "block"}} | given
     return msgspec.json.decode(msgspec.json.encode(document), type=injection.FaultSpec)
 
 
@@ -55,14 +59,22 @@ def spec(**given: Any) -> injection.FaultSpec:
         ({}, True),
         ({"userAgent": "scheduler"}, True),
         ({"userAgent": "linux"}, False),
-        ({"methods": ["PUT", "POST"]}, True),
-        ({"methods": ["PUT"]}, False),
+        ({"verbs": ["update", "create"]}, True),
+        ({"verbs": ["update"]}, False),
         ({"path": "*/pods/*/binding"}, True),
         ({"path": "*/pods"}, False),
         ({"name": "pod-*"}, True),
         ({"name": "pod"}, False),
+        ({"clients": ["scheduler", "scheduler-2"]}, True),
+        ({"clients": ["scheduler"]}, False),
+        ({"resource": "pods"}, True),
+        ({"resource": "pod"}, False),
+        ({"subresource": "binding"}, True),
+        ({"subresource": ""}, False),
+        ({"namespace": "n?"}, True),
+        ({"namespace": "other"}, False),
         ({"eventTypes": ["ADDED"]}, False),
-        ({"userAgent": "scheduler", "methods": ["POST"], "name": "other"}, False),
+        ({"userAgent": "scheduler", "verbs": ["create"], "name": "other"}, False),
     ],
 )
 def test_matching(registry: injection.Faults, match: dict[str, Any], fits: bool) -> None:
@@ -79,6 +91,32 @@ def test_a_count_is_used_up_by_what_matches_only(registry: injection.Faults) -> 
     assert (fault.applied_count, fault.is_used_up) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("skip", "every", "count", "expected"),
+    [
+        (0, 1, None, [1, 2, 3, 4, 5, 6, 7]),
+        (3, 1, None, [4, 5, 6, 7]),
+        (0, 3, None, [3, 6]),
+        (1, 2, None, [3, 5, 7]),
+        (1, 2, 1, [3]),
+    ],
+)
+def test_matches_are_skipped_and_taken_in_turn(
+    registry: injection.Faults, skip: int, every: int, count: int | None, expected: list[int]
+) -> None:
+    registry.add(spec(skip=skip, every=every, count=count))
+    struck = [number for number in range(1, 8) if registry.strike("request", BIND)]
+    assert struck == expected
+
+
+def test_bookmarks_are_matched_on_demand_only(registry: injection.Faults) -> None:
+    bookmark = msgspec.structs.replace(BIND, verb="watch", event_type="BOOKMARK")
+    registry.add(spec(point="event", action={"type": "drop"}))
+    assert registry.strike("event", bookmark) is None
+    registry.add(spec(point="event", action={"type": "omit"}, match={"eventTypes": ["BOOKMARK"]}))
+    assert registry.strike("event", bookmark) is not None
+
+
 def test_the_dice_follow_the_seed(registry: injection.Faults) -> None:
     registry.add(spec(probability=0.3, seed=5))
     dice = random.Random(5)
@@ -88,7 +126,7 @@ def test_the_dice_follow_the_seed(registry: injection.Faults) -> None:
 
 
 def test_the_oldest_fault_that_fits_wins(registry: injection.Faults) -> None:
-    registry.add(spec(name="other", match={"methods": ["GET"]}))
+    registry.add(spec(name="other", match={"verbs": ["get"]}))
     registry.add(spec(name="first", count=1))
     registry.add(spec(name="second"))
     struck = [registry.strike("request", BIND) for _ in range(2)]
@@ -150,12 +188,12 @@ def test_what_was_applied_is_kept(registry: injection.Faults) -> None:
     [
         ({"point": "commit"}, "Invalid enum value 'commit'"),
         ({"action": {"type": "burn"}}, "Invalid value 'burn'"),
-        ({"action": {"type": "drop"}}, "expected one of the actions hold, delay, answer, lose"),
+        ({"action": {"type": "drop"}}, "expected one of the actions block, delay, reject, lose"),
         (
             {"point": "event", "action": {"type": "lose"}},
-            "hold, delay, drop, gone at the point event",
+            "block, delay, drop, gone, truncate, omit at the point event",
         ),
-        ({"action": {"type": "answer", "code": 200}}, ">= 400"),
+        ({"action": {"type": "reject", "code": 200}}, ">= 400"),
         ({"action": {"type": "delay"}}, "missing required field `seconds`"),
         ({"count": 0}, ">= 1"),
         ({"probability": 2}, "<= 1.0"),

@@ -13,9 +13,9 @@ import pytest
 
 from harness import clocks
 from harness.apiserver.endpoints import negotiation
-from harness.apiserver.faults import injection
 from harness.apiserver.serializer import protobuf
 from harness.apiserver.server import servers
+from harness.faults import injection
 
 TIMEOUT_S = 20
 FAULTS = "/flake-hunt/v1/faults"
@@ -142,7 +142,7 @@ def test_refusals(faulty: Any, method: str, path: str, body: Any, status: int) -
 
 @pytest.mark.parametrize(("point", "there_while_held"), [("request", False), ("response", True)])
 def test_hold_and_release(faulty: Any, point: str, there_while_held: bool) -> None:
-    name = begin(faulty, point, {"type": "hold"}, count=1)
+    name = begin(faulty, point, {"type": "block"}, count=1)
     call = Call(faulty, "POST", CONFIGMAPS, config("a"))
     wait_until_held(faulty, name)
     assert exists(faulty, "a") == there_while_held
@@ -158,7 +158,7 @@ def test_hold_and_release(faulty: Any, point: str, there_while_held: bool) -> No
 
 
 def test_others_are_not_held(faulty: Any) -> None:
-    name = begin(faulty, "request", {"type": "hold"})
+    name = begin(faulty, "request", {"type": "block"})
     call = Call(faulty, "POST", CONFIGMAPS, config("a"))
     wait_until_held(faulty, name)
     assert faulty.call("POST", CONFIGMAPS, config("a"))[0] == 201
@@ -167,7 +167,7 @@ def test_others_are_not_held(faulty: Any) -> None:
 
 
 def test_a_held_write_is_carried_out_although_its_client_has_left(faulty: Any) -> None:
-    name = begin(faulty, "request", {"type": "hold"})
+    name = begin(faulty, "request", {"type": "block"})
     body = json.dumps(config("a")).encode()
     with faulty.connect() as connection:
         connection.sendall(
@@ -188,7 +188,7 @@ def test_delay(faulty: Any) -> None:
 
 @pytest.mark.parametrize(("point", "there"), [("request", False), ("response", True)])
 def test_answer(faulty: Any, point: str, there: bool) -> None:
-    action = {"type": "answer", "code": 429, "reason": "TooManyRequests", "retryAfterSeconds": 7}
+    action = {"type": "reject", "code": 429, "reason": "TooManyRequests", "retryAfterSeconds": 7}
     begin(faulty, point, action, count=1)
     status, body = Call(faulty, "POST", CONFIGMAPS, config("a")).wait()
     assert (status, body["reason"], body["details"]) == (
@@ -209,13 +209,13 @@ def test_lose(faulty: Any, point: str, there: bool) -> None:
 
 
 def test_errors_meet_faults_too(faulty: Any) -> None:
-    begin(faulty, "response", {"type": "answer", "code": 500}, match={"name": "missing"})
+    begin(faulty, "response", {"type": "reject", "code": 500}, match={"name": "missing"})
     assert faulty.call("GET", f"{CONFIGMAPS}/missing")[0] == 500
 
 
 def test_names_in_protobuf_are_read_too(faulty: Any) -> None:
     match = {"userAgent": "victim", "name": "a"}
-    begin(faulty, "request", {"type": "answer", "code": 500}, match=match)
+    begin(faulty, "request", {"type": "reject", "code": 500}, match=match)
     headers = VICTIM | {"Content-Type": negotiation.PROTOBUF}
     for name, expected in (("a", 500), ("b", 201)):
         document = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}}
@@ -232,11 +232,11 @@ def events(faulty: Any) -> Iterator[Any]:
         yield events
 
 
-WATCHERS: dict[str, Any] = {"path": CONFIGMAPS, "methods": ["GET"]}
+WATCHERS: dict[str, Any] = {"path": CONFIGMAPS, "verbs": ["watch"]}
 
 
 def test_a_watch_is_held_in_order(faulty: Any, events: Any) -> None:
-    name = begin(faulty, "event", {"type": "hold"}, match=WATCHERS | {"name": "b"}, count=1)
+    name = begin(faulty, "event", {"type": "block"}, match=WATCHERS | {"name": "b"}, count=1)
     for letter in "abc":
         faulty.call("POST", CONFIGMAPS, config(letter))
     assert next(events)["object"]["metadata"]["name"] == "a"
@@ -275,13 +275,13 @@ def test_a_watch_is_told_410(faulty: Any, events: Any) -> None:
 
 
 def test_a_watch_that_is_asked_for_may_be_refused(faulty: Any) -> None:
-    begin(faulty, "request", {"type": "answer", "code": 410, "reason": "Expired"}, match=WATCHERS)
+    begin(faulty, "request", {"type": "reject", "code": 410, "reason": "Expired"}, match=WATCHERS)
     status, body = faulty.call("GET", f"{CONFIGMAPS}?watch=true&resourceVersion=4")
     assert (status, body["reason"]) == (410, "Expired")
 
 
 def test_what_is_held_is_answered_when_the_server_stops(faulty: Any) -> None:
-    name = begin(faulty, "response", {"type": "hold"})
+    name = begin(faulty, "response", {"type": "block"})
     call = Call(faulty, "POST", CONFIGMAPS, config("a"))
     wait_until_held(faulty, name)
     asyncio.run_coroutine_threadsafe(faulty.server.stop(timeout_s=TIMEOUT_S), faulty._loop).result(

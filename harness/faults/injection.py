@@ -1,9 +1,9 @@
 """Faults on demand: which requests, responses and events they apply to, and a record of it.
 
 A fault has a *point*: `request` (received, nothing is committed yet), `response` (committed, not
-sent yet), or `event` (about to be sent on a watch). It applies to what it matches, with its
-probability and seed, until its count is used up. Every application is recorded with its time and
-resourceVersion.
+sent yet), or `event` (about to be sent on a watch). Of what it matches it passes over the first
+`skip`, then takes each `every`-th, with its probability and seed, until its count is used up. Every
+application is recorded with its time, object and resourceVersion.
 """
 
 import collections
@@ -24,31 +24,41 @@ APPLIED_MAX = 100_000
 class Match(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Conditions that a request, response or event must meet; unset ones always match."""
 
+    clients: tuple[str, ...] = ()
+    """Names of the clients, such as `scheduler`; see `Facts.client`."""
     user_agent: str = ""
     """A prefix of the client's User-Agent."""
-    methods: tuple[str, ...] = ()
-    path: str = ""
-    """A shell pattern for the path without its query: `*/pods/*/binding`."""
+    verbs: tuple[str, ...] = ()
+    """Verbs as in `api_calls.ApiCall`."""
+    resource: str = ""
+    """Plural name of the resource."""
+    subresource: str | None = None
+    """Name of the subresource; empty: requests of the object itself only; None: any."""
+    namespace: str = ""
+    """A shell pattern for the object's namespace."""
     name: str = ""
     """A shell pattern for the object's name."""
-    event_types: tuple[Literal["ADDED", "MODIFIED", "DELETED"], ...] = ()
+    path: str = ""
+    """A shell pattern for the path without its query: `*/pods/*/binding`."""
+    event_types: tuple[Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"], ...] = ()
+    """Types of watch events; empty: all but bookmarks."""
 
 
 class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     pass
 
 
-class Block(_Action, frozen=True, tag="hold"):
+class Block(_Action, frozen=True, tag="block"):
     """Hold it until the fault is released or removed."""
 
 
 class Delay(_Action, frozen=True, tag="delay"):
-    """Delay it."""
+    """Delay it; later events of a watch are delayed in turn, and never overtake it."""
 
     seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)]
 
 
-class Reject(_Action, frozen=True, tag="answer"):
+class Reject(_Action, frozen=True, tag="reject"):
     """Respond with this Status instead; at `response` the commit stands."""
 
     code: Annotated[int, msgspec.Meta(ge=400, le=599)]
@@ -61,6 +71,16 @@ class Lose(_Action, frozen=True, tag="lose"):
     """Close the connection without a response."""
 
 
+class Truncate(_Action, frozen=True, tag="truncate"):
+    """Reset the connection in the middle of the body, or of the event."""
+
+
+class Stale(_Action, frozen=True, tag="stale"):
+    """Respond to a get or list with the state of some seconds ago, as a watch cache may."""
+
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=3600)]
+
+
 class Drop(_Action, frozen=True, tag="drop"):
     """Close the watch's connection before the event."""
 
@@ -69,12 +89,17 @@ class Gone(_Action, frozen=True, tag="gone"):
     """End the watch with 410 instead of the event."""
 
 
-Action = Block | Delay | Reject | Lose | Drop | Gone
+class Omit(_Action, frozen=True, tag="omit"):
+    """Do not send the bookmark."""
+
+
+Action = Block | Delay | Reject | Lose | Truncate | Stale | Drop | Gone | Omit
 _ACTIONS: dict[Point, tuple[type[Any], ...]] = {
-    "request": (Block, Delay, Reject, Lose),
-    "response": (Block, Delay, Reject, Lose),
-    "event": (Block, Delay, Drop, Gone),
+    "request": (Block, Delay, Reject, Lose, Stale),
+    "response": (Block, Delay, Reject, Lose, Truncate),
+    "event": (Block, Delay, Drop, Gone, Truncate, Omit),
 }
+_READS = ("get", "list")
 
 
 class FaultSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -83,6 +108,10 @@ class FaultSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     point: Point
     action: Action
     match: Match = Match()
+    skip: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Number of matches to pass over first."""
+    every: Annotated[int, msgspec.Meta(ge=1)] = 1
+    """Take each n-th match after the skipped ones; 1: all."""
     count: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Number of applications; None: no limit."""
     probability: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
@@ -97,18 +126,32 @@ class FaultSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
             raise ValueError(  # noqa: TRY004 - msgspec turns it into a ValidationError
                 f"expected one of the actions {known} at the point {self.point}"
             )
+        if isinstance(self.action, Omit) and self.match.event_types != ("BOOKMARK",):
+            raise ValueError("expected eventTypes [BOOKMARK] for the action omit")
+        if isinstance(self.action, Stale) and not set(self.match.verbs) <= set(_READS):
+            raise ValueError("expected only the verbs get and list for the action stale")
 
 
 class Facts(msgspec.Struct, frozen=True, rename="camel"):
     """The facts of a request, response or event that faults match, and that are recorded."""
 
-    method: str
+    verb: str
     path: str
-    user_agent: str
+    """Without the query."""
+    user_agent: str = ""
+    client: str = ""
+    """Name of the client; empty if it is unknown."""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
     name: str = ""
+    uid: str = ""
+    """Empty if it is unknown."""
     event_type: str = ""
+    """Empty for requests and responses."""
     resource_version: int = 0
-    """Version of the object in a response or event; otherwise the newest version of the store."""
+    """Version of the object in a response or event; in a request the version it was sent with, or
+    the newest known version; 0: unknown."""
 
 
 class FaultTime(msgspec.Struct, frozen=True, rename="camel"):
@@ -136,7 +179,7 @@ class Fault:
 
     def __init__(self, name: str, spec: FaultSpec) -> None:
         self.name, self.spec = name, spec
-        self.applied_count = 0
+        self.matched_count = self.applied_count = 0
         self.held: list[tuple[Applied, Resume]] = []
         self._dice = random.Random(spec.seed)
 
@@ -146,21 +189,40 @@ class Fault:
         return self.spec.count is not None and self.applied_count >= self.spec.count
 
     def applies_to(self, point: Point, facts: Facts) -> bool:
-        """Return whether it applies; a random number is drawn only if the facts match."""
-        if self.spec.point != point or self.is_used_up or not matches(self.spec.match, facts):
+        """Return whether it applies; only a match counts and draws a random number."""
+        spec = self.spec
+        if spec.point != point or self.is_used_up or not matches(spec.match, facts):
             return False
-        return self.spec.probability >= 1.0 or self._dice.random() < self.spec.probability
+        self.matched_count += 1
+        position = self.matched_count - spec.skip
+        if position < 1 or position % spec.every:
+            return False
+        return spec.probability >= 1.0 or self._dice.random() < spec.probability
 
 
 def matches(match: Match, facts: Facts) -> bool:
     """Return whether the facts meet every condition that is set."""
     return (
         facts.user_agent.startswith(match.user_agent)
-        and (not match.methods or facts.method in match.methods)
-        and (not match.path or fnmatch.fnmatchcase(facts.path, match.path))
-        and (not match.name or fnmatch.fnmatchcase(facts.name, match.name))
-        and (not match.event_types or facts.event_type in match.event_types)
+        and (not match.clients or facts.client in match.clients)
+        and (not match.verbs or facts.verb in match.verbs)
+        and (not match.resource or facts.resource == match.resource)
+        and match.subresource in (None, facts.subresource)
+        and _fits(match.path, facts.path)
+        and _fits(match.namespace, facts.namespace)
+        and _fits(match.name, facts.name)
+        and _has_type(match, facts.event_type)
     )
+
+
+def _fits(pattern: str, text: str) -> bool:
+    return not pattern or fnmatch.fnmatchcase(text, pattern)
+
+
+def _has_type(match: Match, event_type: str) -> bool:
+    if match.event_types:
+        return event_type in match.event_types
+    return event_type != "BOOKMARK"
 
 
 class Faults:

@@ -1,0 +1,22 @@
+"""What all tables of scenario and cluster files have in common: their base and types of values."""
+
+from typing import Annotated
+
+import pydantic
+
+COUNT_MAX = 1_000_000_000
+"""Largest number of things that a file may ask for."""
+
+Count = Annotated[int, pydantic.Field(ge=0, le=COUNT_MAX)]
+PositiveCount = Annotated[int, pydantic.Field(ge=1, le=COUNT_MAX)]
+Seconds = Annotated[float, pydantic.Field(ge=0, le=86_400)]
+Probability = Annotated[float, pydantic.Field(ge=0, le=1)]
+Name = Annotated[str, pydantic.Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$")]
+
+
+class Spec(pydantic.BaseModel):
+    """Base of all tables: frozen, and an unknown key is an error."""
+
+    model_config = pydantic.ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, strict=False
+    )

@@ -1,0 +1,42 @@
+"""API calls as faults see them, against the paths that Kubernetes documents."""
+
+import pytest
+
+from harness.faults import api_calls
+
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "query", "expected"),
+    [
+        ("GET", CLAIMS, "", ("list", "resourceclaims", "", "ns", "")),
+        ("GET", CLAIMS, "watch=true&x=1", ("watch", "resourceclaims", "", "ns", "")),
+        ("GET", CLAIMS, "watch=0", ("list", "resourceclaims", "", "ns", "")),
+        ("GET", f"{CLAIMS}/c", "", ("get", "resourceclaims", "", "ns", "c")),
+        ("PUT", f"{CLAIMS}/c/status", "", ("update", "resourceclaims", "status", "ns", "c")),
+        ("PATCH", f"{CLAIMS}/c/status", "", ("patch", "resourceclaims", "status", "ns", "c")),
+        ("POST", CLAIMS, "", ("create", "resourceclaims", "", "ns", "")),
+        ("DELETE", f"{CLAIMS}/c", "", ("delete", "resourceclaims", "", "ns", "c")),
+        ("DELETE", CLAIMS, "", ("deletecollection", "resourceclaims", "", "ns", "")),
+        (
+            "POST",
+            "/api/v1/namespaces/ns/pods/p/binding",
+            "",
+            ("create", "pods", "binding", "ns", "p"),
+        ),
+        ("GET", "/api/v1/pods", "", ("list", "pods", "", "", "")),
+        ("GET", "/api/v1/watch/namespaces/ns/pods", "", ("watch", "pods", "", "ns", "")),
+        ("GET", "/api/v1/namespaces", "", ("list", "namespaces", "", "", "")),
+        ("GET", "/api/v1/namespaces/ns", "", ("get", "namespaces", "", "", "ns")),
+        ("PUT", "/api/v1/namespaces/ns/status", "", ("update", "namespaces", "status", "", "ns")),
+        ("GET", "/api/v1/nodes/worker%2D1", "", ("get", "nodes", "", "", "worker-1")),
+        ("GET", "/healthz", "", ("get", "", "", "", "")),
+        ("GET", "/apis/resource.k8s.io", "", ("get", "", "", "", "")),
+    ],
+)
+def test_calls(
+    method: str, path: str, query: str, expected: tuple[str, str, str, str, str]
+) -> None:
+    call = api_calls.parse(method, path, query)
+    assert (call.verb, call.resource, call.subresource, call.namespace, call.name) == expected
