@@ -230,7 +230,7 @@ class TakeOver(_Fault):
 
     kind: Literal["take-over"]
     ends: Literal["kill", "terminate", "pause"] = "kill"
-    """What happens to the first scheduler: SIGKILL, SIGTERM, or SIGSTOP until the end of the load,
+    """How the first scheduler ends: SIGKILL, SIGTERM, or SIGSTOP until the end of the load,
     after which it continues beside its successor."""
     overlap_s: Seconds = 0.0
     """Seconds by which the second one starts before the first one ends; 0: it starts

@@ -1,4 +1,4 @@
-"""What all tables of scenario and cluster files have in common: their base and types of values."""
+"""The base of all tables in scenario and cluster files, and common types of values."""
 
 from typing import Annotated
 
