@@ -5,6 +5,6 @@ files of a run; modules may change without notice. Imports go downward through l
 first import contract of pyproject.toml lists.
 
 Contents: `apiserver`, `campaign`, `checks`, `cli`, `client`, `clocks`, `cluster`, `concurrency`,
-`conformance`, `errors`, `explore`, `history`, `model`, `private_files`, `processes`, `report`,
+`conformance`, `errors`, `faults`, `explore`, `history`, `model`, `private_files`, `processes`, `report`,
 `run`, `scenario`, `seeds`, `subject`, `suggestions`, `tls_authorities`, `traffic`, `writing`.
 """
