@@ -11,11 +11,23 @@ from typing import Any
 import msgspec
 
 from harness import errors, writing
-from harness.checks import certificate, device_exclusivity, figures, hold_history, verdicts
-from harness.history import directories, files, histories
+from harness.checks import (
+    certificate,
+    check_inputs,
+    device_exclusivity,
+    figures,
+    hold_history,
+    verdicts,
+)
+from harness.history import directories, files, histories, plans
 
 SCHEMA_VERSION = 3
 """Schema of verdict.json."""
+
+
+def _always(plan: plans.Plan) -> bool:
+    del plan
+    return True
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,11 +37,17 @@ class Check:
     name: str
     promise: str
     """The guarantee as a clause."""
-    run: Callable[[hold_history.HoldHistory], verdicts.CheckResult]
+    run: Callable[[check_inputs.CheckInput], verdicts.CheckResult]
+    applies: Callable[[plans.Plan], bool] = _always
+    """Return True if a run with this plan owes the guarantee; others have no result of it."""
 
 
 CHECKS: tuple[Check, ...] = (
-    Check(device_exclusivity.NAME, device_exclusivity.PROMISE, device_exclusivity.check),
+    Check(
+        device_exclusivity.NAME,
+        device_exclusivity.PROMISE,
+        lambda given: device_exclusivity.check(given.folded),
+    ),
 )
 """All checks; verdict.json, the report, JUnit and the terminal show their results in this order."""
 
@@ -83,7 +101,8 @@ def examine(directory: directories.RunDirectory) -> Examination:
     recorder = history.observations()
     folded = _fold(recorder)
     items, operations = certificate.certify(history, folded, recorder)
-    results = [_run(check, folded) for check in CHECKS]
+    given = check_inputs.CheckInput(plan=history.plan, folded=folded, phases=tuple(history.phases))
+    results = [_run(check, given) for check in CHECKS if check.applies(history.plan)]
     verdict, reason = _conclude(items, results)
     plan = history.plan
     judgement = Judgement(
@@ -176,9 +195,9 @@ def _reject(directory: directories.RunDirectory, why: str) -> errors.VerdictErro
     )
 
 
-def _run(check: Check, folded: hold_history.HoldHistory) -> verdicts.CheckResult:
+def _run(check: Check, given: check_inputs.CheckInput) -> verdicts.CheckResult:
     try:
-        return check.run(folded)
+        return check.run(given)
     except Exception as error:  # noqa: BLE001 - no error of a check is a verdict about the subject
         return verdicts.CheckResult(
             check=check.name,

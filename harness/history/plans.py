@@ -46,6 +46,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Resources (plural names) whose commits must all be observed."""
     settings: dict[str, Any]
     """The scenario after overrides, as JSON."""
+    progress_s: float | None = None
+    """Seconds without progress after which whatever could go on counts as stuck; None: progress is
+    not judged."""
     again: list[str] = []
     """Arguments of `flake-hunt` that repeat the run; empty if no command does."""
     cluster_profile: dict[str, Any] = {}

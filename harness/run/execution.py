@@ -14,7 +14,7 @@ from harness.run import (
     subjects,
     supervising,
 )
-from harness.scenario import profiles, specs
+from harness.scenario import possibility, profiles, specs
 from harness.traffic import launching
 
 
@@ -40,7 +40,11 @@ class Execution:
             self._supervisor, plan, directory, cluster, protobuf=self._capabilities.protobuf
         )
         traffic = self._scenario.traffic
-        self._pods_to_run = traffic.pods if isinstance(traffic, specs.AllAtOnceTraffic) else None
+        self._pods_to_run = (
+            possibility.pods_at_once(self._scenario, traffic)
+            if isinstance(traffic, specs.AllAtOnceTraffic)
+            else None
+        )
         """Pods that must be Running in the end; None: the traffic deletes its pods."""
         self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
         self._enough = goals.pods_for_load(self._scenario)
@@ -110,10 +114,11 @@ class Execution:
         self._wait("the traffic to end", self._traffic_has_ended)
 
     def _traffic_has_ended(self) -> bool:
-        if self._pods_to_run is None:
-            self._progress.advance(self._pods.ran, self._enough, "pods have run")
+        traffic = self._scenario.traffic
+        if isinstance(traffic, specs.AllAtOnceTraffic):
+            self._progress.advance(self._pods.present, traffic.pods, "pods created")
         else:
-            self._progress.advance(self._pods.present, self._pods_to_run, "pods created")
+            self._progress.advance(self._pods.ran, self._enough, "pods have run")
         if self._pods.ran >= self._enough:
             launching.enough_file(self._directory).touch()
         return self._processes.traffic_has_ended()

@@ -79,6 +79,7 @@ def plan(
         boot_id=clocks.boot_id(),
         created_wall_ns=clocks.wall_ns(),
         until_found=until_found,
+        progress_s=scenario.progress_s,
         requirements=_requirements(scenario),
         expected_operations=[*launching.process_names(scenario.traffic), "kubelet"],
         expected_steps=subjects.python_parts(subject),

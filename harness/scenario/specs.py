@@ -94,6 +94,8 @@ class AllAtOnceTraffic(Spec):
     """Users in all processes together; each creates its part of the objects."""
     pods: Pods = 800
     """Number of pods and of claims; pod i uses claim i."""
+    overcommit: bool = False
+    """Allow more pods than the devices satisfy; the run ends when as many run as can."""
 
     @property
     def longest_s(self) -> float:
@@ -276,6 +278,10 @@ class LimitsSpec(Spec):
     """Seconds from the start of traffic until all work is done; a slower run is UNKNOWN unless it
     is INVALID. At least `duration_max_s` plus `wait_s` of the traffic. None: 120, or more if the
     traffic may take longer."""
+    progress_s: Annotated[float, pydantic.Field(ge=1, le=86_400)] | None = None
+    """Judge progress too: once the load has ended and the faults are healed, a pod that could run,
+    or an allocation that could be released, is stuck after this many seconds in which no pod
+    started or went away. None: do not judge it."""
     settle_s: Seconds = 20.0
     """Seconds for deletions and the last events after the traffic."""
     progress_s: Annotated[float, pydantic.Field(gt=0, le=86_400)] = 30.0
@@ -318,6 +324,11 @@ class Scenario(Spec):
     remedies: list[Name] = []
     """Remedies with which the subject is expected to be VALID; campaigns try all of them
     together."""
+
+    @property
+    def progress_s(self) -> float | None:
+        """Return `limits.progress_s`, in seconds; None: progress is not judged."""
+        return self.limits.progress_s
 
     @property
     def timeout_s(self) -> float:

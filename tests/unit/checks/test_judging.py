@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from harness import errors
-from harness.checks import hold_history, judging, verdicts
+from harness.checks import check_inputs, judging, verdicts
 from harness.history import directories, plans
 from tests.histories import building, damages
 
@@ -96,14 +96,14 @@ def test_a_violation_wins_over_a_failed_certificate(tmp_path: pathlib.Path) -> N
 def test_a_check_that_breaks_is_unknown_and_says_how(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(folded: hold_history.HoldHistory) -> verdicts.CheckResult:
+    def broken(given: check_inputs.CheckInput) -> verdicts.CheckResult:
         raise ZeroDivisionError("who would have thought")
 
     monkeypatch.setattr(
         judging,
         "CHECKS",
         (
-            judging.Check("fine", "it works", lambda folded: _result(VALID)),
+            judging.Check("fine", "it works", lambda given: _result(VALID)),
             judging.Check("broken", "it works", broken),
         ),
     )
@@ -119,11 +119,24 @@ def test_a_check_that_breaks_is_unknown_and_says_how(
 def test_a_violation_wins_over_a_check_that_breaks(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(folded: hold_history.HoldHistory) -> verdicts.CheckResult:
+    def broken(given: check_inputs.CheckInput) -> verdicts.CheckResult:
         raise RuntimeError
 
     monkeypatch.setattr(judging, "CHECKS", (*judging.CHECKS, judging.Check("broken", "", broken)))
     directory = building.build(tmp_path / "run", "a+D1 b+D1")
+    assert judging.judge(directory).verdict is INVALID
+
+
+def test_a_check_that_the_plan_does_not_ask_for_has_no_result(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = judging.Check(
+        "asked", "", lambda given: _result(INVALID), applies=lambda plan: bool(plan.progress_s)
+    )
+    monkeypatch.setattr(judging, "CHECKS", (*judging.CHECKS, asked))
+    directory = building.build(tmp_path / "run", "a+D1")
+    assert [item.check for item in judging.judge(directory).checks] == ["device_exclusivity"]
+    plans.write(directory.plan, msgspec.structs.replace(plans.read(directory.plan), progress_s=5.0))
     assert judging.judge(directory).verdict is INVALID
 
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness.checks import hold_history, judging, verdicts
+from harness.checks import check_inputs, judging, verdicts
 from harness.cli import displaying, outputs
 from harness.history import directories
 from harness.report import publishing
@@ -15,8 +15,9 @@ from tests.histories import building
 NAME, PROMISE = "allocation_stability", "an allocation never changes in place"
 
 
-def changes_in_place(history: hold_history.HoldHistory) -> verdicts.CheckResult:
+def changes_in_place(given: check_inputs.CheckInput) -> verdicts.CheckResult:
     """Find claims that release one device and take another in a single commit."""
+    history = given.folded
     ended = {(hold.uid, hold.until_rv) for hold in history.holds}
     violations = [
         verdicts.Violation(

@@ -260,7 +260,10 @@ ALL_AT_ONCE = (
         (["claim.devices=6"], "claim.devices: expected at most pools.devices_per_node = 5, got 6"),
         (["traffic.pods=11"], "traffic.pods: expected at most 10, got 11"),
         (["claim.devices=2"], "traffic.pods: expected at most 4, got 8"),
-        (["load.pods_running_min=9"], "load.pods_running_min: expected at most traffic.pods = 8"),
+        (
+            ["load.pods_running_min=9"],
+            "load.pods_running_min: expected at most 8, the pods that can run",
+        ),
         (["load.allocations_min=9"], "load.allocations_min: expected at most 8"),
         (["load.reuse_min=1"], "load.reuse_min: expected 0, got 1"),
         (["pools.nodes=5000", "pools.devices_per_node=1280"], "pools: expected at most 1000000"),
@@ -276,7 +279,7 @@ def test_what_no_cluster_can_satisfy_is_refused(
 
 
 @pytest.mark.parametrize(
-    "overrides", [[], ["traffic.pods=10"], ["claim.devices=2", "traffic.pods=4"], ["claim.admin_access=true", "traffic.pods=99"]]
+    "overrides", [[], ["traffic.pods=10"], ["claim.devices=2", "traffic.pods=4"], ["claim.admin_access=true", "traffic.pods=99"], ["traffic.overcommit=true", "traffic.pods=99"]]
 )  # fmt: skip
 def test_what_may_work_is_loaded(write: Callable[[str], str], overrides: list[str]) -> None:
     assert loading.load(write(ALL_AT_ONCE), overrides=overrides).scenario.name == "mine"
