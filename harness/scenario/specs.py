@@ -11,6 +11,8 @@ from harness.scenario.fields import Count, Name, PositiveCount, Probability, Sec
 SCHEMA_VERSION = 1
 TIMEOUT_S = 120.0
 """Default time limit of a run, in seconds; longer if the traffic needs more."""
+PROGRESS_S = 30.0
+"""Default of `limits.progress_s` in scenarios with faults, in seconds."""
 NODES_MAX = 5000
 """The documented limit of Kubernetes."""
 DEVICES_MAX = 1_000_000
@@ -279,14 +281,11 @@ class LimitsSpec(Spec):
     is INVALID. At least `duration_max_s` plus `wait_s` of the traffic. None: 120, or more if the
     traffic may take longer."""
     progress_s: Annotated[float, pydantic.Field(ge=1, le=86_400)] | None = None
-    """Judge progress too: once the load has ended and the faults are healed, a pod that could run,
-    or an allocation that could be released, is stuck after this many seconds in which no pod
-    started or went away. None: do not judge it."""
+    """Seconds without progress, after the load has ended and the faults are healed, for which a pod
+    that can run may wait; then it is stuck. None: 30 in scenarios with faults; without faults,
+    progress is not judged."""
     settle_s: Seconds = 20.0
     """Seconds for deletions and the last events after the traffic."""
-    progress_s: Annotated[float, pydantic.Field(gt=0, le=86_400)] = 30.0
-    """Seconds after the last fault was healed in which every pod that can run must run; otherwise
-    it is stuck. Used in scenarios with faults."""
 
 
 class Scenario(Spec):
@@ -327,7 +326,9 @@ class Scenario(Spec):
 
     @property
     def progress_s(self) -> float | None:
-        """Return `limits.progress_s`, in seconds; None: progress is not judged."""
+        """Return `limits.progress_s` or its default, in seconds; None: progress is not judged."""
+        if self.limits.progress_s is None and self.faults:
+            return PROGRESS_S
         return self.limits.progress_s
 
     @property
