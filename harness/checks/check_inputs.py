@@ -1,4 +1,4 @@
-"""What a check may look at: the plan of the run and the history folded from its records."""
+"""The input of a check: the plan of the run and the history folded from its records."""
 
 import dataclasses
 from collections.abc import Sequence
