@@ -4,6 +4,6 @@ Pure functions of recorded evidence. Clocks, network and code of the subject do 
 nor does rendering (see `report`). A check that cannot decide returns UNKNOWN; the certificate
 lists the evidence that a VALID verdict rests on.
 
-Contents: `certificate`, `check_inputs`, `device_exclusivity`, `figures`, `hold_history`,
-`judging`, `live_spotter`, `overlapping`, `verdicts`.
+Contents: `api_call_totals`, `certificate`, `check_inputs`, `device_exclusivity`, `figures`,
+`hold_history`, `judging`, `live_spotter`, `overlapping`, `verdicts`.
 """

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from harness.checks import hold_history
+from harness.checks import api_call_totals, hold_history
 from harness.history import histories, records
 
 
@@ -22,33 +22,6 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     """The answer in words, with figures."""
 
 
-class Operations(msgspec.Struct, frozen=True, kw_only=True):
-    """Totals over the journals of API calls."""
-
-    problems: list[str]
-    """One line for each journal that is missing or incomplete."""
-    calls: int
-    unknown: int
-    """Calls whose outcome is unknown: no complete answer arrived."""
-    created: set[str]
-    """uids of the pods and claims whose creation the API server acknowledged."""
-    errors: dict[str, int]
-    """`verb resource status reason` -> number of calls that did not succeed."""
-    examples: dict[str, str]
-    """`verb resource status reason` -> message of the first such call."""
-
-    @property
-    def most_frequent_error(self) -> str:
-        """The most frequent error with its count; empty if all calls succeeded."""
-        if not self.errors:
-            return ""
-        name = max(self.errors, key=lambda name: self.errors[name])
-        example = f": {self.examples[name]}" if self.examples.get(name) else ""
-        count = self.errors[name]
-        times = "once" if count == 1 else f"{count:,} times"
-        return f"the most frequent API error: {name}{example} ({times})"
-
-
 ItemResult = tuple[bool, str]
 """The answer to a question and its reason."""
 TRAFFIC = "traffic"
@@ -59,12 +32,12 @@ def certify(
     history: histories.History,
     folded: hold_history.HoldHistory,
     recorder: histories.EvidenceReader | None,
-) -> tuple[list[Item], Operations]:
+) -> tuple[list[Item], api_call_totals.Operations]:
     """Return all items, and the totals of the API calls.
 
     `recorder` is the reader from which `folded` was made; None if there are no observations.
     """
-    operations = read_operations(history)
+    operations = api_call_totals.read(history)
     answers: dict[str, tuple[str, ItemResult]] = {
         "recorder": ("Was the recorder stopped in an orderly way?", _recorder(recorder)),
         "first-lists": (
@@ -109,7 +82,9 @@ def _files(history: histories.History) -> ItemResult:
 
 
 def _name_most_frequent_error(
-    answers: dict[str, tuple[str, ItemResult]], operations: Operations, history: histories.History
+    answers: dict[str, tuple[str, ItemResult]],
+    operations: api_call_totals.Operations,
+    history: histories.History,
 ) -> None:
     """Append the most frequent API error to the reason for missing load or a failed load process.
 
@@ -135,17 +110,7 @@ def _traffic_failed(history: histories.History) -> bool:
 def _recorder(reader: histories.EvidenceReader | None) -> ItemResult:
     if reader is None:
         return False, "there are no observations"
-    return _ended_in_order(reader, "observations")
-
-
-def _ended_in_order(reader: histories.EvidenceReader, what: str) -> ItemResult:
-    if reader.damage:
-        return False, f"the {what} are damaged"
-    if reader.torn:
-        return False, f"the last line of the {what} is incomplete: the writer was killed"
-    if reader.trailer is None:
-        return False, f"the {what} have no trailer: the writer was not closed"
-    return True, f"{reader.trailer.count} records, file closed"
+    return reader.ended_in_order("observations")
 
 
 def _lists(
@@ -189,13 +154,15 @@ def _final(history: histories.History, folded: hold_history.HoldHistory) -> Item
     return not bad, "; ".join(bad) or f"{total} objects in the final lists, all as expected"
 
 
-def _journals(operations: Operations) -> ItemResult:
+def _journals(operations: api_call_totals.Operations) -> ItemResult:
     if operations.problems:
         return False, "; ".join(operations.problems)
     return True, f"{operations.calls} calls, {operations.unknown} with unknown outcome"
 
 
-def _acknowledged(operations: Operations, folded: hold_history.HoldHistory) -> ItemResult:
+def _acknowledged(
+    operations: api_call_totals.Operations, folded: hold_history.HoldHistory
+) -> ItemResult:
     missing = operations.created - folded.claims.keys() - folded.pods.keys()
     if missing:
         return (
@@ -212,7 +179,7 @@ def _steps(history: histories.History) -> ItemResult:
         if reader is None:
             return False, f"{process} left no steps"
         collections.deque(reader, maxlen=0)
-        ok, reason = _ended_in_order(reader, f"steps of {process}")
+        ok, reason = reader.ended_in_order(f"steps of {process}")
         if not ok:
             return ok, reason
         counts.append(f"{process}: {reason}")
@@ -262,68 +229,3 @@ def reuse(folded: hold_history.HoldHistory) -> int:
     for hold in folded.holds:
         users[hold.device].add(hold.uid)
     return sum(len(uids) - 1 for uids in users.values())
-
-
-# ------------------------------------------------------------------------------ operations
-
-
-def read_operations(history: histories.History) -> Operations:
-    """Read all journals of API calls that the plan expects."""
-    tally = _Tally()
-    for process in history.plan.expected_operations:
-        reader = history.operations(process)
-        if reader is None:
-            tally.problems.append(f"{process} left no journal")
-            continue
-        open_calls = tally.read(reader)
-        ok, reason = _ended_in_order(reader, f"operations of {process}")
-        if not ok:
-            tally.problems.append(reason)
-        elif open_calls:
-            tally.problems.append(f"{process}: {open_calls} calls without a completion")
-    return Operations(
-        problems=tally.problems,
-        calls=tally.calls,
-        unknown=tally.unknown,
-        created=tally.created,
-        errors=dict(sorted(tally.errors.items())),
-        examples=tally.examples,
-    )
-
-
-class _Tally:
-    """Totals over journals of API calls."""
-
-    def __init__(self) -> None:
-        self.problems: list[str] = []
-        self.calls = self.unknown = 0
-        self.created: set[str] = set()
-        self.errors: collections.Counter[str] = collections.Counter()
-        self.examples: dict[str, str] = {}
-
-    def read(self, reader: histories.EvidenceReader) -> int:
-        """Add one journal; return the number of calls without a completion."""
-        begun: dict[int, records.Invocation] = {}
-        for record in reader:
-            match record:
-                case records.Invocation():
-                    self.calls += 1
-                    begun[record.op] = record
-                case records.Completion():
-                    self._complete(begun.pop(record.op, None), record)
-                case _:
-                    pass
-        return len(begun)
-
-    def _complete(self, call: records.Invocation | None, end: records.Completion) -> None:
-        if call is None:
-            self.problems.append(f"a completion without an invocation (operation {end.op})")
-            return
-        if end.outcome == "unknown":
-            self.unknown += 1
-        if end.outcome != "ok":
-            what = f"{call.verb} {call.resource} {end.status or 'no answer'} {end.reason}"
-            self.errors[what.strip()] += 1
-            self.examples.setdefault(what.strip(), end.message)
-        elif call.verb == "create" and call.resource in (hold_history.CLAIMS, hold_history.PODS):
-            self.created.add(end.uid)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 import numpy as np
 
-from harness.checks import certificate, device_exclusivity, hold_history, verdicts
+from harness.checks import api_call_totals, certificate, device_exclusivity, hold_history, verdicts
 from harness.history import histories
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
@@ -51,7 +51,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 def measure(
     history: histories.History,
     folded: hold_history.HoldHistory,
-    operations: certificate.Operations,
+    operations: api_call_totals.Operations,
     results: Iterable[verdicts.CheckResult],
 ) -> Figures:
     """Return the figures of a run."""

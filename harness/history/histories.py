@@ -31,6 +31,19 @@ class EvidenceReader(journal_reader.Reader):
         except OSError as error:
             self.damage = f"{self.path.name}: cannot be read ({error.strerror})"
 
+    def ended_in_order(self, what: str) -> tuple[bool, str]:
+        """Return whether the writer was closed, and the reason in words; call after the iteration.
+
+        `what` names the records in the plural: `observations`.
+        """
+        if self.damage:
+            return False, f"the {what} are damaged"
+        if self.torn:
+            return False, f"the last line of the {what} is incomplete: the writer was killed"
+        if self.trailer is None:
+            return False, f"the {what} have no trailer: the writer was not closed"
+        return True, f"{self.trailer.count} records, file closed"
+
     def _accept_header(self, header: records.Header, number: int) -> None:
         super()._accept_header(header, number)
         if header.run_id != self._plan.run_id:

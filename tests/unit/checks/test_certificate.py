@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.checks import certificate, hold_history, judging, verdicts
+from harness.checks import api_call_totals, certificate, hold_history, judging, verdicts
 from harness.history import directories, histories, plans, records
 from tests.histories import building, damages, language
 
@@ -267,7 +267,7 @@ def test_operations_are_tallied(tmp_path: pathlib.Path) -> None:
         building.invocation(51, "resourceclaimtemplates", "template"),
         building.acknowledgement(51, "uid-template", 9),
     )(directory)
-    operations = certificate.read_operations(histories.load(directory.path))
+    operations = api_call_totals.read(histories.load(directory.path))
     assert operations.problems == []
     assert (operations.calls, operations.unknown) == (5, 1)
     assert operations.created == {"uid-a", "uid-p"}

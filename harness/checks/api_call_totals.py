@@ -1,0 +1,97 @@
+"""Totals over the journals of API calls, and the problems of those journals."""
+
+import collections
+
+import msgspec
+
+from harness.checks import hold_history
+from harness.history import histories, records
+
+
+class Operations(msgspec.Struct, frozen=True, kw_only=True):
+    """Totals over the journals of API calls."""
+
+    problems: list[str]
+    """One line for each journal that is missing or incomplete."""
+    calls: int
+    unknown: int
+    """Calls whose outcome is unknown: no complete answer arrived."""
+    created: set[str]
+    """uids of the pods and claims whose creation the API server acknowledged."""
+    errors: dict[str, int]
+    """`verb resource status reason` -> number of calls that did not succeed."""
+    examples: dict[str, str]
+    """`verb resource status reason` -> message of the first such call."""
+
+    @property
+    def most_frequent_error(self) -> str:
+        """The most frequent error with its count; empty if all calls succeeded."""
+        if not self.errors:
+            return ""
+        name = max(self.errors, key=lambda name: self.errors[name])
+        example = f": {self.examples[name]}" if self.examples.get(name) else ""
+        count = self.errors[name]
+        times = "once" if count == 1 else f"{count:,} times"
+        return f"the most frequent API error: {name}{example} ({times})"
+
+
+def read(history: histories.History) -> Operations:
+    """Read all journals of API calls that the plan expects."""
+    tally = _Tally()
+    for process in history.plan.expected_operations:
+        reader = history.operations(process)
+        if reader is None:
+            tally.problems.append(f"{process} left no journal")
+            continue
+        open_calls = tally.read(reader)
+        ok, reason = reader.ended_in_order(f"operations of {process}")
+        if not ok:
+            tally.problems.append(reason)
+        elif open_calls:
+            tally.problems.append(f"{process}: {open_calls} calls without a completion")
+    return Operations(
+        problems=tally.problems,
+        calls=tally.calls,
+        unknown=tally.unknown,
+        created=tally.created,
+        errors=dict(sorted(tally.errors.items())),
+        examples=tally.examples,
+    )
+
+
+class _Tally:
+    """Totals over journals of API calls."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.calls = self.unknown = 0
+        self.created: set[str] = set()
+        self.errors: collections.Counter[str] = collections.Counter()
+        self.examples: dict[str, str] = {}
+
+    def read(self, reader: histories.EvidenceReader) -> int:
+        """Add one journal; return the number of calls without a completion."""
+        begun: dict[int, records.Invocation] = {}
+        for record in reader:
+            match record:
+                case records.Invocation():
+                    self.calls += 1
+                    begun[record.op] = record
+                case records.Completion():
+                    self._complete(begun.pop(record.op, None), record)
+                case _:
+                    pass
+        return len(begun)
+
+    def _complete(self, call: records.Invocation | None, end: records.Completion) -> None:
+        if call is None:
+            self.problems.append(f"a completion without an invocation (operation {end.op})")
+            return
+        if end.outcome == "unknown":
+            self.unknown += 1
+        if end.outcome != "ok":
+            what = f"{call.verb} {call.resource} {end.status or 'no answer'} {end.reason}"
+            self.errors[what.strip()] += 1
+            self.examples.setdefault(what.strip(), end.message)
+        elif call.verb == "create" and call.resource in (hold_history.CLAIMS, hold_history.PODS):
+            self.created.add(end.uid)
