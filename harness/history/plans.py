@@ -1,7 +1,7 @@
 """The plan of a run: the scenario with its seed and everything resolved, as plan.json."""
 
 import pathlib
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -18,6 +18,44 @@ class Requirements(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that were observed `Running`."""
     reuse_min: int = 0
     """Holds of a device that another claim had held before: evidence that devices were scarce."""
+
+
+class StartCondition(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault begins when another one has taken effect."""
+
+    fault: str
+    """Name of the other fault."""
+    applied: int
+    """Number of times that it must have taken effect."""
+
+
+class PlannedFault(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault of the scenario, or one that a nemesis has drawn, with everything resolved."""
+
+    name: str
+    """Unique within the plan; `FaultApplied` and `FaultWindow` records have it."""
+    kind: str
+    """As in the scenario file: `lose-response`, `kill-process`, …"""
+    carrier: Literal["server", "proxy", "run"]
+    """Its injector: the embedded API server, the fault proxy, or the run itself."""
+    clients: list[str] = []
+    """Processes whose calls, watches or lives it hits: `scheduler`, `scheduler-2`, `kubelet`, …"""
+    required: bool = True
+    """The run is UNKNOWN if the fault never takes effect."""
+    start_s: float = 0.0
+    """Seconds from the start of the load, or from the condition, until the fault begins."""
+    start_after: StartCondition | None = None
+    """None: begin at the start of the load."""
+    duration_s: float | None = None
+    """Seconds until it is healed; None: when the load has ended, or when it is used up."""
+    drawn_by: str = ""
+    """Name of the nemesis that has drawn it; empty: the scenario names it."""
+    text: str
+    """The fault in words, one sentence."""
+    rule: dict[str, Any] = {}
+    """Of a fault of traffic: the rule of its carrier (`faults.injection.FaultSpec`) as JSON."""
+    parameters: dict[str, Any] = {}
+    """Of a fault that the run injects: the keys of its kind, as in the scenario file."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +87,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     progress_s: float | None = None
     """Seconds without progress after which whatever could go on counts as stuck; None: progress is
     not judged."""
+    faults: list[PlannedFault] = []
+    """Faults of the run, in the order of the scenario; empty: none."""
+    carrier: Literal["", "server", "proxy"] = ""
+    """Carrier of the faults of traffic; empty: there are none."""
+    known_to_fail: str = ""
+    """Hypothesis by which the correct subject is expected to be INVALID; empty: VALID."""
+    remedies: list[str] = []
+    """Remedies that are switched on in the subject."""
     again: list[str] = []
     """Arguments of `flake-hunt` that repeat the run; empty if no command does."""
     cluster_profile: dict[str, Any] = {}

@@ -80,6 +80,7 @@ def plan(
         created_wall_ns=clocks.wall_ns(),
         until_found=until_found,
         progress_s=scenario.progress_s,
+        known_to_fail=scenario.known_to_fail,
         requirements=_requirements(scenario),
         expected_operations=[*launching.process_names(scenario.traffic), "kubelet"],
         expected_steps=subjects.python_parts(subject),
