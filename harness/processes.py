@@ -4,6 +4,7 @@ Every process that the harness starts leads its own process group, writes to a l
 killed when its parent dies (by SIGKILL, too), so that none is left behind.
 """
 
+import concurrent.futures
 import contextlib
 import ctypes
 import functools
@@ -108,15 +109,17 @@ def start(
     """
     try:
         with log.open("ab") as output, _holding_interrupts() as interrupts:
-            child = subprocess.Popen(
-                list(argv),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env={**os.environ, **(env or {})},
-                start_new_session=True,
-                preexec_fn=functools.partial(die_with, os.getpid()) if with_parent else None,  # noqa: PLW1509
+            child = _on_lasting_thread(
+                lambda: subprocess.Popen(
+                    list(argv),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    cwd=folder,
+                    env={**os.environ, **(env or {})},
+                    start_new_session=True,
+                    preexec_fn=functools.partial(die_with, os.getpid()) if with_parent else None,  # noqa: PLW1509
+                )
             )
     except OSError as error:
         raise errors.ProcessError(f"expected to start {name} ({argv[0]}): {error}") from error
@@ -125,6 +128,22 @@ def start(
         process.kill()  # the caller will not get it
         signal.raise_signal(interrupts[0])
     return process
+
+
+def _on_lasting_thread(start: "Callable[[], subprocess.Popen[bytes]]") -> "subprocess.Popen[bytes]":
+    """Start a child on a thread that ends with this process.
+
+    For the kernel the parent in PR_SET_PDEATHSIG is the thread that starts the child: if that
+    thread ended earlier, the child would be killed then.
+    """
+    if threading.current_thread() is threading.main_thread():
+        return start()
+    return _starter().submit(start).result()
+
+
+@functools.cache
+def _starter() -> concurrent.futures.ThreadPoolExecutor:
+    return concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="process-starter")
 
 
 @contextlib.contextmanager

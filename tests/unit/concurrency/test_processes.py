@@ -5,6 +5,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 
 import psutil
@@ -66,6 +67,15 @@ def test_output_and_exit_code_are_kept(start: Start, tmp_path: pathlib.Path) -> 
     assert process.poll() == 0
     assert process.log_tail() == f"out blue {tmp_path.resolve()}"
     assert process.stop(timeout_s=0) == 0
+
+
+def test_a_child_outlives_the_thread_that_started_it(start: Start) -> None:
+    """The kernel's parent of a child is a thread: its end must not kill the child."""
+    started: list[processes.Process] = []
+    thread = threading.Thread(target=lambda: started.append(start(python(FOREVER))))
+    thread.start()
+    thread.join(TIMEOUT_S)
+    assert started[0].wait(timeout_s=0.3) is None
 
 
 def test_a_log_is_appended_to(start: Start) -> None:
