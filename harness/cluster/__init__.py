@@ -6,6 +6,6 @@ Scheduling and judging do not belong here: a kubelet rejects a pod whose claims 
 and reserved for it, but does not check which other claims hold the device.
 
 Contents: `cluster_records`, `control_plane_settings`, `doctor`, `embedded_cluster`,
-`existing_cluster`, `fixtures`, `interfaces`, `kind`, `lifecycle`, `local`, `providers`,
-`state_folder`.
+`existing_cluster`, `fixtures`, `interfaces`, `kind`, `lifecycle`, `local`, `loopback_ports`,
+`providers`, `state_folder`.
 """

@@ -2,30 +2,104 @@
 
 import dataclasses
 import importlib.metadata
-import os
 import pathlib
-import socket
+import shutil
+import threading
 
 from harness import errors, processes
-from harness.cluster import interfaces
+from harness.client import kubeconfigs
+from harness.cluster import interfaces, loopback_ports
 from harness.scenario import profiles
 
-ADDRESS = "127.0.0.1"
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
 KUBECONFIG, PLAIN_KUBECONFIG = "kubeconfig", "kubeconfig-plain"
+_DATA = "apiserver-data"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCommand:
+    """The command that starts a cluster's API server, now or again."""
+
+    directory: pathlib.Path
+    """The folder of kubeconfigs, log and data."""
+    with_parent: bool
+    """The server is killed when the process that starts it dies."""
+    port: int = 0
+    tls_port: int = 0
+    on_disk: bool = False
+    """Keep every commit on disk, so that the server can be restarted."""
+
+    @property
+    def plain_kubeconfig(self) -> pathlib.Path:
+        """The kubeconfig for plain HTTP, which the server writes."""
+        return self.directory / PLAIN_KUBECONFIG
+
+    @property
+    def kubeconfig(self) -> pathlib.Path:
+        """The kubeconfig for TLS, which the server writes."""
+        return self.directory / KUBECONFIG
+
+    @property
+    def data(self) -> pathlib.Path:
+        """The folder of the server's commits, tokens and certificates."""
+        return self.directory / _DATA
+
+    def start(self) -> processes.Process:
+        """Start the server and wait until it is ready. Raises ProcessError or WaitTimeoutError."""
+        ready = self.directory / "apiserver.ready"
+        ready.unlink(missing_ok=True)
+        return processes.start_ready(
+            "apiserver",
+            processes.command("apiserver", *self._options()),
+            log=self.directory / "apiserver.log",
+            ready=ready,
+            timeout_s=READY_TIMEOUT_S,
+            with_parent=self.with_parent,
+        )
+
+    def _options(self) -> list[str]:
+        written = ("--kubeconfig", self.kubeconfig, "--plain-kubeconfig", self.plain_kubeconfig)
+        ports = ("--port", self.port, "--tls-port", self.tls_port)
+        data = ("--data-dir", self.data) if self.on_disk else ()
+        return [str(word) for word in (*written, *ports, *data, "--faults")]
+
+    def on_ports_in_use(self) -> "ServerCommand":
+        """Return the same command with the ports that the kubeconfigs name."""
+        return dataclasses.replace(
+            self,
+            port=kubeconfigs.load(self.plain_kubeconfig).port,
+            tls_port=kubeconfigs.load(self.kubeconfig).port,
+        )
+
+    def forget(self) -> None:
+        """Remove the data and the kubeconfigs, which contain tokens, but not the log."""
+        shutil.rmtree(self.data, ignore_errors=True)
+        unfinished = self.directory.glob(".kubeconfig-*")
+        for path in (self.kubeconfig, self.plain_kubeconfig, *unfinished):
+            path.unlink(missing_ok=True)
+
+
 class EmbeddedCluster:
     """An API server process and its kubeconfigs."""
 
-    name: str
-    kubeconfig: pathlib.Path
-    """The kubeconfig for the harness's processes: plain HTTP saves the cost of TLS on loopback."""
-    user_kubeconfig: pathlib.Path
-    """The kubeconfig for kubectl and other programs, with TLS."""
-    process: processes.Process
+    def __init__(self, name: str, command: ServerCommand, process: processes.Process) -> None:
+        self.name = name
+        self.process = process
+        self._command = command
+        self._lock = threading.Lock()
+        self._is_restarting = False
+        self._is_going_down = threading.Event()
+
+    @property
+    def kubeconfig(self) -> pathlib.Path:
+        """The kubeconfig for the harness's processes: plain HTTP saves the cost of TLS."""
+        return self._command.plain_kubeconfig
+
+    @property
+    def user_kubeconfig(self) -> pathlib.Path:
+        """The kubeconfig for kubectl and other programs, with TLS."""
+        return self._command.kubeconfig
 
     @property
     def versions(self) -> dict[str, str]:
@@ -34,36 +108,78 @@ class EmbeddedCluster:
 
     @property
     def pids(self) -> list[int]:
-        """The pid of the API server."""
+        """The pid of the API server; during a restart that of the ended one."""
         return [self.process.pid]
 
     def exit_report(self) -> str | None:
-        """Return how the API server ended; None while it runs."""
-        return self.process.exit_report()
+        """Return how the API server ended; None while it runs or is being restarted."""
+        process = self.process
+        report = process.exit_report()
+        if self._is_restarting or process is not self.process:
+            return None
+        return report
+
+    def restart_api_server(self, *, kill: bool, down_s: float) -> None:
+        """End the server, wait, and start it on the same ports and data.
+
+        Raises ClusterError if it does not start, or if its data are in memory.
+        """
+        if not self._command.on_disk:
+            raise interfaces.unsupported_restart(self.name, "add --cluster-set storage=disk")
+        with self._lock:
+            self._is_restarting = True
+            try:
+                self._restart(kill=kill, down_s=down_s)
+            finally:
+                self._is_restarting = False
+
+    def _restart(self, *, kill: bool, down_s: float) -> None:
+        again = self._command.on_ports_in_use()
+        if kill:
+            self.process.kill()
+        else:
+            self.process.stop(timeout_s=STOP_TIMEOUT_S)
+        with loopback_ports.kept((again.port, again.tls_port)):
+            if self._is_going_down.wait(down_s):
+                return
+            try:
+                self.process = again.start()
+            except (errors.ProcessError, errors.WaitTimeoutError) as error:
+                raise errors.ClusterError(
+                    f"expected the API server to start again on its data ({error})"
+                ) from error
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """Do nothing: the server logs to the cluster's folder."""
 
     def down(self) -> None:
-        """Stop the process and remove the kubeconfigs."""
-        self.process.stop(timeout_s=STOP_TIMEOUT_S)
-        self.kubeconfig.unlink(missing_ok=True)
-        self.user_kubeconfig.unlink(missing_ok=True)
+        """Stop the process and remove everything but the log; ends a restart that is under way."""
+        self._is_going_down.set()
+        with self._lock:
+            self.process.stop(timeout_s=STOP_TIMEOUT_S)
+        self._command.forget()
 
 
 class Provider:
     """Starts embedded clusters."""
 
-    # The server supports protobuf too, but is faster with JSON.
-    capabilities = interfaces.Capabilities(protobuf=False)
-
     def __init__(self, profile: profiles.EmbeddedProfile) -> None:
         self._profile = profile
+
+    @property
+    def capabilities(self) -> interfaces.Capabilities:
+        """An API server without controllers of its own.
+
+        It supports protobuf too, but is faster with JSON.
+        """
+        return interfaces.Capabilities(
+            protobuf=False, restarts_api_server=self._profile.storage == "disk"
+        )
 
     def check(self) -> None:
         """Check that the ports named in the profile are free; the rest comes with Flake Hunt."""
         for port in filter(None, (self._profile.port, self._profile.tls_port)):
-            _require_free(port)
+            loopback_ports.require_free(port)
 
     def require_free(self, request: interfaces.ClusterRequest) -> None:
         """Do nothing: an embedded cluster has no name outside its folder."""
@@ -72,10 +188,13 @@ class Provider:
         """Start the server and wait until it is ready."""
         return start(
             request.name,
-            request.directory,
-            with_parent=not request.stays,
-            port=self._profile.port,
-            tls_port=self._profile.tls_port,
+            ServerCommand(
+                directory=request.directory,
+                with_parent=not request.stays,
+                port=self._profile.port,
+                tls_port=self._profile.tls_port,
+                on_disk=self._profile.storage == "disk",
+            ),
         )
 
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
@@ -87,57 +206,23 @@ class Provider:
         """Do nothing: the server logs to the cluster's folder."""
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
-        """Remove the kubeconfigs, which contain a token."""
-        names = (KUBECONFIG, PLAIN_KUBECONFIG)
-        unfinished = request.directory.glob(".kubeconfig-*")
-        for path in (*(request.directory / name for name in names), *unfinished):
-            path.unlink(missing_ok=True)
-
-
-def _require_free(port: int) -> None:
-    try:
-        socket.create_server((ADDRESS, port)).close()
-    except OSError as error:
-        raise errors.UsageError(
-            f"expected port {port} of {ADDRESS} to be free ({os.strerror(error.errno or 0).lower()}): "
-            "choose another one, or 0 for any free port"
-        ) from error
+        """Remove the data and the kubeconfigs, which contain tokens."""
+        ServerCommand(directory=request.directory, with_parent=False).forget()
 
 
 def up(name: str, directory: pathlib.Path) -> EmbeddedCluster:
-    """Start the server and wait until it is ready."""
-    return start(name, directory, with_parent=True)
+    """Start a server that keeps its data in memory, and wait until it is ready."""
+    return start(name, ServerCommand(directory=directory, with_parent=True))
 
 
-def start(
-    name: str,
-    directory: pathlib.Path,
-    *,
-    with_parent: bool,
-    port: int = 0,
-    tls_port: int = 0,
-) -> EmbeddedCluster:
-    """Start the server. Unless `with_parent`, it outlives the process that starts it."""
-    plain, user = directory / PLAIN_KUBECONFIG, directory / KUBECONFIG
-    ready = directory / "apiserver.ready"
-    ready.unlink(missing_ok=True)
-    argv = processes.command(
-        "apiserver",
-        "--kubeconfig",
-        str(user),
-        "--plain-kubeconfig",
-        str(plain),
-        "--port",
-        str(port),
-        "--tls-port",
-        str(tls_port),
-    )
-    process = processes.start_ready(
-        "apiserver",
-        argv,
-        log=directory / "apiserver.log",
-        ready=ready,
-        timeout_s=READY_TIMEOUT_S,
-        with_parent=with_parent,
-    )
-    return EmbeddedCluster(name=name, kubeconfig=plain, user_kubeconfig=user, process=process)
+def start(name: str, command: ServerCommand) -> EmbeddedCluster:
+    """Start the server without data of an earlier one, and wait until it is ready.
+
+    A failed start leaves only the log.
+    """
+    command.forget()
+    try:
+        return EmbeddedCluster(name, command, command.start())
+    except BaseException:
+        command.forget()
+        raise

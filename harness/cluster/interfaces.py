@@ -5,6 +5,8 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from harness import errors
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
@@ -32,6 +34,8 @@ class Capabilities:
     """A controller empties and removes namespaces that are being deleted."""
     service_accounts: bool = False
     """Pods are rejected until their namespace's service account exists."""
+    restarts_api_server: bool = False
+    """The API server can be ended and started again on its data."""
 
     @property
     def taints(self) -> bool:
@@ -85,11 +89,27 @@ class Cluster(Protocol):
         None while all components run, or if their state cannot be seen from this machine.
         """
 
+    def restart_api_server(self, *, kill: bool, down_s: float) -> None:
+        """End the API server (`kill`: by SIGKILL) and start it again after `down_s` seconds.
+
+        Returns when it is ready: with the same addresses, credentials and data, but without the
+        faults that it carried. Meanwhile `exit_report` does not report it. May be called from any
+        thread. Raises ClusterError if it does not come back, or if the cluster's capabilities do
+        not include `restarts_api_server`.
+        """
+
     def collect_logs(self, into: pathlib.Path) -> None:
         """Copy the logs that are not in the run directory anyway; called before `down`."""
 
     def down(self) -> None:
         """Remove the cluster and everything but its logs; a second call does no harm."""
+
+
+def unsupported_restart(name: str, remedy: str) -> errors.ClusterError:
+    """Return the error of a cluster whose API server cannot be restarted."""
+    return errors.ClusterError(
+        f"expected a cluster whose API server can be restarted on its data, got {name}: {remedy}"
+    )
 
 
 class Provider(Protocol):

@@ -41,6 +41,8 @@ class EmbeddedProfile(ProfileSpec):
     """Port for plain HTTP on loopback; 0 takes a free one."""
     tls_port: Annotated[int, pydantic.Field(ge=0, le=65535)] = 0
     """Port for TLS on loopback; 0 takes a free one."""
+    storage: Literal["memory", "disk"] = "memory"
+    """Place of the data: memory, or the run directory, so that the API server can be restarted."""
 
 
 class LocalProfile(ProfileSpec):

@@ -66,6 +66,13 @@ class KindCluster:
                 return f"the container {self.node} does not run"
         return None
 
+    def restart_api_server(self, *, kill: bool, down_s: float) -> None:
+        """Raise ClusterError: the harness cannot restart this cluster's API server."""
+        del kill, down_s
+        raise interfaces.unsupported_restart(
+            self.name, "use the embedded cluster with storage=disk"
+        )
+
     def collect_logs(self, into: pathlib.Path) -> None:
         """Save the audit log and, if the run is failing or the node has died, all other logs."""
         if self.audited:

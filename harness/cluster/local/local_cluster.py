@@ -58,6 +58,13 @@ class LocalCluster:
         """
         return "; ".join(filter(None, (process.exit_report() for process in self.running))) or None
 
+    def restart_api_server(self, *, kill: bool, down_s: float) -> None:
+        """Raise ClusterError: the harness cannot restart this cluster's API server."""
+        del kill, down_s
+        raise interfaces.unsupported_restart(
+            self.name, "use the embedded cluster with storage=disk"
+        )
+
     def collect_logs(self, into: pathlib.Path) -> None:
         """Do nothing: the processes log to the cluster's folder."""
 

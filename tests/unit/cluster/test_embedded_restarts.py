@@ -1,0 +1,183 @@
+"""The embedded API server ended and started again: its data, addresses, credentials and remains."""
+
+import pathlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psutil
+import pytest
+
+from harness import clocks, errors
+from harness.client import apis, transports
+from harness.cluster import embedded_cluster, interfaces, loopback_ports, providers
+from harness.scenario import profiles
+
+TIMEOUT_S = 30
+ON_DISK = profiles.load("embedded", overrides=["storage=disk"])
+Cluster = embedded_cluster.EmbeddedCluster
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / "cluster"
+
+
+@pytest.fixture
+def cluster(folder: pathlib.Path) -> Iterator[Cluster]:
+    made = providers.up(ON_DISK, interfaces.ClusterRequest(name="one", directory=folder))
+    assert isinstance(made, Cluster)
+    yield made
+    made.down()
+
+
+def with_api(path: pathlib.Path, call: Callable[[apis.Api], Any]) -> Any:
+    api = apis.Api(transports.connect(path))
+    try:
+        return call(api)
+    finally:
+        api.transport.close()
+
+
+def create(cluster: Cluster, name: str) -> Any:
+    node = {"metadata": {"name": name}}
+    return with_api(cluster.kubeconfig, lambda api: api.create(apis.NODES, node))
+
+
+def nodes(path: pathlib.Path) -> object:
+    return with_api(
+        path, lambda api: [node["metadata"]["name"] for node in api.list(apis.NODES).items]
+    )
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_after_a_restart_everything_is_as_before(cluster: Cluster, kill: bool) -> None:
+    kubeconfigs = [cluster.kubeconfig, cluster.user_kubeconfig]
+    texts = [path.read_text() for path in kubeconfigs]
+    create(cluster, "before")
+    (pid,) = cluster.pids
+    cluster.restart_api_server(kill=kill, down_s=0.0)
+    assert cluster.pids != [pid]
+    assert not psutil.pid_exists(pid)
+    assert cluster.exit_report() is None
+    create(cluster, "after")
+    assert [path.read_text() for path in kubeconfigs] == texts
+    assert [nodes(path) for path in kubeconfigs] == [["after", "before"]] * 2
+
+
+def test_a_watch_resumes_where_it_was(cluster: Cluster) -> None:
+    made = [create(cluster, f"node-{number}") for number in range(3)]
+    version = made[0]["metadata"]["resourceVersion"]
+    cluster.restart_api_server(kill=True, down_s=0.0)
+    api = apis.Api(transports.connect(cluster.kubeconfig))
+    watch = api.watch(apis.NODES, resource_version=version)
+    lines = iter(watch)
+    assert all(f'"node-{number}"'.encode() in next(lines) for number in (1, 2))
+    watch.close()
+    api.transport.close()
+
+
+def test_its_end_is_not_reported_while_it_is_restarted(cluster: Cluster) -> None:
+    seen: list[str | None] = []
+    (pid,) = cluster.pids
+    restart = threading.Thread(
+        target=cluster.restart_api_server, kwargs={"kill": True, "down_s": 0.3}
+    )
+    restart.start()
+    clocks.wait_until(
+        lambda: not psutil.pid_exists(pid), timeout_s=TIMEOUT_S, why="the end of the server"
+    )
+    while restart.is_alive():
+        seen.append(cluster.exit_report())
+        clocks.sleep(0.01)
+    assert set(seen) == {None}
+    create(cluster, "one")
+    cluster.process.kill()
+    assert cluster.exit_report() is not None
+
+
+def test_while_it_is_down_it_refuses_connections_and_its_ports_are_kept(cluster: Cluster) -> None:
+    command = cluster._command.on_ports_in_use()
+    cluster.process.kill()
+    with loopback_ports.kept((command.port, command.tls_port)):
+        for port in (command.port, command.tls_port):
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection((loopback_ports.ADDRESS, port))
+
+
+def test_a_port_that_another_program_took_is_named(cluster: Cluster) -> None:
+    port = cluster._command.on_ports_in_use().port
+    cluster.process.kill()
+    with (
+        socket.create_server((loopback_ports.ADDRESS, port)),
+        pytest.raises(errors.ClusterError, match=f"expected port {port} .*address already in use"),
+    ):
+        cluster.restart_api_server(kill=True, down_s=0.0)
+    report = cluster.exit_report()
+    assert report is not None
+    assert "signal 9" in report
+
+
+def test_damaged_data_are_named(cluster: Cluster, folder: pathlib.Path) -> None:
+    create(cluster, "one")
+    cluster.process.kill()
+    (log,) = (folder / "apiserver-data").glob("log-*")
+    log.write_bytes(b"x" + log.read_bytes()[1:])
+    with pytest.raises(
+        errors.ClusterError, match=r"(?s)start again on its data .* is damaged at byte"
+    ):
+        cluster.restart_api_server(kill=False, down_s=0.0)
+
+
+def test_down_ends_a_restart_that_is_under_way(cluster: Cluster) -> None:
+    (pid,) = cluster.pids
+    restart = threading.Thread(
+        target=cluster.restart_api_server, kwargs={"kill": True, "down_s": 3600.0}
+    )
+    restart.start()
+    clocks.wait_until(
+        lambda: not psutil.pid_exists(pid), timeout_s=TIMEOUT_S, why="the end of the server"
+    )
+    cluster.down()
+    restart.join(TIMEOUT_S)
+    assert not restart.is_alive()
+    assert cluster.pids == [pid], "a server was started after the cluster went down"
+
+
+def test_only_the_log_is_left(cluster: Cluster, folder: pathlib.Path) -> None:
+    cluster.restart_api_server(kill=True, down_s=0.0)
+    cluster.down()
+    assert {path.name for path in folder.iterdir()} <= {"apiserver.log", "apiserver.ready"}
+
+
+def test_what_a_dead_owner_left_is_removed(folder: pathlib.Path) -> None:
+    folder.mkdir()
+    command = embedded_cluster.ServerCommand(directory=folder, with_parent=True, on_disk=True)
+    embedded_cluster.start("one", command).process.kill()
+    assert command.data.is_dir()
+    request = interfaces.ClusterRequest(name="one", directory=folder)
+    providers.of(ON_DISK).reap(request)
+    assert {path.name for path in folder.iterdir()} <= {"apiserver.log", "apiserver.ready"}
+
+
+def test_data_in_memory_are_not_restarted(tmp_path: pathlib.Path) -> None:
+    profile = profiles.load("embedded")
+    assert not providers.of(profile).capabilities.restarts_api_server
+    assert providers.of(ON_DISK).capabilities.restarts_api_server
+    made = embedded_cluster.up("one", tmp_path)
+    try:
+        with pytest.raises(errors.ClusterError, match="--cluster-set storage=disk"):
+            made.restart_api_server(kill=False, down_s=0.0)
+        assert made.exit_report() is None
+    finally:
+        made.down()
+
+
+def test_a_restart_on_another_thread_outlives_the_thread(cluster: Cluster) -> None:
+    thread = threading.Thread(
+        target=cluster.restart_api_server, kwargs={"kill": True, "down_s": 0.0}
+    )
+    thread.start()
+    thread.join(TIMEOUT_S)
+    assert cluster.process.wait(timeout_s=0.3) is None
