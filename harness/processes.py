@@ -49,9 +49,13 @@ class Process:
             return None
 
     def stop(self, *, timeout_s: float) -> int:
-        """Send SIGTERM, kill the group after the timeout, and return the exit code."""
+        """Send SIGTERM, kill the group after the timeout, and return the exit code.
+
+        A paused process is continued, so that it can end in an orderly way.
+        """
         if self.poll() is None:
             self._signal_leader(signal.SIGTERM)
+            self.resume()
             self.wait(timeout_s=timeout_s)
         return self.kill()
 
@@ -59,6 +63,18 @@ class Process:
         """Kill the rest of the group and return the exit code of the process."""
         self._signal_group(signal.SIGKILL)
         return self._child.wait(_KILL_TIMEOUT_S)
+
+    def pause(self) -> bool:
+        """Stop the group (SIGSTOP) until `resume`; return False if the process has ended.
+
+        The process does nothing any more when this returns.
+        """
+        self._signal_group(signal.SIGSTOP)
+        return self.poll() is None and _has_stopped(self.pid)
+
+    def resume(self) -> None:
+        """Continue a paused group (SIGCONT); does nothing to a running one."""
+        self._signal_group(signal.SIGCONT)
 
     def exit_report(self) -> str | None:
         """Return how the process ended and where its log is; None while it runs."""
@@ -86,6 +102,18 @@ class Process:
             os.killpg(self.pid, number)
         except (ProcessLookupError, PermissionError):
             return
+
+
+def _has_stopped(pid: int) -> bool:
+    """Wait until a child of this process has stopped; return False if it has ended instead.
+
+    Its exit code can still be collected.
+    """
+    try:
+        seen = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    except ChildProcessError:  # another thread has collected its exit code
+        return False
+    return seen is not None and seen.si_code == os.CLD_STOPPED
 
 
 def how_ended(exit_code: int) -> str:

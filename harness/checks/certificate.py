@@ -174,7 +174,7 @@ def _acknowledged(
 
 def _steps(history: histories.History) -> ItemResult:
     counts: list[str] = []
-    for process in history.plan.expected_steps:
+    for process in history.expected_steps():
         reader = history.steps(process)
         if reader is None:
             return False, f"{process} left no steps"
@@ -199,7 +199,9 @@ def _processes(history: histories.History) -> ItemResult:
     started = {item.process for item in journal.records if isinstance(item, records.ProcessStarted)}
     bad += [f"{name} never ended" for name in sorted(started - {item.process for item in ends})]
     bad += [phase.detail for phase in history.phases if phase.name == "ended early"]
-    return not bad, "; ".join(dict.fromkeys(bad)) or f"{len(ends)} processes"
+    by_faults = [f"{item.process} ended by {item.fault}" for item in ends if item.fault]
+    good = "; ".join([f"{len(ends)} processes", *by_faults])
+    return not bad, "; ".join(dict.fromkeys(bad)) or good
 
 
 def _in_time(history: histories.History) -> ItemResult:

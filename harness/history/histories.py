@@ -12,14 +12,18 @@ from collections.abc import Iterable, Iterator
 
 from harness import errors
 from harness.history import directories, files, journal_reader, plans, records
+from harness.model import naming
 
 
 class EvidenceReader(journal_reader.Reader):
     """Reads a journal of one run up to its first damage; read `damage` after the iteration."""
 
-    def __init__(self, path: pathlib.Path, plan: plans.Plan) -> None:
+    def __init__(
+        self, path: pathlib.Path, plan: plans.Plan, *, may_be_cut_off: bool = False
+    ) -> None:
+        """`may_be_cut_off`: a fault killed the writer."""
         super().__init__(path)
-        self._plan = plan
+        self._plan, self.may_be_cut_off = plan, may_be_cut_off
         self.damage = ""
         """The damage that ended the iteration, with file and line; empty if there was none."""
 
@@ -34,10 +38,15 @@ class EvidenceReader(journal_reader.Reader):
     def ended_in_order(self, what: str) -> tuple[bool, str]:
         """Return whether the writer was closed, and the reason in words; call after the iteration.
 
-        `what` names the records in the plural: `observations`.
+        A writer that a fault killed need not be closed. `what` names the records in the plural:
+        `observations`.
         """
         if self.damage:
             return False, f"the {what} are damaged"
+        if self.may_be_cut_off and self.trailer is None:
+            if self.header is None:
+                return False, f"the {what} have no header: nothing shows of which run they are"
+            return True, "cut off when a fault killed the process"
         if self.torn:
             return False, f"the last line of the {what} is incomplete: the writer was killed"
         if self.trailer is None:
@@ -73,17 +82,46 @@ class History:
         reader = self._reader(self.directory.processes)
         return None if reader is None else journal_reader.gather(reader)
 
+    @functools.cached_property
+    def killed_by_faults(self) -> frozenset[str]:
+        """Names of the processes that faults killed: their journals may end at any byte."""
+        journal = self.processes
+        return frozenset(
+            item.process
+            for item in (journal.records if journal else ())
+            if isinstance(item, records.ProcessEnded) and item.fault and item.exit_code < 0
+        )
+
+    def expected_operations(self) -> list[str]:
+        """Return the names of the processes that must leave an operations file."""
+        return self._incarnations(self.plan.expected_operations)
+
+    def expected_steps(self) -> list[str]:
+        """Return the names of the processes that must leave a steps file."""
+        return self._incarnations(self.plan.expected_steps)
+
+    def _incarnations(self, planned: Iterable[str]) -> list[str]:
+        """Return the planned processes, each with the later ones that took its place."""
+        names = dict.fromkeys(planned)
+        started = [
+            item.process
+            for item in (self.processes.records if self.processes else ())
+            if isinstance(item, records.ProcessStarted)
+        ]
+        later = [name for name in started if naming.first_incarnation(name) in names]
+        return list(names | dict.fromkeys(later))
+
     def observations(self) -> EvidenceReader | None:
         """Return a reader of the observations, to iterate once; None if there is no file."""
         return self._reader(self.directory.observations)
 
     def operations(self, process: str) -> EvidenceReader | None:
         """Return a reader of one process's calls, to iterate once; None if there is no file."""
-        return self._reader(self.directory.operations(process))
+        return self._reader(self.directory.operations(process), process)
 
     def steps(self, process: str) -> EvidenceReader | None:
         """Return a reader of one process's steps, to iterate once; None if there is no file."""
-        return self._reader(self.directory.steps(process))
+        return self._reader(self.directory.steps(process), process)
 
     @property
     def phases(self) -> Iterable[records.Phase]:
@@ -114,10 +152,11 @@ class History:
         paths = [self.directory.plan, *self.directory.journals()]
         return {path.name: files.digest(path) for path in paths}
 
-    def _reader(self, path: pathlib.Path) -> EvidenceReader | None:
+    def _reader(self, path: pathlib.Path, process: str = "") -> EvidenceReader | None:
         if not os.path.lexists(path):
             return None
-        self._readers[path] = EvidenceReader(path, self.plan)
+        killed = bool(process) and process in self.killed_by_faults
+        self._readers[path] = EvidenceReader(path, self.plan, may_be_cut_off=killed)
         return self._readers[path]
 
 

@@ -151,7 +151,31 @@ class ProcessEnded(
     exit_code: int
     """As in `subprocess.Popen.returncode`: negative for a signal."""
     expected: bool
-    """True if the run had stopped the process or its work was done."""
+    """True if the run had stopped the process, a fault had ended it, or its work was done."""
+    fault: str = ""
+    """Name of the fault that ended the process; empty: no fault did."""
+    ts_ns: Int62
+
+
+class ProcessPaused(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="process-paused"
+):
+    """A process of the run was stopped by SIGSTOP."""
+
+    process: str
+    pid: int
+    fault: str
+    """Name of the fault."""
+    ts_ns: Int62
+
+
+class ProcessResumed(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="process-resumed"
+):
+    """A paused process of the run was continued by SIGCONT."""
+
+    process: str
+    pid: int
     ts_ns: Int62
 
 
@@ -219,6 +243,8 @@ Body: TypeAlias = (
     | Step
     | ProcessStarted
     | ProcessEnded
+    | ProcessPaused
+    | ProcessResumed
     | Phase
     | FaultApplied
     | FaultWindow

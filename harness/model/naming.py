@@ -1,4 +1,4 @@
-"""Names of fake nodes, pools and devices, as in the upstream integration test."""
+"""Names of fake nodes, pools and devices, as in the upstream integration test, and of processes."""
 
 RUN_LABEL = "flake-hunt/run"
 """Label of all objects of a run and key of its nodes' taint; the value is the run's id."""
@@ -13,3 +13,13 @@ def node(index: int, *, prefix: str = NODE_PREFIX) -> str:
 def device(node_name: str, index: int) -> str:
     """Return the name of a device: `worker-0-device-000`, …"""
     return f"{node_name}-device-{index:03d}"
+
+
+def incarnation(process: str, number: int) -> str:
+    """Return the name of a process that was started for the n-th time: `kubelet`, `kubelet.2`, …"""
+    return process if number == 1 else f"{process}.{number}"
+
+
+def first_incarnation(process: str) -> str:
+    """Return the name under which a process was started first: `kubelet` for `kubelet.2`."""
+    return process.partition(".")[0]

@@ -73,7 +73,7 @@ def _span(history: histories.History, folded: hold_history.HoldHistory) -> tuple
 
 def _read_steps(evidence: Evidence) -> None:
     sorter = _StepSorter(evidence.double_allocations)
-    for process in evidence.history.plan.expected_steps:
+    for process in evidence.history.expected_steps():
         reader = evidence.history.steps(process)
         if reader is None:
             evidence.missing.append(f"{process} left no record of its steps")

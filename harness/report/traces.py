@@ -61,7 +61,7 @@ def _holds(source: evidence.Evidence) -> Iterator[Event]:
 
 def _steps(source: evidence.Evidence) -> Iterator[Event]:
     threads: dict[str, int] = {}
-    for process in source.history.plan.expected_steps:
+    for process in source.history.expected_steps():
         for step in source.history.steps(process) or ():
             if isinstance(step, records.Step):
                 name = f"{process}/{step.thread}"

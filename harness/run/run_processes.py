@@ -3,13 +3,16 @@
 `runs` decides when to start them; `supervising` starts, watches and stops them.
 """
 
+import functools
 import pathlib
+from collections.abc import Callable
 
 import msgspec
 
 from harness import writing
 from harness.cluster import interfaces
 from harness.history import directories, plans
+from harness.model import naming
 from harness.run import run_plan, scheduler_commands, subjects, supervising
 from harness.scenario import specs
 from harness.traffic import launching
@@ -39,6 +42,12 @@ class RunProcesses:
         self._kubeconfig = cluster.kubeconfig.resolve()
         self._user_kubeconfig = cluster.user_kubeconfig.resolve()
         self._protobuf = protobuf
+        self._starters: dict[str, Callable[[str], None]] = {
+            KUBELET: self._start_kubelet,
+            subjects.CONTROLLER: self._start_controller,
+        }
+        for name, scheduler in self._schedulers().items():
+            self._starters[name] = functools.partial(self._start_scheduler, scheduler=scheduler)
 
     def start_observers(self) -> None:
         """Start the recorder and the kubelets, and wait until they are ready."""
@@ -50,25 +59,28 @@ class RunProcesses:
             "--run-directory",
             self._directory.path.resolve(),
         )
-        self._supervisor.start_part(
-            KUBELET,
-            "kubelet",
-            *self._connection(),
-            "--operations",
-            self._directory.operations(KUBELET).resolve(),
-            "--run-id",
-            self._plan.run_id,
-        )
+        self._start_kubelet(KUBELET)
         self._supervisor.wait_ready(RECORDER, KUBELET)
 
     def start_subject(self) -> None:
         """Start the schedulers, and the claim controller unless the cluster runs its own."""
-        subject = self._scenario.subject
-        names = subjects.process_names(subject)
-        for name, scheduler in zip(names, subject.schedulers, strict=True):
-            self._start_scheduler(name, scheduler)
-        if subject.claim_controller == "python":
-            self._start_subject_part(subjects.CONTROLLER, subjects.CONTROLLER)
+        for name in self._schedulers():
+            self._starters[name](name)
+        if self._scenario.subject.claim_controller == "python":
+            self._start_controller(subjects.CONTROLLER)
+
+    def start_again(self, name: str) -> str:
+        """Start another incarnation of a scheduler, the claim controller or the kubelets.
+
+        The command is the same, the journals are new. Older incarnations that still run go on.
+        Returns its process name when it is ready. Raises the errors of `Supervisor.wait_until`, and
+        SubjectError if a program ends at once.
+        """
+        new = naming.incarnation(name, len(self._supervisor.incarnations(name)) + 1)
+        self._starters[name](new)
+        if name in (KUBELET, *self._plan.expected_steps):
+            self._supervisor.wait_ready(new)
+        return new
 
     def wait_subject_ready(self) -> None:
         """Wait until the parts of the Python subject are ready; other schedulers cannot tell."""
@@ -90,10 +102,27 @@ class RunProcesses:
     def stop(self) -> None:
         """Stop all processes in order; the recorder comes last, to see all that the others do."""
         self._supervisor.stop(TRAFFIC, timeout_s=TRAFFIC_STOP_TIMEOUT_S)
-        schedulers = subjects.process_names(self._scenario.subject)
-        self._supervisor.stop_all([*schedulers, subjects.CONTROLLER, KUBELET, RECORDER])
+        self._supervisor.stop_all([*self._schedulers(), subjects.CONTROLLER, KUBELET, RECORDER])
 
-    def _start_scheduler(self, name: str, scheduler: specs.AnyScheduler) -> None:
+    def _schedulers(self) -> dict[str, specs.AnyScheduler]:
+        subject = self._scenario.subject
+        return dict(zip(subjects.process_names(subject), subject.schedulers, strict=True))
+
+    def _start_kubelet(self, name: str) -> None:
+        self._supervisor.start_part(
+            name,
+            "kubelet",
+            *self._connection(),
+            "--operations",
+            self._directory.operations(name).resolve(),
+            "--run-id",
+            self._plan.run_id,
+        )
+
+    def _start_controller(self, name: str) -> None:
+        self._start_subject_part(name, subjects.CONTROLLER)
+
+    def _start_scheduler(self, name: str, *, scheduler: specs.AnyScheduler) -> None:
         """Start a scheduler, unless it runs outside the harness."""
         if isinstance(scheduler, specs.PythonScheduler):
             option = ("--scheduler-name", scheduler.scheduler_name)

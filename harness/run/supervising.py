@@ -1,12 +1,18 @@
-"""Starts and stops the processes of a run, and journals how each of them ended."""
+"""Starts and stops the processes of a run, and journals how each of them ended.
 
-import contextlib
+Faults end and pause processes through it too, from the thread that injects them.
+"""
+
 import dataclasses
 import pathlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Mapping, Sequence
 
-from harness import clocks, errors, processes, writing
-from harness.history import directories, journal_writer, records
+from harness import clocks, errors, processes
+from harness.history import directories
+from harness.model import naming
+from harness.run import run_journal
 
 READY_TIMEOUT_S = 30.0
 """Time limit for a part to become ready, in seconds."""
@@ -27,6 +33,13 @@ class _Child:
     foreign: bool
     finite: bool
     ended: bool = False
+    fault: str = ""
+    """Name of the fault that ended it."""
+    paused: bool = False
+
+    def ends_in_order(self, exit_code: int) -> bool:
+        """Return whether an end after SIGTERM is orderly; kube-scheduler ends with 1."""
+        return exit_code == 0 or (self.foreign and exit_code != -signal.SIGKILL)
 
 
 class Supervisor:
@@ -38,17 +51,20 @@ class Supervisor:
         """`cluster` reports the exit of the cluster that the processes use."""
         self._directory = directory
         self._cluster, self._cluster_look_ns = cluster, 0
-        self._journal = journal_writer.Writer(directory.processes, process="run", run_id=run_id)
+        self._journal = run_journal.RunJournal(directory, run_id=run_id)
         self._children: dict[str, _Child] = {}
-        self.failure: errors.HarnessError | None = None
-        """The error that keeps the journal from being written; None: it can be written.
+        self._guard = threading.RLock()
+        self._death: errors.HarnessError | None = None
+        """The error of the first process that died: every thread that waits raises it."""
 
-        It ends the run, but the processes are still stopped in order.
-        """
+    @property
+    def failure(self) -> errors.HarnessError | None:
+        """The error that keeps the journal from being written; None: it can be written."""
+        return self._journal.failure
 
     def phase(self, name: str, *, detail: str = "") -> None:
         """Journal that the run enters a phase."""
-        self._note(records.Phase(name=name, detail=detail, ts_ns=clocks.monotonic_ns()))
+        self._journal.phase(name, detail=detail)
 
     def start(
         self,
@@ -66,15 +82,12 @@ class Supervisor:
         """
         # Relative paths of a foreign command refer to the user's working directory (None).
         folder = None if foreign else self._directory.logs
-        process = processes.start(
-            name, list(argv), log=self._directory.log(name), env=env, folder=folder
-        )
-        self._children[name] = _Child(name, process, foreign, finite)
-        self._note(
-            records.ProcessStarted(
-                process=name, pid=process.pid, argv=list(argv), ts_ns=clocks.monotonic_ns()
+        with self._guard:
+            process = processes.start(
+                name, list(argv), log=self._directory.log(name), env=env, folder=folder
             )
-        )
+            self._children[name] = _Child(name, process, foreign, finite)
+            self._journal.started(name, process.pid, argv)
         return process
 
     def start_part(self, name: str, *arguments: str | pathlib.Path) -> None:
@@ -83,14 +96,18 @@ class Supervisor:
         self.start(name, processes.command(*argv))
 
     def wait_ready(self, *names: str) -> None:
-        """Wait until these parts are ready.
+        """Wait until these parts are ready, except those that a fault has ended meanwhile.
 
         Raises WaitTimeoutError if one is not ready in time, and the errors of `wait_until`.
         """
         for name in names:
-            ready = self._ready_file(name)
-            self.wait_until(ready.exists, timeout_s=READY_TIMEOUT_S, why=f"{name} to be ready")
-            ready.unlink()
+            child, ready = self._children[name], self._ready_file(name)
+            self.wait_until(
+                lambda child=child, ready=ready: child.fault or ready.exists(),  # type: ignore[misc]
+                timeout_s=READY_TIMEOUT_S,
+                why=f"{name} to be ready",
+            )
+            ready.unlink(missing_ok=True)
 
     def start_foreign(self, name: str, argv: Sequence[str], *, env: Mapping[str, str]) -> None:
         """Start a program that cannot report that it is ready.
@@ -101,7 +118,7 @@ class Supervisor:
         exit_code = process.wait(timeout_s=SETTLE_S)
         if exit_code is None:
             return
-        self._ended(self._children[name], exit_code, expected=False)
+        self._died(self._children[name], exit_code)
         raise errors.SubjectError(
             f"expected {name} to run, but `{argv[0]}` ended at once "
             f"({processes.how_ended(exit_code)}): correct the subject's command. The end of "
@@ -143,16 +160,14 @@ class Supervisor:
         It is ClusterError if the cluster has died, which may be the cause, and ProcessError
         otherwise. A finite process may end with exit code 0.
         """
-        for child in self._children.values():
-            exit_code = None if child.ended else child.process.poll()
-            if exit_code is None or (child.finite and exit_code == 0):
-                continue
-            self._ended(child, exit_code, expected=False)
+        with self._guard:
+            for child in self._children.values():
+                exit_code = None if child.ended else child.process.poll()
+                if exit_code is not None and not (child.finite and exit_code == 0):
+                    self._died(child, exit_code)
+        if self._death is not None:
             require_living(self._cluster)  # the process may have ended because of it
-            raise errors.ProcessError(
-                f"expected {child.name} to live until the end of the run, but "
-                f"{child.process.exit_report()}"
-            )
+            raise self._death
 
     def finished(self, name: str) -> bool:
         """Return whether a finite process has ended.
@@ -174,13 +189,16 @@ class Supervisor:
             return
         died = child.process.poll()
         exit_code = child.process.stop(timeout_s=timeout_s) if died is None else died
-        in_order = exit_code == 0 or child.foreign  # kube-scheduler ends with 1
+        in_order = exit_code == 0 or child.foreign
         in_time = died is None or child.finite
         self._ended(child, exit_code, expected=in_time and in_order)
 
     def stop_all(self, order: Sequence[str]) -> None:
-        """Stop all remaining processes in this order, unnamed ones last."""
-        for name in [*order, *[name for name in self._children if name not in order]]:
+        """Stop all remaining processes and their incarnations in this order, unnamed ones last."""
+        rank = {name: index for index, name in enumerate(order)}
+        for name in sorted(
+            self._children, key=lambda name: rank.get(naming.first_incarnation(name), len(rank))
+        ):
             self.stop(name)
 
     def kill_all(self) -> None:
@@ -190,34 +208,84 @@ class Supervisor:
                 child.process.kill()
                 self._ended(child, child.process.poll() or 0, expected=False)
 
+    # ---------------------------------------------------------------------- faults
+
+    def incarnations(self, name: str) -> list[str]:
+        """Return the names of a process and of those that took its place, oldest first."""
+        with self._guard:
+            return [child for child in self._children if naming.first_incarnation(child) == name]
+
+    def living(self, name: str) -> str | None:
+        """Return the newest incarnation of a process that still runs; None if none does."""
+        with self._guard:
+            running = [item for item in self.incarnations(name) if self._is_living(item)]
+        return running[-1] if running else None
+
+    def kill(self, name: str, *, fault: str) -> bool:
+        """End a process and its children with SIGKILL, because of the fault of this name.
+
+        Returns False if it had ended before.
+        """
+        with self._guard:
+            if not self._is_living(name):
+                return False
+            child = self._children[name]
+            child.fault, exit_code = fault, child.process.kill()
+            self._ended(child, exit_code, expected=exit_code == -signal.SIGKILL)
+        return True
+
+    def terminate(self, name: str, *, fault: str, timeout_s: float = STOP_TIMEOUT_S) -> bool:
+        """End a process with SIGTERM, because of the fault of this name; kill it after the timeout.
+
+        Returns False if it had ended before. An end that is not orderly is journaled as unexpected.
+        """
+        with self._guard:
+            if not self._is_living(name):
+                return False
+            child = self._children[name]
+            child.fault, exit_code = fault, child.process.stop(timeout_s=timeout_s)
+            self._ended(child, exit_code, expected=child.ends_in_order(exit_code))
+        return True
+
+    def pause(self, name: str, *, fault: str) -> bool:
+        """Stop a process and its children with SIGSTOP; return False if it has ended."""
+        with self._guard:
+            child = self._children[name]
+            if not self._is_living(name) or not child.process.pause():
+                return False
+            child.paused = True
+            self._journal.paused(name, child.process.pid, fault=fault)
+        return True
+
+    def resume(self, name: str) -> None:
+        """Continue a paused process; does nothing if it is not paused or has ended."""
+        with self._guard:
+            child = self._children[name]
+            if child.ended or not child.paused:
+                return
+            child.paused = False
+            self._journal.resumed(name, child.process.pid)
+            child.process.resume()
+
+    def _is_living(self, name: str) -> bool:
+        child = self._children[name]
+        return not child.ended and child.process.poll() is None
+
     def close(self) -> None:
         """Close the journal, unless it could not be written."""
-        if self.failure is None:
-            with self._noting_failure():
-                self._journal.close()
+        self._journal.close()
 
-    def _note(self, record: records.Body) -> None:
-        if self.failure is None:
-            with self._noting_failure():
-                self._journal.write(record)
-
-    @contextlib.contextmanager
-    def _noting_failure(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            self.failure = writing.explain(error)
+    def _died(self, child: _Child, exit_code: int) -> None:
+        self._ended(child, exit_code, expected=False)
+        self._death = self._death or errors.ProcessError(
+            f"expected {child.name} to live until the end of the run, but "
+            f"{child.process.exit_report()}"
+        )
 
     def _ended(self, child: _Child, exit_code: int, *, expected: bool) -> None:
         child.ended = True
-        self._note(
-            records.ProcessEnded(
-                process=child.name,
-                pid=child.process.pid,
-                exit_code=exit_code,
-                expected=expected,
-                ts_ns=clocks.monotonic_ns(),
-            )
+        self._journal.ended(
+            child.name, child.process.pid, exit_code, expected=expected, fault=child.fault
         )
 
 

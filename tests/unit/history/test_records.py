@@ -47,6 +47,9 @@ ONE_OF_EACH: list[records.Body] = [
     records.Step(seq=0, ts_ns=1, thread="t", name="s", fields={"count": 1, "found": True}),
     records.ProcessStarted(process="p", pid=1, argv=["a", "b"], ts_ns=1),
     records.ProcessEnded(process="p", pid=1, exit_code=-9, expected=False, ts_ns=1),
+    records.ProcessEnded(process="p", pid=1, exit_code=-9, expected=True, fault="f", ts_ns=1),
+    records.ProcessPaused(process="p", pid=1, fault="f", ts_ns=1),
+    records.ProcessResumed(process="p", pid=1, ts_ns=1),
     records.Phase(name="load", ts_ns=1, detail="line\nline"),
     records.FaultApplied(
         fault="lost", kind="lose-response", client="scheduler", name="claim-1", begun_ns=5

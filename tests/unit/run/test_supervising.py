@@ -2,9 +2,12 @@
 
 import errno
 import pathlib
+import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 
+import psutil
 import pytest
 
 from harness import clocks, errors
@@ -122,3 +125,156 @@ def test_a_journal_that_finds_no_room_ends_the_run_and_every_process(
     journal = journal_reader.read(directory.processes)
     assert [type(record) for record in journal.records] == [records.ProcessStarted] * 2
     assert journal.trailer is None  # so the verdict on it is UNKNOWN
+
+
+# -------------------------------------------------------------------------------- faults
+
+WAIT = [sys.executable, "-c", "import signal; signal.pause()"]
+OBEDIENT = [
+    sys.executable,
+    "-c",
+    "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); print('up', flush=True); signal.pause()",
+]
+
+
+def ends(directory: directories.RunDirectory) -> list[records.ProcessEnded]:
+    body = journal_reader.read(directory.processes).records
+    return [record for record in body if isinstance(record, records.ProcessEnded)]
+
+
+def only_end(directory: directories.RunDirectory) -> tuple[int, bool, str]:
+    (end,) = ends(directory)
+    return end.exit_code, end.expected, end.fault
+
+
+def test_a_process_that_a_fault_kills_has_not_died(
+    supervisor: supervising.Supervisor, directory: directories.RunDirectory
+) -> None:
+    supervisor.start("one", WAIT)
+    assert supervisor.kill("one", fault="crash")
+    supervisor.require_alive()
+    supervisor.stop_all(["one"])
+    assert only_end(directory) == (-signal.SIGKILL, True, "crash")
+
+
+def test_a_process_that_has_died_before_is_not_the_victim_of_a_fault(
+    supervisor: supervising.Supervisor, directory: directories.RunDirectory
+) -> None:
+    start(supervisor, "raise SystemExit(3)", finite=False)
+    assert not supervisor.kill("one", fault="crash")
+    assert not supervisor.terminate("one", fault="crash")
+    assert not supervisor.pause("one", fault="crash")
+    with pytest.raises(errors.ProcessError, match="exit code 3"):
+        supervisor.require_alive()
+    assert only_end(directory) == (3, False, "")
+
+
+@pytest.mark.parametrize(
+    ("argv", "end"),
+    [(OBEDIENT, (0, True, "restart")), (WAIT, (-signal.SIGTERM, False, "restart"))],
+    ids=["in order", "not in order"],
+)
+def test_a_fault_that_terminates_expects_an_orderly_end(
+    supervisor: supervising.Supervisor,
+    directory: directories.RunDirectory,
+    argv: list[str],
+    end: tuple[int, bool, str],
+) -> None:
+    process = supervisor.start("one", argv)
+    if argv is OBEDIENT:
+        clocks.wait_until(lambda: process.log_tail() == "up", timeout_s=TIMEOUT_S, why="it")
+    assert supervisor.terminate("one", fault="restart")
+    assert only_end(directory) == end
+
+
+def is_stopped(pid: int) -> bool:
+    return psutil.Process(pid).status() == psutil.STATUS_STOPPED
+
+
+def test_a_paused_process_and_its_children_stand_still_until_they_are_resumed(
+    supervisor: supervising.Supervisor, directory: directories.RunDirectory
+) -> None:
+    code = "import os, signal; print(os.fork(), flush=True); signal.pause()"
+    process = supervisor.start("one", [sys.executable, "-c", code])
+    clocks.wait_until(
+        lambda: len(process.log_tail().split()) == 2, timeout_s=TIMEOUT_S, why="the child"
+    )
+    pids = [process.pid, max(map(int, process.log_tail().split()))]
+    for _ in range(2):
+        assert supervisor.pause("one", fault="pause")
+        for pid in pids:
+            clocks.wait_until(lambda pid=pid: is_stopped(pid), timeout_s=TIMEOUT_S, why="stop")  # type: ignore[misc]
+        supervisor.require_alive()
+        supervisor.resume("one")
+        supervisor.resume("one")
+        assert not any(map(is_stopped, pids))
+    supervisor.kill_all()
+    clocks.wait_until(lambda: not psutil.pid_exists(pids[1]), timeout_s=TIMEOUT_S, why="its end")
+    kinds = [type(record).__name__ for record in journal_reader.read(directory.processes).records]
+    assert kinds == [
+        "ProcessStarted",
+        *(["ProcessPaused", "ProcessResumed"] * 2),
+        "ProcessEnded",
+    ]
+
+
+@pytest.mark.parametrize("end", ["stop", "kill", "terminate"])
+def test_a_paused_process_can_be_ended(
+    supervisor: supervising.Supervisor, directory: directories.RunDirectory, end: str
+) -> None:
+    process = supervisor.start("one", OBEDIENT)
+    clocks.wait_until(lambda: process.log_tail() == "up", timeout_s=TIMEOUT_S, why="it")
+    supervisor.pause("one", fault="pause")
+    endings: dict[str, Callable[[], object]] = {
+        "stop": lambda: supervisor.stop_all(["one"]),
+        "kill": lambda: supervisor.kill("one", fault="pause"),
+        "terminate": lambda: supervisor.terminate("one", fault="pause"),
+    }
+    endings[end]()
+    assert (
+        only_end(directory)
+        == {
+            "stop": (0, True, ""),
+            "kill": (-signal.SIGKILL, True, "pause"),
+            "terminate": (0, True, "pause"),
+        }[end]
+    )
+
+
+def test_the_newest_living_incarnation_is_found_and_all_are_stopped_in_order(
+    supervisor: supervising.Supervisor, directory: directories.RunDirectory
+) -> None:
+    for name in ("kubelet", "one", "one.2", "one.3"):
+        supervisor.start(name, OBEDIENT)
+    supervisor.kill("one.3", fault="crash")
+    assert supervisor.incarnations("one") == ["one", "one.2", "one.3"]
+    assert supervisor.living("one") == "one.2"
+    supervisor.stop_all(["one", "kubelet"])
+    assert supervisor.living("one") is None
+    assert [end.process for end in ends(directory)] == ["one.3", "one", "one.2", "kubelet"]
+
+
+def test_a_process_started_by_a_thread_outlives_the_thread(
+    supervisor: supervising.Supervisor,
+) -> None:
+    """The kernel kills the children of a thread that ends (PR_SET_PDEATHSIG)."""
+    thread = threading.Thread(target=lambda: supervisor.start("one", WAIT))
+    thread.start()
+    thread.join()
+    with pytest.raises(errors.WaitTimeoutError):
+        supervisor.wait_until(lambda: False, timeout_s=0.3, why="nothing")
+
+
+def test_a_death_that_another_thread_noticed_ends_the_run_too(
+    supervisor: supervising.Supervisor,
+) -> None:
+    start(supervisor, "raise SystemExit(3)", finite=False)
+    for _ in range(2):
+        with pytest.raises(errors.ProcessError, match="exit code 3"):
+            supervisor.wait_until(lambda: False, timeout_s=TIMEOUT_S, why="nothing")
+
+
+def test_a_part_that_a_fault_ends_is_not_waited_for(supervisor: supervising.Supervisor) -> None:
+    supervisor.start("one", WAIT)
+    supervisor.kill("one", fault="crash")
+    supervisor.wait_ready("one")
