@@ -5,10 +5,11 @@ collection by owner, watch history, and one integer resourceVersion. It does no 
 clock, so `explore` can drive it one commit at a time.
 
 A request: `server.connections` receives bytes, `server.http_parsing` parses them,
-`server.request_lifecycle` calls `endpoints.handlers` (for watches `server.watch_streams`), and
-`server.group_commit` sends responses and events once the log (`persistence`) and the audit log
-(`server.audit_log`) are written. `harness.faults` says which requests, responses and events are
-delayed, rejected or dropped on demand; `server.server_limits` limits the clients.
+`server.request_lifecycle` checks the user, `endpoints.request_decoding` understands what is asked,
+`endpoints.handlers` does it (for watches `server.watch_streams`), and `server.group_commit` sends
+responses and events once the log (`persistence`) and the audit log (`server.audit_log`) are
+written. `harness.faults` says which requests, responses and events are delayed, rejected or dropped
+on demand; `server.server_limits` limits the clients.
 
 JSON, YAML and protobuf are read and written for every kind, so client-go needs no special content
 type. Objects are stored as JSON; the protobuf messages of the last few thousand objects are cached.

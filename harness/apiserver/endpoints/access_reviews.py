@@ -9,7 +9,7 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 
 
-def answer(
+def review(
     resource: resources.ResourceType, document: Document, user: authentication.User
 ) -> Document:
     """Return the review with its `status` filled in."""

@@ -1,20 +1,13 @@
-"""Request bodies in YAML and protobuf are converted to JSON before a verb is handled."""
+"""The media types of request bodies; YAML and protobuf are converted to JSON."""
 
 from typing import Any
 
 import msgspec
 
-from harness.apiserver.codec import json_codec, protobuf_wire
+from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import negotiation, request_info
 from harness.apiserver.errors import status_errors
-from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.serializer import protobuf, request_objects, yaml_bodies
-
-PROTOBUF_FIELDS_MAX = 30_000
-"""Maximum number of fields in all messages of one protobuf body together, approximately.
-
-A full ResourceSlice has about 25,000.
-"""
+from harness.apiserver.serializer import protobuf_bodies, yaml_bodies
 
 
 def content_type(request: request_info.Request) -> str:
@@ -29,7 +22,7 @@ def in_json(request: request_info.Request, target: request_info.Target) -> reque
     """
     match content_type(request):
         case negotiation.PROTOBUF if _has_object(request):
-            return _with_json(request, _read_bounded(request, target))
+            return _with_json(request, _read_protobuf(request, target))
         case negotiation.YAML if request.body:
             return _with_json(request, yaml_bodies.read(request.body))
     return request
@@ -47,46 +40,10 @@ def _has_object(request: request_info.Request) -> bool:
     return request.method in ("POST", "PUT") or (request.method == "DELETE" and bool(request.body))
 
 
-def _read_bounded(request: request_info.Request, target: request_info.Target) -> Any:
-    try:
-        with protobuf_wire.at_most(PROTOBUF_FIELDS_MAX):
-            return _read_protobuf(request, target)
-    except protobuf_wire.TooManyError as error:
-        why = f"a body may have at most {PROTOBUF_FIELDS_MAX} fields"
-        message = f"Request entity too large: {why}"
-        raise status_errors.StatusError(413, "RequestEntityTooLarge", message) from error
-
-
 def _read_protobuf(request: request_info.Request, target: request_info.Target) -> Any:
-    """Return the object in a protobuf envelope. Raises 400 if it cannot be decoded.
-
-    Type fields that the envelope leaves empty default to those that the request's path implies.
-    """
-    api_version, expected = _expected(request, target)
-    try:
-        envelope = protobuf.open_envelope(request.body)
-    except protobuf_wire.MalformedError as error:
-        raise request_objects.unrecognized(expected, str(error), request.body) from error
-    kind = envelope.kind or expected
-    group, _, version = (envelope.api_version or api_version).rpartition("/")
-    try:
-        document = protobuf.read(api_types.of_kind(group, version, kind), envelope.message)
-    except protobuf_wire.MalformedError as error:
-        raise request_objects.unfit(kind, version, expected, str(error)) from error
-    except KeyError as error:
-        why = request_objects.unregistered(group, version, kind)
-        raise request_objects.unfit(kind, version, expected, why) from error
-    return {"kind": kind, "apiVersion": envelope.api_version or api_version, **document}
-
-
-def _expected(request: request_info.Request, target: request_info.Target) -> tuple[str, str]:
-    """Return the `apiVersion` and `kind` that the request's path implies for its body."""
-    resource = target.resource
-    if request.method == "DELETE":
-        return resource.api_version, "DeleteOptions"
-    if target.subresource:
-        resource = resources.carried_by(resource, target.subresource)
-    return resource.api_version, resource.kind
+    expected = target.body_type
+    kind = "DeleteOptions" if request.method == "DELETE" else expected.kind
+    return protobuf_bodies.read(request.body, api_version=expected.api_version, kind=kind)
 
 
 def _with_json(request: request_info.Request, document: Any) -> request_info.Request:

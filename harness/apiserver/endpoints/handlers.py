@@ -1,4 +1,4 @@
-"""The handler of each verb except `watch`, which `server.watch_streams` serves."""
+"""The handler of each kind of request for resources; `server.watch_streams` serves watches."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -6,48 +6,30 @@ from typing import Any
 from harness.apiserver.endpoints import (
     access_reviews,
     authentication,
-    content_types,
     list_pages,
-    non_resource,
     pod_subresources,
-    request_attributes,
     request_info,
-    request_options,
+    resource_requests,
     response_encoding,
     responses,
     scale,
 )
 from harness.apiserver.errors import status_errors
-from harness.apiserver.managedfields import server_side_apply
-from harness.apiserver.patch import patches
 from harness.apiserver.registry import object_deletion, preconditions, resource_strategies
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import request_objects
 from harness.apiserver.storage import stored_objects
 
-_STRATEGIC = "application/strategic-merge-patch+json"
-_PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
-    "application/json-patch+json": lambda _, document, patch: patches.json_patch(document, patch),
-    "application/merge-patch+json": lambda _, document, patch: patches.merge_patch(document, patch),
-    _STRATEGIC: patches.strategic_patch,
-}
-_OBJECT_SUBRESOURCES = frozenset(
-    {"approval", "ephemeralcontainers", "finalize", "resize", "status"}
-)
-"""Subresources whose requests and responses carry the whole object."""
 _LONG_LIST = 100
 """Number of objects above which a list is encoded piece by piece, between other requests."""
-_APPLY_TYPES = ("application/apply-patch+yaml",)
-_PATCH_TYPES = (*_PATCHES, *_APPLY_TYPES)
 
 
-Step = Callable[[request_info.Request, request_info.Target], responses.Response]
+Step = Callable[[Any], responses.Response]
 
 
 class Handler:
-    """Answers requests from a store."""
+    """Answers requests for resources from a store."""
 
     def __init__(
         self, store: stores.Store, *, now: Callable[[], str], in_pieces: bool = False
@@ -56,145 +38,100 @@ class Handler:
         self._store = store
         self._now = now
         self._in_pieces = in_pieces
-        self._steps: dict[str, Step] = {
-            "list": self._list,
-            "create": self._create,
-            "deletecollection": self._delete_collection,
-            "get": self._get,
-            "update": self._update,
-            "patch": self._patch,
-            "delete": self._delete,
+        self._steps: dict[type[resource_requests.AnyRequest], Step] = {
+            resource_requests.Get: self._get,
+            resource_requests.List: self._list,
+            resource_requests.Create: self._create,
+            resource_requests.Update: self._update,
+            resource_requests.Patch: self._patch,
+            resource_requests.Apply: self._apply,
+            resource_requests.Delete: self._delete,
+            resource_requests.DeleteCollection: self._delete_collection,
         }
+        self._subresources: dict[str, Step] = {
+            "binding": self._bind,
+            "eviction": self._evict,
+            "scale": self._scale,
+        }
+        """The steps for subresources whose bodies do not carry the object."""
 
     def answer(
         self,
-        request: request_info.Request,
+        request: resource_requests.AnyRequest,
         user: authentication.User = authentication.ADMINISTRATOR,
     ) -> responses.Response:
         """Return the response to any request but a watch. Raises StatusError if it fails."""
-        target = request_info.parse_target(request.path)
-        if target is None:
-            return non_resource.answer(request)
-        verb = request_attributes.verb_of(request.method, target)
-        request = content_types.in_json(request, target)
+        target = request.target
         if not target.resource.is_stored:
-            return self._answer_unstored(request, target, verb, user)
-        return self._step(verb, target)(request, target)
-
-    def _step(self, verb: str, target: request_info.Target) -> Step:
-        if not target.subresource:
-            return self._steps[verb]
-        if target.subresource == "binding":
-            return self._bind
-        if target.subresource == "eviction":
-            return self._evict
-        if target.subresource == "scale":
-            return self._scale
-        if target.subresource not in _OBJECT_SUBRESOURCES:
-            raise status_errors.not_served(f"{target.resource.plural}/{target.subresource}")
-        return self._steps[verb]
+            return self._answer_unstored(request, user)
+        step = self._subresources.get(target.subresource) or self._steps[type(request)]
+        return step(request)
 
     def _answer_unstored(
-        self,
-        request: request_info.Request,
-        target: request_info.Target,
-        verb: str,
-        user: authentication.User,
+        self, request: resource_requests.AnyRequest, user: authentication.User
     ) -> responses.Response:
         """Respond for a resource without objects: a review, a binding, or an empty list."""
-        resource = target.resource
-        if verb == "create" and resource.kind.endswith("Review"):
-            form = self._rendering(request, target)
-            document = request_objects.read(
-                content_types.json_body(request), resource, request_options.validation(request)
-            )
-            reviewed = access_reviews.answer(resource, document, user)
-            return _document_response(reviewed, form, 201)
-        if verb == "list":
-            form = self._rendering(request, target, is_list=True)
-            return responses.Response(200, form.page([], {}), form.content_type)
-        if resource.kind == "Binding":
-            return self._bind(request, target)
-        raise status_errors.not_found(resource, target.name)
+        resource, form = request.target.resource, self._rendering(request)
+        match request:
+            case resource_requests.Create() if resource.kind == "Binding":
+                return self._bind(request)
+            case resource_requests.Create():
+                reviewed = access_reviews.review(resource, request.document, user)
+                return _document_response(reviewed, form, 201)
+            case resource_requests.List():
+                return responses.Response(200, form.page([], {}), form.content_type)
+        raise status_errors.not_found(resource, request.target.name)
+
+    def _rendering(self, request: resource_requests.AnyRequest) -> response_encoding.Rendering:
+        return response_encoding.Rendering(request.form, request.target.resource, self._now)
 
     # -------------------------------------------------------------- reading
 
-    def _get(
-        self, request: request_info.Request, target: request_info.Target
-    ) -> responses.Response:
-        form = self._rendering(request, target)
-        list_pages.require_version(self._store, request)
+    def _get(self, request: resource_requests.Get) -> responses.Response:
+        target = request.target
+        list_pages.require_reached(self._store, request.version)
         stored = self._store.get(target.resource, target.namespace, target.name)
-        return _object_response(stored, form, 200)
+        return _object_response(stored, self._rendering(request), 200)
 
-    def _list(
-        self, request: request_info.Request, target: request_info.Target
-    ) -> responses.Response:
-        form = self._rendering(request, target, is_list=True)
-        page = list_pages.page(self._store, request.selection(target), request)
+    def _list(self, request: resource_requests.List) -> responses.Response:
+        form = self._rendering(request)
+        page = list_pages.page(self._store, request.options)
         if self._in_pieces and form.has_pieces and len(page.objects) > _LONG_LIST:
             pieces = form.pieces(page.objects, page.meta)
             return responses.Response(200, b"", form.content_type, pieces=pieces)
         return responses.Response(200, form.page(page.objects, page.meta), form.content_type)
 
-    def _rendering(
-        self, request: request_info.Request, target: request_info.Target, *, is_list: bool = False
-    ) -> response_encoding.Rendering:
-        return response_encoding.Rendering(request, target.resource, self._now, is_list=is_list)
-
     # -------------------------------------------------------------- writing
 
     def _create(
-        self, request: request_info.Request, target: request_info.Target
+        self, request: resource_requests.Create | resource_requests.Update
     ) -> responses.Response:
-        validation = request_options.validation(request)
-        form = self._rendering(request, target)
-        document = request_objects.read(
-            content_types.json_body(request), target.resource, validation
-        )
-        return self._add(request, target, document, form, validation)
-
-    def _add(
-        self,
-        request: request_info.Request,
-        target: request_info.Target,
-        document: Document,
-        form: response_encoding.Rendering,
-        validation: request_objects.Validation,
-    ) -> responses.Response:
+        target, options = request.target, request.options
         stored = self._store.create(
             target.resource,
             target.namespace,
-            document,
-            manager=request_options.manager(request),
-            dry_run=request.dry_run,
+            request.document,
+            manager=options.manager,
+            dry_run=options.dry_run,
         )
-        warnings = _warnings(validation, target.resource, stored)
-        return _object_response(stored, form, 201, warnings)
+        return self._written(request, stored, 201)
 
-    def _update(
-        self, request: request_info.Request, target: request_info.Target
-    ) -> responses.Response:
-        validation = request_options.validation(request)
-        form = self._rendering(request, target)
-        document = request_objects.read(
-            content_types.json_body(request), target.resource, validation
-        )
+    def _update(self, request: resource_requests.Update) -> responses.Response:
+        target, options, document = request.target, request.options, request.document
         preconditions.require_name(document, target.name)
         if self._is_created_by_update(target):
             preconditions.require_none(target.resource, target.namespace, target.name, document)
-            return self._add(request, target, document, form, validation)
+            return self._create(request)
         stored = self._store.update(
             target.resource,
             target.namespace,
             target.name,
             document,
             subresource=target.subresource,
-            manager=request_options.manager(request),
-            dry_run=request.dry_run,
+            manager=options.manager,
+            dry_run=options.dry_run,
         )
-        warnings = _warnings(validation, target.resource, stored)
-        return _object_response(stored, form, 200, warnings)
+        return self._written(request, stored, 200)
 
     def _is_created_by_update(self, target: request_info.Target) -> bool:
         strategy = resource_strategies.of(target.resource)
@@ -202,104 +139,78 @@ class Handler:
             return False
         return not self._store.has(target.resource, target.namespace, target.name)
 
-    def _patch(
-        self, request: request_info.Request, target: request_info.Target
-    ) -> responses.Response:
-        content_type = content_types.content_type(request)
-        if content_type not in _PATCH_TYPES:
-            raise status_errors.unsupported_patch_type()
-        if content_type in _APPLY_TYPES:
-            request_options.require_manager(request)
-        validation = request_options.validation(request)
-        form = self._rendering(request, target)
-        if content_type in _APPLY_TYPES:
-            return self._apply(request, target, form)
-        is_text = content_type != _STRATEGIC
-        patch, problems = request_objects.decode_patch(request.body, validation, is_text=is_text)
-        apply = _PATCHES[content_type]
-
-        def change(document: Document) -> Document:
-            changed = apply(target.resource, document, patch)
-            return request_objects.patched(
-                changed, target.resource, validation, problems, is_text=is_text
-            )
-
+    def _patch(self, request: resource_requests.Patch) -> responses.Response:
+        target, options = request.target, request.options
         stored = self._store.patch(
             target.resource,
             target.namespace,
             target.name,
-            change,
+            request.change,
             subresource=target.subresource,
-            manager=request_options.manager(request),
-            dry_run=request.dry_run,
+            manager=options.manager,
+            dry_run=options.dry_run,
         )
-        warnings = _warnings(validation, target.resource, stored)
-        return _object_response(stored, form, 200, warnings)
+        return self._written(request, stored, 200)
 
-    def _apply(
+    def _written(
         self,
-        request: request_info.Request,
-        target: request_info.Target,
-        form: response_encoding.Rendering,
+        request: resource_requests.Create | resource_requests.Update | resource_requests.Patch,
+        stored: stored_objects.Stored,
+        status: int,
     ) -> responses.Response:
-        configuration = server_side_apply.Configuration(
-            document=server_side_apply.read(target.resource, request.body),
-            manager=request_options.manager(request),
-            force=request.flag("force"),
-        )
+        """Return the response with an object after a write, and the warnings about it."""
+        strategy = resource_strategies.of(request.target.resource)
+        warnings = (*request.options.validation.warnings, *strategy.warnings(stored))
+        return _object_response(stored, self._rendering(request), status, warnings)
+
+    def _apply(self, request: resource_requests.Apply) -> responses.Response:
+        target = request.target
         stored, is_new = self._store.apply(
             target.resource,
             target.namespace,
             target.name,
-            configuration,
+            request.configuration,
             subresource=target.subresource,
-            dry_run=request.dry_run,
+            dry_run=request.options.dry_run,
         )
-        return _object_response(stored, form, 201 if is_new else 200)
+        return _object_response(stored, self._rendering(request), 201 if is_new else 200)
 
     def _scale(
-        self, request: request_info.Request, target: request_info.Target
+        self,
+        request: resource_requests.Get | resource_requests.Update | resource_requests.Patch,
     ) -> responses.Response:
-        form = self._rendering(request, target)
-        return _document_response(scale.answer(self._store, request, target), form, 200)
+        scaled = scale.scaled(self._store, request)
+        return _document_response(scaled, self._rendering(request), 200)
 
-    def _bind(
-        self, request: request_info.Request, target: request_info.Target
-    ) -> responses.Response:
-        form = self._rendering(request, target)
-        validation = pod_subresources.bind(self._store, request, target)
-        return _document_response(status_errors.success(code=201), form, 201, validation.warnings)
+    def _bind(self, request: resource_requests.Create) -> responses.Response:
+        pod_subresources.bind(self._store, request)
+        return self._succeeded(request)
 
-    def _evict(
-        self, request: request_info.Request, target: request_info.Target
-    ) -> responses.Response:
-        form = self._rendering(request, target)
-        validation = pod_subresources.evict(self._store, request, target)
-        return _document_response(status_errors.success(code=201), form, 201, validation.warnings)
+    def _evict(self, request: resource_requests.Create) -> responses.Response:
+        pod_subresources.evict(self._store, request)
+        return self._succeeded(request)
+
+    def _succeeded(self, request: resource_requests.Create) -> responses.Response:
+        warnings = request.options.validation.warnings
+        form = self._rendering(request)
+        return _document_response(status_errors.success(code=201), form, 201, warnings)
 
     # -------------------------------------------------------------- deleting
 
-    def _delete(
-        self, request: request_info.Request, target: request_info.Target
-    ) -> responses.Response:
-        options = request_options.deletion(request)
-        form = self._rendering(request, target)
-        resource = target.resource
-        last, is_gone = self._store.delete(resource, target.namespace, target.name, options)
+    def _delete(self, request: resource_requests.Delete) -> responses.Response:
+        form, target, resource = self._rendering(request), request.target, request.target.resource
+        last, is_gone = self._store.delete(resource, target.namespace, target.name, request.options)
         if not is_gone or resource_strategies.of(resource).returns_deleted_object:
             return _object_response(last, form, 200)
         details = status_errors.about(resource, last.name) | {"uid": last.uid}
         return _document_response(status_errors.success(details), form, 200)
 
-    def _delete_collection(
-        self, request: request_info.Request, target: request_info.Target
-    ) -> responses.Response:
+    def _delete_collection(self, request: resource_requests.DeleteCollection) -> responses.Response:
         """Delete the listed objects one by one; return the list as it was before."""
-        options = request_options.deletion(request)
-        form = self._rendering(request, target, is_list=True)
-        page = list_pages.page(self._store, request.selection(target), request)
+        form = self._rendering(request)
+        page = list_pages.page(self._store, request.listed)
         for stored in page.objects:
-            self._delete_listed(target.resource, stored, options)
+            self._delete_listed(request.target.resource, stored, request.options)
         return responses.Response(200, form.page(page.objects, page.meta), form.content_type)
 
     def _delete_listed(
@@ -330,11 +241,3 @@ def _document_response(
     return responses.Response(
         status, form.encoded(document), form.content_type, warnings=tuple(warnings)
     )
-
-
-def _warnings(
-    validation: request_objects.Validation,
-    resource: resources.ResourceType,
-    stored: stored_objects.Stored,
-) -> tuple[str, ...]:
-    return (*validation.warnings, *resource_strategies.of(resource).warnings(stored))

@@ -1,12 +1,15 @@
-"""Content negotiation: the media type of a response, and its view.
+"""Content negotiation: the form of a response, which is its media type and its view.
 
 A view is a Table or PartialObjectMetadata in place of the object, or aggregated discovery.
 """
 
 import dataclasses
+from collections.abc import Mapping
 
 from harness.apiserver.codec import memoization
+from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
+from harness.apiserver.printers import printed_tables
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -14,6 +17,7 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 DISCOVERY = "APIGroupDiscoveryList"
 MEDIA_TYPES = (JSON, YAML, PROTOBUF)
 _STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
+_TRUE = ("1", "true")
 _META_VIEWS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _VIEWS = frozenset(
     {(view, "meta.k8s.io", version) for view in _META_VIEWS for version in ("v1", "v1beta1")}
@@ -33,6 +37,10 @@ class Form:
     """
     version: str = "v1"
     """The API version of the view."""
+    include_object: str = "Metadata"
+    """What the rows of a Table have of their objects: `None`, `Metadata` or `Object`."""
+    is_pretty: bool = False
+    """True for indented JSON."""
 
 
 PLAIN = Form()
@@ -48,6 +56,37 @@ class _Clause:
 
 CLAUSES_MAX = 100
 """Maximum number of clauses in an Accept header, and of parameters of each; others are ignored."""
+
+
+def of(request: request_info.Request, *, is_list: bool = False) -> Form:
+    """Return the form of the response to a request for a resource.
+
+    Raises 400 for an unknown option, 406 if the client accepts no form that the server has.
+    """
+    accept = request.headers.get("accept", "")
+    chosen = _encodable(accept, is_list=is_list) if accept else PLAIN
+    return _with_options(chosen, request.query) if request.query else chosen
+
+
+def _encodable(accept: str, *, is_list: bool) -> Form:
+    """Return the preferred form; a Table has no protobuf encoding."""
+    for candidate in forms(accept, is_list=is_list):
+        if candidate.media != PROTOBUF or candidate.view != "Table":
+            return candidate
+    raise not_acceptable(
+        "object *v1.Table does not implement the protobuf marshalling interface and cannot be "
+        "encoded to a protobuf message"
+    )
+
+
+def _with_options(chosen: Form, query: Mapping[str, str]) -> Form:
+    if "includeObject" not in query and "pretty" not in query:
+        return chosen
+    return dataclasses.replace(
+        chosen,
+        include_object=printed_tables.include(query.get("includeObject", "")),
+        is_pretty=query.get("pretty", "").lower() in _TRUE,
+    )
 
 
 def form(accept: str, *, is_list: bool = False, is_discovery: bool = False) -> Form:

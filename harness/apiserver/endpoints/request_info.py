@@ -18,6 +18,9 @@ _CACHE_SIZE = 4096
 _INT64_END = 1 << 63
 _INT64_DIGITS_MAX = 100
 """Maximum number of digits to convert: Python needs quadratic time to convert longer integers."""
+_OBJECT_SUBRESOURCES = frozenset(
+    {"approval", "ephemeralcontainers", "finalize", "resize", "status"}
+)
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 """Subresources of namespaces; any other segment after the name is a namespaced resource."""
 
@@ -32,6 +35,18 @@ class Target:
     subresource: str = ""
     is_watch: bool = False
     """True if the path has the deprecated `watch/` prefix."""
+
+    @property
+    def is_object(self) -> bool:
+        """True if bodies carry the whole object, with a subresource (`status`) or without."""
+        return not self.subresource or self.subresource in _OBJECT_SUBRESOURCES
+
+    @property
+    def body_type(self) -> resources.ResourceType:
+        """The resource, with the group, version and kind of the target's bodies."""
+        if self.is_object:
+            return self.resource
+        return resources.carried_by(self.resource, self.subresource)
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +70,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if not text:
             return None
         return parse_integer(text)
-
-    @property
-    def dry_run(self) -> bool:
-        """True if the request is a dry run, which stores nothing."""
-        return self.query.get("dryRun") == "All"
 
     def selection(self, target: Target) -> watch_cache.Selection:
         """Return the selection of a list or watch. Raises 400 if a selector is malformed."""
@@ -113,14 +123,25 @@ def parse_target(path: str) -> Target | None:
         return None
 
 
+def require_target(path: str) -> Target:
+    """Return the target that a path names. Raises 404 if it names none."""
+    target = parse_target(path)
+    if target is None:
+        raise status_errors.unknown_path()
+    return target
+
+
 def watched(request: Request) -> Target | None:
     """Return the target of a watch request, None if the request is not a watch."""
     target = parse_target(request.path)
-    if target is None or request.method != "GET" or "watch" not in target.resource.verbs:
-        return None
-    if target.is_watch:
-        return target
-    return target if not target.name and request.flag("watch") else None
+    return target if target is not None and is_watch(request, target) else None
+
+
+def is_watch(request: Request, target: Target) -> bool:
+    """Return whether a request for a target is a watch."""
+    if request.method != "GET" or "watch" not in target.resource.verbs:
+        return False
+    return target.is_watch or (not target.name and request.flag("watch"))
 
 
 @memoization.small_text(_CACHE_SIZE)

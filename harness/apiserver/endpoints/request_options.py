@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from harness.apiserver.codec import go_json_errors, json_codec, memoization
 from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import field_errors, status_errors
@@ -21,16 +23,31 @@ MANAGER_BYTES_MAX = 128
 _OPTIONS_BY_METHOD = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
 
 
-def validation(request: request_info.Request) -> request_objects.Validation:
-    """Return the field validation that a write asks for. Raises 422 if an option is invalid."""
-    check(request, _OPTIONS_BY_METHOD[request.method])
-    return request_objects.Validation(request.query.get("fieldValidation", ""))
+class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """CreateOptions, UpdateOptions or PatchOptions, but for `force`."""
+
+    manager: str
+    """The field manager."""
+    dry_run: bool
+    """True if nothing is stored."""
+    validation: request_objects.Validation
+    """The treatment of unknown and duplicate fields."""
+
+
+def of_write(request: request_info.Request) -> WriteOptions:
+    """Return the options of a write. Raises 422 if one is invalid."""
+    query = request.query
+    if query:
+        check(request, _OPTIONS_BY_METHOD[request.method])
+    return WriteOptions(
+        manager=manager(request),
+        dry_run=query.get("dryRun") == "All",
+        validation=request_objects.Validation(query.get("fieldValidation", "")),
+    )
 
 
 def check(request: request_info.Request, kind: str) -> None:
     """Raise 422 if an option of a write is invalid; `kind` is the name of the options' kind."""
-    if not request.query:
-        return
     causes = [*_patch_causes(request), *_manager_causes(request.query.get("fieldManager", ""))]
     dry_run = request.query.get("dryRun")
     if dry_run not in (None, "", "All"):

@@ -8,14 +8,13 @@ import msgspec
 import yaml
 
 from harness.apiserver.codec import json_codec
-from harness.apiserver.endpoints import negotiation, request_info
+from harness.apiserver.endpoints import negotiation
 from harness.apiserver.printers import printed_tables
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import protobuf
 from harness.apiserver.storage import stored_objects
 
-_TRUE = ("1", "true")
 _PIECE_BYTES = 32 * 1024
 """Size of the pieces in which a protobuf list is sent."""
 
@@ -25,31 +24,15 @@ class Rendering:
 
     def __init__(
         self,
-        request: request_info.Request,
+        form: negotiation.Form,
         resource: resources.ResourceType,
         now: Callable[[], str],
         *,
-        is_list: bool = False,
         is_watch: bool = False,
     ) -> None:
-        """Negotiate the form. Raises 406 if the client accepts none that the server has."""
-        self._resource, self._now, self._is_watch = resource, now, is_watch
-        accept = request.headers.get("accept", "")
-        self.form = self._negotiate(accept, is_list=is_list) if accept else negotiation.PLAIN
-        self._include = printed_tables.include(request.query.get("includeObject", ""))
-        self._is_pretty = request.query.get("pretty", "").lower() in _TRUE
+        self.form, self._resource, self._now = form, resource, now
+        self._is_watch = is_watch
         self._shows_columns = True
-
-    @staticmethod
-    def _negotiate(accept: str, *, is_list: bool) -> negotiation.Form:
-        """Return the preferred form; a Table has no protobuf encoding."""
-        for form in negotiation.forms(accept, is_list=is_list):
-            if form.media != negotiation.PROTOBUF or form.view != "Table":
-                return form
-        raise negotiation.not_acceptable(
-            "object *v1.Table does not implement the protobuf marshalling interface and cannot be "
-            "encoded to a protobuf message"
-        )
 
     @property
     def content_type(self) -> str:
@@ -101,7 +84,7 @@ class Rendering:
         """True if `pieces` yields the negotiated form; false if only `page` does."""
         if self.is_protobuf:
             return not self.form.view
-        return self.form.media == negotiation.JSON and not self._is_pretty
+        return self.form.media == negotiation.JSON and not self.form.is_pretty
 
     def pieces(self, objects: list[stored_objects.Stored], meta: Document) -> Iterator[bytes]:
         """Return a lazy iterator over a list's encoding, one object at a time."""
@@ -143,7 +126,7 @@ class Rendering:
             stored.document(),
             now=now,
             version=self.form.version,
-            include=self._include,
+            include=self.form.include_object,
         )
         return json_codec.encode(row)
 
@@ -173,7 +156,7 @@ class Rendering:
 
     def encoded(self, answer: bytes | Document) -> bytes:
         """Return a document, or its JSON, in the negotiated media type."""
-        return in_media(self.form.media, answer, is_pretty=self._is_pretty)
+        return in_media(self.form.media, answer, is_pretty=self.form.is_pretty)
 
 
 YAML_BYTES_MAX = 32 * 1024

@@ -9,7 +9,14 @@ import msgspec
 
 from harness import clocks
 from harness.apiserver.codec import go_json_errors, protobuf_wire
-from harness.apiserver.endpoints import authentication, request_attributes, request_info, responses
+from harness.apiserver.endpoints import (
+    authentication,
+    non_resource,
+    request_attributes,
+    request_decoding,
+    request_info,
+    responses,
+)
 from harness.apiserver.errors import status_errors
 from harness.apiserver.serializer import decoding, protobuf
 from harness.apiserver.server import (
@@ -120,11 +127,14 @@ class RequestLifecycle:
         self._finish(responses.of_document(document, status))
 
     def _serve(self, user: authentication.User) -> None:
-        target = request_info.watched(self._request)
+        target = request_info.parse_target(self._request.path)
         if target is None:
-            self._respond(self._server.handler.answer(self._request, user))
-        else:
+            self._respond(non_resource.answer(self._request))
+        elif request_info.is_watch(self._request, target):
             self._watch(target)
+        else:
+            request = request_decoding.decode(self._request, target)
+            self._respond(self._server.handler.answer(request, user))
 
     def _watch(self, target: request_info.Target) -> None:
         if not self._incoming.takes_chunks:

@@ -1,8 +1,8 @@
 """The state that all connections of one API server share: store, watches, limits, group commit.
 
 There is one thread and one event loop. A request is parsed by `http_parsing`, answered in one step
-by `request_lifecycle` and `endpoints.handlers`, and its response is sent by `group_commit` once
-its commits are written. Watches buffer events in `watch_streams`.
+by `request_lifecycle` with the modules of `endpoints`, and its response is sent by `group_commit`
+once its commits are written. Watches buffer events in `watch_streams`.
 """
 
 import asyncio

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from harness.apiserver.endpoints import list_pages, request_info, response_encoding
+from harness.apiserver.endpoints import list_options, negotiation, request_info, response_encoding
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import conversion
 from harness.apiserver.scheme import api_types, resources
@@ -62,12 +62,13 @@ class Watch:
         """Raises StatusError 400, 406, 422 or 500 for an invalid watch."""
         self._server, self._connection = server, connection
         self._request, self._selection = request, request.selection(target)
+        form = negotiation.of(request, is_list=True)
         self._rendering = response_encoding.Rendering(
-            request, target.resource, server.now, is_list=True, is_watch=True
+            form, target.resource, server.now, is_watch=True
         )
         self._frame = protobuf.event_frame if self._rendering.is_protobuf else server.framer.line
-        self._timeout_s = list_pages.watch_timeout_s(request)
-        self._version = list_pages.watch_version(request)
+        self._timeout_s = list_options.watch_timeout_s(request)
+        self._version = list_options.watch_version(request)
         self.resource_key = resources.table_of(target.resource)
         self._converts = self.resource_key is not target.resource
         self._lines: list[bytes] = []

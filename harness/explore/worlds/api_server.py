@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from harness import concurrency
 from harness.apiserver.codec import json_codec
-from harness.apiserver.endpoints import handlers, request_info, responses
+from harness.apiserver.endpoints import handlers, request_decoding, request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
@@ -135,7 +135,9 @@ class LocalServer:
 
     def _answer(self, request: transports.Request) -> responses.Response:
         try:
-            return self._handler.answer(_understood(request))
+            asked = _understood(request)
+            target = request_info.require_target(asked.path)
+            return self._handler.answer(request_decoding.decode(asked, target))
         except status_errors.StatusError as error:
             return responses.failure(error)
 

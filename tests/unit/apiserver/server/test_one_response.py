@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.endpoints import list_pages, request_info
+from harness.apiserver.endpoints import list_options, request_info
 from harness.apiserver.errors import status_errors
 from harness.apiserver.server import server_limits, servers, watch_streams
 
@@ -275,4 +275,4 @@ def test_every_integer_option_of_a_list_is_looked_at() -> None:
     request = request_info.of_target(
         f"{CONFIGMAPS}?limit=3&timeoutSeconds=4", method="GET", content_type=""
     )
-    assert list_pages.watch_timeout_s(request) == 4
+    assert list_options.watch_timeout_s(request) == 4

@@ -5,9 +5,16 @@ import dataclasses
 from typing import Any, Literal
 
 import h11
+import pytest
 
-from harness.apiserver.endpoints import authentication, request_info, responses
-from harness.apiserver.server import connections, http_framing, http_parsing, servers
+from harness.apiserver.endpoints import authentication, responses
+from harness.apiserver.server import (
+    connections,
+    http_framing,
+    http_parsing,
+    request_lifecycle,
+    servers,
+)
 
 End = Literal["open", "incomplete", "closed", "refused"]
 """More may come; a request has begun; the last request said so; what came is no HTTP."""
@@ -94,17 +101,17 @@ class _Connection(connections.Connection):
         super()._on_request(incoming)
 
 
-def let_everybody_in(server: servers.Server) -> None:
+def let_everybody_in(server: servers.Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the server answer every request alike: what is judged here is what it reads."""
 
     def user(_: bytes) -> authentication.User:
         return authentication.ADMINISTRATOR
 
-    def answer(request: request_info.Request, _: authentication.User) -> responses.Response:
-        return responses.Response(200, request.body)
+    def serve(lifecycle: request_lifecycle.RequestLifecycle, _: authentication.User) -> None:
+        lifecycle._respond(responses.Response(200, lifecycle._request.body))
 
-    server.authenticator.user = user  # type: ignore[method-assign]
-    server.handler.answer = answer  # type: ignore[method-assign]
+    monkeypatch.setattr(server.authenticator, "user", user)
+    monkeypatch.setattr(request_lifecycle.RequestLifecycle, "_serve", serve)
 
 
 async def converse(server: servers.Server, text: bytes, step: int = 0) -> Conversation:

@@ -65,8 +65,8 @@ STRICTER = {
 class Server:
     """Reads what it is sent, and is judged for it."""
 
-    def __init__(self, live: Any) -> None:
-        parties.let_everybody_in(live.server)
+    def __init__(self, live: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        parties.let_everybody_in(live.server, monkeypatch)
         self._live = live
 
     def read(self, text: bytes, step: int = 0) -> parties.Reading:
@@ -83,8 +83,8 @@ class Server:
 
 
 @pytest.fixture
-def server(live: Any) -> Server:
-    return Server(live)
+def server(live: Any, monkeypatch: pytest.MonkeyPatch) -> Server:
+    return Server(live, monkeypatch)
 
 
 def require_no_smuggling(server: Server, text: bytes) -> tuple[parties.Reading, parties.Reading]:

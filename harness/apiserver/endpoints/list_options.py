@@ -1,0 +1,170 @@
+"""The options of lists, watches and GETs in the query, as values. After ListOptions and GetOptions.
+
+Whether the store has a resource version is not known here: `list_pages` compares.
+"""
+
+import base64
+import binascii
+import re
+
+import msgspec
+
+from harness.apiserver.codec import json_codec
+from harness.apiserver.endpoints import request_info
+from harness.apiserver.errors import field_errors, status_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.storage import watch_cache
+
+_EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
+_MATCH = "resourceVersionMatch"
+
+
+class Token(msgspec.Struct):
+    """A `continue` token, in Kubernetes' own format."""
+
+    rv: int
+    start: str
+    v: str = "meta.k8s.io/v1"
+
+    def encoded(self) -> str:
+        """Return the token as text for a URL."""
+        return base64.urlsafe_b64encode(json_codec.encode(self)).decode().rstrip("=")
+
+
+class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a list request asks for."""
+
+    selection: watch_cache.Selection
+    limit: int = 0
+    """Maximum number of objects on a page, 0 for no maximum."""
+    version: int = 0
+    """The `resourceVersion`, 0 for any."""
+    is_exact: bool = False
+    """True for the objects at exactly this version, false for those at this version or later."""
+    token: Token | None = None
+    """The `continue` token, None for the first page."""
+
+
+def of(request: request_info.Request, target: request_info.Target) -> ListOptions:
+    """Return the options of a list. Raises 400 or 422 if they are malformed or contradictory."""
+    selection = request.selection(target)
+    if not request.query:
+        return ListOptions(selection=selection)
+    limit, _ = _integers(request)
+    _require_list_options(request)
+    text = request.query.get("resourceVersion", "")
+    if continued := request.query.get("continue"):
+        token = _read_token(continued)
+        if text not in ("", "0"):
+            why = "specifying resource version is not allowed when using continue"
+            raise status_errors.bad_request(why)
+        return ListOptions(selection=selection, limit=limit, token=token)
+    version = _list_version(text)
+    match = request.query.get(_MATCH, "")
+    return ListOptions(
+        selection=selection,
+        limit=0 if text == "0" else limit,
+        version=version,
+        is_exact=match == _EXACT or (version > 0 and limit > 0 and not match),
+    )
+
+
+def _list_version(text: str) -> int:
+    if text and not _is_version(text):
+        raise status_errors.bad_request(f"invalid resource version: {_bad_version(text)}")
+    return int(text or 0)
+
+
+def _is_version(text: str) -> bool:
+    return re.fullmatch(r"[0-9]{1,19}", text) is not None
+
+
+def _bad_version(text: str) -> str:
+    why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+    return f'resourceVersion: Invalid value: "{text}": {why}'
+
+
+def _read_token(text: str) -> Token:
+    padded = text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)
+    try:
+        token = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=Token)
+    except (ValueError, binascii.Error, msgspec.DecodeError) as error:
+        raise status_errors.bad_request(f"continue key is not valid: {error}") from error
+    if token.v != "meta.k8s.io/v1":
+        why = f'server does not recognize this encoded version "{token.v}"'
+        raise status_errors.bad_request(f"continue key is not valid: {why}")
+    return token
+
+
+def watch_timeout_s(request: request_info.Request) -> int:
+    """Return the `timeoutSeconds` of a watch, 0 for no end.
+
+    Raises 400 if it, or `limit`, is not an integer.
+    """
+    _, timeout_s = _integers(request)
+    return timeout_s
+
+
+def _integers(request: request_info.Request) -> tuple[int, int]:
+    """Return `limit` and `timeoutSeconds`, 0 for none. Raises 400 if one is not an integer."""
+    limit, timeout_s = request.integer("limit"), request.integer("timeoutSeconds")
+    return max(limit or 0, 0), timeout_s or 0
+
+
+def watch_version(request: request_info.Request) -> int | None:
+    """Return the resource version at which a watch begins, None to begin with current objects.
+
+    Raises 422 if the watch's options contradict each other, 500 if the version is not a number.
+    """
+    _require_watch_options(request)
+    return object_version(request) if request.query.get("resourceVersion") else None
+
+
+def object_version(request: request_info.Request) -> int:
+    """Return the `resourceVersion` of a GET, 0 for any. Raises 500 if it is not a number."""
+    text = request.query.get("resourceVersion", "")
+    if text and not _is_version(text):
+        raise status_errors.StatusError(500, "", _bad_version(text))
+    return int(text or 0)
+
+
+# ------------------------------------------------------------------ options
+
+
+def _require_list_options(request: request_info.Request) -> None:
+    query, causes = request.query, []
+    match = query.get(_MATCH, "")
+    if match:
+        if not query.get("resourceVersion"):
+            causes.append(_forbidden("is forbidden unless resourceVersion is provided"))
+        if query.get("continue"):
+            causes.append(_forbidden("is forbidden when continue is provided"))
+        if match not in (_EXACT, _NOT_OLDER):
+            causes.append(field_errors.unsupported(_MATCH, match, (_EXACT, _NOT_OLDER, "")))
+        if match == _EXACT and query.get("resourceVersion") == "0":
+            causes.append(_forbidden('"exact" is forbidden for resourceVersion "0"'))
+    if "sendInitialEvents" in query:
+        why = "sendInitialEvents is forbidden for list"
+        causes.append(field_errors.forbidden("sendInitialEvents", why))
+    if causes:
+        raise status_errors.invalid_options("ListOptions", causes)
+
+
+def _require_watch_options(request: request_info.Request) -> None:
+    query, causes = request.query, []
+    match, initial = query.get(_MATCH, ""), "sendInitialEvents" in query
+    if initial and match != _NOT_OLDER:
+        why = f"sendInitialEvents requires setting {_MATCH} to {_NOT_OLDER}"
+        causes.append(field_errors.forbidden(_MATCH, why))
+    if match and not initial:
+        causes.append(_forbidden("is forbidden for watch unless sendInitialEvents is provided"))
+    if match and match != _NOT_OLDER:
+        causes.append(field_errors.unsupported(_MATCH, match, (_NOT_OLDER,)))
+    if query.get("continue"):
+        causes.append(_forbidden("is forbidden when continue is provided"))
+    if causes:
+        raise status_errors.invalid_options("ListOptions", causes)
+
+
+def _forbidden(why: str) -> Cause:
+    return field_errors.forbidden(_MATCH, f"{_MATCH} {why}")
