@@ -1,6 +1,6 @@
-"""The options of lists, watches and GETs in the query, as values. After ListOptions and GetOptions.
+"""Options of reads in the query: of a list (ListOptions), of a watch, of a GET (GetOptions).
 
-Whether the store has a resource version is not known here: `list_pages` compares.
+`list_pages` checks that the store has reached the resource version.
 """
 
 import base64
@@ -32,7 +32,7 @@ class Token(msgspec.Struct):
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a list request asks for."""
+    """The options of a list, and the selection of its objects."""
 
     selection: watch_cache.Selection
     limit: int = 0

@@ -38,7 +38,7 @@ class Form:
     version: str = "v1"
     """The API version of the view."""
     include_object: str = "Metadata"
-    """What the rows of a Table have of their objects: `None`, `Metadata` or `Object`."""
+    """The part of each object that a row of a Table has: `None`, `Metadata` or `Object`."""
     is_pretty: bool = False
     """True for indented JSON."""
 
