@@ -1,9 +1,9 @@
 """The clock of the harness.
 
 Times that are compared are CLOCK_MONOTONIC nanoseconds together with the boot id, which makes them
-comparable across the processes of one host. Wall time is for display only. No clock ever enters a
-verdict. The subject does not import this module: it takes its time from `concurrency`, where it can
-be controlled.
+comparable across the processes of one host. Wall time is for display only. The check of progress is
+the only one that reads times, because its guarantee includes a time limit. The subject does not
+import this module: it takes its time from `concurrency`, where it can be controlled.
 """
 
 import datetime

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from harness.checks import hold_history
+from harness.checks import hold_history, world_states
 from harness.history import plans, records
 
 
@@ -13,5 +13,7 @@ class CheckInput:
 
     plan: plans.Plan
     folded: hold_history.HoldHistory
+    final: world_states.WorldState
+    """The objects that existed at the end; empty if the plan has no `progress_s`."""
     phases: Sequence[records.Phase] = ()
     """The phases of the run, in order."""

@@ -14,10 +14,12 @@ from harness import errors, writing
 from harness.checks import (
     certificate,
     check_inputs,
+    claim_progress,
     device_exclusivity,
     figures,
     hold_history,
     verdicts,
+    world_states,
 )
 from harness.history import directories, files, histories, plans
 
@@ -47,6 +49,12 @@ CHECKS: tuple[Check, ...] = (
         device_exclusivity.NAME,
         device_exclusivity.PROMISE,
         lambda given: device_exclusivity.check(given.folded),
+    ),
+    Check(
+        claim_progress.NAME,
+        claim_progress.PROMISE,
+        claim_progress.check,
+        applies=claim_progress.applies,
     ),
 )
 """All checks; verdict.json, the report, JUnit and the terminal show their results in this order."""
@@ -99,9 +107,12 @@ def examine(directory: directories.RunDirectory) -> Examination:
     """
     history = histories.load(directory.path)
     recorder = history.observations()
-    folded = _fold(recorder)
+    final = world_states.WorldState()
+    folded = _fold(recorder, final if history.plan.progress_s is not None else None)
     items, operations = certificate.certify(history, folded, recorder)
-    given = check_inputs.CheckInput(plan=history.plan, folded=folded, phases=tuple(history.phases))
+    given = check_inputs.CheckInput(
+        plan=history.plan, folded=folded, final=final, phases=tuple(history.phases)
+    )
     results = [_run(check, given) for check in CHECKS if check.applies(history.plan)]
     verdict, reason = _conclude(items, results)
     plan = history.plan
@@ -121,22 +132,29 @@ def examine(directory: directories.RunDirectory) -> Examination:
     return Examination(history, folded, judgement)
 
 
-def _fold(recorder: histories.EvidenceReader | None) -> hold_history.HoldHistory:
-    """Fold the observations; return an empty history if they are missing or damaged.
+def _fold(
+    recorder: histories.EvidenceReader | None, final: world_states.WorldState | None
+) -> hold_history.HoldHistory:
+    """Fold the observations, also into `final`; an empty history if they are missing or damaged.
 
     Part of damaged observations would mislead: a lost release looks like a double allocation.
     """
     if recorder is None:
         return hold_history.fold(())
     try:
-        folded = hold_history.fold(recorder)
+        folded = hold_history.fold(final.follow(recorder) if final else recorder)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         # The record is sound, but the `object` in it is not an object of the API.
         recorder.damage = (
             f"{recorder.path.name}, line {recorder.line}: expected an object as the API server "
             f"sends it ({error}). The journal is damaged; restore the file or run again"
         )
-    return hold_history.fold(()) if recorder.damage else folded
+    if recorder.damage:
+        return hold_history.fold(())
+    if final is not None:
+        for resource in world_states.TYPES:
+            final.keep(resource, folded.stream(resource).live)
+    return folded
 
 
 def encode(judgement: Judgement) -> bytes:

@@ -1,12 +1,13 @@
 """The phases of a run on a cluster: fixtures, processes, waiting for the goal, tear-down."""
 
-from harness import errors, processes, writing
+from harness import clocks, errors, processes, writing
 from harness.client import apis, transports
 from harness.cluster import cluster_records, interfaces, providers
 from harness.cluster.fixtures import fake_world
 from harness.history import directories, plans
 from harness.run import (
     cluster_logs,
+    convergence,
     goals,
     progressing,
     run_plan,
@@ -48,6 +49,8 @@ class Execution:
         """Pods that must be Running in the end; None: the traffic deletes its pods."""
         self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
         self._enough = goals.pods_for_load(self._scenario)
+        self._convergence = convergence.ConvergenceWatch(self._api, plan)
+        self._owed_ns = 0
         self._spotter = goals.DoubleAllocationSpotter(self._api, namespace=plan.namespace)
 
     def run(self) -> errors.HarnessError | None:
@@ -81,6 +84,8 @@ class Execution:
     def _run_phases(self) -> None:
         """Start everything in the scenario's order and wait for the goal."""
         self._pods.start()
+        if self._plan.progress_s is not None:
+            self._convergence.start()
         if self._plan.until_found:
             self._spotter.start()
         self._phase("starting the recorder and the kubelets")
@@ -95,8 +100,11 @@ class Execution:
             self._wait_for_traffic()
             self._start_subject()
             self._processes.wait_subject_ready()
+        self._owe_progress()
         if self._pods_to_run is not None:
             self._wait_for_pods(self._pods_to_run)
+        if self._plan.progress_s is not None:
+            self._wait_for_progress()
 
     def _start_subject(self) -> None:
         self._phase("starting the scheduler")
@@ -124,14 +132,31 @@ class Execution:
         return self._processes.traffic_has_ended()
 
     def _wait_for_pods(self, count: int) -> None:
-        """Wait until this many pods are Running, or until the scenario's timeout."""
+        """Wait until this many pods are Running, or until the scenario's timeout.
+
+        If progress is judged, a standstill ends the wait too: that is a finding, not a timeout.
+        """
         self._phase("scheduling")
 
         def all_running() -> bool:
             self._progress.advance(self._pods.running, count, "pods running")
-            return self._pods.running >= count
+            return self._pods.running >= count or self._is_still()
 
         self._wait(f"{count} pods to run", all_running)
+
+    def _wait_for_progress(self) -> None:
+        """Wait until everything that can go on has gone on, or has had the time for it."""
+        self._phase("progress")
+        self._wait("progress", lambda: self._convergence.is_at_rest() or self._is_still())
+
+    def _owe_progress(self) -> None:
+        """Note that progress is owed from now on, if it is judged."""
+        self._owed_ns = clocks.monotonic_ns()
+
+    def _is_still(self) -> bool:
+        """Return whether progress is judged, and there has been none for the time it may take."""
+        allowed_s = self._plan.progress_s
+        return allowed_s is not None and self._convergence.still_s(self._owed_ns) > allowed_s
 
     def _wait(self, why: str, condition: processes.Condition) -> None:
         """Wait for a condition, or for a double allocation if the run is to end there.
@@ -172,6 +197,7 @@ class Execution:
             self._supervisor.phase("ended")
             self._supervisor.close()
             self._pods.stop()
+            self._convergence.stop()
             self._spotter.stop()
             launching.enough_file(self._directory).unlink(missing_ok=True)
         try:

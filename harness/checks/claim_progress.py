@@ -1,0 +1,170 @@
+"""The check of progress: after the faults, every pod that can run runs, and nothing is leaked.
+
+Safety is judged apart, in `device_exclusivity`. The evidence is the state of pods, claims and
+slices at the end of the run. Objects in it that could go on are stuck if nothing has moved for the
+plan's `progress_s`: no pod was created, started to run or was removed, and no fault was healed.
+Pods for which no device is left may wait. No other check reads a clock; this one reads the
+recorder's monotonic clock, because its promise is about time.
+"""
+
+import itertools
+from collections.abc import Sequence
+
+from harness.checks import check_inputs, hold_history, stuck_objects, verdicts, world_states
+from harness.history import plans, records
+
+NAME = "claim_progress"
+PROMISE = "every pod that can run runs, and nothing is leaked"
+HEALED = "faults healed"
+"""Phase in which all faults of a run have been healed."""
+STARTING, LOAD, STOPPING = "starting the scheduler", "load", "stopping"
+"""Phases of every run."""
+UNFINISHED = ("ended early", "found")
+"""Phases of a run that was given no time to make progress."""
+IN_FULL_MAX, OTHERS_MAX = 20, 200
+"""Violations that are listed in full, and by their summaries."""
+
+
+class Unjudgeable(Exception):  # noqa: N818 - an answer, not an error
+    """Progress cannot be judged; the message gives the reason."""
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether progress is judged in runs with this plan."""
+    return plan.progress_s is not None
+
+
+def check(given: check_inputs.CheckInput) -> verdicts.CheckResult:
+    """Return INVALID with everything that is stuck, UNKNOWN if that cannot be known, else VALID."""
+    try:
+        still_s = _still_s(given)
+    except Unjudgeable as reason:
+        return _result(verdicts.Verdict.UNKNOWN, given, str(reason))
+    found = stuck_objects.find(given.final, given.plan.settings)
+    allowed_s = given.plan.progress_s or 0.0
+    if found.stuck and still_s >= allowed_s:
+        return _result(verdicts.Verdict.INVALID, given, _told(found, still_s), found.stuck, still_s)
+    if found.stuck:
+        some = found.stuck[0].summary
+        early = (
+            f"{len(found.stuck)} could go on ({some}), but the run ended {still_s:.1f} s after the "
+            f"last progress, before the {allowed_s:g} s that they have"
+        )
+        return _result(verdicts.Verdict.UNKNOWN, given, early)
+    if found.doubts:
+        return _result(verdicts.Verdict.UNKNOWN, given, "; ".join(found.doubts[:IN_FULL_MAX]))
+    return _judge_rest(given, found)
+
+
+def _judge_rest(
+    given: check_inputs.CheckInput, found: stuck_objects.Findings
+) -> verdicts.CheckResult:
+    """Return VALID for a run in which nothing is stuck, if it had any pod."""
+    folded = given.folded
+    if not folded.pods:
+        return _result(verdicts.Verdict.UNKNOWN, given, "no pod was observed")
+    reason = f"{folded.pods_running} pods ran; nothing is stuck or leaked"
+    if found.waiting:
+        reason += f", {found.waiting} wait as no device is left for them"
+    return _result(verdicts.Verdict.VALID, given, reason)
+
+
+# ------------------------------------------------------------------------------ time
+
+
+def _still_s(given: check_inputs.CheckInput) -> float:
+    """Return the seconds from the last progress to the end of the run.
+
+    Raises Unjudgeable if the evidence does not tell.
+    """
+    _require_known_state(given.folded)
+    begun_ns = _begun_ns(given)
+    ended_ns = _begin(given.phases, STOPPING)
+    if ended_ns is None:
+        raise Unjudgeable("the run was not brought to its end")
+    for phase in given.phases:
+        if phase.name in UNFINISHED:
+            raise Unjudgeable(f"the run had no time for progress ({phase.name}: {phase.detail})")
+    return max(0, ended_ns - max(begun_ns, given.final.moved_ns)) / 1e9
+
+
+def _require_known_state(folded: hold_history.HoldHistory) -> None:
+    for resource in world_states.TYPES:
+        stream = folded.stream(resource)
+        if not stream.has_final_list or stream.live != stream.final:
+            raise Unjudgeable(f"the final state of the {resource} is not known")
+
+
+def _begun_ns(given: check_inputs.CheckInput) -> int:
+    """Return the time from which progress is owed: faults are healed; without faults, the load has
+    ended and the scheduler has started.
+
+    Raises Unjudgeable if neither happened.
+    """
+    if given.plan.settings.get("faults"):
+        healed = [phase.ts_ns for phase in given.phases if phase.name == HEALED]
+        if not healed:
+            raise Unjudgeable("the faults were not healed")
+        return healed[-1]
+    load_ended_ns = _end(given.phases, LOAD)
+    if load_ended_ns is None:
+        raise Unjudgeable("the load did not end")
+    return max(load_ended_ns, _end(given.phases, STARTING) or 0)
+
+
+def _begin(phases: Sequence[records.Phase], name: str) -> int | None:
+    return next((phase.ts_ns for phase in phases if phase.name == name), None)
+
+
+def _end(phases: Sequence[records.Phase], name: str) -> int | None:
+    """Return the time at which the phase after this one began; None: there was none."""
+    return next(
+        (after.ts_ns for phase, after in itertools.pairwise(phases) if phase.name == name), None
+    )
+
+
+# ------------------------------------------------------------------------------ results
+
+
+def _told(found: stuck_objects.Findings, still_s: float) -> str:
+    first = found.stuck[0].summary
+    others = f", and {len(found.stuck) - 1} more" * (len(found.stuck) > 1)
+    return f"STUCK: {first}{others}; no progress for {still_s:.1f} s"
+
+
+def _result(
+    verdict: verdicts.Verdict,
+    given: check_inputs.CheckInput,
+    reason: str,
+    stuck: Sequence[stuck_objects.Stuck] = (),
+    still_s: float = 0.0,
+) -> verdicts.CheckResult:
+    return verdicts.CheckResult(
+        check=NAME,
+        promise=PROMISE,
+        verdict=verdict,
+        examined_count=len(given.folded.pods) + len(given.folded.claims),
+        violation_count=len(stuck),
+        violations=[_violation(item, still_s) for item in stuck[:IN_FULL_MAX]],
+        others=[f"STUCK: {item.summary}" for item in stuck[IN_FULL_MAX:][:OTHERS_MAX]],
+        reason=reason,
+    )
+
+
+def _violation(item: stuck_objects.Stuck, still_s: float) -> verdicts.Violation:
+    metas = [obj.metadata for obj in item.involved]
+    return verdicts.Violation(
+        guarantee=NAME,
+        summary=f"STUCK: {item.summary}",
+        text=f"STUCK: {item.text}. Nothing has made progress for {still_s:.1f} s.",
+        resource_versions=sorted({int(meta.resource_version) for meta in metas}),
+        objects=[
+            verdicts.InvolvedObject(
+                kind=obj.KIND,
+                namespace=obj.metadata.namespace,
+                name=obj.metadata.name,
+                uid=obj.metadata.uid,
+            )
+            for obj in item.involved
+        ],
+    )

@@ -1,0 +1,256 @@
+"""Finds what stands still in a state of the world although it could go on.
+
+A pod that could run and does not, an allocation without a user, a deletion without an end. Time is
+not considered: in a moving world such objects are ordinary, and only if they stay are they stuck
+(see `claim_progress`).
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from harness.checks import device_supply, observed_objects, world_states
+
+RESERVATIONS_MAX = 256
+"""Pods that can share a claim; the API's limit."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Stuck:
+    """Something that could go on."""
+
+    summary: str
+    text: str
+    """One sentence without its period."""
+    involved: tuple[observed_objects.Object, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Findings:
+    """What stands still, and what an observer cannot tell."""
+
+    stuck: list[Stuck]
+    doubts: list[str]
+    """Why it is unknown if more could go on."""
+    waiting: int
+    """Pods that cannot run, as the devices are in use, or a claim is missing."""
+
+
+@dataclasses.dataclass(slots=True)
+class _Waiting:
+    """A pod that waits for devices."""
+
+    pod: observed_objects.Pod
+    claims: list[observed_objects.Claim]
+    """Its claims without an allocation."""
+    nodes: set[str] | None
+    """Nodes of its other claims; None: any node."""
+
+
+def find(state: world_states.WorldState, settings: Mapping[str, Any]) -> Findings:
+    """Return what could go on; `settings` are those of the plan."""
+    return _Search(state, settings).findings()
+
+
+class _Search:
+    """A search through one state."""
+
+    def __init__(self, state: world_states.WorldState, settings: Mapping[str, Any]) -> None:
+        self._pods = state.pods
+        self._claims = {claim.metadata.key: claim for claim in state.claims.values()}
+        self._supply = device_supply.DeviceSupply(state, settings)
+        self._stuck: list[Stuck] = []
+        self._doubts: dict[str, None] = {}
+        self._queue: list[_Waiting] = []
+        self._blocked = 0
+        self._wanted = set(_wanted(self._pods.values()))
+
+    def findings(self) -> Findings:
+        """Examine every pod, then share out the idle devices, then examine every claim."""
+        for pod in sorted(self._pods.values(), key=_key):
+            self._examine_pod(pod)
+        for waiting in self._queue:
+            self._give_devices(waiting)
+        for claim in sorted(self._claims.values(), key=_key):
+            self._examine_claim(claim)
+        return Findings(self._stuck, list(self._doubts), self._blocked)
+
+    # -------------------------------------------------------------------------- pods
+
+    def _examine_pod(self, pod: observed_objects.Pod) -> None:
+        if pod.metadata.deletion_timestamp:
+            self._add(pod, "is not removed", _deletion(pod))
+        elif pod.has_ended or pod.status.phase == "Running" or pod.spec.scheduling_gates:
+            return
+        elif pod.spec.node_name:
+            self._add(pod, "does not run", f"is bound to {pod.spec.node_name}, but does not run")
+        else:
+            self._examine_unbound(pod)
+
+    def _examine_unbound(self, pod: observed_objects.Pod) -> None:
+        """Look at the claims of a pod that has no node; without any, nothing is known about it."""
+        if not pod.spec.resource_claims:
+            return
+        claims: list[observed_objects.Claim] = []
+        for entry, name in _claim_names(pod):
+            claim = self._claims.get(f"{pod.metadata.namespace}/{name}")
+            is_generated = entry.resource_claim_name is None
+            if is_generated and (claim is None or claim.metadata.owner != pod.metadata.uid):
+                self._add(pod, "has no claim", "waits for its claim, which is not generated")
+                return
+            if claim is None or not _is_usable(claim, pod):
+                self._blocked += 1
+                return
+            claims.append(claim)
+        self._examine_with_claims(pod, claims)
+
+    def _examine_with_claims(
+        self, pod: observed_objects.Pod, claims: list[observed_objects.Claim]
+    ) -> None:
+        open_claims = [claim for claim in claims if claim.status.allocation is None]
+        nodes = self._nodes_of(claims)
+        if nodes is not None and len(nodes) > 1:
+            self._blocked += 1  # its claims are on different nodes
+        elif open_claims:
+            self._queue.append(_Waiting(pod, open_claims, nodes))
+        else:
+            names = ", ".join(claim.metadata.name for claim in claims)
+            told = f"is not bound, although its claim {names} is allocated"
+            self._add(pod, "is not bound", told, *claims)
+
+    def _nodes_of(self, claims: Iterable[observed_objects.Claim]) -> set[str] | None:
+        """Return the nodes of the allocated devices; None: there are none, or of no node."""
+        found = {self._supply.node_of(item.id) for claim in claims for item in claim.results}
+        return {node for node in found if node} or None
+
+    def _give_devices(self, waiting: _Waiting) -> None:
+        """Look for idle devices for a pod, and take them, so that no other pod is promised them."""
+        need = _need(waiting.claims)
+        if need is None:
+            self._doubt(waiting.pod, "has requests that an observer cannot match with devices")
+            return
+        found = self._supply.find(need, waiting.nodes)
+        if found is None:
+            self._blocked += 1
+            if self._supply.has_doubtful(need):
+                self._doubt(waiting.pod, "may or may not be satisfied by an idle device")
+            return
+        node, names = found
+        if not need.admin:
+            self._supply.take(node, names)
+        free = _free(names, admin=need.admin)
+        told = f"waits for devices, although {free} on {node} and would do"
+        self._add(waiting.pod, f"waits while {free}", told, *waiting.claims)
+
+    # ------------------------------------------------------------------------ claims
+
+    def _examine_claim(self, claim: observed_objects.Claim) -> None:
+        if self._has_user(claim):
+            return
+        owner = claim.metadata.owner
+        if claim.metadata.deletion_timestamp:
+            self._add(claim, "is not removed", _deletion(claim))
+        elif owner is not None and self._is_gone(owner):
+            told = "was generated for a pod that is gone, but is not deleted"
+            self._add(claim, "outlives its pod", told + _holding(claim))
+        elif claim.status.allocation is not None:
+            told = "is allocated, but no pod uses it"
+            self._add(claim, "is leaked", told + _holding(claim))
+
+    def _has_user(self, claim: observed_objects.Claim) -> bool:
+        """Return whether a pod that may still run uses the claim or may get it."""
+        if any(self._is_user(item) for item in claim.status.reserved_for or ()):
+            return True
+        return not claim.metadata.deletion_timestamp and claim.metadata.key in self._wanted
+
+    def _is_user(self, consumer: observed_objects.Consumer) -> bool:
+        return consumer.resource != "pods" or not self._is_gone(consumer.uid)
+
+    def _is_gone(self, uid: str) -> bool:
+        pod = self._pods.get(uid)
+        return pod is None or pod.has_ended
+
+    # ----------------------------------------------------------------------- results
+
+    def _add(
+        self,
+        about: observed_objects.Object,
+        summary: str,
+        told: str,
+        *others: observed_objects.Object,
+    ) -> None:
+        kind, meta = type(about).__name__.lower(), about.metadata
+        self._stuck.append(
+            Stuck(
+                summary=f"{kind} {meta.name} {summary}",
+                text=f"{kind} {meta.key} (uid {meta.uid}) {told}",
+                involved=(about, *others),
+            )
+        )
+
+    def _doubt(self, pod: observed_objects.Pod, why: str) -> None:
+        self._doubts[f"pod {pod.metadata.name} {why}"] = None
+
+
+def _key(obj: observed_objects.Object) -> str:
+    return obj.metadata.key
+
+
+def _claim_names(
+    pod: observed_objects.Pod,
+) -> Iterator[tuple[observed_objects.ClaimEntry, str | None]]:
+    """Yield the entries of a pod that need a claim, with its name; None: it is not generated."""
+    generated = {item.name: item for item in pod.status.resource_claim_statuses or ()}
+    for entry in pod.spec.resource_claims or ():
+        if entry.resource_claim_name is not None:
+            yield entry, entry.resource_claim_name
+        elif entry.name not in generated:
+            yield entry, None
+        elif (name := generated[entry.name].resource_claim_name) is not None:
+            yield entry, name
+
+
+def _wanted(pods: Iterable[observed_objects.Pod]) -> Iterator[str]:
+    """Yield `namespace/name` of the claims of the pods that run or may run."""
+    for pod in pods:
+        if not pod.has_ended and not pod.metadata.deletion_timestamp:
+            for _, name in _claim_names(pod):
+                yield f"{pod.metadata.namespace}/{name}"
+
+
+def _is_usable(claim: observed_objects.Claim, pod: observed_objects.Pod) -> bool:
+    """Return whether a pod may use a claim, now or once it is allocated."""
+    users = [item.uid for item in claim.status.reserved_for or ()]
+    has_room = len(users) < RESERVATIONS_MAX or pod.metadata.uid in users
+    return has_room and not claim.metadata.deletion_timestamp
+
+
+def _need(claims: Iterable[observed_objects.Claim]) -> device_supply.Need | None:
+    """Return the devices that claims need together; None if that is not a plain number of them."""
+    counts: dict[tuple[tuple[str, ...], bool], int] = {}
+    for claim in claims:
+        for request in claim.spec.devices.requests or ():
+            exactly = request.exactly
+            if exactly is None or not exactly.is_plain_count or claim.spec.devices.constraints:
+                return None
+            what = exactly.kind, exactly.admin_access
+            counts[what] = counts.get(what, 0) + exactly.count
+    if len(counts) != 1:
+        return None
+    [((kind, admin), count)] = counts.items()
+    return device_supply.Need(kind, count, admin)
+
+
+def _deletion(obj: observed_objects.Object) -> str:
+    finalizers = ", ".join(obj.metadata.finalizers or ())
+    return "was deleted, but is still there" + (f" with finalizers {finalizers}" * bool(finalizers))
+
+
+def _holding(claim: observed_objects.Claim) -> str:
+    held = device_supply.exclusive(claim)
+    return f"; it holds {', '.join(held)}" if held else ""
+
+
+def _free(names: list[str], *, admin: bool) -> str:
+    verb = "is" if len(names) == 1 else "are"
+    return f"{', '.join(names)} {verb} {'open to admin access' if admin else 'idle'}"

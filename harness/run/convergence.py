@@ -1,0 +1,91 @@
+"""Watches a run after its load and faults until everything in it that can go on has gone on.
+
+The same search as in the check of progress, but over live watches. It only ends the run; the
+verdict comes from the run directory.
+"""
+
+from typing import Any
+
+import msgspec
+
+from harness import clocks, concurrency
+from harness.checks import observed_objects, stuck_objects, world_states
+from harness.client import apis, informers
+from harness.history import plans
+
+QUIET_S = 1.5
+"""Seconds without a change of any claim after which the cluster is at rest; longer than
+`scheduler_books.QUIET_S`, so that the scheduler's books can be compared with the API."""
+
+
+class ConvergenceWatch:
+    """Follows pods, claims and slices, and tells what could still go on."""
+
+    def __init__(self, api: apis.Api, plan: plans.Plan) -> None:
+        self._settings = plan.settings
+        self._guard = concurrency.lock("convergence")
+        self._state = world_states.WorldState()
+        self._changes = 0
+        self._known: tuple[int, int] = (-1, 0)
+        """The number of changes before the last search, and what it found."""
+        self._informers = [
+            informers.Informer(
+                api,
+                resource,
+                name=f"convergence-{resource.plural}",
+                namespace=plan.namespace if resource.namespaced else None,
+                handlers=[_Events(self, world_states.TYPES[resource.plural])],
+            )
+            for resource in (apis.PODS, apis.CLAIMS, apis.SLICES)
+        ]
+
+    def start(self) -> None:
+        """Start to watch."""
+        for informer in self._informers:
+            informer.start()
+
+    def stop(self) -> None:
+        """Stop watching."""
+        for informer in self._informers:
+            informer.stop()
+
+    def still_s(self, since_ns: int) -> float:
+        """Return the seconds since the last progress, or since `since_ns` if that was later."""
+        return (clocks.monotonic_ns() - max(since_ns, self._state.moved_ns)) / 1e9
+
+    def is_at_rest(self) -> bool:
+        """Return whether nothing could go on and no claim has changed for QUIET_S."""
+        quiet_ns = clocks.monotonic_ns() - self._state.claims_changed_ns
+        return quiet_ns >= QUIET_S * 1e9 and self.pending == 0
+
+    @property
+    def pending(self) -> int:
+        """The number of objects that could go on, or of which that is unknown."""
+        with self._guard:
+            if self._known[0] != self._changes:
+                found = stuck_objects.find(self._state, self._settings)
+                self._known = self._changes, len(found.stuck) + len(found.doubts)
+            return self._known[1]
+
+    def note(self, obj: observed_objects.Object, *, gone: bool) -> None:
+        """Note the newest state of an object, or that it is gone."""
+        with self._guard:
+            self._changes += 1
+            change = self._state.forget if gone else self._state.note
+            change(obj, clocks.monotonic_ns())
+
+
+class _Events:
+    def __init__(self, watch: ConvergenceWatch, kind: type[observed_objects.Object]) -> None:
+        self._watch, self._kind = watch, kind
+
+    def on_add(self, obj: dict[str, Any], *, initial: bool) -> None:
+        del initial
+        self._watch.note(msgspec.convert(obj, self._kind), gone=False)
+
+    def on_update(self, old: dict[str, Any], new: dict[str, Any]) -> None:
+        del old
+        self._watch.note(msgspec.convert(new, self._kind), gone=False)
+
+    def on_delete(self, last: dict[str, Any]) -> None:
+        self._watch.note(msgspec.convert(last, self._kind), gone=True)

@@ -1,0 +1,181 @@
+"""Small worlds of pods, claims and slices at the end of a run, as a recorder writes them down."""
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from harness.checks import check_inputs, hold_history, world_states
+from harness.history import plans, records
+from tests.histories import building
+
+NAMESPACE, DRIVER, CLASS = "tests", "gpu.example", "flake-hunt"
+SETTINGS: dict[str, Any] = {
+    "pools": {"driver": DRIVER, "owner": "", "device_class": {"name": CLASS, "selectors": []}}
+}
+FINALIZER = "resource.kubernetes.io/delete-protection"
+SECOND_NS = 1_000_000_000
+Object = dict[str, Any]
+
+
+def device(node: str, index: int) -> str:
+    """`driver/pool/device` of a device of a node."""
+    return f"{DRIVER}/{node}/d{index}"
+
+
+def pod(
+    name: str,
+    *,
+    claim: str = "",
+    phase: str = "Pending",
+    node: str = "",
+    deleting: bool = False,
+    generated: str | None = None,
+    gated: bool = False,
+) -> Object:
+    """A pod with a named claim, or one from a template, whose claim is `generated` (empty: no
+    claim yet).
+    """
+    entry = {"resourceClaimName": claim} if claim else {"resourceClaimTemplateName": "template"}
+    spec: Object = {"resourceClaims": [{"name": "device", **entry}]}
+    if node:
+        spec["nodeName"] = node
+    if gated:
+        spec["schedulingGates"] = [{"name": "later"}]
+    status: Object = {"phase": phase}
+    if generated:
+        status["resourceClaimStatuses"] = [{"name": "device", "resourceClaimName": generated}]
+    return {"metadata": _meta(name, deleting=deleting), "spec": spec, "status": status}
+
+
+def claim(
+    name: str,
+    *devices: str,
+    users: Sequence[str] = (),
+    owner: str = "",
+    deleting: bool = False,
+    finalizer: bool = False,
+    count: int = 1,
+    **exactly: Any,
+) -> Object:
+    """A claim that holds these devices and is reserved for the pods with these names."""
+    meta = _meta(name, deleting=deleting)
+    if finalizer:
+        meta["finalizers"] = [FINALIZER]
+    if owner:
+        meta["ownerReferences"] = [{"kind": "Pod", "uid": f"uid-{owner}", "controller": True}]
+    request = {"name": "device", "exactly": {"deviceClassName": CLASS, "count": count, **exactly}}
+    status: Object = {}
+    if devices:
+        results = [
+            {"request": "device", **dict(zip(("driver", "pool", "device"), item.split("/"), strict=True))}
+            for item in devices
+        ]  # fmt: skip
+        status["allocation"] = {"devices": {"results": results}}
+    if users:
+        status["reservedFor"] = [
+            {"resource": "pods", "name": user, "uid": f"uid-{user}"} for user in users
+        ]
+    return {"metadata": meta, "spec": {"devices": {"requests": [request]}}, "status": status}
+
+
+def devices_of(node: str, count: int, **fields: Any) -> Object:
+    """A slice with the devices of a node."""
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    listed = [{"name": f"d{index}", **fields} for index in range(count)]
+    spec = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": listed}
+    return {"metadata": {**_meta(f"slice-{node}"), "namespace": ""}, "spec": spec}
+
+
+def _meta(name: str, *, deleting: bool = False) -> Object:
+    meta = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}", "resourceVersion": "0"}
+    return meta | ({"deletionTimestamp": "2026-01-31T00:00:00Z"} if deleting else {})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class World:
+    """Objects as they are at the end, in the order in which they came."""
+
+    pods: Sequence[Object] = ()
+    claims: Sequence[Object] = ()
+    slices: Sequence[Object] = ()
+
+    def observations(self) -> list[records.Body]:
+        """What a recorder wrote: everything came during the load, within its first second."""
+        versions = itertools.count(1)
+        tables = {
+            resource: [_with_version(item, next(versions)) for item in items]
+            for resource, items in (
+                (world_states.SLICES, self.slices),
+                (world_states.CLAIMS, self.claims),
+                (world_states.PODS, self.pods),
+            )
+        }
+        first = [_listed(resource, "first", 0, 0) for resource in tables]
+        seen = [
+            _observation(resource, "ADDED", item)
+            for resource, items in tables.items()
+            for item in items
+        ]
+        return [*first, *seen, *_final_lists(tables)]
+
+
+def _final_lists(tables: dict[str, list[Object]]) -> Iterator[records.Body]:
+    for resource, items in tables.items():
+        yield _listed(resource, "final", 1000, len(items))
+        for item in items:
+            yield _observation(resource, "FINAL", item)
+
+
+def _with_version(item: Object, version: int) -> Object:
+    return {**item, "metadata": {**item["metadata"], "resourceVersion": str(version)}}
+
+
+def _listed(resource: str, purpose: Any, version: int, count: int) -> records.Listed:
+    return records.Listed(
+        resource=resource, purpose=purpose, resource_version=version, count=count, ts_ns=0
+    )
+
+
+def _observation(resource: str, kind: Any, item: Object) -> records.Observation:
+    version = int(item["metadata"]["resourceVersion"])
+    return records.Observation(
+        resource=resource,
+        type=kind,
+        resource_version=version,
+        ts_ns=version,
+        object=msgspec.Raw(json.dumps(item).encode()),
+    )
+
+
+def phases(*, seconds: float, healed: float | None = None) -> tuple[records.Phase, ...]:
+    """The phases of a run that stops this long after its load."""
+    found = [("starting the scheduler", 0.0), ("load", 0.0), ("scheduling", 1.0)]
+    if healed is not None:
+        found.append(("faults healed", healed))
+    found += [("progress", max(1.0, healed or 0.0)), ("stopping", 1.0 + seconds)]
+    return tuple(records.Phase(name=name, ts_ns=int(at * SECOND_NS)) for name, at in found)
+
+
+def plan(*, progress_s: float = 10.0, faults: bool = False) -> plans.Plan:
+    """A plan that asks for progress."""
+    settings = SETTINGS | ({"faults": [{"kind": "lose-response"}]} if faults else {})
+    return msgspec.structs.replace(building.plan(), progress_s=progress_s, settings=settings)
+
+
+def judged(
+    world: World | Sequence[records.Body],
+    *,
+    plan: plans.Plan,
+    phases: Sequence[records.Phase],
+) -> check_inputs.CheckInput:
+    """The input of a check after a run that ended in this world."""
+    body = world.observations() if isinstance(world, World) else world
+    final = world_states.WorldState()
+    folded = hold_history.fold(final.follow(body))
+    for resource in world_states.TYPES:
+        final.keep(resource, folded.stream(resource).live)
+    return check_inputs.CheckInput(plan=plan, folded=folded, final=final, phases=tuple(phases))

@@ -1,0 +1,345 @@
+"""What is stuck at the end of a run, what may wait, and what cannot be known."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from harness.checks import claim_progress, verdicts
+from harness.history import records
+from tests.histories import worlds
+from tests.histories.worlds import World
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
+D0, D1 = worlds.device("n", 0), worlds.device("n", 1)
+TWO_DEVICES = [worlds.devices_of("n", 2)]
+
+
+def judge(world: World, *, seconds: float = 60.0) -> verdicts.CheckResult:
+    given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=seconds))
+    return claim_progress.check(given)
+
+
+STUCK = {
+    "waits while a device is idle": (
+        World(pods=[worlds.pod("p", claim="a")], claims=[worlds.claim("a")], slices=TWO_DEVICES),
+        f"pod p waits while {D0} is idle",
+    ),
+    "waits for the other device": (
+        World(
+            pods=[worlds.pod("p", claim="a"), worlds.pod("q", claim="b", phase="Running", node="n")],
+            claims=[worlds.claim("a"), worlds.claim("b", D0, users=["q"])],
+            slices=TWO_DEVICES,
+        ),
+        f"pod p waits while {D1} is idle",
+    ),
+    "needs both devices, and both are idle": (
+        World(
+            pods=[worlds.pod("p", claim="a")],
+            claims=[worlds.claim("a", count=2)],
+            slices=TWO_DEVICES,
+        ),
+        f"pod p waits while {D0}, {D1} are idle",
+    ),
+    "asks for admin access to a device in use": (
+        World(
+            pods=[worlds.pod("p", claim="a"), worlds.pod("q", claim="b", phase="Running", node="m")],
+            claims=[
+                worlds.claim("a", adminAccess=True),
+                worlds.claim("b", worlds.device("m", 0), users=["q"]),
+            ],
+            slices=[worlds.devices_of("m", 1)],
+        ),
+        f"pod p waits while {worlds.device('m', 0)} is open to admin access",
+    ),
+    "its claim is allocated": (
+        World(
+            pods=[worlds.pod("p", claim="a")],
+            claims=[worlds.claim("a", D0, users=["p"])],
+            slices=TWO_DEVICES,
+        ),
+        "pod p is not bound",
+    ),
+    "its claim is allocated and runs for another pod": (
+        World(
+            pods=[worlds.pod("p", claim="a"), worlds.pod("q", claim="a", phase="Running", node="n")],
+            claims=[worlds.claim("a", D0, users=["q"])],
+            slices=TWO_DEVICES,
+        ),
+        "pod p is not bound",
+    ),
+    "is bound, but does not run": (
+        World(
+            pods=[worlds.pod("p", claim="a", node="n")],
+            claims=[worlds.claim("a", D0, users=["p"])],
+            slices=TWO_DEVICES,
+        ),
+        "pod p does not run",
+    ),
+    "its claim is never generated": (World(pods=[worlds.pod("p")]), "pod p has no claim"),
+    "its generated claim is another pod's": (
+        World(
+            pods=[worlds.pod("p", generated="c"), worlds.pod("q", generated="c", phase="Running")],
+            claims=[worlds.claim("c", D0, users=["q"], owner="q")],
+        ),
+        "pod p has no claim",
+    ),
+    "a pod is never removed": (
+        World(pods=[worlds.pod("p", claim="a", deleting=True)]),
+        "pod p is not removed",
+    ),
+    "a claim is never removed": (
+        World(claims=[worlds.claim("a", deleting=True, finalizer=True)]),
+        "claim a is not removed",
+    ),
+    "an allocation without a user": (
+        World(claims=[worlds.claim("a", D0)], slices=TWO_DEVICES),
+        "claim a is leaked",
+    ),
+    "an allocation for a pod that is gone": (
+        World(claims=[worlds.claim("a", D0, users=["gone"])], slices=TWO_DEVICES),
+        "claim a is leaked",
+    ),
+    "an allocation for a pod that has ended": (
+        World(
+            pods=[worlds.pod("p", claim="a", phase="Succeeded", node="n")],
+            claims=[worlds.claim("a", D0, users=["p"])],
+        ),
+        "claim a is leaked",
+    ),
+    "a generated claim without its pod": (
+        World(claims=[worlds.claim("a", owner="gone")]),
+        "claim a outlives its pod",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("world", "summary"), STUCK.values(), ids=STUCK)
+def test_what_is_stuck(world: World, summary: str) -> None:
+    result = judge(world)
+    assert (result.verdict, result.violation_count) == (INVALID, 1)
+    [violation] = result.violations
+    assert violation.summary == f"STUCK: {summary}"
+    assert violation.text.startswith("STUCK: ")
+    assert violation.guarantee == "claim_progress"
+    assert violation.resource_versions
+    assert violation.objects
+    assert result.reason == f"STUCK: {summary}; no progress for 60.0 s"
+
+
+RUNNING = worlds.pod("q", claim="b", phase="Running", node="n")
+MAY_WAIT = {
+    "all devices are in use": World(
+        pods=[worlds.pod("p", claim="a"), RUNNING],
+        claims=[worlds.claim("a"), worlds.claim("b", D0, D1, users=["q"], count=2)],
+        slices=TWO_DEVICES,
+    ),
+    "too few are left": World(
+        pods=[worlds.pod("p", claim="a"), RUNNING],
+        claims=[worlds.claim("a", count=2), worlds.claim("b", D0, users=["q"])],
+        slices=TWO_DEVICES,
+    ),
+    "no node has enough": World(
+        pods=[worlds.pod("p", claim="a")],
+        claims=[worlds.claim("a", count=2)],
+        slices=[worlds.devices_of("n", 1), worlds.devices_of("m", 1)],
+    ),
+    "its claim was never created": World(pods=[worlds.pod("p", claim="never")], slices=TWO_DEVICES),
+    "its claim is being deleted while another pod uses it": World(
+        pods=[worlds.pod("p", claim="b"), RUNNING],
+        claims=[worlds.claim("b", D0, users=["q"], deleting=True, finalizer=True)],
+        slices=TWO_DEVICES,
+    ),
+    "it has a scheduling gate": World(
+        pods=[worlds.pod("p", claim="a", gated=True)],
+        claims=[worlds.claim("a")],
+        slices=TWO_DEVICES,
+    ),
+    "a claim that nothing asked to allocate": World(
+        pods=[RUNNING], claims=[worlds.claim("a"), worlds.claim("b", D0, users=["q"])]
+    ),
+    "its claims share a claim with too many": World(
+        pods=[
+            worlds.pod("p", claim="b"),
+            *(worlds.pod(f"u{i}", claim="b", phase="Running", node="n") for i in range(256)),
+        ],
+        claims=[worlds.claim("b", D0, users=[f"u{i}" for i in range(256)])],
+        slices=TWO_DEVICES,
+    ),
+    "a finalizer on a claim that waits": World(
+        pods=[RUNNING, worlds.pod("p", claim="a")],
+        claims=[worlds.claim("a", finalizer=True), worlds.claim("b", D0, D1, users=["q"])],
+        slices=TWO_DEVICES,
+    ),
+}
+
+
+@pytest.mark.parametrize("world", MAY_WAIT.values(), ids=MAY_WAIT)
+def test_what_may_wait(world: World) -> None:
+    result = judge(world)
+    assert (result.verdict, result.violations) == (VALID, [])
+    assert "nothing is stuck or leaked" in result.reason
+
+
+def test_pods_beyond_the_devices_are_not_blamed() -> None:
+    world = World(
+        pods=[worlds.pod(f"p{i}", claim=f"c{i}") for i in range(5)],
+        claims=[worlds.claim(f"c{i}") for i in range(5)],
+        slices=TWO_DEVICES,
+    )
+    result = judge(world)
+    assert result.violation_count == 2
+    assert result.reason.startswith(f"STUCK: pod p0 waits while {D0} is idle, and 1 more;")
+
+
+# ------------------------------------------------------------------------------ doubts
+
+DOUBTFUL = {
+    "a selector that an observer does not evaluate": World(
+        pods=[worlds.pod("p", claim="a")],
+        claims=[worlds.claim("a", selectors=[{"cel": {"expression": "device.x"}}])],
+        slices=TWO_DEVICES,
+    ),
+    "a class of which the plan does not know": World(
+        pods=[worlds.pod("p", claim="a")],
+        claims=[worlds.claim("a", deviceClassName="other")],
+        slices=TWO_DEVICES,
+    ),
+    "a tainted device": World(
+        pods=[worlds.pod("p", claim="a")],
+        claims=[worlds.claim("a")],
+        slices=[worlds.devices_of("n", 1, taints=[{"key": "k", "effect": "NoSchedule"}])],
+    ),
+    "all devices of a node": World(
+        pods=[worlds.pod("p", claim="a")],
+        claims=[worlds.claim("a", allocationMode="All")],
+        slices=TWO_DEVICES,
+    ),
+}
+
+
+@pytest.mark.parametrize("world", DOUBTFUL.values(), ids=DOUBTFUL)
+def test_what_an_observer_cannot_know_is_unknown(world: World) -> None:
+    result = judge(world)
+    assert (result.verdict, result.violation_count) == (UNKNOWN, 0)
+    assert result.reason.startswith("pod p ")
+
+
+def test_a_selector_is_known_to_be_satisfied_by_what_it_was_given() -> None:
+    selectors = [{"cel": {"expression": "device.x"}}]
+    before = worlds.claim("a", D1, selectors=selectors)
+    world = World(pods=[worlds.pod("p", claim="a")], claims=[before], slices=TWO_DEVICES)
+    body = world.observations()
+    later = World(
+        pods=world.pods, claims=[worlds.claim("a", selectors=selectors)], slices=TWO_DEVICES
+    ).observations()
+    changed = [
+        item for item in later if not isinstance(item, records.Listed) or item.purpose == "final"
+    ]
+    seen = [item for item in body if isinstance(item, records.Listed) and item.purpose == "first"]
+    seen += [
+        item for item in body if isinstance(item, records.Observation) and item.type == "ADDED"
+    ]
+    given = worlds.judged([*seen, *changed], plan=worlds.plan(), phases=worlds.phases(seconds=60))
+    result = claim_progress.check(given)
+    assert result.reason.startswith(f"STUCK: pod p waits while {D1} is idle")
+
+
+# ------------------------------------------------------------------------------ time
+
+WAITS = World(pods=[worlds.pod("p", claim="a")], claims=[worlds.claim("a")], slices=TWO_DEVICES)
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(9.9, UNKNOWN), (10.0, INVALID)])
+def test_what_could_go_on_has_its_time(seconds: float, verdict: verdicts.Verdict) -> None:
+    result = judge(WAITS, seconds=seconds)
+    assert result.verdict is verdict
+    assert ("before the 10 s that they have" in result.reason) is (verdict is UNKNOWN)
+
+
+def _check(
+    phases: Sequence[records.Phase], *, faults: bool = False, world: World = WAITS
+) -> verdicts.CheckResult:
+    given = worlds.judged(world, plan=worlds.plan(faults=faults), phases=phases)
+    return claim_progress.check(given)
+
+
+@pytest.mark.parametrize(("healed", "verdict"), [(40.0, INVALID), (55.0, UNKNOWN)])
+def test_the_time_begins_when_the_faults_are_healed(
+    healed: float, verdict: verdicts.Verdict
+) -> None:
+    result = _check(worlds.phases(seconds=60, healed=healed), faults=True)
+    assert result.verdict is verdict
+
+
+def test_a_pod_that_starts_gives_the_others_time() -> None:
+    body = WAITS.observations()
+    body[3:3] = [_starts("q", at_s=55)]
+    body += [_final("q")]
+    given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
+    result = claim_progress.check(given)
+    assert (result.verdict, "6.0 s after the last progress" in result.reason) == (UNKNOWN, True)
+
+
+def _starts(name: str, *, at_s: int) -> records.Body:
+    world = World(pods=[worlds.pod(name, claim="b", phase="Running", node="n")])
+    seen = next(i for i in world.observations() if isinstance(i, records.Observation))
+    return records.Observation(
+        resource=seen.resource,
+        type="ADDED",
+        resource_version=1,
+        ts_ns=at_s * worlds.SECOND_NS,
+        object=seen.object,
+    )
+
+
+def _final(name: str) -> records.Body:
+    world = World(pods=[worlds.pod(name, claim="b", phase="Running", node="n")])
+    return world.observations()[-1]
+
+
+def test_faults_that_were_not_healed_are_unknown() -> None:
+    result = _check(worlds.phases(seconds=60), faults=True)
+    assert (result.verdict, result.reason) == (UNKNOWN, "the faults were not healed")
+
+
+@pytest.mark.parametrize("phase", ["ended early", "found"])
+def test_a_run_without_time_for_progress_is_unknown(phase: str) -> None:
+    ended = records.Phase(name=phase, ts_ns=2, detail="it died")
+    result = _check([*worlds.phases(seconds=60), ended])
+    assert (result.verdict, result.reason) == (
+        UNKNOWN,
+        f"the run had no time for progress ({phase}: it died)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kept", "reason"), [(2, "the load did not end"), (4, "the run was not brought to its end")]
+)
+def test_a_run_without_its_phases_is_unknown(kept: int, reason: str) -> None:
+    result = _check(worlds.phases(seconds=60)[:kept])
+    assert (result.verdict, result.reason) == (UNKNOWN, reason)
+
+
+def test_an_unknown_final_state_is_unknown() -> None:
+    body = [
+        item
+        for item in WAITS.observations()
+        if not (isinstance(item, records.Listed) and item.purpose == "final")
+    ]
+    given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
+    result = claim_progress.check(given)
+    assert (result.verdict, result.reason) == (
+        UNKNOWN,
+        "the final state of the pods is not known",
+    )
+
+
+def test_a_run_without_pods_is_unknown() -> None:
+    assert judge(World(slices=TWO_DEVICES)).reason == "no pod was observed"
+
+
+def test_all_findings_are_counted_and_the_first_are_shown_in_full() -> None:
+    world = World(claims=[worlds.claim(f"c{i:03}", owner="gone") for i in range(300)])
+    result = judge(world)
+    assert (result.violation_count, len(result.violations), len(result.others)) == (300, 20, 200)
+    assert result.others[0] == "STUCK: claim c020 outlives its pod"
