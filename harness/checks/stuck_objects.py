@@ -27,7 +27,7 @@ class Stuck:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Findings:
-    """What stands still, and what an observer cannot tell."""
+    """The objects that stand still, and the doubts of an observer."""
 
     stuck: list[Stuck]
     doubts: list[str]

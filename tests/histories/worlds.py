@@ -104,7 +104,7 @@ class World:
     slices: Sequence[Object] = ()
 
     def observations(self) -> list[records.Body]:
-        """What a recorder wrote: everything came during the load, within its first second."""
+        """The records of a recorder: all objects came within the first second of the load."""
         versions = itertools.count(1)
         tables = {
             resource: [_with_version(item, next(versions)) for item in items]

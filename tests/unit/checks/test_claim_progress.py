@@ -1,4 +1,4 @@
-"""What is stuck at the end of a run, what may wait, and what cannot be known."""
+"""Objects that are stuck at the end of a run, others that may wait, and doubtful ones."""
 
 from collections.abc import Sequence
 
