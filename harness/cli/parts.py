@@ -1,4 +1,4 @@
-"""Stand-alone parts of a run: `apiserver`, `scheduler`, `claim-controller`, `kubelet`, `record`."""
+"""Stand-alone parts of a run: API server, scheduler, claim controller, kubelet, recorder, proxy."""
 
 import pathlib
 from typing import Annotated, Literal
@@ -35,6 +35,7 @@ def add_to(app: typer.Typer) -> None:
     for command in (apiserver, scheduler, claim_controller, kubelet):
         app.command(rich_help_panel=_PANEL)(command)
     app.command(rich_help_panel=_PANEL, hidden=True)(record)
+    app.command(rich_help_panel=_PANEL, hidden=True)(fault_proxy)
 
 
 def apiserver(
@@ -226,3 +227,18 @@ def record(
             kubeconfig=kubeconfig, run_directory=run_directory, ready_file=ready_file
         )
     )
+
+
+def fault_proxy(
+    settings: Annotated[
+        pathlib.Path,
+        typer.Option(
+            help="JSON: clients (name, kubeconfig, proxied_kubeconfig, port), admin (kubeconfig, port)."
+        ),
+    ],
+    ready_file: ReadyFile = None,
+) -> int:
+    """Pass the requests of clients to the API server of any cluster, with faults on demand."""
+    from harness.fault_proxy import process
+
+    return process.serve(settings, ready_file=ready_file, note=_note)

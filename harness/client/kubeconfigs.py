@@ -40,6 +40,8 @@ class Endpoint:
     prefix: str = ""
     """The path that precedes each request's path, without a trailing slash."""
     token: str = dataclasses.field(default="", repr=False)
+    token_file: pathlib.Path | None = None
+    """The file that `token` was read from; it may change. None: the token is in the kubeconfig."""
     authority: bytes = dataclasses.field(default=b"", repr=False)
     """The cluster's certificate authority in PEM; empty: those of the system."""
     certificate: bytes = dataclasses.field(default=b"", repr=False)
@@ -111,6 +113,7 @@ def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
         tls=url.scheme == "https",
         prefix=url.path.rstrip("/"),
         token=token,
+        token_file=_token_file(user, path),
         authority=_pem(cluster, "certificate-authority", path),
         certificate=certificate,
         key=key,
@@ -290,9 +293,14 @@ def _bytes(file: pathlib.Path, key: str, path: pathlib.Path) -> bytes:
 def _token(user: Document, path: pathlib.Path) -> str:
     if token := user.get("token"):
         return str(token)
-    if file := user.get("tokenFile"):
-        return _bytes(path.parent / file, "tokenFile", path).decode().strip()
+    if file := _token_file(user, path):
+        return _bytes(file, "tokenFile", path).decode().strip()
     return ""
+
+
+def _token_file(user: Document, path: pathlib.Path) -> pathlib.Path | None:
+    file = user.get("tokenFile") if not user.get("token") else None
+    return path.parent / file if file else None
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:

@@ -1,0 +1,15 @@
+"""The fault proxy: a process between clients of a run and the API server of any cluster.
+
+Each client has its own port of the proxy and is known by it. The proxy passes requests with the
+client's own credentials, streams watches event by event, and applies the faults of
+`harness.faults`. Not in here: which faults a run injects, and when; that a client uses the
+kubeconfig that the proxy has written for it.
+
+HTTP/1.1 only: TLS without ALPN makes client-go use it. Where the API server cannot be reached, or
+breaks off, the client's connection is reset: a response of the proxy would state an outcome that
+the API server has not stated. Requests are never repeated.
+
+Contents: `admin_server`, `client_responses`, `credentials`, `exchanges`, `http_headers`,
+`listeners`, `object_metadata`, `process`, `protobuf_fields`, `proxied_clients`, `settings`,
+`statuses`, `upstreams`, `watch_frames`, `watch_relays`.
+"""

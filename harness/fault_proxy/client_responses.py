@@ -1,0 +1,111 @@
+"""Responses to clients, written piece by piece, or cut off as a fault demands."""
+
+import socket
+import struct
+from typing import Any
+
+from aiohttp import web
+
+from harness.fault_proxy import http_headers, statuses
+
+_NO_LINGER = struct.pack("ii", 1, 0)
+"""SO_LINGER of zero seconds: closing the socket resets the connection."""
+_WITHOUT_BODY = (204, 304)
+
+
+class ClientResponse:
+    """The response to one request of a client."""
+
+    def __init__(self, request: web.BaseRequest) -> None:
+        self._request, self._writer = request, request.writer
+        self.keeps_alive = request.keep_alive
+        """True if the client may send another request on the connection."""
+        self.has_begun = False
+
+    async def begin(
+        self, status: int, reason: str, headers: http_headers.Headers, *, is_stream: bool = False
+    ) -> None:
+        """Prepare the head; it is sent with the first piece, with `is_stream` at once."""
+        self.has_begun = True
+        if "Content-Length" not in headers:
+            self._choose_framing(status, headers)
+        if not self.keeps_alive:
+            headers["Connection"] = "close"
+        await self._writer.write_headers(f"HTTP/1.1 {status} {reason}", headers)
+        if is_stream:
+            self._writer.send_headers()
+
+    def _choose_framing(self, status: int, headers: http_headers.Headers) -> None:
+        if self._request.method == "HEAD" or status in _WITHOUT_BODY:
+            return
+        if self._request.version >= (1, 1):
+            headers["Transfer-Encoding"] = "chunked"
+            self._writer.enable_chunking()
+        else:
+            self.keeps_alive = False  # the end of the connection ends the body
+
+    async def write(self, piece: bytes) -> None:
+        """Send a piece of the body; it goes out before anything else can happen.
+
+        Returns when the client has read most of what it was sent. Raises ConnectionError if the
+        client has gone.
+        """
+        await self._writer.write(piece)
+
+    async def end(self, last: bytes = b"") -> None:
+        """Send the last piece. Raises ConnectionError if the client has gone."""
+        await self._writer.write_eof(last)
+
+    async def send(
+        self, status: int, reason: str, headers: http_headers.Headers, body: bytes
+    ) -> None:
+        """Send a whole response. Raises ConnectionError if the client has gone."""
+        if self._request.method != "HEAD" and status not in _WITHOUT_BODY:
+            headers["Content-Length"] = str(len(body))
+        await self.begin(status, reason, headers)
+        await self.end(b"" if self._request.method == "HEAD" else body)
+
+    async def send_status(self, status: dict[str, Any]) -> None:
+        """Send a Status as the response. Raises ConnectionError if the client has gone."""
+        headers = http_headers.Headers({"Content-Type": statuses.CONTENT_TYPE})
+        if retry_after_s := status.get("details", {}).get("retryAfterSeconds"):
+            headers["Retry-After"] = str(retry_after_s)
+        await self.send(
+            status["code"], status["reason"] or "Failure", headers, statuses.body(status)
+        )
+
+    def close(self) -> None:
+        """Close the connection; what was written before still arrives."""
+        self.keeps_alive = False
+        if self._request.transport is not None:
+            self._request.transport.close()
+
+    def reset(self) -> None:
+        """Reset the connection, so that the client sees that the response is not whole."""
+        self.keeps_alive = False
+        transport = self._request.transport
+        if transport is None:
+            return
+        connection = transport.get_extra_info("socket")
+        if connection is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        transport.abort()
+
+
+class WrittenResponse(web.StreamResponse):
+    """Tells aiohttp that the response has been written already."""
+
+    def __init__(self, *, keeps_alive: bool) -> None:
+        super().__init__()
+        self._keeps_alive = keeps_alive
+
+    @property
+    def keep_alive(self) -> bool | None:
+        """True if aiohttp is to read another request from the connection."""
+        return self._keeps_alive
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        """Do nothing: the head has been written."""
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Do nothing: the body has been written."""

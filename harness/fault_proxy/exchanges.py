@@ -1,0 +1,244 @@
+"""One request of a client and its response: what is passed, and what faults do to it."""
+
+import asyncio
+import urllib.parse
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import aiohttp
+from aiohttp import web
+
+from harness.fault_proxy import (
+    client_responses,
+    http_headers,
+    object_metadata,
+    statuses,
+    upstreams,
+    watch_frames,
+    watch_relays,
+)
+from harness.faults import api_calls, injection
+
+BODY_BYTES_MAX = 16 * 1024 * 1024
+"""Maximum size of a request's body; the API server accepts 3 MiB."""
+_READING = ("GET", "HEAD", "OPTIONS")
+_OK = 200
+_Result = TypeVar("_Result")
+
+
+class TooLargeError(Exception):
+    """The body of a request is larger than BODY_BYTES_MAX."""
+
+
+class Client(Protocol):
+    """A client of the proxy, with the parts of the proxy that its requests need."""
+
+    name: str
+    upstream: upstreams.Upstream
+    faults: injection.Faults
+
+    def keep(self, work: Coroutine[Any, Any, _Result]) -> "asyncio.Task[_Result]":
+        """Start work that goes on even if the client of the request disconnects."""
+
+    def follow(self, relay: watch_relays.WatchRelay) -> Callable[[], None]:
+        """Note an open watch; return the function that notes its end."""
+
+
+class _Answer(NamedTuple):
+    """A whole response of the API server."""
+
+    status: int
+    reason: str
+    headers: http_headers.Headers
+    body: bytes
+
+
+class Exchange:
+    """One request and its response."""
+
+    def __init__(self, client: Client, request: web.BaseRequest) -> None:
+        self._client, self._request = client, request
+        self.response = client_responses.ClientResponse(request)
+        self._path, _, self._query = request.raw_path.partition("?")
+        self._call = api_calls.parse(request.method, self._path, self._query)
+
+    async def run(self) -> None:
+        """Pass the request and its response, unless a fault applies.
+
+        Raises NoResponseError if the API server gives no response, ConnectionError if the client
+        has gone, TooLargeError if the body of the request is too large.
+        """
+        body = await self._read_body()
+        faults = self._client.faults
+        applied = None
+        if faults.wants("request"):
+            applied = faults.strike("request", self._facts(object_metadata.of_body(body)))
+        match applied.action if applied else None:
+            case injection.Reject() as action:
+                await self.response.send_status(_rejection(action))
+            case injection.Lose():
+                self.response.close()
+            case injection.Block() | injection.Delay() if applied is not None:
+                await self._pass_later(applied, body)
+            case _:
+                await self._relay(await self._send(body))
+
+    # ----------------------------------------------------------- the request
+
+    async def _read_body(self) -> bytes | None:
+        if not self._request.body_exists:
+            return None
+        if self._request.headers.get("Expect", "").lower() == "100-continue":
+            await self._request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        pieces, size = [], 0
+        while piece := await self._request.content.readany():
+            pieces.append(piece)
+            size += len(piece)
+            if size > BODY_BYTES_MAX:
+                raise TooLargeError
+        return b"".join(pieces)
+
+    async def _send(self, body: bytes | None) -> aiohttp.ClientResponse:
+        is_watch = self._call.verb == "watch"
+        headers = http_headers.of_request(self._request.headers, is_watch=is_watch)
+        target = self._request.raw_path
+        return await self._client.upstream.send(self._request.method, target, headers, body)
+
+    async def _pass_later(self, applied: injection.Applied, body: bytes | None) -> None:
+        """Pass a request that a fault holds; a write is passed even if its client has gone.
+
+        The API server must see it whole: it may give up what a client that has gone asked for.
+        """
+        if self._request.method in _READING:
+            await self._wait(applied)
+            await self._relay(await self._send(body))
+        else:
+            work = self._client.keep(self._write_later(applied, body))
+            await self._relay_whole(await asyncio.shield(work))
+
+    async def _write_later(self, applied: injection.Applied, body: bytes | None) -> _Answer:
+        await self._wait(applied)
+        return await _whole(await self._send(body))
+
+    async def _wait(self, applied: injection.Applied) -> None:
+        done = asyncio.Event()
+        self._client.faults.wait(applied, done.set)
+        await done.wait()
+
+    # ---------------------------------------------------------- the response
+
+    async def _relay(self, answer: aiohttp.ClientResponse) -> None:
+        try:
+            if self._call.verb == "watch" and answer.status == _OK:
+                await self._relay_watch(answer)
+            elif self._client.faults.wants("response"):
+                await self._relay_whole(await _whole(answer))
+            else:
+                await self._relay_stream(answer)
+        finally:
+            answer.release()  # closes the connection unless the body has been read to its end
+
+    async def _relay_stream(self, answer: aiohttp.ClientResponse) -> None:
+        """Pass a response piece by piece, so that a long list is not kept in memory."""
+        headers = http_headers.of_response(answer.headers)
+        await self.response.begin(answer.status, answer.reason or "", headers)
+        piece = await _next_piece(answer.content)
+        while not answer.content.at_eof():
+            await self.response.write(piece)
+            piece = await _next_piece(answer.content)
+        await self.response.end(piece)
+
+    async def _relay_whole(self, answer: _Answer) -> None:
+        faults, applied = self._client.faults, None
+        if faults.wants("response"):
+            encoding = answer.headers.get("Content-Encoding", "")
+            meta = object_metadata.of_body(answer.body, content_encoding=encoding)
+            applied = faults.strike("response", self._facts(meta))
+        match applied.action if applied else None:
+            case injection.Reject() as action:
+                await self.response.send_status(_rejection(action))
+            case injection.Lose():
+                self.response.close()
+            case injection.Truncate():
+                await self._truncate(answer)
+            case injection.Block() | injection.Delay() if applied is not None:
+                await self._wait(applied)
+                await self.response.send(*answer)
+            case _:
+                await self.response.send(*answer)
+
+    async def _truncate(self, answer: _Answer) -> None:
+        answer.headers["Content-Length"] = str(len(answer.body))
+        await self.response.begin(answer.status, answer.reason, answer.headers, is_stream=True)
+        await self.response.write(answer.body[: len(answer.body) // 2])
+        self.response.reset()
+
+    async def _relay_watch(self, answer: aiohttp.ClientResponse) -> None:
+        framing = watch_frames.of_content_type(answer.headers.get("Content-Type", ""))
+        headers = http_headers.of_response(answer.headers)
+        await self.response.begin(answer.status, answer.reason or "", headers, is_stream=True)
+        relay = watch_relays.WatchRelay(
+            self.response,
+            framing,
+            self._client.faults,
+            self._event_facts,
+            has_initial_events=_asks_for_initial_events(self._query),
+        )
+        ended = self._client.follow(relay)
+        try:
+            await relay.run(answer.content)
+        finally:
+            ended()
+
+    # ----------------------------------------------------------------- facts
+
+    def _facts(self, meta: object_metadata.Metadata, event_type: str = "") -> injection.Facts:
+        call = self._call
+        return injection.Facts(
+            verb=call.verb,
+            path=self._path,
+            user_agent=self._request.headers.get("User-Agent", ""),
+            client=self._client.name,
+            resource=call.resource,
+            subresource=call.subresource,
+            namespace=call.namespace or meta.namespace,
+            name=call.name or meta.name,
+            uid=meta.uid,
+            event_type=event_type,
+            resource_version=meta.version,
+        )
+
+    def _event_facts(self, event_type: str, meta: object_metadata.Metadata) -> injection.Facts:
+        return self._facts(meta, event_type)
+
+
+async def _whole(answer: aiohttp.ClientResponse) -> _Answer:
+    """Return a response with its body. Raises NoResponseError if it breaks off."""
+    try:
+        body = await answer.read()
+    except (aiohttp.ClientError, OSError) as error:
+        raise upstreams.NoResponseError(str(error)) from error
+    finally:
+        answer.release()
+    headers = http_headers.of_response(answer.headers)
+    return _Answer(answer.status, answer.reason or "", headers, body)
+
+
+async def _next_piece(content: aiohttp.StreamReader) -> bytes:
+    try:
+        return await content.readany()
+    except (aiohttp.ClientError, OSError) as error:
+        raise upstreams.NoResponseError(str(error)) from error
+
+
+def _rejection(action: injection.Reject) -> dict[str, Any]:
+    return statuses.failure(
+        action.code, action.reason, action.message, retry_after_s=action.retry_after_seconds
+    )
+
+
+def _asks_for_initial_events(query: str) -> bool:
+    if "sendInitialEvents" not in query:
+        return False
+    values = urllib.parse.parse_qs(query).get("sendInitialEvents", [])
+    return values[:1] == ["true"] or values[:1] == ["1"]

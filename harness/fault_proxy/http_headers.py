@@ -1,0 +1,48 @@
+"""Which headers the proxy passes: all but those that belong to one connection."""
+
+from multidict import CIMultiDict, CIMultiDictProxy
+
+_HOP_BY_HOP = (
+    "Connection",
+    "Keep-Alive",
+    "Proxy-Authenticate",
+    "Proxy-Authorization",
+    "Proxy-Connection",
+    "TE",
+    "Trailer",
+    "Transfer-Encoding",
+    "Upgrade",
+)
+"""RFC 9110, section 7.6.1; further ones are named by the header Connection."""
+_OF_THE_PROXY = ("Authorization", "Host", "Content-Length", "Expect")
+"""Headers of requests that differ on the other side: the body's length is computed again."""
+
+Headers = CIMultiDict[str]
+
+
+def of_request(headers: CIMultiDictProxy[str], *, is_watch: bool) -> Headers:
+    """Return the headers to send to the API server, without credentials.
+
+    A watch is asked for without compression, so that each event can be passed when it arrives.
+    """
+    passed = _end_to_end(headers)
+    for name in _OF_THE_PROXY:
+        passed.popall(name, None)
+    if is_watch:
+        passed.popall("Accept-Encoding", None)
+    return passed
+
+
+def of_response(headers: CIMultiDictProxy[str]) -> Headers:
+    """Return the headers to send to the client. The body is passed as it is encoded."""
+    return _end_to_end(headers)
+
+
+def _end_to_end(headers: CIMultiDictProxy[str]) -> Headers:
+    passed = CIMultiDict(headers)
+    for value in passed.getall("Connection", ()):
+        for name in value.split(","):
+            passed.popall(name.strip(), None)
+    for name in _HOP_BY_HOP:
+        passed.popall(name, None)
+    return passed

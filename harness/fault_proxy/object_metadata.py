@@ -1,0 +1,103 @@
+"""The identity of the object in a request, response or watch event, in JSON or protobuf.
+
+Only what records of faults show is read: name, namespace, uid and resourceVersion. What cannot be
+read is empty; a proxy does not judge what it passes.
+"""
+
+import gzip
+import zlib
+
+import msgspec
+
+from harness.fault_proxy import protobuf_fields
+
+MAGIC = b"k8s\x00"
+"""The first bytes of an object in protobuf, before its envelope (`runtime.Unknown`)."""
+
+
+class Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    """The metadata of one object; of a list, only its version."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+    @property
+    def version(self) -> int:
+        """The resourceVersion as an integer, 0 if it is unknown."""
+        return int(self.resource_version) if self.resource_version.isdecimal() else 0
+
+
+class _Object(msgspec.Struct, frozen=True):
+    metadata: Metadata = Metadata()
+
+
+class _Event(msgspec.Struct, frozen=True):
+    type: str = ""
+    object: _Object = _Object()
+
+
+_UNKNOWN = Metadata()
+_object_decoder = msgspec.json.Decoder(_Object)
+_event_decoder = msgspec.json.Decoder(_Event)
+_TYPE_META, _RAW = 1, 2
+"""Fields of an envelope."""
+_KIND = 2
+"""Field of its TypeMeta."""
+_METADATA = 1
+"""Field of every object and list."""
+_NAME, _NAMESPACE, _UID, _RESOURCE_VERSION = 1, 3, 5, 6
+"""Fields of an ObjectMeta."""
+_LIST_RESOURCE_VERSION = 2
+"""Field of a ListMeta."""
+_EVENT_TYPE, _EVENT_OBJECT, _EVENT_RAW = 1, 2, 1
+"""Fields of a WatchEvent, and of the RawExtension in it."""
+
+
+def of_body(body: bytes | None, *, content_encoding: str = "") -> Metadata:
+    """Return the metadata of the object or list in a body."""
+    try:
+        if not body:
+            return _UNKNOWN
+        if content_encoding == "gzip":
+            body = gzip.decompress(body)
+        if body.startswith(MAGIC):
+            return _of_envelope(body)
+        return _object_decoder.decode(body).metadata
+    except (msgspec.MsgspecError, ValueError, OSError, EOFError, zlib.error):
+        return _UNKNOWN
+
+
+def of_event(frame: bytes, *, is_protobuf: bool) -> tuple[str, Metadata]:
+    """Return the type of a watch event and the metadata of its object."""
+    try:
+        if is_protobuf:
+            return _of_protobuf_event(frame)
+        event = _event_decoder.decode(frame)
+    except (msgspec.MsgspecError, ValueError):
+        return "", _UNKNOWN
+    return event.type, event.object.metadata
+
+
+def _of_protobuf_event(frame: bytes) -> tuple[str, Metadata]:
+    event = protobuf_fields.read(frame[4:])
+    envelope = protobuf_fields.read(event.get(_EVENT_OBJECT, b"")).get(_EVENT_RAW, b"")
+    return event.get(_EVENT_TYPE, b"").decode(), _of_envelope(envelope)
+
+
+def _of_envelope(data: bytes) -> Metadata:
+    envelope = protobuf_fields.read(data.removeprefix(MAGIC))
+    kind = protobuf_fields.read(envelope.get(_TYPE_META, b"")).get(_KIND, b"").decode()
+    message = protobuf_fields.first(envelope.get(_RAW, b""), _METADATA)
+    if kind == "Status":
+        return _UNKNOWN
+    meta = protobuf_fields.read(message)
+    if kind.endswith("List"):
+        return Metadata(resource_version=meta.get(_LIST_RESOURCE_VERSION, b"").decode())
+    return Metadata(
+        name=meta.get(_NAME, b"").decode(),
+        namespace=meta.get(_NAMESPACE, b"").decode(),
+        uid=meta.get(_UID, b"").decode(),
+        resource_version=meta.get(_RESOURCE_VERSION, b"").decode(),
+    )

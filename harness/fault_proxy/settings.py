@@ -1,0 +1,86 @@
+"""The settings file of the fault proxy (JSON): its clients and its admin API."""
+
+import pathlib
+from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+
+from harness import errors
+
+Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
+
+
+class Client(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A client of the API server whose requests go through the proxy."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    """The name that faults match and records show: `scheduler-2`."""
+    kubeconfig: pathlib.Path
+    """The kubeconfig that it would use without the proxy."""
+    proxied_kubeconfig: pathlib.Path
+    """Where the proxy writes the kubeconfig that it uses instead."""
+    port: Port = 0
+    """The port of the proxy that is its own; 0 takes a free one."""
+
+
+class Admin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The admin API for faults."""
+
+    kubeconfig: pathlib.Path
+    """Where the proxy writes the address and the token of the admin API, as a kubeconfig."""
+    port: Port = 0
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings file."""
+
+    clients: Annotated[list[Client], msgspec.Meta(min_length=1)]
+    admin: Admin
+
+    @property
+    def written(self) -> list[pathlib.Path]:
+        """The files that the proxy writes, and removes when it ends."""
+        return [*(client.proxied_kubeconfig for client in self.clients), self.admin.kubeconfig]
+
+
+def load(path: pathlib.Path) -> Settings:
+    """Read a settings file. Raises UsageError if it cannot be read, decoded or carried out."""
+    try:
+        settings = msgspec.json.decode(path.read_bytes(), type=Settings, dec_hook=_path)
+    except OSError as error:
+        raise errors.UsageError(
+            f"expected a settings file for the fault proxy, but {path}: {error.strerror}"
+        ) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise errors.UsageError(
+            f"{path}: expected settings of the fault proxy in JSON, with `clients` and `admin` ({error})"
+        ) from error
+    _require_distinct(settings, path)
+    return settings
+
+
+def _path(kind: type, value: object) -> object:
+    """Return the value of a key of another type than JSON has; those are paths only."""
+    if kind is pathlib.Path and isinstance(value, str) and value:
+        return pathlib.Path(value)
+    raise ValueError(f"expected a path, got {value!r}")
+
+
+def _require_distinct(settings: Settings, path: pathlib.Path) -> None:
+    names = _repeated(client.name for client in settings.clients)
+    files = _repeated(str(file.resolve()) for file in settings.written)
+    files |= {str(file.resolve()) for file in settings.written} & {
+        str(client.kubeconfig.resolve()) for client in settings.clients
+    }
+    for what, found in (("name", names), ("file to write", files)):
+        if found:
+            raise errors.UsageError(
+                f"{path}: expected a {what} of its own for each client and the admin API, "
+                f"but {', '.join(sorted(found))} occurs twice: name another one"
+            )
+
+
+def _repeated(values: Iterator[str]) -> set[str]:
+    seen: set[str] = set()
+    return {value for value in values if value in seen or seen.add(value)}  # type: ignore[func-returns-value]

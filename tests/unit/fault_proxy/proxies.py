@@ -1,0 +1,132 @@
+"""A real fault proxy before a real API server, and what a test asks of both."""
+
+import contextlib
+import dataclasses
+import http.client
+import json
+import pathlib
+import ssl
+from collections.abc import Iterator
+from typing import Any
+
+from harness import clocks, processes
+from harness.client import apis, kubeconfigs, transports
+
+TIMEOUT_S = 30
+SCHEDULER, KUBELET = "scheduler", "kubelet"
+
+
+def start_server(folder: pathlib.Path, *arguments: str) -> processes.Process:
+    """An API server whose kubeconfigs are `tls` and `plain` in the folder."""
+    argv = processes.command(
+        *("apiserver", "--kubeconfig", str(folder / "tls")),
+        *("--plain-kubeconfig", str(folder / "plain"), *arguments),
+    )
+    ready = folder / "server-ready"
+    ready.unlink(missing_ok=True)
+    return processes.start_ready(
+        "apiserver", argv, log=folder / "server.log", ready=ready, timeout_s=TIMEOUT_S
+    )
+
+
+def settings_file(folder: pathlib.Path, upstream: pathlib.Path, *names: str) -> pathlib.Path:
+    path = folder / "settings.json"
+    clients = [
+        {
+            "name": name,
+            "kubeconfig": str(upstream),
+            "proxied_kubeconfig": str(folder / f"{name}.kubeconfig"),
+        }
+        for name in names
+    ]
+    admin = {"kubeconfig": str(folder / "admin.kubeconfig")}
+    path.write_text(json.dumps({"clients": clients, "admin": admin}))
+    return path
+
+
+@dataclasses.dataclass
+class Proxy:
+    """A proxy process."""
+
+    folder: pathlib.Path
+    process: processes.Process
+
+    def kubeconfig(self, client: str = SCHEDULER) -> pathlib.Path:
+        return self.folder / f"{client}.kubeconfig"
+
+    @contextlib.contextmanager
+    def api(self, client: str = SCHEDULER) -> Iterator[apis.Api]:
+        with contextlib.closing(transports.connect(self.kubeconfig(client))) as transport:
+            yield apis.Api(transport)
+
+    def add(self, point: str, action: dict[str, Any], **more: Any) -> str:
+        """Add a fault; return its name."""
+        spec = {"point": point, "action": action, **more}
+        return self._admin("POST", "faults", json.dumps(spec).encode())["name"]
+
+    def release(self, name: str) -> None:
+        self._admin("POST", f"faults/{name}/release")
+
+    def clear(self) -> None:
+        self._admin("DELETE", "faults")
+
+    def held(self, name: str) -> int:
+        return self._admin("GET", f"faults/{name}")["heldCount"]
+
+    def wait_held(self, name: str, count: int = 1) -> None:
+        clocks.wait_until(
+            lambda: self.held(name) == count, timeout_s=TIMEOUT_S, why=f"{count} to be held"
+        )
+
+    def applied(self, name: str) -> list[dict[str, Any]]:
+        """What the fault was applied to, oldest first."""
+        items = self._admin("GET", "applied")["items"]
+        return [item for item in items if item["fault"] == name]
+
+    def _admin(self, method: str, path: str, body: bytes | None = None) -> Any:
+        with contextlib.closing(transports.connect(self.folder / "admin.kubeconfig")) as transport:
+            request = transports.Request(method=method, path=f"/flake-hunt/v1/{path}", body=body)
+            response = transport.send(request)
+        assert response.status < 300, response
+        return json.loads(response.body)
+
+
+def start_proxy(folder: pathlib.Path, settings: pathlib.Path) -> Proxy:
+    ready = folder / "proxy-ready"
+    ready.unlink(missing_ok=True)
+    argv = processes.command("fault-proxy", "--settings", str(settings))
+    process = processes.start_ready(
+        "fault-proxy", argv, log=folder / "proxy.log", ready=ready, timeout_s=TIMEOUT_S
+    )
+    return Proxy(folder, process)
+
+
+@contextlib.contextmanager
+def connection(
+    kubeconfig: pathlib.Path,
+) -> Iterator[tuple[http.client.HTTPSConnection, dict[str, str]]]:
+    """A bare connection to the server of a kubeconfig, and the headers that it needs."""
+    endpoint = kubeconfigs.load(kubeconfig)
+    context = endpoint.context()
+    assert isinstance(context, ssl.SSLContext)
+    made = http.client.HTTPSConnection(
+        endpoint.host, endpoint.port, context=context, timeout=TIMEOUT_S
+    )
+    with contextlib.closing(made):
+        yield made, {"Authorization": f"Bearer {endpoint.token}"}
+
+
+def config_map(name: str, **data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+CONFIG_MAPS = apis.Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
+
+
+def create(api: apis.Api, name: str, **data: str) -> apis.Object:
+    return api.create(CONFIG_MAPS, config_map(name, **data), namespace="default")
+
+
+def names(api: apis.Api) -> set[str]:
+    items = api.list(CONFIG_MAPS, namespace="default").items
+    return {item["metadata"]["name"] for item in items}

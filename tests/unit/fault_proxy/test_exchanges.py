@@ -1,0 +1,330 @@
+"""Requests through the proxy, and what faults do to them."""
+
+import functools
+import http.client
+import json
+import pathlib
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.client import apis, transports
+from tests.unit.fault_proxy import proxies
+
+WRITER = """
+import pathlib, sys
+from harness.client import transports
+transport = transports.connect(pathlib.Path(sys.argv[1]))
+body = sys.argv[2].encode()
+transport.send(transports.Request(
+    method="POST", path="/api/v1/namespaces/default/configmaps", body=body))
+"""
+CREATES = {"verbs": ["create"], "resource": "configmaps", "clients": ["scheduler"]}
+
+
+def in_background(work: Any) -> tuple[threading.Thread, list[Any]]:
+    """Run it on a thread; its result or exception will be in the list."""
+    results: list[Any] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except Exception as error:
+            results.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, results
+
+
+def create(proxy: proxies.Proxy, name: str) -> apis.Object:
+    """Create an object through the proxy, on a connection of its own."""
+    with proxy.api() as api:
+        return proxies.create(api, name)
+
+
+def request(
+    proxy: proxies.Proxy, method: str, path: str, body: bytes | None = None, **headers: str
+) -> tuple[http.client.HTTPResponse, bytes]:
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        connection.request(method, path, body, {**common, **headers})
+        response = connection.getresponse()
+        return response, response.read()
+
+
+# -------------------------------------------------------------- without faults
+
+
+def test_every_verb_passes(proxy: proxies.Proxy, server: apis.Api) -> None:
+    with proxy.api() as api:
+        made = proxies.create(api, "verbs", a="b")
+        assert made == server.get(proxies.CONFIG_MAPS, "verbs", namespace="default")
+        assert api.get(proxies.CONFIG_MAPS, "verbs", namespace="default") == made
+        assert "verbs" in proxies.names(api)
+        updated = api.update(proxies.CONFIG_MAPS, {**made, "data": {"a": "c"}})
+        assert updated["data"] == {"a": "c"}
+        patched = api.patch(proxies.CONFIG_MAPS, "verbs", {"data": {"d": "e"}}, namespace="default")
+        assert patched["data"] == {"a": "c", "d": "e"}
+        api.delete(proxies.CONFIG_MAPS, "verbs", namespace="default")
+        with pytest.raises(apis.ApiError) as raised:
+            api.get(proxies.CONFIG_MAPS, "verbs", namespace="default")
+        assert raised.value.is_not_found
+
+
+def test_a_head_has_the_length_and_no_body(proxy: proxies.Proxy) -> None:
+    path = "/healthz"
+    got, body = request(proxy, "GET", path)
+    head, nothing = request(proxy, "HEAD", path)
+    assert (head.status, nothing) == (200, b"")
+    assert head.headers["Content-Length"] == got.headers["Content-Length"] == str(len(body))
+
+
+def test_a_protobuf_body_passes_byte_for_byte(
+    proxy: proxies.Proxy, server: apis.Api, folder: pathlib.Path
+) -> None:
+    protobuf = "application/vnd.kubernetes.protobuf"
+    path = "/api/v1/namespaces/default/configmaps"
+    proxies.create(server, "protobuf", a="b")
+    _, listed = request(proxy, "GET", f"{path}/protobuf", Accept=protobuf)
+    with proxies.connection(folder / "tls") as (connection, common):
+        connection.request("GET", f"{path}/protobuf", headers={**common, "Accept": protobuf})
+        assert connection.getresponse().read() == listed
+    assert listed.startswith(b"k8s\x00")
+    renamed = listed.replace(b"protobuf", b"protobaf").replace(b"default", b"default")
+    server.delete(proxies.CONFIG_MAPS, "protobuf", namespace="default")
+    response, _ = request(
+        proxy, "PUT", f"{path}/protobuf", listed, Accept=protobuf, **{"Content-Type": protobuf}
+    )
+    assert response.status == 404  # it was understood: the object is gone
+    assert renamed != listed
+
+
+def test_a_chunked_request_arrives_whole(proxy: proxies.Proxy, server: apis.Api) -> None:
+    body = json.dumps(proxies.config_map("chunked", text="x" * 200_000)).encode()
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        pieces = (body[at : at + 10_000] for at in range(0, len(body), 10_000))
+        connection.request(
+            "POST",
+            "/api/v1/namespaces/default/configmaps",
+            pieces,
+            {**common, "Content-Type": "application/json"},
+            encode_chunked=True,
+        )
+        assert connection.getresponse().status == 201
+    assert "chunked" in proxies.names(server)
+
+
+def test_a_client_may_wait_for_100_continue(proxy: proxies.Proxy, server: apis.Api) -> None:
+    body = json.dumps(proxies.config_map("expecting")).encode()
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        connection.putrequest("POST", "/api/v1/namespaces/default/configmaps")
+        headers = {
+            **common,
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            "Expect": "100-continue",
+        }
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        assert connection.sock.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.send(body)
+        assert connection.getresponse().status == 201
+    assert "expecting" in proxies.names(server)
+
+
+def test_a_long_list_passes_whole(proxy: proxies.Proxy, server: apis.Api) -> None:
+    for number in range(40):
+        proxies.create(server, f"long-{number}", text="x" * 100_000)
+    with proxy.api() as api:
+        listed = api.list(proxies.CONFIG_MAPS, namespace="default").items
+    assert listed == server.list(proxies.CONFIG_MAPS, namespace="default").items
+    for number in range(40):
+        server.delete(proxies.CONFIG_MAPS, f"long-{number}", namespace="default")
+
+
+def test_a_request_without_the_token_is_refused(proxy: proxies.Proxy) -> None:
+    with proxies.connection(proxy.kubeconfig()) as (connection, _):
+        for authorization in ("", "Bearer wrong"):
+            connection.request("GET", "/api", headers={"Authorization": authorization})
+            response = connection.getresponse()
+            assert (response.status, json.loads(response.read())["reason"]) == (401, "Unauthorized")
+
+
+def test_the_token_of_another_client_is_refused(proxy: proxies.Proxy) -> None:
+    with (
+        proxies.connection(proxy.kubeconfig(proxies.KUBELET)) as (_, others),
+        proxies.connection(proxy.kubeconfig()) as (connection, _),
+    ):
+        connection.request("GET", "/api", headers=others)
+        assert connection.getresponse().status == 401
+
+
+def test_an_upgrade_is_refused(proxy: proxies.Proxy) -> None:
+    upgrade = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}
+    response, body = request(
+        proxy, "POST", "/api/v1/namespaces/default/pods/a/exec?command=ls", **upgrade
+    )
+    assert response.status == 501
+    assert "use the cluster's own kubeconfig for exec" in json.loads(body)["message"]
+
+
+# ------------------------------------------------------------------ with faults
+
+
+def test_a_rejected_write_is_not_carried_out(proxy: proxies.Proxy, server: apis.Api) -> None:
+    action = {"type": "reject", "code": 429, "reason": "TooManyRequests", "retryAfterSeconds": 7}
+    name = proxy.add("request", action, match=CREATES, count=1)
+    body = json.dumps(proxies.config_map("rejected")).encode()
+    response, status = request(
+        proxy,
+        "POST",
+        "/api/v1/namespaces/default/configmaps",
+        body,
+        **{"Content-Type": "application/json", "User-Agent": "tests"},
+    )
+    assert (response.status, response.headers["Retry-After"]) == (429, "7")
+    assert json.loads(status)["details"] == {"retryAfterSeconds": 7}
+    assert "rejected" not in proxies.names(server)
+    (applied,) = proxy.applied(name)
+    assert applied["facts"] == {
+        "verb": "create",
+        "path": "/api/v1/namespaces/default/configmaps",
+        "userAgent": "tests",
+        "client": "scheduler",
+        "resource": "configmaps",
+        "subresource": "",
+        "namespace": "default",
+        "name": "rejected",
+        "uid": "",
+        "eventType": "",
+        "resourceVersion": 0,
+    }
+
+
+def test_a_fault_of_one_client_spares_the_other(proxy: proxies.Proxy, server: apis.Api) -> None:
+    proxy.add("request", {"type": "lose"}, match=CREATES)
+    with proxy.api(proxies.KUBELET) as api:
+        proxies.create(api, "spared")
+    with proxy.api() as api, pytest.raises(transports.TransportError):
+        proxies.create(api, "hit")
+    assert "spared" in proxies.names(server)
+
+
+def test_a_lost_request_is_not_carried_out(proxy: proxies.Proxy, server: apis.Api) -> None:
+    proxy.add("request", {"type": "lose"}, match=CREATES, count=1)
+    with proxy.api() as api:
+        with pytest.raises(transports.TransportError):
+            proxies.create(api, "lost-request")
+        assert "lost-request" not in proxies.names(server)
+        proxies.create(api, "lost-request")
+
+
+def test_a_lost_response_is_of_a_write_that_was_carried_out(
+    proxy: proxies.Proxy, server: apis.Api
+) -> None:
+    name = proxy.add("response", {"type": "lose"}, match=CREATES, count=1)
+    with proxy.api() as api, pytest.raises(transports.TransportError):
+        proxies.create(api, "lost-response")
+    made = server.get(proxies.CONFIG_MAPS, "lost-response", namespace="default")["metadata"]
+    facts = proxy.applied(name)[0]["facts"]
+    assert (facts["uid"], facts["resourceVersion"]) == (made["uid"], int(made["resourceVersion"]))
+
+
+def test_the_facts_of_a_protobuf_response_are_read(proxy: proxies.Proxy, server: apis.Api) -> None:
+    made = proxies.create(server, "read-as-protobuf")["metadata"]
+    name = proxy.add("response", {"type": "lose"}, match={"name": "read-as-protobuf"}, count=1)
+    path = "/api/v1/namespaces/default/configmaps/read-as-protobuf"
+    with pytest.raises(http.client.RemoteDisconnected):
+        request(proxy, "GET", path, Accept="application/vnd.kubernetes.protobuf")
+    facts = proxy.applied(name)[0]["facts"]
+    assert (facts["uid"], facts["resourceVersion"]) == (made["uid"], int(made["resourceVersion"]))
+
+
+def test_a_rejected_response_is_of_a_write_that_was_carried_out(
+    proxy: proxies.Proxy, server: apis.Api
+) -> None:
+    action = {"type": "reject", "code": 504, "reason": "Timeout"}
+    proxy.add("response", action, match=CREATES, count=1)
+    with proxy.api() as api, pytest.raises(apis.ApiError) as raised:
+        proxies.create(api, "timed-out")
+    assert (raised.value.code, raised.value.reason) == (504, "Timeout")
+    assert "timed-out" in proxies.names(server)
+
+
+def test_a_truncated_response_breaks_off_in_its_body(
+    proxy: proxies.Proxy, server: apis.Api
+) -> None:
+    proxies.create(server, "truncated", text="x" * 1000)
+    proxy.add("response", {"type": "truncate"}, match={"name": "truncated"}, count=1)
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        connection.request("GET", "/api/v1/namespaces/default/configmaps/truncated", headers=common)
+        response = connection.getresponse()
+        assert response.status == 200
+        with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
+            response.read()
+
+
+def test_a_blocked_request_waits_for_its_release(proxy: proxies.Proxy, server: apis.Api) -> None:
+    name = proxy.add("request", {"type": "block"}, match=CREATES)
+    thread, results = in_background(lambda: create(proxy, "blocked"))
+    proxy.wait_held(name)
+    assert "blocked" not in proxies.names(server)
+    proxy.release(name)
+    thread.join(proxies.TIMEOUT_S)
+    assert results[0]["metadata"]["name"] == "blocked"
+    assert proxy.applied(name)[0]["ended"] is not None
+
+
+def test_a_blocked_response_is_of_a_write_that_was_carried_out(
+    proxy: proxies.Proxy, server: apis.Api
+) -> None:
+    name = proxy.add("response", {"type": "block"}, match=CREATES)
+    thread, results = in_background(lambda: create(proxy, "answered-late"))
+    proxy.wait_held(name)
+    assert "answered-late" in proxies.names(server)
+    proxy.clear()
+    thread.join(proxies.TIMEOUT_S)
+    assert results[0]["metadata"]["name"] == "answered-late"
+
+
+def test_a_delayed_request_is_recorded_with_its_end(proxy: proxies.Proxy, server: apis.Api) -> None:
+    name = proxy.add("request", {"type": "delay", "seconds": 0.2}, match=CREATES)
+    with proxy.api() as api:
+        proxies.create(api, "delayed")
+    (applied,) = proxy.applied(name)
+    lasted_ns = applied["ended"]["monotonicNs"] - applied["begun"]["monotonicNs"]
+    assert lasted_ns >= 0.2e9
+
+
+def test_a_held_write_arrives_after_its_client_was_killed(
+    proxy: proxies.Proxy, server: apis.Api
+) -> None:
+    name = proxy.add("request", {"type": "block"}, match=CREATES)
+    body = json.dumps(proxies.config_map("orphan"))
+    client = subprocess.Popen([sys.executable, "-c", WRITER, str(proxy.kubeconfig()), body])
+    try:
+        proxy.wait_held(name)
+    finally:
+        client.kill()
+        client.wait()
+    assert "orphan" not in proxies.names(server)
+    proxy.release(name)
+    clocks.wait_until(
+        lambda: "orphan" in proxies.names(server),
+        timeout_s=proxies.TIMEOUT_S,
+        why="the write to arrive",
+    )
+
+
+def test_50_requests_at_once_pass(proxy: proxies.Proxy, server: apis.Api) -> None:
+    names = {f"parallel-{number}" for number in range(50)}
+    threads = [in_background(functools.partial(create, proxy, name)) for name in sorted(names)]
+    for thread, results in threads:
+        thread.join(proxies.TIMEOUT_S)
+        assert results[0]["kind"] == "ConfigMap"
+    assert names <= proxies.names(server)

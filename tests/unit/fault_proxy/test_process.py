@@ -1,0 +1,248 @@
+"""The proxy as a process: what it refuses, how it ends, and what it leaves behind."""
+
+import json
+import pathlib
+import signal
+import socket
+import ssl
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from harness import clocks, processes, tls_authorities
+from harness.client import apis, kubeconfigs, transports
+from tests.unit.fault_proxy import proxies
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture
+def own_proxy(folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path) -> Iterator[Any]:
+    """A proxy of the test's own, in a folder of its own."""
+    settings = proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
+    proxy = proxies.start_proxy(tmp_path, settings)
+    yield proxy
+    proxy.process.kill()
+
+
+def refused(settings: pathlib.Path) -> tuple[int, str]:
+    """The exit code and the message of a proxy that does not start; nothing is left of it."""
+    before = set(settings.parent.iterdir())
+    ended = subprocess.run(
+        processes.command("fault-proxy", "--settings", str(settings)),
+        capture_output=True,
+        text=True,
+        timeout=proxies.TIMEOUT_S,
+        check=False,
+    )
+    assert "Traceback" not in ended.stderr
+    assert len(ended.stderr.strip().splitlines()) == 1, ended.stderr
+    assert set(settings.parent.iterdir()) == before
+    return ended.returncode, ended.stderr
+
+
+def changed_kubeconfig(path: pathlib.Path, into: pathlib.Path, change: Change) -> pathlib.Path:
+    document = json.loads(path.read_text())
+    change(document)
+    into.write_text(json.dumps(document))
+    return into
+
+
+def edit(settings: pathlib.Path, change: Change) -> pathlib.Path:
+    return changed_kubeconfig(settings, settings, change)
+
+
+# ------------------------------------------------------------------ bad input
+
+
+def test_a_settings_file_that_is_missing(tmp_path: pathlib.Path) -> None:
+    code, text = refused(tmp_path / "nothing.json")
+    assert code == 2
+    assert "nothing.json: No such file or directory" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda document: document["clients"].clear(), "length >= 1"),
+        (lambda document: document.pop("admin"), "missing required field `admin`"),
+        (lambda document: document.update(extra=1), "unknown field `extra`"),
+        (lambda document: document["clients"][0].update(kubeconfig=1), "expected a path"),
+        (lambda document: document["clients"][0].update(port=70000), "<= 65535"),
+        (
+            lambda document: document["clients"].append(document["clients"][0]),
+            "scheduler occurs twice",
+        ),
+        (
+            lambda document: document["admin"].update(
+                kubeconfig=document["clients"][0]["kubeconfig"]
+            ),
+            "occurs twice",
+        ),
+    ],
+)
+def test_settings_that_cannot_be_used(tmp_path: pathlib.Path, change: Change, message: str) -> None:
+    settings = proxies.settings_file(tmp_path, tmp_path / "upstream", proxies.SCHEDULER)
+    code, text = refused(edit(settings, change))
+    assert code == 2
+    assert message in text
+
+
+def test_a_kubeconfig_that_is_damaged(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "upstream").write_text("[]")
+    settings = proxies.settings_file(tmp_path, tmp_path / "upstream", proxies.SCHEDULER)
+    code, text = refused(settings)
+    assert code == 2
+    assert "expected a kubeconfig (kind Config), got another document" in text
+
+
+def test_a_server_that_does_not_listen(
+    folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    upstream = changed_kubeconfig(
+        folder / "tls",
+        tmp_path / "upstream",
+        lambda document: document["clusters"][0]["cluster"].update(
+            server=f"https://127.0.0.1:{port}"
+        ),
+    )
+    code, text = refused(proxies.settings_file(tmp_path, upstream, proxies.SCHEDULER))
+    assert code == 1
+    assert f"expected an API server at 127.0.0.1:{port}" in text
+    assert "Connection refused" in text
+
+
+def test_a_server_with_an_unknown_certificate(
+    folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path
+) -> None:
+    other = tls_authorities.Authority("other", days=1).certificate
+    (tmp_path / "ca.pem").write_bytes(other)
+
+    def change(document: dict[str, Any]) -> None:
+        cluster = document["clusters"][0]["cluster"]
+        del cluster["certificate-authority-data"]
+        cluster["certificate-authority"] = str(tmp_path / "ca.pem")
+
+    upstream = changed_kubeconfig(folder / "tls", tmp_path / "upstream", change)
+    code, text = refused(proxies.settings_file(tmp_path, upstream, proxies.SCHEDULER))
+    assert code == 1
+    assert "certificate verify failed" in text
+
+
+def test_credentials_that_are_rejected(
+    folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path
+) -> None:
+    upstream = changed_kubeconfig(
+        folder / "tls",
+        tmp_path / "upstream",
+        lambda document: document["users"][0]["user"].update(token="wrong"),
+    )
+    code, text = refused(proxies.settings_file(tmp_path, upstream, proxies.SCHEDULER))
+    assert code == 1
+    assert "it answered 401: renew them" in text
+
+
+@pytest.mark.parametrize("part", ["client", "admin"])
+def test_a_port_that_is_taken(
+    folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path, part: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        def change(document: dict[str, Any]) -> None:
+            section = document["clients"][0] if part == "client" else document["admin"]
+            section["port"] = port
+
+        settings = proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
+        code, text = refused(edit(settings, change))
+    assert code == 2
+    assert f"expected to listen on 127.0.0.1:{port}, but address already in use" in text
+
+
+# ----------------------------------------------------------------------- ends
+
+
+def test_its_kubeconfigs_are_private_and_hold_no_credentials_of_the_cluster(
+    own_proxy: proxies.Proxy, folder: pathlib.Path
+) -> None:
+    token = kubeconfigs.load(folder / "tls").token
+    for path in (own_proxy.kubeconfig(), own_proxy.folder / "admin.kubeconfig"):
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert token not in path.read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_order(
+    own_proxy: proxies.Proxy, server: apis.Api, number: signal.Signals
+) -> None:
+    """A held write is passed, an open watch ends as the API server ends one, and no file stays."""
+    name = own_proxy.add("request", {"type": "block"}, match={"verbs": ["create"]})
+    made = f"held-until-{number.name.lower()}"
+    body = json.dumps(proxies.config_map(made)).encode()
+    with own_proxy.api() as api, proxies.connection(own_proxy.kubeconfig()) as (connection, common):
+        watch = api.watch(proxies.CONFIG_MAPS, resource_version="1", namespace="default")
+        connection.request(
+            "POST",
+            "/api/v1/namespaces/default/configmaps",
+            body,
+            {**common, "Content-Type": "application/json"},
+        )
+        own_proxy.wait_held(name)
+        subprocess.run(["kill", f"-{int(number)}", str(own_proxy.process.pid)], check=True)
+        assert own_proxy.process.wait(timeout_s=proxies.TIMEOUT_S) == 0
+        for _ in watch:  # a broken one raises
+            pass
+    assert made in proxies.names(server)
+    assert not own_proxy.kubeconfig().exists()
+    assert not (own_proxy.folder / "admin.kubeconfig").exists()
+    assert own_proxy.process.log_tail() == "(it printed nothing)"
+
+
+def test_a_client_that_pins_another_certificate_is_told_of_once(own_proxy: proxies.Proxy) -> None:
+    other = tls_authorities.Authority("other", days=1).certificate
+    context = ssl.create_default_context(cadata=other.decode())
+    port = kubeconfigs.load(own_proxy.kubeconfig()).port
+    for _ in range(2):
+        with (
+            socket.create_connection(("127.0.0.1", port)) as plain,
+            pytest.raises(ssl.SSLCertVerificationError),
+        ):
+            context.wrap_socket(plain, server_hostname="127.0.0.1")
+    words = "scheduler does not accept the certificate of the proxy"
+    clocks.wait_until(
+        lambda: words in own_proxy.process.log_tail(),
+        timeout_s=proxies.TIMEOUT_S,
+        why="the line in the log",
+    )
+    assert len(own_proxy.process.log_tail().splitlines()) == 1
+    with own_proxy.api() as api:
+        proxies.names(api)
+
+
+def test_it_goes_on_when_the_api_server_was_killed_and_is_back(tmp_path: pathlib.Path) -> None:
+    data = ("--data-dir", str(tmp_path / "data"))
+    server = proxies.start_server(tmp_path, *data)
+    settings = proxies.settings_file(tmp_path, tmp_path / "tls", proxies.SCHEDULER)
+    proxy = proxies.start_proxy(tmp_path, settings)
+    try:
+        with proxy.api() as api:
+            proxies.create(api, "before")
+            watch = api.watch(proxies.CONFIG_MAPS, resource_version="1", namespace="default")
+            server.kill()
+            with pytest.raises(transports.TransportError):
+                list(watch)
+            for _ in range(2):
+                with pytest.raises(transports.TransportError):
+                    proxies.create(api, "meanwhile")
+            server = proxies.start_server(tmp_path, *data)
+            proxies.create(api, "after")
+            assert {"before", "after"} <= proxies.names(api)
+        assert "no response of the API server" in proxy.process.log_tail()
+        assert len(proxy.process.log_tail().splitlines()) == 1
+    finally:
+        proxy.process.stop(timeout_s=proxies.TIMEOUT_S)
+        server.kill()

@@ -1,0 +1,200 @@
+"""Watches through the proxy: their events, their order, their ends, and what faults do to them."""
+
+import contextlib
+import itertools
+import json
+import pathlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.client import apis, transports
+from tests.unit.fault_proxy import proxies
+
+EVENTS = {"resource": "configmaps", "name": "w-*"}
+numbers = itertools.count()
+
+
+@contextlib.contextmanager
+def watching(api: apis.Api, version: str | None = None) -> Iterator["Events"]:
+    if version is None:
+        version = api.list(proxies.CONFIG_MAPS, namespace="default").resource_version
+    watch = api.watch(proxies.CONFIG_MAPS, resource_version=version, namespace="default")
+    events = Events(watch)
+    try:
+        yield events
+    finally:
+        watch.close()
+        for _ in events.lines:  # its end closes the socket
+            pass
+
+
+class Events:
+    """The events of a watch but for bookmarks, as they arrive."""
+
+    def __init__(self, watch: transports.Watch) -> None:
+        self.lines = iter(watch)
+
+    def next(self) -> dict[str, Any]:
+        for line in self.lines:
+            if (event := json.loads(line))["type"] != "BOOKMARK":
+                return event
+        raise EOFError
+
+    def names(self, count: int) -> list[str]:
+        return [self.next()["object"]["metadata"]["name"] for _ in range(count)]
+
+
+def make(server: apis.Api, count: int) -> list[str]:
+    """Create objects; return their names."""
+    made = [f"w-{next(numbers)}" for _ in range(count)]
+    for name in made:
+        proxies.create(server, name)
+    return made
+
+
+def test_events_pass_in_their_order(proxy: proxies.Proxy, server: apis.Api) -> None:
+    with proxy.api() as api, watching(api) as events:
+        assert make(server, 100) == events.names(100)
+
+
+def test_50_watches_get_every_event(proxy: proxies.Proxy, server: apis.Api) -> None:
+    with contextlib.ExitStack() as stack:
+        watches = [
+            stack.enter_context(watching(stack.enter_context(proxy.api()))) for _ in range(50)
+        ]
+        made = make(server, 20)
+        for events in watches:
+            assert events.names(20) == made
+
+
+def test_protobuf_events_pass_byte_for_byte(
+    proxy: proxies.Proxy, server: apis.Api, folder: pathlib.Path
+) -> None:
+    version = server.list(proxies.CONFIG_MAPS, namespace="default").resource_version
+    make(server, 5)
+    streams = []
+    for kubeconfig in (folder / "tls", proxy.kubeconfig()):
+        with proxies.connection(kubeconfig) as (connection, common):
+            accept = "application/vnd.kubernetes.protobuf;stream=watch"
+            path = "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1&resourceVersion="
+            connection.request("GET", path + version, headers={**common, "Accept": accept})
+            streams.append(connection.getresponse().read())
+    assert streams[0] == streams[1] != b""
+
+
+def test_a_lag_delays_each_event_and_not_the_sum(proxy: proxies.Proxy, server: apis.Api) -> None:
+    name = proxy.add("event", {"type": "delay", "seconds": 0.5}, match=EVENTS)
+    with proxy.api() as api, watching(api) as events:
+        made = make(server, 20)
+        assert events.names(20) == made
+    applied = proxy.applied(name)
+    assert [item["facts"]["name"] for item in applied] == made
+    first = applied[0]["ended"]["monotonicNs"]
+    assert all(item["begun"]["monotonicNs"] < first for item in applied)
+    assert all(
+        item["ended"]["monotonicNs"] - item["begun"]["monotonicNs"] >= 0.5e9 for item in applied
+    )
+
+
+def test_events_after_a_blocked_one_wait(proxy: proxies.Proxy, server: apis.Api) -> None:
+    name = proxy.add("event", {"type": "block"}, match=EVENTS, count=1)
+    with proxy.api() as api, watching(api) as events:
+        made = make(server, 3)
+        proxy.wait_held(name)
+        got: list[str] = []
+        thread = threading.Thread(target=lambda: got.extend(events.names(3)))
+        thread.start()
+        proxies.create(server, f"after-{next(numbers)}")
+        assert got == []
+        proxy.release(name)
+        thread.join(proxies.TIMEOUT_S)
+        assert got == made
+
+
+def test_a_dropped_watch_breaks_off(proxy: proxies.Proxy, server: apis.Api) -> None:
+    proxy.add("event", {"type": "drop"}, match=EVENTS, skip=1, count=1)
+    with proxy.api() as api, watching(api) as events:
+        made = make(server, 2)
+        assert events.names(1) == made[:1]
+        with pytest.raises(transports.TransportError):
+            events.next()
+
+
+def test_a_truncated_event_breaks_off(proxy: proxies.Proxy, server: apis.Api) -> None:
+    proxy.add("event", {"type": "truncate"}, match=EVENTS, count=1)
+    with proxy.api() as api, watching(api) as events:
+        make(server, 1)
+        with pytest.raises(transports.TransportError):
+            events.next()
+
+
+def test_a_watch_ends_with_410(proxy: proxies.Proxy, server: apis.Api) -> None:
+    name = proxy.add("event", {"type": "gone"}, match=EVENTS, count=1)
+    with proxy.api() as api, watching(api) as events:
+        (made,) = make(server, 1)
+        event = events.next()
+        assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+        assert event["object"]["reason"] == "Expired"
+        with pytest.raises(EOFError):
+            events.next()
+    facts = proxy.applied(name)[0]["facts"]
+    assert (facts["name"], facts["eventType"], facts["verb"]) == (made, "ADDED", "watch")
+
+
+def test_bookmarks_are_withheld(proxy: proxies.Proxy, server: apis.Api) -> None:
+    """The bookmark after the initial objects still arrives: without it no informer would start."""
+    name = proxy.add("event", {"type": "omit"}, match={"eventTypes": ["BOOKMARK"]})
+    path = (
+        "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=3&allowWatchBookmarks=true"
+        "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+    )
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        connection.request("GET", path, headers=common)
+        lines = connection.getresponse().read().splitlines()
+    bookmarks = [event for event in map(json.loads, lines) if event["type"] == "BOOKMARK"]
+    (last,) = bookmarks
+    assert "k8s.io/initial-events-end" in last["object"]["metadata"]["annotations"]
+    assert proxy.applied(name)
+
+
+def test_initial_events_are_spared(proxy: proxies.Proxy, server: apis.Api) -> None:
+    make(server, 2)
+    proxy.add("event", {"type": "drop"}, match=EVENTS)
+    path = (
+        "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1&allowWatchBookmarks=true"
+        "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+    )
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        connection.request("GET", path, headers=common)
+        events = [json.loads(line) for line in connection.getresponse().read().splitlines()]
+    assert sum(event["type"] == "ADDED" for event in events) >= 2
+
+
+def test_a_watch_of_a_client_that_has_gone_ends(tmp_path: pathlib.Path) -> None:
+    """With room for one watch, the second one is accepted only when the first has ended."""
+    server = proxies.start_server(tmp_path, "--watches-max", "1")
+    settings = proxies.settings_file(tmp_path, tmp_path / "tls", proxies.SCHEDULER)
+    proxy = proxies.start_proxy(tmp_path, settings)
+    try:
+        with proxy.api() as api:
+            with watching(api, "1"), pytest.raises(apis.ApiError) as raised, watching(api, "1"):
+                pass
+            assert raised.value.code == 429
+            clocks.wait_until(
+                lambda: can_watch(api), timeout_s=proxies.TIMEOUT_S, why="the watch to end"
+            )
+    finally:
+        proxy.process.stop(timeout_s=proxies.TIMEOUT_S)
+        server.kill()
+
+
+def can_watch(api: apis.Api) -> bool:
+    try:
+        with watching(api, "1"):
+            return True
+    except apis.ApiError:
+        return False
