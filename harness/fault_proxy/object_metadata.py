@@ -1,7 +1,7 @@
 """The identity of the object in a request, response or watch event, in JSON or protobuf.
 
-Only what records of faults show is read: name, namespace, uid and resourceVersion. What cannot be
-read is empty; a proxy does not judge what it passes.
+Only what records of faults show is read: name, namespace, uid and resourceVersion. A field that
+cannot be read is empty; the proxy does not judge what it passes.
 """
 
 import gzip

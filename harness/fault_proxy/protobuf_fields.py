@@ -41,7 +41,7 @@ def read(message: bytes) -> dict[int, bytes]:
 def first(message: bytes, number: int) -> bytes:
     """Return the first field with this number, empty if there is none. Raises ValueError.
 
-    What follows it is not read, which matters for long lists.
+    The fields after it are not read, which matters for long lists.
     """
     return next((content for found, content in fields(message) if found == number), b"")
 

@@ -2,7 +2,7 @@
 
 Without faults an event is written as soon as it has arrived. With them, events wait in a queue:
 each becomes due on its own, so that a lag of one second delays every event by one second and not by
-the sum, and none overtakes another. What ends the watch takes its turn in the queue, too.
+the sum, and none overtakes another. The end of the watch takes its turn in the queue, too.
 """
 
 import asyncio
