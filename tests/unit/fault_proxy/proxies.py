@@ -1,4 +1,4 @@
-"""A real fault proxy before a real API server, and what a test asks of both."""
+"""A real fault proxy before a real API server, and requests to both."""
 
 import contextlib
 import dataclasses
@@ -79,7 +79,7 @@ class Proxy:
         )
 
     def applied(self, name: str) -> list[dict[str, Any]]:
-        """What the fault was applied to, oldest first."""
+        """Applications of a fault, oldest first."""
         items = self._admin("GET", "applied")["items"]
         return [item for item in items if item["fault"] == name]
 
