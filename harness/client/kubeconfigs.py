@@ -139,8 +139,19 @@ def default_paths() -> list[pathlib.Path]:
 def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str = "") -> str:
     """Write a kubeconfig with one context of some others and return the context's name.
 
+    See `extracted`. The file is written atomically, with mode 0600.
+    """
+    document = extracted(paths, context=context)
+    write(into, document)
+    name: str = document["current-context"]
+    return name
+
+
+def extracted(paths: Sequence[pathlib.Path], *, context: str = "") -> dict[str, Any]:
+    """Return a kubeconfig with one context of some others; its paths are absolute.
+
     `context` empty: the current one. If several files define a name, the first one wins, as in
-    kubectl. The file is written atomically, with mode 0600.
+    kubectl.
     """
     documents = [(path, _read(path)) for path in paths]
     name = context or next(
@@ -155,7 +166,7 @@ def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str =
     where = paths[0] if len(paths) == 1 else pathlib.Path(os.pathsep.join(map(str, paths)))
     chosen = _named(merged, "contexts", name, where)
     inner = chosen.get("context") or {}
-    document = {
+    return {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": name,
@@ -163,8 +174,6 @@ def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str =
         "clusters": [_named(merged, "clusters", inner.get("cluster", ""), where)],
         "users": [_named(merged, "users", inner["user"], where)] if inner.get("user") else [],
     }
-    write(into, document)
-    return name
 
 
 def write(path: pathlib.Path, document: Document) -> None:

@@ -75,9 +75,9 @@ class ServerCommand:
     def forget(self) -> None:
         """Remove the data and the kubeconfigs, which contain tokens, but not the log."""
         shutil.rmtree(self.data, ignore_errors=True)
-        unfinished = self.directory.glob(".kubeconfig-*")
-        for path in (self.kubeconfig, self.plain_kubeconfig, *unfinished):
-            path.unlink(missing_ok=True)
+        for pattern in (f"{KUBECONFIG}*", f".{KUBECONFIG}*"):  # unfinished ones begin with a dot
+            for path in self.directory.glob(pattern):
+                path.unlink(missing_ok=True)
 
 
 class EmbeddedCluster:
@@ -220,7 +220,7 @@ def start(name: str, command: ServerCommand) -> EmbeddedCluster:
 
     A failed start leaves only the log.
     """
-    command.forget()
+    shutil.rmtree(command.data, ignore_errors=True)
     try:
         return EmbeddedCluster(name, command, command.start())
     except BaseException:

@@ -1,8 +1,10 @@
-"""API calls as faults see them: the verb, and the resource and object that a path names."""
+"""API calls as faults see them: client, verb, and the resource and object that a path names."""
 
 import dataclasses
 import urllib.parse
 
+_CLIENT_PREFIX = "flake-hunt:"
+"""Prefix of the users that the kubeconfigs of a run's clients impersonate."""
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
 
@@ -20,6 +22,16 @@ class ApiCall:
     """Empty for cluster-scoped objects and for calls across all namespaces."""
     name: str = ""
     """Empty if the path names no object, as in a create."""
+
+
+def user_of(client: str) -> str:
+    """Return the user that the client of this name impersonates: `flake-hunt:scheduler`."""
+    return f"{_CLIENT_PREFIX}{client}"
+
+
+def client_of(user: str) -> str:
+    """Return the name of the client that impersonates this user; empty if none does."""
+    return user.removeprefix(_CLIENT_PREFIX) if user.startswith(_CLIENT_PREFIX) else ""
 
 
 def parse(method: str, path: str, query: str = "") -> ApiCall:

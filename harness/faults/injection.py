@@ -8,10 +8,11 @@ application is recorded with its time, object and resourceVersion.
 
 import collections
 import fnmatch
+import functools
 import itertools
 import random
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -53,7 +54,7 @@ class Block(_Action, frozen=True, tag="block"):
 
 
 class Delay(_Action, frozen=True, tag="delay"):
-    """Delay it; later events of a watch are delayed in turn, and never overtake it."""
+    """Delay it; an event is due this long after it happened, and later ones never overtake it."""
 
     seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)]
 
@@ -72,11 +73,18 @@ class Lose(_Action, frozen=True, tag="lose"):
 
 
 class Truncate(_Action, frozen=True, tag="truncate"):
-    """Reset the connection in the middle of the body, or of the event."""
+    """Reset the connection in the middle of the body, or of the event.
+
+    Responses without a body are passed over.
+    """
 
 
 class Stale(_Action, frozen=True, tag="stale"):
-    """Respond to a get or list with the state of some seconds ago, as a watch cache may."""
+    """Respond to a get or list with the state of some seconds ago, as a watch cache may.
+
+    It passes over reads that ask for an exact or a newer version, and those whose result has not
+    changed since.
+    """
 
     seconds: Annotated[float, msgspec.Meta(gt=0, le=3600)]
 
@@ -90,10 +98,11 @@ class Gone(_Action, frozen=True, tag="gone"):
 
 
 class Omit(_Action, frozen=True, tag="omit"):
-    """Do not send the bookmark."""
+    """Do not send the bookmark; the one that ends the initial events is always sent."""
 
 
-Action = Block | Delay | Reject | Lose | Truncate | Stale | Drop | Gone | Omit
+Action: TypeAlias = Block | Delay | Reject | Lose | Truncate | Stale | Drop | Gone | Omit
+IsPossible = Callable[[Action], bool]
 _ACTIONS: dict[Point, tuple[type[Any], ...]] = {
     "request": (Block, Delay, Reject, Lose, Stale),
     "response": (Block, Delay, Reject, Lose, Truncate),
@@ -150,8 +159,8 @@ class Facts(msgspec.Struct, frozen=True, rename="camel"):
     event_type: str = ""
     """Empty for requests and responses."""
     resource_version: int = 0
-    """Version of the object in a response or event; in a request the version it was sent with, or
-    the newest known version; 0: unknown."""
+    """Version of the object in a response or event, of the state that a stale read showed; in
+    other requests the version it was sent with, or the newest known version; 0: unknown."""
 
 
 class FaultTime(msgspec.Struct, frozen=True, rename="camel"):
@@ -171,7 +180,9 @@ class Applied(msgspec.Struct, rename="camel"):
     facts: Facts
     begun: FaultTime
     ended: FaultTime | None = None
-    """None while the fault holds or delays it."""
+    """When it was let go, or a delayed event sent; None while the fault holds or delays it."""
+    note: str = ""
+    """What else is worth knowing, such as the age of the state that a stale read showed."""
 
 
 class Fault:
@@ -180,7 +191,8 @@ class Fault:
     def __init__(self, name: str, spec: FaultSpec) -> None:
         self.name, self.spec = name, spec
         self.matched_count = self.applied_count = 0
-        self.held: list[tuple[Applied, Resume]] = []
+        self.held: dict[int, Resume] = {}
+        """What it holds or delays, by the sequence numbers of the applications."""
         self._dice = random.Random(spec.seed)
 
     @property
@@ -188,10 +200,12 @@ class Fault:
         """True if its count is used up, so that it no longer applies."""
         return self.spec.count is not None and self.applied_count >= self.spec.count
 
-    def applies_to(self, point: Point, facts: Facts) -> bool:
+    def applies_to(self, point: Point, facts: Facts, is_possible: IsPossible) -> bool:
         """Return whether it applies; only a match counts and draws a random number."""
         spec = self.spec
         if spec.point != point or self.is_used_up or not matches(spec.match, facts):
+            return False
+        if not is_possible(spec.action):
             return False
         self.matched_count += 1
         position = self.matched_count - spec.skip
@@ -233,6 +247,7 @@ class Faults:
     ) -> None:
         self._now, self._call_later = now, call_later
         self._faults: dict[str, Fault] = {}
+        self._points: frozenset[Point] = frozenset()
         self._numbers, self._sequences = itertools.count(1), itertools.count(1)
         self.applied: collections.deque[Applied] = collections.deque(maxlen=APPLIED_MAX)
 
@@ -242,6 +257,7 @@ class Faults:
         if name in self._faults:
             raise ValueError(f"expected a name that is not taken, got {name}")
         fault = self._faults[name] = Fault(name, spec)
+        self._note_points()
         return fault
 
     def all(self) -> list[Fault]:
@@ -255,6 +271,7 @@ class Faults:
     def remove(self, name: str) -> Fault:
         """Remove a fault and resume what it holds. Raises KeyError if there is none."""
         fault = self._faults.pop(name)
+        self._note_points()
         self.release(fault)
         return fault
 
@@ -263,32 +280,59 @@ class Faults:
         for fault in self.all():
             self.remove(fault.name)
 
-    def strike(self, point: Point, facts: Facts) -> Applied | None:
-        """Apply the oldest fault that matches; return None if there is none."""
+    def _note_points(self) -> None:
+        self._points = frozenset(fault.spec.point for fault in self._faults.values())
+
+    def strike(
+        self, point: Point, facts: Facts, *, is_possible: IsPossible = lambda _: True
+    ) -> Applied | None:
+        """Apply the oldest fault that matches; return None if there is none.
+
+        `is_possible` tells whether an action can apply here; a fault whose action cannot is passed
+        over as if it did not match.
+        """
         for fault in self._faults.values():
-            if fault.applies_to(point, facts):
+            if fault.applies_to(point, facts, is_possible):
                 return self._apply(fault, facts)
         return None
 
     def wants(self, point: Point) -> bool:
         """Return whether there is a fault for this point; called for every request."""
-        return any(fault.spec.point == point for fault in self._faults.values())
+        return point in self._points
 
     def wait(self, applied: Applied, resume: Resume) -> None:
-        """Call `resume` after the delay, or when the fault is released or removed."""
+        """Record the end and call `resume` after the delay, or when the fault lets go."""
+        self.hold(applied, functools.partial(self._end, applied, resume))
+
+    def hold(self, applied: Applied, resume: Resume, *, delay_s: float | None = None) -> None:
+        """Call `resume` after the delay, or when the fault is released or removed.
+
+        `delay_s` replaces the delay of the action. The caller records the end (see `end`).
+        """
+        fault = self._faults.get(applied.fault)
+        if fault is None:
+            resume()
+            return
+        fault.held[applied.sequence] = resume
         if isinstance(applied.action, Delay):
-            self._call_later(applied.action.seconds, lambda: self._end(applied, resume))
-        elif applied.fault in self._faults:
-            self._faults[applied.fault].held.append((applied, resume))
-        else:
-            self._end(applied, resume)
+            seconds = applied.action.seconds if delay_s is None else delay_s
+            self._call_later(seconds, functools.partial(self._let_go, fault, applied.sequence))
+
+    def end(self, applied: Applied) -> None:
+        """Record that what the fault held or delayed has been let go now."""
+        applied.ended = self._now()
 
     def release(self, fault: Fault) -> int:
-        """Resume everything that a fault holds and return how much that was."""
-        held, fault.held = fault.held, []
-        for applied, resume in held:
-            self._end(applied, resume)
+        """Resume everything that a fault holds or delays and return how much that was."""
+        held, fault.held = fault.held, {}
+        for resume in held.values():
+            resume()
         return len(held)
+
+    def _let_go(self, fault: Fault, sequence: int) -> None:
+        resume = fault.held.pop(sequence, None)
+        if resume is not None:  # else it was released before
+            resume()
 
     def _apply(self, fault: Fault, facts: Facts) -> Applied:
         fault.applied_count += 1
@@ -307,5 +351,5 @@ class Faults:
         return applied
 
     def _end(self, applied: Applied, resume: Resume) -> None:
-        applied.ended = self._now()
+        self.end(applied)
         resume()

@@ -222,6 +222,7 @@ class RequestLifecycle:
             verb=call.verb,
             path=request.path,
             user_agent=request.headers.get("user-agent", ""),
+            client=api_calls.client_of(request.headers.get("impersonate-user", "")),
             resource=call.resource,
             subresource=call.subresource,
             namespace=call.namespace,
