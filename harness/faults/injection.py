@@ -182,7 +182,7 @@ class Applied(msgspec.Struct, rename="camel"):
     ended: FaultTime | None = None
     """When it was let go, or a delayed event sent; None while the fault holds or delays it."""
     note: str = ""
-    """What else is worth knowing, such as the age of the state that a stale read showed."""
+    """More to know about it, such as the age of the state that a stale read showed."""
 
 
 class Fault:
@@ -192,7 +192,7 @@ class Fault:
         self.name, self.spec = name, spec
         self.matched_count = self.applied_count = 0
         self.held: dict[int, Resume] = {}
-        """What it holds or delays, by the sequence numbers of the applications."""
+        """The calls that resume what it holds or delays, by sequence number."""
         self._dice = random.Random(spec.seed)
 
     @property
