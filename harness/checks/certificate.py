@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from harness.checks import api_call_totals, hold_history
+from harness.checks import api_call_totals, fault_records, hold_history
 from harness.history import histories, records
 
 
@@ -32,10 +32,12 @@ def certify(
     history: histories.History,
     folded: hold_history.HoldHistory,
     recorder: histories.EvidenceReader | None,
+    faults: fault_records.FaultRecords,
 ) -> tuple[list[Item], api_call_totals.Operations]:
     """Return all items, and the totals of the API calls.
 
     `recorder` is the reader from which `folded` was made; None if there are no observations.
+    A run without faults is not asked about faults.
     """
     operations = api_call_totals.read(history)
     answers: dict[str, tuple[str, ItemResult]] = {
@@ -63,6 +65,11 @@ def certify(
         "in-time": ("Did every phase end within its time limit?", _in_time(history)),
         "load": ("Was there enough load for a meaningful verdict?", _load(history, folded)),
     }
+    if faults.is_expected:
+        answers["faults"] = (
+            "Did every fault that the scenario demands take effect?",
+            fault_records.answer(faults),
+        )
     answers = {
         "files": ("Is every file undamaged and part of this run?", _files(history)),
         **answers,

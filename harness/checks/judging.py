@@ -16,6 +16,8 @@ from harness.checks import (
     check_inputs,
     claim_progress,
     device_exclusivity,
+    fault_attribution,
+    fault_records,
     figures,
     hold_history,
     verdicts,
@@ -23,7 +25,7 @@ from harness.checks import (
 )
 from harness.history import directories, files, histories, plans
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Schema of verdict.json."""
 
 
@@ -89,6 +91,7 @@ class Examination:
 
     history: histories.History
     folded: hold_history.HoldHistory
+    faults: fault_records.FaultRecords
     judgement: Judgement
 
 
@@ -107,13 +110,15 @@ def examine(directory: directories.RunDirectory) -> Examination:
     """
     history = histories.load(directory.path)
     recorder = history.observations()
+    faults = fault_records.read(history)
     final = world_states.WorldState()
     folded = _fold(recorder, final if history.plan.progress_s is not None else None)
-    items, operations = certificate.certify(history, folded, recorder)
+    items, operations = certificate.certify(history, folded, recorder, faults)
     given = check_inputs.CheckInput(
         plan=history.plan, folded=folded, final=final, phases=tuple(history.phases)
     )
-    results = [_run(check, given) for check in CHECKS if check.applies(history.plan)]
+    found = [_run(check, given) for check in CHECKS if check.applies(history.plan)]
+    results = fault_attribution.attribute(found, folded, faults)
     verdict, reason = _conclude(items, results)
     plan = history.plan
     judgement = Judgement(
@@ -129,7 +134,7 @@ def examine(directory: directories.RunDirectory) -> Examination:
         figures=figures.measure(history, folded, operations, results),
         evidence=history.digests(),
     )
-    return Examination(history, folded, judgement)
+    return Examination(history, folded, faults, judgement)
 
 
 def _fold(

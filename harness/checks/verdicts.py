@@ -36,6 +36,24 @@ class InvolvedObject(msgspec.Struct, frozen=True, kw_only=True):
     """Empty if the check does not know it."""
 
 
+class FaultEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """The effect of a fault on an object or process of a violation."""
+
+    fault: str
+    """Name of the fault, as in plan.json."""
+    kind: str
+    """Kind of the fault: `lose-response`, …"""
+    object: str
+    """`ResourceClaim <namespace>/<name>`, or the name of a process."""
+    resource_version: int
+    """Version of the object that was hit; 0: unknown."""
+    begun_ns: int
+    ended_ns: int | None
+    """Monotonic times, for display only; None: it did not end."""
+    text: str
+    """A clause with the fault's name."""
+
+
 class Violation(msgspec.Struct, frozen=True, kw_only=True):
     """One piece of evidence that a guarantee is broken.
 
@@ -52,6 +70,10 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     resource_versions: Sequence[int]
     """The commits that show the violation, ascending."""
     objects: Sequence[InvolvedObject]
+    faults: Sequence[FaultEffect] = []
+    """Effects of faults that explain it, in the order of time; see `fault_attribution`."""
+    attribution: str = ""
+    """The faults that explain it, in a sentence; empty in a run without faults."""
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):

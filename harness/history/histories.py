@@ -123,6 +123,10 @@ class History:
         """Return a reader of one process's steps, to iterate once; None if there is no file."""
         return self._reader(self.directory.steps(process), process)
 
+    def faults(self) -> EvidenceReader | None:
+        """Return a reader of the effects of faults, to iterate once; None if there is no file."""
+        return self._reader(self.directory.faults)
+
     @property
     def phases(self) -> Iterable[records.Phase]:
         """The phases of the run."""

@@ -4,10 +4,11 @@ writers.
 
 import pathlib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from harness import clocks
 from harness.history import directories, journal_writer, plans, records
-from tests.histories import language
+from tests.histories import fault_words, language
 
 RUN_ID, SCENARIO, SEED = "f00dfeed", "written-by-hand", 7
 TRAFFIC, KUBELET, SCHEDULER = "traffic-0", "kubelet", "scheduler"
@@ -23,10 +24,17 @@ def build(
     steps: Sequence[records.Step] = (),
     scenario: str = SCENARIO,
     run_id: str = RUN_ID,
+    faults: Sequence[plans.PlannedFault] | None = None,
 ) -> directories.RunDirectory:
-    """A run directory in which everything went as it should and `text` was observed."""
+    """A run directory in which everything went as it should and `text` was observed.
+
+    `faults` None: those of the text, by their kinds.
+    """
     directory = directories.create(path)
-    plans.write(directory.plan, plan(requirements=requirements, scenario=scenario, run_id=run_id))
+    applied = fault_words.applications(text, names=names)
+    planned = planned_faults(applied) if faults is None else faults
+    made = plan(requirements=requirements, scenario=scenario, run_id=run_id, faults=planned)
+    plans.write(directory.plan, made)
     files: dict[str, tuple[pathlib.Path, Iterable[records.Body]]] = {
         "run": (directory.processes, _processes()),
         "recorder": (directory.observations, language.observe(text, names=names)),
@@ -34,13 +42,47 @@ def build(
         KUBELET: (directory.operations(KUBELET), []),
         SCHEDULER: (directory.steps(SCHEDULER), steps),
     }
+    if planned:
+        files["faults"] = (directory.faults, [*applied, *windows(planned, applied)])
     for process, (file, body) in files.items():
         write(file, body, process=process, run_id=run_id)
     return directory
 
 
+def planned_faults(applied: Iterable[records.FaultApplied]) -> list[plans.PlannedFault]:
+    """One for each kind."""
+    return [fault(kind) for kind in dict.fromkeys(item.kind for item in applied)]
+
+
+def fault(kind: str, **options: Any) -> plans.PlannedFault:
+    """A fault of the scheduler that has the name of its kind."""
+    plain = {"name": kind, "carrier": "server", "clients": [fault_words.CLIENT]}
+    return plans.PlannedFault(
+        **plain | {"kind": kind, "text": f"{kind}, written by hand"} | options
+    )
+
+
+def windows(
+    planned: Iterable[plans.PlannedFault], applied: Sequence[records.FaultApplied]
+) -> Iterable[records.FaultWindow]:
+    """Every fault was on from the first commit to the last application, and was healed."""
+    ends = [item.ended_ns or item.begun_ns for item in applied]
+    for item in planned:
+        yield records.FaultWindow(
+            fault=item.name,
+            kind=item.kind,
+            begun_ns=language.at(0),
+            ended_ns=max([language.at(1), *ends]),
+            applied_count=sum(one.fault == item.name for one in applied),
+        )
+
+
 def plan(
-    *, requirements: plans.Requirements = NOTHING, scenario: str = SCENARIO, run_id: str = RUN_ID
+    *,
+    requirements: plans.Requirements = NOTHING,
+    scenario: str = SCENARIO,
+    run_id: str = RUN_ID,
+    faults: Sequence[plans.PlannedFault] = (),
 ) -> plans.Plan:
     """The plan of such a run."""
     return plans.Plan(
@@ -59,6 +101,7 @@ def plan(
         expected_steps=[SCHEDULER],
         resources=[language.CLAIMS, language.PODS],
         settings={"name": scenario},
+        faults=list(faults),
         again=["run", scenario, "--seed", str(SEED)],
         versions={"python": "3.11"},
     )

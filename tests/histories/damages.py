@@ -31,6 +31,11 @@ def steps(directory: directories.RunDirectory) -> pathlib.Path:
     return directory.steps(building.SCHEDULER)
 
 
+def faults(directory: directories.RunDirectory) -> pathlib.Path:
+    """The record of the faults, of a run that has some."""
+    return directory.faults
+
+
 FILES: list[File] = [processes, observations, operations, steps]
 
 

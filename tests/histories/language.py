@@ -10,7 +10,13 @@ Each word is one commit, and commits count resourceVersions from 1:
     a^p         a is reserved for pod p
     a~          a is deleted; another word about a makes a new claim of that name
     p*          pod p is seen Running
-    .           something else is committed
+    .           something else is committed; `.9`: nine other things
+
+    /KIND:a     a fault of this kind takes effect on claim a in its newest version, and is over
+    /KIND:a>9   … and is over at resourceVersion 9; `>` without a number: it never is
+    /KIND:a<2   … it began at resourceVersion 2 and is over now
+    /KIND:=p    … on process p
+    /KIND:@2    … on a list of claims that shows resourceVersion 2
 
     [ … ]       a gap: the recorder misses the claims' commits in it and lists again at its end
     [ …         a gap after which the recorder never lists again
@@ -20,7 +26,7 @@ So `a+D1 b+D1 a-D1 b-D1` gives D1 away twice, at resourceVersion 2, and both hol
 when it ended.
 
 The text says what is true. `parse` gives the commits, `observe` what a recorder writes down of
-them.
+them, `fault_words.applications` what the record of the faults says.
 """
 
 import collections
@@ -41,6 +47,10 @@ START_NS, COMMIT_NS = 5_000_000_000, 1_000_000
 """Times are made up: a millisecond for each commit."""
 
 _COMMIT = re.compile(r"(?P<name>[a-z]\w*)(?P<verb>[-+=~^*])(?P<rest>\S*)")
+_MANY = re.compile(r"\.(?P<count>[1-9]\d*)")
+_FAULT = re.compile(
+    r"/(?P<kind>[a-z-]+):(?:=(?P<process>[\w-]+)|@(?P<listed>\d+)|(?P<claim>\w+))(?:(?P<edge>[<>])(?P<rv>\d*))?"
+)
 _DEVICE = re.compile(r"(?P<name>D\d+)(?P<how>[!%]?)")
 Names = Mapping[str, str]
 Kind = Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
@@ -88,9 +98,29 @@ class Edge:
     opens: bool
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A word that begins with a slash."""
+
+    kind: str
+    claim: str = ""
+    process: str = ""
+    listed_rv: int = 0
+    begun_ns: int
+    ended_ns: int | None
+
+
+Item = Commit | Edge | Fault
+
+
 def at(rv: int) -> int:
     """The time of a resourceVersion."""
     return START_NS + rv * COMMIT_NS
+
+
+def after(rv: int) -> int:
+    """The time of a fault between this resourceVersion and the next one."""
+    return at(rv) + COMMIT_NS // 2
 
 
 def device_id(name: str, names: Names | None = None) -> str:
@@ -98,9 +128,9 @@ def device_id(name: str, names: Names | None = None) -> str:
     return str(devices.DeviceID(DRIVER, POOL, (names or {}).get(name, name)))
 
 
-def parse(text: str) -> list[Commit | Edge]:
+def parse(text: str) -> list[Item]:
     """The words in order; LanguageError names the one that says nothing."""
-    items: list[Commit | Edge] = []
+    items: list[Item] = []
     rv, inside = 0, False
     for word in text.split():
         if word in "[]":
@@ -108,9 +138,12 @@ def parse(text: str) -> list[Commit | Edge]:
                 raise LanguageError(f"expected gaps one after the other, got {word!r} in {text!r}")
             inside = not inside
             items.append(Edge(inside))
+        elif word.startswith("/"):
+            items.append(_fault(word, rv))
         else:
-            rv += 1
-            items.append(_commit(word, rv))
+            many = _MANY.fullmatch(word)
+            rv += int(many["count"]) if many else 1
+            items.append(_commit("." if many else word, rv))
     return items
 
 
@@ -135,6 +168,22 @@ def _commit(word: str, rv: int) -> Commit:
     raise LanguageError(f"expected a word of the language, got {word!r}")
 
 
+def _fault(word: str, rv: int) -> Fault:
+    match = _FAULT.fullmatch(word)
+    if match is None or (match["edge"] == "<" and not match["rv"]):
+        raise LanguageError(f"expected a fault like /lose-response:a, got {word!r}")
+    edge = match["edge"]
+    other = after(int(match["rv"])) if match["rv"] else None
+    return Fault(
+        kind=match["kind"],
+        claim=match["claim"] or "",
+        process=match["process"] or "",
+        listed_rv=int(match["listed"] or 0),
+        begun_ns=other if edge == "<" and other is not None else after(rv),
+        ended_ns=other if edge == ">" else after(rv),
+    )
+
+
 def _take(text: str) -> Take:
     match = _DEVICE.fullmatch(text)
     if match is None:
@@ -153,7 +202,7 @@ class _Claim:
     pods: list[str] = dataclasses.field(default_factory=list)
 
 
-class _World:
+class World:
     """All objects as they are after the commits so far."""
 
     def __init__(self, names: Names) -> None:
@@ -264,7 +313,7 @@ def _observation(
 
 def created(text: str, *, names: Names | None = None) -> list[tuple[str, str, str, int]]:
     """Every claim and pod that was created: resource, name, uid, resourceVersion."""
-    world = _World(names or {})
+    world = World(names or {})
     for commit in commits(text):
         world.commit(commit)
     return world.created
@@ -275,25 +324,25 @@ def created(text: str, *, names: Names | None = None) -> list[tuple[str, str, st
 
 def observe(text: str, *, names: Names | None = None) -> list[records.Body]:
     """Return the records of a history, from the first lists to the final ones; `names` renames."""
-    return list(_Recorder(_World(names or {})).record(parse(text)))
+    return list(_Recorder(World(names or {})).record(parse(text)))
 
 
 class _Recorder:
     """Sees the commits of a world, but not the claims' ones in a gap."""
 
-    def __init__(self, world: _World) -> None:
+    def __init__(self, world: World) -> None:
         self._world = world
         self._rv = 0
         self._blind = False
 
-    def record(self, items: list[Commit | Edge]) -> Iterator[records.Body]:
+    def record(self, items: list[Item]) -> Iterator[records.Body]:
         """The records in order."""
         for resource in (CLAIMS, PODS):
             yield from self._list(resource, "first")
         for item in items:
             if isinstance(item, Edge):
                 yield from self._gap() if item.opens else self._relist()
-            else:
+            elif isinstance(item, Commit):
                 yield from self._see(item)
         for resource in (CLAIMS, PODS):
             yield from self._list(resource, "final")

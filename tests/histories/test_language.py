@@ -7,7 +7,7 @@ import pytest
 
 from harness.checks import judging, verdicts
 from harness.history import records
-from tests.histories import building, language
+from tests.histories import building, fault_words, language
 
 
 def _said(text: str) -> list[str]:
@@ -103,6 +103,49 @@ def test_a_name_that_is_reborn_has_another_uid() -> None:
     assert uids == ["uid-a", "uid-a-2", "uid-a-3"]
 
 
+def test_many_other_commits_are_one_word() -> None:
+    [commit] = [item for item in language.commits("a+D1 .40 b+D1") if item.name == "b"]
+    assert commit.rv == 42
+
+
+FAULTS = {
+    "a+D1 . /lose-response:a": ("a", 1, 2.5, 2.5),
+    "a+D1 a-D1 /delay-events:a>9 .": ("a", 2, 2.5, 9.5),
+    "a+D1 /delay-events:a> .": ("a", 1, 1.5, None),
+    ". . /delay-request:b<1 b+D1": ("b", 0, 1.5, 2.5),
+    ". /stale-list:@1": ("", 1, 1.5, 1.5),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), FAULTS.items())
+def test_a_fault_hits_the_newest_version_between_two_commits(
+    text: str, expected: tuple[str, int, float, float | None]
+) -> None:
+    [found] = fault_words.applications(text)
+    begun, ended = (
+        None if ns is None else (ns - language.START_NS) / language.COMMIT_NS
+        for ns in (found.begun_ns, found.ended_ns)
+    )
+    assert (found.name, found.resource_version, begun, ended) == expected
+
+
+def test_a_fault_of_a_process_hits_no_claim() -> None:
+    [found] = fault_words.applications("a+D1 /kill-process:=scheduler>3")
+    assert (found.process, found.client, found.resource) == ("scheduler", "", "")
+
+
+def test_faults_are_neither_commits_nor_observed() -> None:
+    assert language.observe("a+D1 /lose-response:a b+D2") == language.observe("a+D1 b+D2")
+
+
+@pytest.mark.parametrize(
+    "text", ["/", "/lose-response", "/lose-response:", "/x:a<", "/x:@a", "/x:a>b"]
+)
+def test_what_is_no_fault_is_refused(text: str) -> None:
+    with pytest.raises(language.LanguageError):
+        language.parse(text)
+
+
 @pytest.mark.parametrize(
     "text", ["a", "a+", "a+D", "a+D1?", "A+D1", "a~D1", "a^", "p*x", "]", "[ [", "[ ] ]", "+D1"]
 )
@@ -121,3 +164,12 @@ def test_a_built_directory_is_sound(tmp_path: pathlib.Path) -> None:
     judgement = judging.judge(building.build(tmp_path / "run", "a+D1 a^p p* a-D1 b+D1"))
     assert [item.name for item in judgement.certificate if not item.ok] == []
     assert judgement.verdict is verdicts.Verdict.VALID
+
+
+def test_so_is_one_with_faults(tmp_path: pathlib.Path) -> None:
+    text = "a+D1 /lose-response:a b+D2 /pause-process:=scheduler>9"
+    judgement = judging.judge(building.build(tmp_path / "run", text))
+    assert judgement.verdict is verdicts.Verdict.VALID
+    assert [item.reason for item in judgement.certificate if item.name == "faults"] == [
+        "lose-response: once, pause-process: once; healed"
+    ]

@@ -79,6 +79,8 @@ def test_verdict_json_has_its_violations(directory: directories.RunDirectory) ->
             "objects": [
                 {"kind": "ResourceClaim", "namespace": "tests", "name": "a", "uid": "uid-a"}
             ],
+            "faults": [],
+            "attribution": "",
         }
     ]
     assert document["figures"]["violations"] == 1

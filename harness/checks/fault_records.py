@@ -1,0 +1,114 @@
+"""The record of the faults of a run: does it prove that they took effect and were healed?"""
+
+import collections
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from harness.history import histories, plans, records
+
+RECORDER = "recorder"
+"""Client whose record is judged: a fault of it rules out VALID."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FaultRecords:
+    """The faults that a run planned, and what its faults.jsonl says of them."""
+
+    planned: Sequence[plans.PlannedFault] = ()
+    applications: Sequence[records.FaultApplied] = ()
+    windows: Sequence[records.FaultWindow] = ()
+    exists: bool = False
+    """False if there is no faults.jsonl."""
+    is_complete: bool = False
+    """True if the file is undamaged and was closed."""
+    ending: str = ""
+    """How the file ends, in words; empty if there is none."""
+
+    @property
+    def is_expected(self) -> bool:
+        """True if the run planned faults or left a record of some."""
+        return bool(self.planned) or self.exists
+
+
+def read(history: histories.History) -> FaultRecords:
+    """Read faults.jsonl up to its first damage."""
+    reader = history.faults()
+    if reader is None:
+        return FaultRecords(planned=history.plan.faults)
+    body = list(reader)
+    is_complete, ending = reader.ended_in_order("records of faults")
+    return FaultRecords(
+        planned=history.plan.faults,
+        applications=[item for item in body if isinstance(item, records.FaultApplied)],
+        windows=[item for item in body if isinstance(item, records.FaultWindow)],
+        exists=True,
+        is_complete=is_complete,
+        ending=ending,
+    )
+
+
+def answer(found: FaultRecords) -> tuple[bool, str]:
+    """Return whether every required fault took effect and each one was healed, and the reason."""
+    problems = list(dict.fromkeys(_problems(found)))
+    return not problems, "; ".join(problems) or _effects(found)
+
+
+def _problems(found: FaultRecords) -> Iterator[str]:
+    if not found.exists:
+        yield "the run left no record of its faults"
+    elif not found.is_complete:
+        yield found.ending
+    counts = collections.Counter(item.fault for item in found.applications)
+    counted = {item.fault: 0 for item in found.windows}
+    for window in found.windows:
+        counted[window.fault] += window.applied_count
+    for fault in found.planned:
+        yield from _of_plan(fault, counts[fault.name], counted.get(fault.name))
+    yield from _not_planned(found)
+
+
+def _of_plan(fault: plans.PlannedFault, applied: int, counted: int | None) -> Iterator[str]:
+    """Yield what is wrong with one fault of the plan.
+
+    `counted` is the number of applications according to its windows; None: it has no window.
+    """
+    if RECORDER in fault.clients:
+        yield f"{fault.name} applies to the recorder, whose record is judged"
+    if fault.required and not applied:
+        yield f"{fault.name} never took effect"
+    if applied and counted is None:
+        yield f"{fault.name} was never healed"
+    if counted is not None and counted != applied:
+        yield f"{fault.name} took effect {_times(counted)}, but {applied} are recorded"
+    limit = times(fault)
+    if limit is not None and applied > limit:
+        yield f"{fault.name} took effect {_times(applied)}, expected at most {limit}"
+
+
+def _not_planned(found: FaultRecords) -> Iterator[str]:
+    """Yield applications of faults, and on clients, that the plan does not name."""
+    clients = {fault.name: fault.clients for fault in found.planned}
+    names = [item.fault for item in found.applications] + [item.fault for item in found.windows]
+    for name in names:
+        if name not in clients:
+            yield f"{name} is not in the plan"
+    for item in found.applications:
+        expected = clients.get(item.fault)
+        if item.client and expected and item.client not in expected:
+            yield f"{item.fault} hit {item.client}, expected {' or '.join(expected)}"
+
+
+def times(fault: plans.PlannedFault) -> int | None:
+    """Return how often a fault may take effect at most; None: any number of times."""
+    limit = fault.rule.get("count") if fault.rule else fault.parameters.get("times")
+    return limit if isinstance(limit, int) else None
+
+
+def _effects(found: FaultRecords) -> str:
+    counts = collections.Counter(item.fault for item in found.applications)
+    effects = [f"{fault.name}: {_times(counts[fault.name])}" for fault in found.planned]
+    return f"{', '.join(effects)}; healed" if effects else "no fault was planned, none is recorded"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"

@@ -1,0 +1,162 @@
+"""The item `faults` of the certificate: what proves that faults took effect and what does not."""
+
+import pathlib
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import fault_records, judging, verdicts
+from harness.history import plans, records
+from tests.histories import building, damages
+
+TEXT = "a+D1 /lose-response:a b+D2 /lose-response:b"
+QUESTION = "Did every fault that the scenario demands take effect?"
+
+
+def _judged(
+    tmp_path: pathlib.Path,
+    *damage: damages.Damage,
+    text: str = TEXT,
+    faults: list[plans.PlannedFault] | None = None,
+) -> judging.Judgement:
+    directory = building.build(tmp_path / "run", text, faults=faults)
+    for do in damage:
+        do(directory)
+    return judging.judge(directory)
+
+
+def _reason(judgement: judging.Judgement) -> str:
+    """The reason of an item that does not hold, and that alone makes the run UNKNOWN."""
+    [item] = [item for item in judgement.certificate if item.name == "faults"]
+    assert not item.ok
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert f"faults: {item.reason}" in judgement.reason
+    return item.reason
+
+
+def _planned(**options: Any) -> list[plans.PlannedFault]:
+    return [building.fault("lose-response", **options)]
+
+
+def test_a_run_without_faults_is_not_asked(tmp_path: pathlib.Path) -> None:
+    judgement = _judged(tmp_path, text="a+D1")
+    assert "faults" not in {item.name for item in judgement.certificate}
+
+
+def test_faults_that_took_effect_and_were_healed(tmp_path: pathlib.Path) -> None:
+    judgement = _judged(tmp_path)
+    [item] = [item for item in judgement.certificate if item.name == "faults"]
+    assert (item.question, item.ok, item.reason) == (
+        QUESTION,
+        True,
+        "lose-response: 2 times; healed",
+    )
+    assert judgement.verdict is verdicts.Verdict.VALID
+    assert "faults.jsonl" in judgement.evidence
+
+
+def test_a_fault_that_never_took_effect(tmp_path: pathlib.Path) -> None:
+    judgement = _judged(tmp_path, text="a+D1", faults=_planned())
+    assert _reason(judgement) == "lose-response never took effect"
+
+
+def test_unless_it_is_not_required(tmp_path: pathlib.Path) -> None:
+    judgement = _judged(tmp_path, text="a+D1", faults=_planned(required=False))
+    assert judgement.verdict is verdicts.Verdict.VALID
+
+
+def test_no_record(tmp_path: pathlib.Path) -> None:
+    reason = _reason(_judged(tmp_path, damages.missing(damages.faults)))
+    assert reason == "the run left no record of its faults; lose-response never took effect"
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (damages.no_trailer, "the records of faults have no trailer: the writer was not closed"),
+        (damages.torn, "the last line of the records of faults is incomplete"),
+        (damages.garbled, "the records of faults are damaged"),
+        (damages.of_another_run, "the records of faults are damaged"),
+    ],
+)
+def test_a_damaged_record(tmp_path: pathlib.Path, damage: Any, reason: str) -> None:
+    judgement = _judged(tmp_path, damage(damages.faults))
+    assert reason in _reason(judgement)
+    is_damage = damage in (damages.garbled, damages.of_another_run)
+    assert ("files: faults.jsonl" in judgement.reason) is is_damage
+
+
+def _is_window(record: records.Body) -> bool:
+    return isinstance(record, records.FaultWindow)
+
+
+def _is_application(record: records.Body) -> bool:
+    return isinstance(record, records.FaultApplied)
+
+
+def test_a_fault_that_was_never_healed(tmp_path: pathlib.Path) -> None:
+    judgement = _judged(tmp_path, damages.dropped(damages.faults, _is_window))
+    assert _reason(judgement) == "lose-response was never healed"
+
+
+def test_an_effect_that_is_not_recorded(tmp_path: pathlib.Path) -> None:
+    judgement = _judged(tmp_path, damages.dropped(damages.faults, _is_application, first=True))
+    assert _reason(judgement) == "lose-response took effect 2 times, but 1 are recorded"
+
+
+def test_several_windows_are_added_up(tmp_path: pathlib.Path) -> None:
+    def halve(body: damages.Body) -> damages.Body:
+        window = next(item for item in body if isinstance(item, records.FaultWindow))
+        half = msgspec.structs.replace(window, applied_count=1)
+        return [*(item for item in body if item is not window), half, half]
+
+    judgement = _judged(tmp_path, damages.changed(damages.faults, halve))
+    assert judgement.verdict is verdicts.Verdict.VALID
+
+
+def test_a_fault_that_is_not_planned(tmp_path: pathlib.Path) -> None:
+    judgement = _judged(tmp_path, faults=[building.fault("delay-events", required=False)])
+    assert _reason(judgement) == "lose-response is not in the plan"
+
+
+def test_a_record_of_a_run_without_faults(tmp_path: pathlib.Path) -> None:
+    def add(directory: Any) -> None:
+        window = records.FaultWindow(
+            fault="stray", kind="reject", begun_ns=1, ended_ns=2, applied_count=0
+        )
+        building.write(directory.faults, [window], process="faults")
+
+    assert _reason(_judged(tmp_path, add, text="a+D1")) == "stray is not in the plan"
+
+
+@pytest.mark.parametrize("limits", [{"rule": {"count": 1}}, {"parameters": {"times": 1}}])
+def test_more_effects_than_planned(tmp_path: pathlib.Path, limits: dict[str, Any]) -> None:
+    judgement = _judged(tmp_path, faults=_planned(**limits))
+    assert _reason(judgement) == "lose-response took effect 2 times, expected at most 1"
+
+
+@pytest.mark.parametrize("limits", [{"rule": {"count": None}}, {"rule": {"count": 2}}])
+def test_as_many_effects_as_planned(tmp_path: pathlib.Path, limits: dict[str, Any]) -> None:
+    assert _judged(tmp_path, faults=_planned(**limits)).verdict is verdicts.Verdict.VALID
+
+
+def test_an_effect_on_another_client(tmp_path: pathlib.Path) -> None:
+    judgement = _judged(tmp_path, faults=_planned(clients=["kubelet", "traffic"]))
+    assert _reason(judgement) == "lose-response hit scheduler, expected kubelet or traffic"
+
+
+def test_the_recorder_as_a_victim(tmp_path: pathlib.Path) -> None:
+    judgement = _judged(tmp_path, faults=_planned(clients=["scheduler", "recorder"]))
+    assert _reason(judgement) == "lose-response applies to the recorder, whose record is judged"
+
+
+def test_no_gap_in_the_record_hides_a_violation(tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", "a+D1 /lose-response:a b+D1")
+    damages.missing(damages.faults)(directory)
+    assert judging.judge(directory).verdict is verdicts.Verdict.INVALID
+
+
+def test_an_empty_record_without_a_plan_is_harmless() -> None:
+    found = fault_records.FaultRecords(exists=True, is_complete=True)
+    assert fault_records.answer(found) == (True, "no fault was planned, none is recorded")
