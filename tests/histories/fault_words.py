@@ -1,4 +1,4 @@
-"""What the record of faults says of a history of the language."""
+"""The record of faults that belongs to a history of the language."""
 
 import msgspec
 
