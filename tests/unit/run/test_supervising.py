@@ -191,6 +191,14 @@ def is_stopped(pid: int) -> bool:
     return psutil.Process(pid).status() == psutil.STATUS_STOPPED
 
 
+def is_gone(pid: int) -> bool:
+    """Return whether a process has ended, even if its exit code is not collected yet."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
 def test_a_paused_process_and_its_children_stand_still_until_they_are_resumed(
     supervisor: supervising.Supervisor, directory: directories.RunDirectory
 ) -> None:
@@ -209,7 +217,7 @@ def test_a_paused_process_and_its_children_stand_still_until_they_are_resumed(
         supervisor.resume("one")
         assert not any(map(is_stopped, pids))
     supervisor.kill_all()
-    clocks.wait_until(lambda: not psutil.pid_exists(pids[1]), timeout_s=TIMEOUT_S, why="its end")
+    clocks.wait_until(lambda: is_gone(pids[1]), timeout_s=TIMEOUT_S, why="its end")
     kinds = [type(record).__name__ for record in journal_reader.read(directory.processes).records]
     assert kinds == [
         "ProcessStarted",
