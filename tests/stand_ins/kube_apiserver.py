@@ -1,7 +1,8 @@
 """Stands in for a kube-apiserver binary: its flags, what it demands of them, its way to readiness,
 its authentication and its ends.
 
-It requires a real etcd and checks its health; the API behind it is the embedded server's, with
+It requires a real etcd and checks its health; the API behind it is the embedded server's, which
+keeps its data in etcd's folder, so that they outlive this process as the real one's do. It does
 what the real one does besides: nodes are born with the taint `node.kubernetes.io/not-ready`, a
 deleted namespace stays until a client finalizes it (the embedded server would do so itself),
 /readyz fails for a while, anonymous callers may see the version and nothing else. Messages are the
@@ -19,10 +20,11 @@ import signal
 import ssl
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from typing import Any, NoReturn
+
+import psutil
 
 VERSION = "Kubernetes v1.36.4"
 FLAGS = pathlib.Path(__file__).with_name("kube_apiserver_flags.txt")
@@ -116,17 +118,35 @@ def _is_healthy(url: str) -> bool:
         return False
 
 
+def etcd_folder(servers: str) -> pathlib.Path:
+    """The data folder of the etcd that listens there."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            options = dict(
+                word.removeprefix("--").partition("=")[::2] for word in process.cmdline()
+            )
+            if options.get("advertise-client-urls") == servers:
+                return pathlib.Path(options["data-dir"])
+    fail(f"the stand-in found no etcd that listens on {servers}")
+
+
 class Backend:
     """The embedded server behind."""
 
     def __init__(self, folder: pathlib.Path) -> None:
+        folder.mkdir(exist_ok=True)
         kubeconfig, ready = folder / "plain", folder / "ready"
+        ready.unlink(missing_ok=True)
         argv = [
             "apiserver",
             "--kubeconfig",
             str(folder / "user"),
             "--plain-kubeconfig",
             str(kubeconfig),
+            "--data-dir",
+            str(folder / "data"),
+            "--fsync",
+            "never",
         ]
         command = [sys.executable, "-m", "harness.cli.main", *argv, "--ready-file", str(ready)]
         self.process = subprocess.Popen(command)
@@ -304,13 +324,12 @@ def main() -> None:
     require_etcd(flags["etcd-servers"])
     if path := flags.get("audit-log-path"):
         pathlib.Path(path).touch()
-    with tempfile.TemporaryDirectory(prefix="stand-in-") as folder:
-        backend = Backend(pathlib.Path(folder))
-        try:
-            asyncio.run(serve(flags, backend))
-        finally:
-            backend.process.terminate()
-            backend.process.wait()
+    backend = Backend(etcd_folder(flags["etcd-servers"]) / "stand-in")
+    try:
+        asyncio.run(serve(flags, backend))
+    finally:
+        backend.process.terminate()
+        backend.process.wait()
 
 
 if __name__ == "__main__":

@@ -2,5 +2,5 @@
 
 After controller-runtime's envtest. Binaries are found, never downloaded.
 
-Contents: `binaries`, `control_plane`, `local_cluster`, `local_files`.
+Contents: `binaries`, `components`, `control_plane`, `local_cluster`, `local_files`.
 """

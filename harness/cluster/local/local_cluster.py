@@ -10,24 +10,17 @@ import shutil
 import socket
 from collections.abc import Callable, Mapping, Sequence
 
-from harness import clocks, errors, processes, tls_authorities
+from harness import tls_authorities
 from harness.client import apis, kubeconfigs, transports
 from harness.cluster import control_plane_settings, interfaces
-from harness.cluster.local import binaries, control_plane, local_files
+from harness.cluster.local import binaries, components, control_plane, local_files
 from harness.scenario import profiles
 
-READY_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 15.0
 CERTIFICATE_DAYS = 30
 """Validity of the cluster's certificates."""
-TRIES = 3
-"""Attempts to start: a port that was free may be taken a moment later.
-
-Each attempt starts all processes again with other ports.
-"""
 USER, GROUP = "flake-hunt", "system:masters"
 KUBECONFIG = "kubeconfig"
-_TAKEN = "address already in use"
+API_SERVER = "kube-apiserver"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +31,8 @@ class LocalCluster:
     kubeconfig: pathlib.Path
     versions: Mapping[str, str]
     files: control_plane.Files
-    running: Sequence[processes.Process]
+    ports: control_plane.Ports
+    running: Sequence[components.Component]
     """The processes in the order in which to stop them: etcd last."""
 
     @property
@@ -49,29 +43,28 @@ class LocalCluster:
     @property
     def pids(self) -> list[int]:
         """Pids of all processes."""
-        return [process.pid for process in self.running]
+        return [component.pid for component in self.running]
 
     def exit_report(self) -> str | None:
-        """Return how processes ended; None while all run.
+        """Return how processes ended; None while all run or are being restarted.
 
         One component's end can be the consequence of another's.
         """
-        return "; ".join(filter(None, (process.exit_report() for process in self.running))) or None
+        reports = (component.exit_report() for component in self.running)
+        return "; ".join(filter(None, reports)) or None
 
     def restart_api_server(self, *, kill: bool, down_s: float) -> None:
-        """Raise ClusterError: the harness cannot restart this cluster's API server."""
-        del kill, down_s
-        raise interfaces.unsupported_restart(
-            self.name, "use the embedded cluster with storage=disk"
-        )
+        """End kube-apiserver and start it again on the same port; etcd keeps running."""
+        server = next(item for item in self.running if item.name == API_SERVER)
+        server.restart(kill=kill, down_s=down_s, port=self.ports.apiserver)
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """Do nothing: the processes log to the cluster's folder."""
 
     def down(self) -> None:
         """Stop the processes and remove everything but the logs."""
-        for process in self.running:
-            process.stop(timeout_s=STOP_TIMEOUT_S)
+        for component in self.running:
+            component.stop()
         local_files.remove(self.kubeconfig, self.files.secrets, self.files.data)
 
 
@@ -85,7 +78,9 @@ class Provider:
     def capabilities(self) -> interfaces.Capabilities:
         """An API server, and controllers if the profile starts kube-controller-manager."""
         managed = self._profile.controller_manager
-        return interfaces.Capabilities(claim_controller=managed, namespace_controller=managed)
+        return interfaces.Capabilities(
+            claim_controller=managed, namespace_controller=managed, restarts_api_server=True
+        )
 
     def check(self) -> None:
         """Check that the binaries exist, run on this machine and are new enough."""
@@ -97,13 +92,13 @@ class Provider:
     def up(self, request: interfaces.ClusterRequest) -> LocalCluster:
         """Start all processes and wait until they are ready."""
         versions = self._versions()
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, components.TRIES + 1):
             starting = _Starting(self._profile, request, versions)
             try:
                 return starting.start()
-            except _PortTakenError:
+            except components.PortTakenError:
                 starting.undo()
-                if attempt == TRIES:
+                if attempt == components.TRIES:
                     raise
             except BaseException:
                 starting.undo()
@@ -136,10 +131,6 @@ class Provider:
         return versions
 
 
-class _PortTakenError(errors.ClusterError):
-    """Another program took a port after it was chosen and before it was used."""
-
-
 class _Starting:
     """One attempt to start all processes."""
 
@@ -153,7 +144,7 @@ class _Starting:
         self._files = local_files.of(profile, request)
         self._kubeconfig = request.directory / KUBECONFIG
         self._ports = control_plane.Ports(**_free_ports("etcd", "etcd_peer", "apiserver"))
-        self._running: list[processes.Process] = []
+        self._running: list[components.Component] = []
 
     def start(self) -> LocalCluster:
         """Start etcd, the API server and, if requested, kube-controller-manager."""
@@ -167,13 +158,14 @@ class _Starting:
             kubeconfig=self._kubeconfig,
             versions=self._versions,
             files=self._files,
+            ports=self._ports,
             running=tuple(reversed(self._running)),
         )
 
     def undo(self) -> None:
         """Stop the processes and remove everything but the logs."""
-        for process in reversed(self._running):
-            process.kill()
+        for component in reversed(self._running):
+            component.kill()
         local_files.remove(self._kubeconfig, self._files.secrets, self._files.data)
 
     # -------------------------------------------------------------------------- files
@@ -229,12 +221,14 @@ class _Starting:
         endpoint = kubeconfigs.Endpoint(
             host=control_plane.ADDRESS, port=self._ports.etcd, tls=False
         )
-        self._start("etcd", argv, lambda: _answers(transports.HttpTransport(endpoint), "/health"))
+        self._start(
+            "etcd", argv, lambda: components.answers(transports.HttpTransport(endpoint), "/health")
+        )
 
     def _start_apiserver(self) -> None:
-        binary = self._binary("kube-apiserver")
+        binary = self._binary(API_SERVER)
         argv = control_plane.apiserver(binary, self._files, self._ports, self._profile)
-        self._start("kube-apiserver", argv, self._is_api_ready)
+        self._start(API_SERVER, argv, self._is_api_ready)
 
     def _start_controller_manager(self) -> None:
         """Start kube-controller-manager and wait for its first service account.
@@ -259,52 +253,21 @@ class _Starting:
         return self._finds("/readyz") and self._finds(apis.NAMESPACES.path(None, "kube-node-lease"))
 
     def _finds(self, path: str) -> bool:
-        return _answers(transports.connect(self._kubeconfig), path)
+        return components.answers(transports.connect(self._kubeconfig), path)
 
     def _start(self, name: str, argv: Sequence[str], is_ready: Callable[[], bool]) -> None:
-        log = self._request.directory / f"{name}.log"
-        log.unlink(missing_ok=True)  # left by an attempt whose port was taken
-        process = processes.start(name, argv, log=log, with_parent=not self._request.stays)
-        self._running.append(process)
-
-        def came_up() -> bool:
-            exit_code = process.poll()
-            if exit_code is not None:
-                raise _ended(name, exit_code, process)
-            return is_ready()
-
-        try:
-            clocks.wait_until(came_up, timeout_s=READY_TIMEOUT_S, why=f"{name} to be ready")
-        except errors.WaitTimeoutError as error:
-            raise errors.ClusterError(
-                f"expected {name} to be ready within {READY_TIMEOUT_S:g} s. The end of {log}:\n{process.log_tail()}"
-            ) from error
+        component = components.Component(
+            name,
+            argv,
+            folder=self._request.directory,
+            is_ready=is_ready,
+            with_parent=not self._request.stays,
+        )
+        self._running.append(component)
+        component.start()
 
     def _binary(self, name: str) -> pathlib.Path:
         return binaries.find(name, self._profile.binaries)
-
-
-def _ended(name: str, exit_code: int, process: processes.Process) -> errors.ClusterError:
-    words = process.log_tail()
-    if _TAKEN in words:
-        return _PortTakenError(
-            f"expected a free port for {name}, but another program took it {TRIES} times: try again. "
-            f"The end of {process.log}:\n{words}"
-        )
-    return errors.ClusterError(
-        f"expected {name} to start, but it ended with {processes.how_ended(exit_code)}. "
-        f"The end of {process.log}:\n{words}"
-    )
-
-
-def _answers(transport: transports.Transport, path: str) -> bool:
-    try:
-        request = transports.Request(method="GET", path=path, timeout_s=5.0)
-        return transport.send(request).status == 200
-    except transports.TransportError:
-        return False
-    finally:
-        transport.close()
 
 
 def _free_ports(*names: str) -> dict[str, int]:

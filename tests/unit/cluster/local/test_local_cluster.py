@@ -2,17 +2,21 @@
 tests/e2e/test_local.py.
 """
 
+import contextlib
 import json
+import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 
 import psutil
 import pytest
 
-from harness import errors
+from harness import clocks, errors
 from harness.client import apis, transports
 from harness.cluster import interfaces, providers
 from harness.cluster.fixtures import fake_world
@@ -93,6 +97,80 @@ def test_a_cluster_comes_answers_and_goes(
     assert not cluster.kubeconfig.exists()
     left = {path.name for path in (tmp_path / "one").iterdir()}
     assert left == {"etcd.log", "kube-apiserver.log", "audit.log", "audit-policy.yaml"}
+
+
+@needs_etcd
+@pytest.mark.parametrize("kill", [True, False])
+def test_the_api_server_can_be_restarted_on_its_data(
+    up: Callable[..., interfaces.Cluster], kill: bool
+) -> None:
+    cluster = up()
+    assert provider(pathlib.Path()).capabilities.restarts_api_server
+    created = _ask(cluster, lambda api: api.create(apis.NAMESPACES, {"metadata": {"name": "kept"}}))
+    server, etcd = cluster.pids
+    seen: list[str | None] = []
+    with _watching(cluster, seen):
+        cluster.restart_api_server(kill=kill, down_s=0.5)
+    assert set(seen) == {None}, "a restart that was asked for is no death"
+    found = _ask(cluster, lambda api: api.get(apis.NAMESPACES, "kept"))
+    assert found["metadata"]["uid"] == created["metadata"]["uid"]
+    assert cluster.pids[1] == etcd
+    assert cluster.pids[0] != server
+    os.kill(cluster.pids[0], signal.SIGKILL)
+    clocks.wait_until(cluster.exit_report, timeout_s=30, why="its death to be reported")
+
+
+def _ask(cluster: interfaces.Cluster, question: Callable[[apis.Api], apis.Object]) -> apis.Object:
+    """Ask on a connection of its own."""
+    transport = transports.connect(cluster.kubeconfig)
+    try:
+        return question(apis.Api(transport))
+    finally:
+        transport.close()
+
+
+@contextlib.contextmanager
+def _watching(cluster: interfaces.Cluster, seen: list[str | None]) -> Iterator[None]:
+    """Collect the cluster's exit reports."""
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.01):
+            seen.append(cluster.exit_report())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+@needs_etcd
+def test_an_api_server_that_does_not_come_back_is_reported(
+    up: Callable[..., interfaces.Cluster], folder: pathlib.Path
+) -> None:
+    cluster = up()
+    (folder / "kube-apiserver").write_text("#!/bin/sh\necho no room >&2; exit 1\n")
+    with pytest.raises(errors.ClusterError, match=r"kube-apiserver to start, .* exit code 1"):
+        cluster.restart_api_server(kill=True, down_s=0)
+    assert "kube-apiserver ended with exit code 1" in (cluster.exit_report() or "")
+
+
+@needs_etcd
+def test_a_cluster_that_is_taken_down_does_not_wait_for_a_restart(
+    up: Callable[..., interfaces.Cluster],
+) -> None:
+    cluster = up()
+    server = cluster.pids[0]
+    restart = threading.Thread(target=lambda: cluster.restart_api_server(kill=True, down_s=3600))
+    restart.start()
+    clocks.wait_until(lambda: not psutil.pid_exists(server), timeout_s=30, why="its end")
+    cluster.down()
+    restart.join(30)
+    assert not restart.is_alive()
+    assert not any(psutil.pid_exists(pid) for pid in cluster.pids)
 
 
 @needs_etcd
