@@ -4,15 +4,13 @@ Reviews are not stored. The administrator may do everything and the reader may r
 no RBAC is evaluated.
 """
 
-from harness.apiserver.endpoints import authentication, request_attributes
-from harness.apiserver.scheme import resources
+from harness.apiserver.endpoints import authentication, request_attributes, resource_requests
 from harness.apiserver.scheme.json_document import Document
 
 
-def review(
-    resource: resources.ResourceType, document: Document, user: authentication.User
-) -> Document:
+def review(request: resource_requests.Create, user: authentication.User) -> Document:
     """Return the review with its `status` filled in."""
+    resource, document = request.target.resource, request.document
     spec = document.get("spec") or {}
     echoed = {} if resource.kind == "SelfSubjectReview" else {"spec": spec}
     match resource.kind:

@@ -71,19 +71,15 @@ class Handler:
         self, request: resource_requests.AnyRequest, user: authentication.User
     ) -> responses.Response:
         """Respond for a resource without objects: a review, a binding, or an empty list."""
-        resource, form = request.target.resource, self._rendering(request)
+        resource = request.target.resource
         match request:
             case resource_requests.Create() if resource.kind == "Binding":
                 return self._bind(request)
             case resource_requests.Create():
-                reviewed = access_reviews.review(resource, request.document, user)
-                return _document_response(reviewed, form, 201)
+                return _document(request, access_reviews.review(request, user), 201)
             case resource_requests.List():
-                return responses.Response(200, form.page([], {}), form.content_type)
+                return self._page(request, list_pages.Page([], {}))
         raise status_errors.not_found(resource, request.target.name)
-
-    def _rendering(self, request: resource_requests.AnyRequest) -> response_encoding.Rendering:
-        return response_encoding.Rendering(request.form, request.target.resource, self._now)
 
     # -------------------------------------------------------------- reading
 
@@ -91,15 +87,16 @@ class Handler:
         target = request.target
         list_pages.require_reached(self._store, request.version)
         stored = self._store.get(target.resource, target.namespace, target.name)
-        return _object_response(stored, self._rendering(request), 200)
+        return self._object(request, stored)
 
     def _list(self, request: resource_requests.List) -> responses.Response:
-        form = self._rendering(request)
         page = list_pages.page(self._store, request.options)
-        if self._in_pieces and form.has_pieces and len(page.objects) > _LONG_LIST:
-            pieces = form.pieces(page.objects, page.meta)
-            return responses.Response(200, b"", form.content_type, pieces=pieces)
-        return responses.Response(200, form.page(page.objects, page.meta), form.content_type)
+        if self._in_pieces and len(page.objects) > _LONG_LIST:
+            rendering = self._rendering(request)
+            if rendering.has_pieces:
+                pieces = rendering.pieces(page.objects, page.meta)
+                return responses.Response(200, b"", request.form.media, pieces=pieces)
+        return self._page(request, page)
 
     # -------------------------------------------------------------- writing
 
@@ -161,7 +158,7 @@ class Handler:
         """Return the response with an object after a write, and the warnings about it."""
         strategy = resource_strategies.of(request.target.resource)
         warnings = (*request.options.validation.warnings, *strategy.warnings(stored))
-        return _object_response(stored, self._rendering(request), status, warnings)
+        return self._object(request, stored, status, warnings)
 
     def _apply(self, request: resource_requests.Apply) -> responses.Response:
         target = request.target
@@ -173,45 +170,38 @@ class Handler:
             subresource=target.subresource,
             dry_run=request.options.dry_run,
         )
-        return _object_response(stored, self._rendering(request), 201 if is_new else 200)
+        return self._object(request, stored, 201 if is_new else 200)
 
     def _scale(
         self,
         request: resource_requests.Get | resource_requests.Update | resource_requests.Patch,
     ) -> responses.Response:
-        scaled = scale.scaled(self._store, request)
-        return _document_response(scaled, self._rendering(request), 200)
+        return _document(request, scale.scaled(self._store, request))
 
     def _bind(self, request: resource_requests.Create) -> responses.Response:
         pod_subresources.bind(self._store, request)
-        return self._succeeded(request)
+        return _success(request)
 
     def _evict(self, request: resource_requests.Create) -> responses.Response:
         pod_subresources.evict(self._store, request)
-        return self._succeeded(request)
-
-    def _succeeded(self, request: resource_requests.Create) -> responses.Response:
-        warnings = request.options.validation.warnings
-        form = self._rendering(request)
-        return _document_response(status_errors.success(code=201), form, 201, warnings)
+        return _success(request)
 
     # -------------------------------------------------------------- deleting
 
     def _delete(self, request: resource_requests.Delete) -> responses.Response:
-        form, target, resource = self._rendering(request), request.target, request.target.resource
+        target, resource = request.target, request.target.resource
         last, is_gone = self._store.delete(resource, target.namespace, target.name, request.options)
         if not is_gone or resource_strategies.of(resource).returns_deleted_object:
-            return _object_response(last, form, 200)
+            return self._object(request, last)
         details = status_errors.about(resource, last.name) | {"uid": last.uid}
-        return _document_response(status_errors.success(details), form, 200)
+        return _document(request, status_errors.success(details))
 
     def _delete_collection(self, request: resource_requests.DeleteCollection) -> responses.Response:
         """Delete the listed objects one by one; return the list as it was before."""
-        form = self._rendering(request)
         page = list_pages.page(self._store, request.listed)
         for stored in page.objects:
             self._delete_listed(request.target.resource, stored, request.options)
-        return responses.Response(200, form.page(page.objects, page.meta), form.content_type)
+        return self._page(request, page)
 
     def _delete_listed(
         self,
@@ -225,19 +215,40 @@ class Handler:
             if error.code != 404:  # a list at an older version may name deleted objects
                 raise
 
+    # -------------------------------------------------------------- responding
 
-def _object_response(
-    stored: stored_objects.Stored,
-    form: response_encoding.Rendering,
-    status: int,
-    warnings: tuple[str, ...] = (),
+    def _rendering(self, request: resource_requests.AnyRequest) -> response_encoding.Rendering:
+        return response_encoding.Rendering(request.form, request.target.resource, self._now)
+
+    def _object(
+        self,
+        request: resource_requests.AnyRequest,
+        stored: stored_objects.Stored,
+        status: int = 200,
+        warnings: tuple[str, ...] = (),
+    ) -> responses.Response:
+        body = self._rendering(request).one(stored)
+        return responses.Response(status, body, request.form.media, warnings=warnings)
+
+    def _page(
+        self, request: resource_requests.AnyRequest, page: list_pages.Page
+    ) -> responses.Response:
+        body = self._rendering(request).page(page.objects, page.meta)
+        return responses.Response(200, body, request.form.media)
+
+
+def _document(
+    request: resource_requests.AnyRequest,
+    document: Document,
+    status: int = 200,
+    warnings: Iterable[str] = (),
 ) -> responses.Response:
-    return responses.Response(status, form.one(stored), form.content_type, warnings=warnings)
+    form = request.form
+    body = response_encoding.in_media(form.media, document, is_pretty=form.is_pretty)
+    return responses.Response(status, body, form.media, warnings=tuple(warnings))
 
 
-def _document_response(
-    document: Document, form: response_encoding.Rendering, status: int, warnings: Iterable[str] = ()
-) -> responses.Response:
-    return responses.Response(
-        status, form.encoded(document), form.content_type, warnings=tuple(warnings)
-    )
+def _success(request: resource_requests.Create) -> responses.Response:
+    """Return the response after the creation of something that is not stored."""
+    warnings = request.options.validation.warnings
+    return _document(request, status_errors.success(code=201), 201, warnings)

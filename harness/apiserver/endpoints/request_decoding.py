@@ -41,7 +41,6 @@ def decode(
     Raises StatusError 400, 405, 406, 413, 415, 422 or 501.
     """
     verb = request_attributes.verb_of(request.method, target)
-    request = content_types.in_json(request, target)
     if not target.is_object and target.subresource not in _SERVED:
         raise status_errors.not_served(f"{target.resource.plural}/{target.subresource}")
     return _DECODERS[verb](request, target)
@@ -94,7 +93,7 @@ def _document(
     target: request_info.Target,
     options: request_options.WriteOptions,
 ) -> Document:
-    body = content_types.json_body(request)
+    body = content_types.json_body(request, target)
     return request_objects.read(body, target.body_type, options.validation)
 
 
@@ -153,7 +152,7 @@ def _apply(request: request_info.Request, target: request_info.Target) -> resour
 def _delete(request: request_info.Request, target: request_info.Target) -> resource_requests.Delete:
     return resource_requests.Delete(
         target=target,
-        options=request_options.deletion(request),
+        options=request_options.deletion(content_types.in_json(request, target)),
         form=negotiation.of(request),
     )
 
@@ -163,7 +162,7 @@ def _delete_collection(
 ) -> resource_requests.DeleteCollection:
     return resource_requests.DeleteCollection(
         target=target,
-        options=request_options.deletion(request),
+        options=request_options.deletion(content_types.in_json(request, target)),
         form=negotiation.of(request, is_list=True),
         listed=list_options.of(request, target),
     )

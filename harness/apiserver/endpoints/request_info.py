@@ -18,9 +18,7 @@ _CACHE_SIZE = 4096
 _INT64_END = 1 << 63
 _INT64_DIGITS_MAX = 100
 """Maximum number of digits to convert: Python needs quadratic time to convert longer integers."""
-_OBJECT_SUBRESOURCES = frozenset(
-    {"approval", "ephemeralcontainers", "finalize", "resize", "status"}
-)
+_OBJECT_SUBRESOURCES = ("approval", "ephemeralcontainers", "finalize", "resize", "status")
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 """Subresources of namespaces; any other segment after the name is a namespaced resource."""
 
@@ -30,23 +28,15 @@ class Target:
     """The resource, object or subresource that a path names."""
 
     resource: resources.ResourceType
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
-    is_watch: bool = False
+    namespace: str
+    name: str
+    subresource: str
+    is_watch: bool
     """True if the path has the deprecated `watch/` prefix."""
-
-    @property
-    def is_object(self) -> bool:
-        """True if bodies carry the whole object, with a subresource (`status`) or without."""
-        return not self.subresource or self.subresource in _OBJECT_SUBRESOURCES
-
-    @property
-    def body_type(self) -> resources.ResourceType:
-        """The resource, with the group, version and kind of the target's bodies."""
-        if self.is_object:
-            return self.resource
-        return resources.carried_by(self.resource, self.subresource)
+    is_object: bool
+    """True if bodies carry the whole object, with a subresource (`status`) or without."""
+    body_type: resources.ResourceType
+    """The resource, with the group, version and kind of the target's bodies."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,10 +166,13 @@ def _target(group: str, version: str, rest: list[str]) -> Target:
         raise LookupError(subresource)
     if name and resource.namespaced and not namespace:
         raise LookupError(name)
+    is_object = not subresource or subresource in _OBJECT_SUBRESOURCES
     return Target(
         resource=resource,
         namespace=namespace,
         name=name,
         subresource=subresource,
         is_watch=is_watch,
+        is_object=is_object,
+        body_type=resource if is_object else resources.carried_by(resource, subresource),
     )

@@ -27,18 +27,13 @@ class Rendering:
         form: negotiation.Form,
         resource: resources.ResourceType,
         now: Callable[[], str],
-        *,
-        is_watch: bool = False,
     ) -> None:
         self.form, self._resource, self._now = form, resource, now
-        self._is_watch = is_watch
         self._shows_columns = True
 
     @property
-    def content_type(self) -> str:
-        """The media type of the response."""
-        if not self._is_watch:
-            return self.form.media
+    def stream_type(self) -> str:
+        """The media type of a watch's response."""
         return f"{negotiation.PROTOBUF};stream=watch" if self.is_protobuf else negotiation.JSON
 
     @property

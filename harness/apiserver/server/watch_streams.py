@@ -63,9 +63,7 @@ class Watch:
         self._server, self._connection = server, connection
         self._request, self._selection = request, request.selection(target)
         form = negotiation.of(request, is_list=True)
-        self._rendering = response_encoding.Rendering(
-            form, target.resource, server.now, is_watch=True
-        )
+        self._rendering = response_encoding.Rendering(form, target.resource, server.now)
         self._frame = protobuf.event_frame if self._rendering.is_protobuf else server.framer.line
         self._timeout_s = list_options.watch_timeout_s(request)
         self._version = list_options.watch_version(request)
@@ -84,7 +82,7 @@ class Watch:
 
     def start(self) -> None:
         """Send past events, then new ones; an error becomes the last event."""
-        self._connection.write_head(200, self._rendering.content_type)
+        self._connection.write_head(200, self._rendering.stream_type)
         try:
             past = self._past()
         except status_errors.StatusError as error:
