@@ -8,7 +8,8 @@ that could be built from these.
 
 Named steps mark the interesting moments: `step("in-flight.removed", claim=uid)`. A step costs one
 attribute load and one test if no listener is installed; a listener can record it or pause by a
-seeded plan (`pausing`). Names are `<part>.<moment>`, fields are strings or integers.
+seeded plan (`pausing`). Names are `<part>.<moment>`, fields are strings or integers, except
+for those of final books (see `subject.final_books`).
 """
 
 import collections

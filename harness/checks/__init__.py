@@ -5,7 +5,8 @@ nor does rendering (see `report`). A check that cannot decide returns UNKNOWN; t
 lists the evidence that a VALID verdict rests on.
 
 Contents: `api_call_totals`, `certificate`, `check_inputs`, `claim_progress`, `device_exclusivity`,
+Contents: `api_call_totals`, `certificate`, `check_inputs`, `claim_progress`, `device_exclusivity`,
 `device_supply`, `fault_attribution`, `fault_records`, `fault_wording`, `figures`, `hold_history`,
-`judging`, `live_spotter`, `observed_objects`, `overlapping`, `stuck_objects`, `verdicts`,
-`world_states`.
+`judging`, `live_spotter`, `observed_objects`, `overlapping`, `scheduler_books`, `stuck_objects`,
+`verdicts`, `world_states`, `written_books`.
 """

@@ -1,9 +1,9 @@
 """The input of a check: the plan of the run and the history folded from its records."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from harness.checks import hold_history, world_states
+from harness.checks import hold_history, world_states, written_books
 from harness.history import plans, records
 
 
@@ -17,3 +17,5 @@ class CheckInput:
     """The objects that existed at the end; empty if the plan has no `progress_s`."""
     phases: Sequence[records.Phase] = ()
     """The phases of the run, in order."""
+    books: Mapping[str, written_books.Books | None] = dataclasses.field(default_factory=dict)
+    """The final books of each Python scheduler; None: it left none."""

@@ -158,13 +158,5 @@ def _violation(item: stuck_objects.Stuck, still_s: float) -> verdicts.Violation:
         summary=f"STUCK: {item.summary}",
         text=f"STUCK: {item.text}. Nothing has made progress for {still_s:.1f} s.",
         resource_versions=sorted({int(meta.resource_version) for meta in metas}),
-        objects=[
-            verdicts.InvolvedObject(
-                kind=obj.KIND,
-                namespace=obj.metadata.namespace,
-                name=obj.metadata.name,
-                uid=obj.metadata.uid,
-            )
-            for obj in item.involved
-        ],
+        objects=[obj.involved for obj in item.involved],
     )

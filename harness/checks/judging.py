@@ -20,8 +20,10 @@ from harness.checks import (
     fault_records,
     figures,
     hold_history,
+    scheduler_books,
     verdicts,
     world_states,
+    written_books,
 )
 from harness.history import directories, files, histories, plans
 
@@ -57,6 +59,12 @@ CHECKS: tuple[Check, ...] = (
         claim_progress.PROMISE,
         claim_progress.check,
         applies=claim_progress.applies,
+    ),
+    Check(
+        scheduler_books.NAME,
+        scheduler_books.PROMISE,
+        scheduler_books.check,
+        applies=scheduler_books.applies,
     ),
 )
 """All checks; verdict.json, the report, JUnit and the terminal show their results in this order."""
@@ -115,7 +123,11 @@ def examine(directory: directories.RunDirectory) -> Examination:
     folded = _fold(recorder, final if history.plan.progress_s is not None else None)
     items, operations = certificate.certify(history, folded, recorder, faults)
     given = check_inputs.CheckInput(
-        plan=history.plan, folded=folded, final=final, phases=tuple(history.phases)
+        plan=history.plan,
+        folded=folded,
+        final=final,
+        phases=tuple(history.phases),
+        books=_books(history),
     )
     found = [_run(check, given) for check in CHECKS if check.applies(history.plan)]
     results = fault_attribution.attribute(found, folded, faults)
@@ -160,6 +172,13 @@ def _fold(
         for resource in world_states.TYPES:
             final.keep(resource, folded.stream(resource).live)
     return folded
+
+
+def _books(history: histories.History) -> dict[str, written_books.Books | None]:
+    """Return the schedulers' books if a check asks for them; steps of another form are no books."""
+    if not scheduler_books.applies(history.plan):
+        return {}
+    return written_books.read_all(history, but=scheduler_books.CONTROLLER)
 
 
 def encode(judgement: Judgement) -> bytes:

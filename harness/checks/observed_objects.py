@@ -4,6 +4,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
+from harness.checks import verdicts
 from harness.model import devices
 
 
@@ -42,6 +43,19 @@ class Meta(Part, frozen=True):
         return next((item.uid for item in owners if item.controller and item.kind == "Pod"), None)
 
 
+class _Object(Part, frozen=True):
+    KIND: ClassVar[str]
+    metadata: Meta
+
+    @property
+    def involved(self) -> verdicts.InvolvedObject:
+        """The object as it is named in a violation."""
+        meta = self.metadata
+        return verdicts.InvolvedObject(
+            kind=self.KIND, namespace=meta.namespace, name=meta.name, uid=meta.uid
+        )
+
+
 class ClaimEntry(Part, frozen=True):
     """An entry of a pod's `spec.resourceClaims`."""
 
@@ -72,11 +86,10 @@ class PodStatus(Part, frozen=True):
     resource_claim_statuses: list[GeneratedClaim] | None = None
 
 
-class Pod(Part, frozen=True):
+class Pod(_Object, frozen=True):
     """A pod."""
 
     KIND: ClassVar[str] = "Pod"
-    metadata: Meta
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
@@ -170,11 +183,10 @@ class ClaimStatus(Part, frozen=True):
     reserved_for: list[Consumer] | None = None
 
 
-class Claim(Part, frozen=True):
+class Claim(_Object, frozen=True):
     """A ResourceClaim."""
 
     KIND: ClassVar[str] = "ResourceClaim"
-    metadata: Meta
     spec: ClaimSpec = ClaimSpec()
     status: ClaimStatus = ClaimStatus()
 
@@ -203,11 +215,10 @@ class SliceSpec(Part, frozen=True):
     devices: list[dict[str, Any]] | None = None
 
 
-class Slice(Part, frozen=True):
+class Slice(_Object, frozen=True):
     """A ResourceSlice."""
 
     KIND: ClassVar[str] = "ResourceSlice"
-    metadata: Meta
     spec: SliceSpec
 
 

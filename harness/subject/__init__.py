@@ -10,7 +10,7 @@ checks read API objects independently of each other. Second, the orchestration o
 processes also run stand-alone against any kubeconfig.
 
 Contents: `allocated_devices`, `allocators`, `assume_caches`, `claim_controllers`, `claims`,
-`created_claims`, `defects`, `dynamic_resources`, `expressions`, `gathering`, `generating`,
-`in_flight`, `inventories`, `nodes`, `recording`, `releasing`, `schedulers`, `scheduling_queue`,
-`subject_process`, `work_queues`.
+`created_claims`, `defects`, `dynamic_resources`, `expressions`, `final_books`, `gathering`,
+`generating`, `in_flight`, `inventories`, `nodes`, `recording`, `releasing`, `schedulers`,
+`scheduling_queue`, `subject_process`, `work_queues`.
 """

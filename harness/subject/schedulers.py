@@ -20,6 +20,7 @@ from harness.subject import (
     claims,
     dynamic_resources,
     expressions,
+    final_books,
     gathering,
     in_flight,
     inventories,
@@ -72,8 +73,8 @@ class Scheduler:
     ) -> None:
         parts = parts or SchedulerParts()
         self._api, self._options = api, options
-        allocated = parts.allocated()
-        flight = in_flight.InFlightClaims()
+        allocated = self._allocated = parts.allocated()
+        flight = self._in_flight = in_flight.InFlightClaims()
         self._inventory = inventories.Inventory()
         self._cache = parts.assume_cache([allocated, _ClaimEvents(self)])
         self._plugin = parts.plugin(
@@ -121,6 +122,14 @@ class Scheduler:
             thread.join()
         for informer in self._informers:
             informer.stop()
+
+    def write_books(self) -> None:
+        """Write the final books as steps, after `stop`."""
+        final_books.write(
+            devices=self._allocated.get()[0],
+            in_flight=self._in_flight.listed(),
+            cached=self._cache.objects(),
+        )
 
     def _spawn(self, name: str, target: Any) -> None:
         self._threads.append(concurrency.spawn(name, target))

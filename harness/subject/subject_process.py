@@ -80,6 +80,7 @@ def run_scheduler(options: SubjectOptions) -> int:
             parts,
         )
         _run(scheduler, options)
+        scheduler.write_books()
     return 0
 
 

@@ -3,12 +3,12 @@
 import dataclasses
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from harness.checks import check_inputs, hold_history, world_states
+from harness.checks import check_inputs, hold_history, world_states, written_books
 from harness.history import plans, records
 from tests.histories import building
 
@@ -170,7 +170,8 @@ def judged(
     world: World | Sequence[records.Body],
     *,
     plan: plans.Plan,
-    phases: Sequence[records.Phase],
+    phases: Sequence[records.Phase] = (),
+    books: Mapping[str, written_books.Books | None] | None = None,
 ) -> check_inputs.CheckInput:
     """The input of a check after a run that ended in this world."""
     body = world.observations() if isinstance(world, World) else world
@@ -178,4 +179,6 @@ def judged(
     folded = hold_history.fold(final.follow(body))
     for resource in world_states.TYPES:
         final.keep(resource, folded.stream(resource).live)
-    return check_inputs.CheckInput(plan=plan, folded=folded, final=final, phases=tuple(phases))
+    return check_inputs.CheckInput(
+        plan=plan, folded=folded, final=final, phases=tuple(phases), books=books or {}
+    )

@@ -1,0 +1,194 @@
+"""The check of the scheduler's own books: at rest, they say the same as the API.
+
+The Python scheduler writes its books when it is stopped (steps `scheduler.books`): the devices that
+it counts as allocated, its claims in flight, and the claims in its assume cache. A difference is a
+defect even if it has not led to a double allocation or a stuck pod yet. Books of a scheduler that
+was killed, or stopped while claims were changing, are not examined.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from harness.checks import (
+    check_inputs,
+    device_supply,
+    observed_objects,
+    verdicts,
+    world_states,
+    written_books,
+)
+from harness.history import plans
+
+NAME = "scheduler_books"
+PROMISE = "at rest, the scheduler's own books equal the API"
+CONTROLLER = "claim-controller"
+"""Process of the Python subject that keeps no books."""
+QUIET_S = 1.0
+"""Seconds without a change of any claim before the books are written: the cluster is at rest, and
+the scheduler has received all events."""
+IN_FULL_MAX, OTHERS_MAX = 20, 200
+"""Violations that are listed in full, and by their summaries."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A statement of the books that the API contradicts."""
+
+    summary: str
+    text: str
+    """One sentence without its period."""
+    claims: tuple[observed_objects.Claim, ...] = ()
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether a Python scheduler of this plan writes books when the cluster is at rest."""
+    return plan.progress_s is not None and any(name != CONTROLLER for name in plan.expected_steps)
+
+
+def check(given: check_inputs.CheckInput) -> verdicts.CheckResult:
+    """Return INVALID with all differences, VALID without any, UNKNOWN if no books are examined."""
+    refusals = {name: _refusal(books, given) for name, books in given.books.items()}
+    differences = [
+        difference
+        for name, books in given.books.items()
+        if books is not None and not refusals[name]
+        for difference in compare(name, books, given.final)
+    ]
+    examined = [name for name, reason in refusals.items() if not reason]
+    reasons = [f"{name} was not examined: {reason}" for name, reason in refusals.items() if reason]
+    return verdicts.CheckResult(
+        check=NAME,
+        promise=PROMISE,
+        verdict=_verdict(examined, differences),
+        examined_count=len(examined),
+        violation_count=len(differences),
+        violations=[_violation(item) for item in differences[:IN_FULL_MAX]],
+        others=[item.summary for item in differences[IN_FULL_MAX:][:OTHERS_MAX]],
+        reason="; ".join([*_told(examined, differences), *reasons]) or "no scheduler left books",
+    )
+
+
+def _verdict(examined: Sequence[str], differences: Sequence[Difference]) -> verdicts.Verdict:
+    if differences:
+        return verdicts.Verdict.INVALID
+    return verdicts.Verdict.VALID if examined else verdicts.Verdict.UNKNOWN
+
+
+def _told(examined: Sequence[str], differences: Sequence[Difference]) -> Iterator[str]:
+    if differences:
+        others = f", and {len(differences) - 1} more" * (len(differences) > 1)
+        yield f"the books differ from the API: {differences[0].summary}{others}"
+    elif examined:
+        yield f"the books of {', '.join(examined)} equal the API"
+
+
+def _refusal(books: written_books.Books | None, given: check_inputs.CheckInput) -> str:
+    """Return why books cannot be compared; empty if they can."""
+    stream = given.folded.stream(world_states.CLAIMS)
+    if books is None:
+        return "it left no books, as it was killed or had not begun"
+    if not stream.has_final_list or stream.live != stream.final:
+        return "the final state of the claims is not known"
+    quiet_s = (books.ts_ns - given.final.claims_changed_ns) / 1e9
+    if quiet_s < QUIET_S:
+        return f"a claim changed less than {QUIET_S:g} s before its books were written, or later"
+    return ""
+
+
+# --------------------------------------------------------------------------- comparing
+
+
+def compare(
+    name: str, books: written_books.Books, state: world_states.WorldState
+) -> Iterator[Difference]:
+    """Yield what is wrong in the books of a scheduler, given the state of the API."""
+    yield from _compare_in_flight(name, books, state.claims)
+    yield from _compare_devices(name, books, state.claims.values())
+    yield from _compare_claims(name, books, state.claims)
+
+
+def _compare_in_flight(
+    name: str, books: written_books.Books, known: Mapping[str, observed_objects.Claim]
+) -> Iterator[Difference]:
+    for uid in books.in_flight:
+        called = known[uid].metadata.name if uid in known else uid
+        yield Difference(
+            summary=f"{name}: claim {called} is still in flight",
+            text=f"{name} keeps claim {called} (uid {uid}) in flight, although it is at rest",
+            claims=(known[uid],) if uid in known else (),
+        )
+
+
+def _compare_devices(
+    name: str, books: written_books.Books, known: Iterable[observed_objects.Claim]
+) -> Iterator[Difference]:
+    """Compare the devices that count as allocated with those that claims hold alone."""
+    holders: dict[str, list[observed_objects.Claim]] = collections.defaultdict(list)
+    for claim in known:
+        for device in device_supply.exclusive(claim):
+            holders[device].append(claim)
+    for device in sorted(books.devices - holders.keys()):
+        yield Difference(
+            summary=f"{name}: {device} counts as allocated, but no claim holds it",
+            text=f"{name} counts device {device} as allocated, but no claim holds it: it is lost",
+        )
+    for device in sorted(holders.keys() - books.devices):
+        names = ", ".join(claim.metadata.name for claim in holders[device])
+        yield Difference(
+            summary=f"{name}: {device} counts as free, but {names} holds it",
+            text=f"{name} counts device {device} as free, but it is allocated to claim {names}: it "
+            "can be allocated again",
+            claims=tuple(holders[device]),
+        )
+
+
+def _compare_claims(
+    name: str, books: written_books.Books, known: Mapping[str, observed_objects.Claim]
+) -> Iterator[Difference]:
+    """Compare the claims in the cache with those that exist, at most one difference for each."""
+    for uid in sorted(books.claims.keys() - known.keys()):
+        yield Difference(
+            summary=f"{name}: the cache has a claim that does not exist",
+            text=f"{name} has claim {uid} in its cache, which does not exist any more",
+        )
+    for uid, claim in sorted(known.items()):
+        wrong = _wrong(books, claim)
+        if wrong:
+            meta = claim.metadata
+            yield Difference(
+                summary=f"{name}: the cache has {wrong} of claim {meta.name}",
+                text=f"{name} has {wrong} of claim {meta.key} (uid {uid}) in its cache; the API has "
+                f"version {meta.resource_version} with {_listed(_devices(claim))}",
+                claims=(claim,),
+            )
+
+
+def _wrong(books: written_books.Books, claim: observed_objects.Claim) -> str:
+    """Return what the cache has instead of a claim; empty if it has the claim."""
+    cached = books.claims.get(claim.metadata.uid)
+    if cached is None:
+        return "no version"
+    if cached.version != claim.metadata.resource_version:
+        return f"version {cached.version}"
+    if sorted(cached.devices) != _devices(claim):
+        return f"an allocation with {_listed(cached.devices)}"
+    return ""
+
+
+def _devices(claim: observed_objects.Claim) -> list[str]:
+    return sorted(item.id for item in claim.results)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "no device"
+
+
+def _violation(item: Difference) -> verdicts.Violation:
+    return verdicts.Violation(
+        guarantee=NAME,
+        summary=item.summary,
+        text=f"{item.text}.",
+        resource_versions=sorted({int(claim.metadata.resource_version) for claim in item.claims}),
+        objects=[claim.involved for claim in item.claims],
+    )
