@@ -4,9 +4,7 @@ Pure functions of recorded evidence. Clocks, network and code of the subject do 
 nor does rendering (see `report`). A check that cannot decide returns UNKNOWN; the certificate
 lists the evidence that a VALID verdict rests on.
 
-Contents: `api_call_totals`, `certificate`, `check_inputs`, `claim_progress`, `device_exclusivity`,
-Contents: `api_call_totals`, `certificate`, `check_inputs`, `claim_progress`, `device_exclusivity`,
-`device_supply`, `fault_attribution`, `fault_records`, `fault_wording`, `figures`, `hold_history`,
-`judging`, `live_spotter`, `observed_objects`, `overlapping`, `scheduler_books`, `stuck_objects`,
-`verdicts`, `world_states`, `written_books`.
+Contents: `api_call_totals`, `certificate`, `check_inputs`, `device_exclusivity`,
+`fault_attribution`, `fault_records`, `fault_wording`, `figures`, `hold_history`, `judging`,
+`live_spotter`, `overlapping`, `progress`, `verdicts`.
 """

@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from harness.checks import hold_history, world_states, written_books
+from harness.checks import hold_history
+from harness.checks.progress import world_states, written_books
 from harness.history import plans, records
 
 

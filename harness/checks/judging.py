@@ -14,17 +14,14 @@ from harness import errors, writing
 from harness.checks import (
     certificate,
     check_inputs,
-    claim_progress,
     device_exclusivity,
     fault_attribution,
     fault_records,
     figures,
     hold_history,
-    scheduler_books,
     verdicts,
-    world_states,
-    written_books,
 )
+from harness.checks.progress import claim_progress, scheduler_books, world_states, written_books
 from harness.history import directories, files, histories, plans
 
 SCHEMA_VERSION = 4

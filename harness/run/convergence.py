@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from harness import clocks, concurrency
-from harness.checks import observed_objects, stuck_objects, world_states
+from harness.checks.progress import observed_objects, stuck_objects, world_states
 from harness.client import apis, informers
 from harness.history import plans
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from harness.checks import check_inputs, hold_history, world_states, written_books
+from harness.checks import check_inputs, hold_history
+from harness.checks.progress import world_states, written_books
 from harness.history import plans, records
 from tests.histories import building
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from harness.checks import observed_objects
+from harness.checks.progress import observed_objects
 from harness.history import records
 
 PODS, CLAIMS, SLICES = "pods", "resourceclaims", "resourceslices"

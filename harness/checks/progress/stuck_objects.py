@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.checks import device_supply, observed_objects, world_states
+from harness.checks.progress import device_supply, observed_objects, world_states
 
 RESERVATIONS_MAX = 256
 """Pods that can share a claim; the API's limit."""

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.checks import claim_progress, verdicts
+from harness.checks import verdicts
+from harness.checks.progress import claim_progress
 from harness.history import records
 from tests.histories import worlds
 from tests.histories.worlds import World

@@ -9,7 +9,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.checks import live_spotter, observed_objects, world_states
+from harness.checks import live_spotter
+from harness.checks.progress import observed_objects, world_states
 from harness.model import devices
 
 _UNCLEAR = ("taints", "consumesCounters", "allowMultipleAllocations", "bindingConditions")

@@ -10,7 +10,8 @@ recorder's monotonic clock, because its promise is about time.
 import itertools
 from collections.abc import Sequence
 
-from harness.checks import check_inputs, hold_history, stuck_objects, verdicts, world_states
+from harness.checks import check_inputs, hold_history, verdicts
+from harness.checks.progress import stuck_objects, world_states
 from harness.history import plans, records
 
 NAME = "claim_progress"

@@ -10,14 +10,8 @@ import collections
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from harness.checks import (
-    check_inputs,
-    device_supply,
-    observed_objects,
-    verdicts,
-    world_states,
-    written_books,
-)
+from harness.checks import check_inputs, verdicts
+from harness.checks.progress import device_supply, observed_objects, world_states, written_books
 from harness.history import plans
 
 NAME = "scheduler_books"
