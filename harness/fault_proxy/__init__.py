@@ -11,5 +11,5 @@ the API server has not stated. Requests are never repeated.
 
 Contents: `admin_server`, `client_responses`, `credentials`, `exchanges`, `http_headers`,
 `listeners`, `object_metadata`, `process`, `protobuf_fields`, `proxied_clients`, `settings`,
-`statuses`, `upstreams`, `watch_frames`, `watch_relays`.
+`stale_reads`, `statuses`, `upstreams`, `version_notes`, `watch_frames`, `watch_relays`.
 """

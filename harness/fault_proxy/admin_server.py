@@ -2,6 +2,7 @@
 
 import hmac
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -17,8 +18,9 @@ _TOKEN_BYTES = 32
 class AdminServer:
     """The admin API for the faults of one proxy."""
 
-    def __init__(self, faults: injection.Faults) -> None:
-        self._faults = faults
+    def __init__(self, faults: injection.Faults, *, on_change: Callable[[], None]) -> None:
+        """`on_change` is called after each request that may have added a fault."""
+        self._faults, self._on_change = faults, on_change
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self._authorization = f"Bearer {self.token}".encode()
         self.server = web.Server(self._handle, access_log=None)
@@ -37,7 +39,7 @@ class AdminServer:
             return _failure(400, "BadRequest", f"not a fault: {error}")
 
     async def _answer(self, request: web.BaseRequest) -> tuple[int, Any]:
-        return admin_api.answer(
+        answer = admin_api.answer(
             self._faults,
             request.method,
             request.path,
@@ -45,6 +47,9 @@ class AdminServer:
             body=await request.read(),
             boot_id=clocks.boot_id(),
         )
+        if request.method == "POST":
+            self._on_change()
+        return answer
 
 
 def _failure(code: int, reason: str, message: str) -> web.Response:

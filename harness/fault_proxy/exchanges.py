@@ -3,17 +3,20 @@
 import asyncio
 import urllib.parse
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import aiohttp
+import msgspec
 from aiohttp import web
 
 from harness.fault_proxy import (
     client_responses,
     http_headers,
     object_metadata,
+    stale_reads,
     statuses,
     upstreams,
+    version_notes,
     watch_frames,
     watch_relays,
 )
@@ -36,21 +39,13 @@ class Client(Protocol):
     name: str
     upstream: upstreams.Upstream
     faults: injection.Faults
+    notes: version_notes.VersionNotes
 
     def keep(self, work: Coroutine[Any, Any, _Result]) -> "asyncio.Task[_Result]":
         """Start work that goes on even if the client of the request disconnects."""
 
     def follow(self, relay: watch_relays.WatchRelay) -> Callable[[], None]:
         """Note an open watch; return the function that notes its end."""
-
-
-class _Answer(NamedTuple):
-    """A whole response of the API server."""
-
-    status: int
-    reason: str
-    headers: http_headers.Headers
-    body: bytes
 
 
 class Exchange:
@@ -69,11 +64,24 @@ class Exchange:
         has gone, TooLargeError if the body of the request is too large.
         """
         body = await self._read_body()
-        faults = self._client.faults
-        applied = None
-        if faults.wants("request"):
-            applied = faults.strike("request", self._facts(object_metadata.of_body(body)))
+        if self._call.verb in ("list", "watch"):
+            self._client.notes.last_collection = self._path
+        if self._client.faults.wants("request"):
+            await self._pass_unless_struck(body)
+        else:
+            await self._relay(await self._send(body))
+
+    async def _pass_unless_struck(self, body: bytes | None) -> None:
+        facts = self._facts(object_metadata.of_body(body))
+        stale = await self._find_stale(facts)
+        applied = self._client.faults.strike(
+            "request",
+            facts,
+            is_possible=lambda action: not isinstance(action, injection.Stale) or action in stale,
+        )
         match applied.action if applied else None:
+            case injection.Stale() as action if applied is not None:
+                await self._answer_stale(applied, stale[action])
             case injection.Reject() as action:
                 await self.response.send_status(_rejection(action))
             case injection.Lose():
@@ -100,7 +108,7 @@ class Exchange:
 
     async def _send(self, body: bytes | None) -> aiohttp.ClientResponse:
         is_watch = self._call.verb == "watch"
-        headers = http_headers.of_request(self._request.headers, is_watch=is_watch)
+        headers = http_headers.of_request(self._request.headers, is_compressible=not is_watch)
         target = self._request.raw_path
         return await self._client.upstream.send(self._request.method, target, headers, body)
 
@@ -116,14 +124,34 @@ class Exchange:
             work = self._client.keep(self._write_later(applied, body))
             await self._relay_whole(await asyncio.shield(work))
 
-    async def _write_later(self, applied: injection.Applied, body: bytes | None) -> _Answer:
+    async def _write_later(
+        self, applied: injection.Applied, body: bytes | None
+    ) -> upstreams.WholeAnswer:
         await self._wait(applied)
-        return await _whole(await self._send(body))
+        return await upstreams.whole(await self._send(body))
 
     async def _wait(self, applied: injection.Applied) -> None:
         done = asyncio.Event()
         self._client.faults.wait(applied, done.set)
         await done.wait()
+
+    async def _find_stale(
+        self, facts: injection.Facts
+    ) -> dict[injection.Stale, stale_reads.StaleRead]:
+        """Return the older answers that faults may ask for."""
+        client = self._client
+        if not stale_reads.is_read(self._call) or not client.notes.are_wanted:
+            return {}
+        headers = http_headers.of_request(self._request.headers, is_compressible=False)
+        read = stale_reads.Read(self._call, self._path, self._query, headers)
+        wanted = stale_reads.wanted(client.faults, facts)
+        return await stale_reads.find(read, client.upstream, client.notes, wanted)
+
+    async def _answer_stale(self, applied: injection.Applied, stale: stale_reads.StaleRead) -> None:
+        version = stale.version
+        applied.facts = msgspec.structs.replace(applied.facts, resource_version=version)
+        applied.note = f"the state of {stale.age_s:.3f} s ago"
+        await self.response.send(*stale.answer)
 
     # ---------------------------------------------------------- the response
 
@@ -132,7 +160,7 @@ class Exchange:
             if self._call.verb == "watch" and answer.status == _OK:
                 await self._relay_watch(answer)
             elif self._client.faults.wants("response"):
-                await self._relay_whole(await _whole(answer))
+                await self._relay_whole(await upstreams.whole(answer))
             else:
                 await self._relay_stream(answer)
         finally:
@@ -148,12 +176,18 @@ class Exchange:
             piece = await _next_piece(answer.content)
         await self.response.end(piece)
 
-    async def _relay_whole(self, answer: _Answer) -> None:
+    async def _relay_whole(self, answer: upstreams.WholeAnswer) -> None:
         faults, applied = self._client.faults, None
         if faults.wants("response"):
             encoding = answer.headers.get("Content-Encoding", "")
             meta = object_metadata.of_body(answer.body, content_encoding=encoding)
-            applied = faults.strike("response", self._facts(meta))
+            applied = faults.strike(
+                "response",
+                self._facts(meta),
+                is_possible=lambda action: (
+                    not isinstance(action, injection.Truncate) or len(answer.body) > 1
+                ),
+            )
         match applied.action if applied else None:
             case injection.Reject() as action:
                 await self.response.send_status(_rejection(action))
@@ -167,7 +201,7 @@ class Exchange:
             case _:
                 await self.response.send(*answer)
 
-    async def _truncate(self, answer: _Answer) -> None:
+    async def _truncate(self, answer: upstreams.WholeAnswer) -> None:
         answer.headers["Content-Length"] = str(len(answer.body))
         await self.response.begin(answer.status, answer.reason, answer.headers, is_stream=True)
         await self.response.write(answer.body[: len(answer.body) // 2])
@@ -210,18 +244,6 @@ class Exchange:
 
     def _event_facts(self, event_type: str, meta: object_metadata.Metadata) -> injection.Facts:
         return self._facts(meta, event_type)
-
-
-async def _whole(answer: aiohttp.ClientResponse) -> _Answer:
-    """Return a response with its body. Raises NoResponseError if it breaks off."""
-    try:
-        body = await answer.read()
-    except (aiohttp.ClientError, OSError) as error:
-        raise upstreams.NoResponseError(str(error)) from error
-    finally:
-        answer.release()
-    headers = http_headers.of_response(answer.headers)
-    return _Answer(answer.status, answer.reason or "", headers, body)
 
 
 async def _next_piece(content: aiohttp.StreamReader) -> bytes:

@@ -20,15 +20,16 @@ _OF_THE_PROXY = ("Authorization", "Host", "Content-Length", "Expect")
 Headers = CIMultiDict[str]
 
 
-def of_request(headers: CIMultiDictProxy[str], *, is_watch: bool) -> Headers:
+def of_request(headers: CIMultiDictProxy[str], *, is_compressible: bool) -> Headers:
     """Return the headers to send to the API server, without credentials.
 
-    A watch is asked for without compression, so that each event can be passed when it arrives.
+    `is_compressible` False: the body is needed uncompressed, as are the events of a watch, which
+    are passed one by one.
     """
     passed = _end_to_end(headers)
     for name in _OF_THE_PROXY:
         passed.popall(name, None)
-    if is_watch:
+    if not is_compressible:
         passed.popall("Accept-Encoding", None)
     return passed
 

@@ -15,6 +15,7 @@ from harness.fault_proxy import (
     proxied_clients,
     settings,
     upstreams,
+    version_notes,
 )
 from harness.faults import injection
 
@@ -60,20 +61,27 @@ class _Proxy:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopped.set)
         faults = injection.Faults(now=_now, call_later=loop.call_later)
+        notes = version_notes.VersionNotes(faults)
         async with upstreams.open_session() as session:
-            clients = await self._listen_to_clients(session, faults)
-            admin = await self._listen_to_admin(faults)
+            clients = await self._listen_to_clients(session, faults, notes)
+            admin = await self._listen_to_admin(
+                faults, on_change=lambda: notes.begin(clients[0].upstream)
+            )
             if ready_file is not None:
                 with writing.explained(ready_file):
                     processes.touch_ready(ready_file)
             await self._stopped.wait()
+            notes.stop()
             await self._stop(clients, admin, faults)
 
     async def _listen_to_clients(
-        self, session: aiohttp.ClientSession, faults: injection.Faults
+        self,
+        session: aiohttp.ClientSession,
+        faults: injection.Faults,
+        notes: version_notes.VersionNotes,
     ) -> list[proxied_clients.ProxiedClient]:
         clients = [
-            proxied_clients.ProxiedClient(client, session, faults, self._note)
+            proxied_clients.ProxiedClient(client, session, faults, notes, self._note)
             for client in self._settings.clients
         ]
         for client in clients:
@@ -88,8 +96,10 @@ class _Proxy:
             self._write(client.settings.proxied_kubeconfig, document)
         return clients
 
-    async def _listen_to_admin(self, faults: injection.Faults) -> admin_server.AdminServer:
-        admin = admin_server.AdminServer(faults)
+    async def _listen_to_admin(
+        self, faults: injection.Faults, *, on_change: Callable[[], None]
+    ) -> admin_server.AdminServer:
+        admin = admin_server.AdminServer(faults, on_change=on_change)
         server = await listeners.listen(admin.server, self._settings.admin.port)
         self._listening.append(server)
         url = f"http://{listeners.HOST}:{listeners.port_of(server)}"

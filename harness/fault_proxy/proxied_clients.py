@@ -16,6 +16,7 @@ from harness.fault_proxy import (
     settings,
     statuses,
     upstreams,
+    version_notes,
     watch_relays,
 )
 from harness.faults import injection
@@ -36,12 +37,13 @@ class ProxiedClient:
         client: settings.Client,
         session: aiohttp.ClientSession,
         faults: injection.Faults,
+        notes: version_notes.VersionNotes,
         note: Note,
     ) -> None:
         """`note` gets lines for the log. Raises KubeconfigError for an unusable kubeconfig."""
         self.name, self.settings = client.name, client
         self.upstream = upstreams.Upstream(client, session)
-        self.faults = faults
+        self.faults, self.notes = faults, notes
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self._authorization = f"Bearer {self.token}".encode()
         self._note = note

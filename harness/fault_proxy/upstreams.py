@@ -6,6 +6,7 @@ a client that was answered would not know that its request was carried out twice
 
 import ssl
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 import aiohttp
 import yarl
@@ -27,6 +28,16 @@ _IMPERSONATE = "Impersonate-User"
 
 class NoResponseError(Exception):
     """The API server gave no response: it is not reachable, or the connection broke."""
+
+
+class WholeAnswer(NamedTuple):
+    """A response of the API server with its whole body."""
+
+    status: int
+    reason: str
+    headers: http_headers.Headers
+    """Headers for the client."""
+    body: bytes
 
 
 class Upstream:
@@ -88,6 +99,18 @@ class Upstream:
             headers["Authorization"] = f"Bearer {identity.token}"
         if _IMPERSONATE not in headers:
             headers.extend(self.endpoint.impersonation)
+
+
+async def whole(response: aiohttp.ClientResponse) -> WholeAnswer:
+    """Return a response with its body. Raises NoResponseError if it breaks off."""
+    try:
+        body = await response.read()
+    except (aiohttp.ClientError, OSError) as error:
+        raise NoResponseError(_reason(error)) from error
+    finally:
+        response.release()
+    headers = http_headers.of_response(response.headers)
+    return WholeAnswer(response.status, response.reason or "", headers, body)
 
 
 def open_session() -> aiohttp.ClientSession:

@@ -36,12 +36,19 @@ class Ending(enum.Enum):
     RESET = enum.auto()
 
 
+class _Held(NamedTuple):
+    """What holds an event, and what is done when it lets go."""
+
+    applied: injection.Applied
+    due: "asyncio.Future[None]"
+
+
 class _Item(NamedTuple):
     """An event that waits, or the end of the watch after a last frame."""
 
     frame: bytes
-    due: "asyncio.Future[None] | None"
-    """Done when a fault lets it pass; None: no fault holds it."""
+    held: "_Held | None" = None
+    """None: no fault holds it."""
     ending: Ending | None = None
 
 
@@ -86,7 +93,7 @@ class WatchRelay:
 
     def end(self) -> None:
         """End the response after the events that wait; later ones are not passed."""
-        self._put(b"", None, Ending.END)
+        self._put(ending=Ending.END)
 
     # ------------------------------------------------------------ from upstream
 
@@ -99,7 +106,7 @@ class WatchRelay:
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, aiohttp.ClientConnectionResetError):
                 raise  # it is the client that has gone
-            self._put(b"", None, Ending.RESET)
+            self._put(ending=Ending.RESET)
 
     async def _take(self, data: bytes) -> None:
         data = self._rest + data if self._rest else data
@@ -137,16 +144,16 @@ class WatchRelay:
     ) -> None:
         match applied.action:
             case injection.Block() | injection.Delay():
-                due = asyncio.get_running_loop().create_future()
-                self._faults.wait(applied, functools.partial(_resolve, due))
-                self._put(frame, due)
+                held = _Held(applied, asyncio.get_running_loop().create_future())
+                self._faults.hold(applied, functools.partial(_resolve, held.due))
+                self._put(frame, held)
             case injection.Drop():
-                self._put(b"", None, Ending.CLOSE)
+                self._put(ending=Ending.CLOSE)
             case injection.Truncate():
-                self._put(frame[: len(frame) // 2], None, Ending.RESET)
+                self._put(frame[: len(frame) // 2], ending=Ending.RESET)
             case injection.Gone():
                 gone = statuses.error_frame(statuses.expired(meta.version), self._framing)
-                self._put(gone, None, Ending.END)
+                self._put(gone, ending=Ending.END)
             case _:
                 pass  # Omit: the bookmark is not passed
 
@@ -154,17 +161,17 @@ class WatchRelay:
 
     async def _pass(self, frames: bytes) -> None:
         if self._queue:
-            self._put(frames, None)
+            self._put(frames)
         else:
             await self._response.write(frames)
 
     def _put(
-        self, frame: bytes, due: "asyncio.Future[None] | None", ending: Ending | None = None
+        self, frame: bytes = b"", held: _Held | None = None, *, ending: Ending | None = None
     ) -> None:
         if self._is_over:
             return
         self._is_over = ending is not None
-        self._queue.append(_Item(frame, due, ending))
+        self._queue.append(_Item(frame, held, ending))
         self._queued_bytes += len(frame)
         if self._queued_bytes > QUEUED_BYTES_MAX:
             self._has_room.clear()
@@ -176,8 +183,9 @@ class WatchRelay:
                 self._filled.clear()
                 await self._filled.wait()
             item = self._queue[0]
-            if item.due is not None:
-                await item.due
+            if item.held is not None:
+                await item.held.due
+                self._faults.end(item.held.applied)
             if item.frame:
                 await self._response.write(item.frame)
             self._queue.popleft()  # not before it is written: until then, later ones queue up

@@ -1,0 +1,150 @@
+"""Stale reads: a get or list answered from an older version, as an API server's cache may.
+
+A list is asked for again at the version of some seconds ago (`resourceVersionMatch=Exact`), which
+API servers serve until they compact it. A get becomes such a list of its one object, in JSON. Reads
+that ask for an exact or a newer version are left alone, and so are those whose result has not
+changed since: they would not be stale.
+"""
+
+import urllib.parse
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from harness.fault_proxy import (
+    http_headers,
+    object_metadata,
+    protobuf_fields,
+    statuses,
+    upstreams,
+    version_notes,
+)
+from harness.faults import api_calls, injection
+
+_OK, _NOT_FOUND = 200, 404
+_RAW, _ITEMS = 2, 2
+"""Fields of a protobuf envelope and of the list in it."""
+_VERSION, _MATCH = "resourceVersion", "resourceVersionMatch"
+
+
+class Read(NamedTuple):
+    """A get or list of a client."""
+
+    call: api_calls.ApiCall
+    path: str
+    query: str
+    headers: http_headers.Headers
+    """Headers for the API server, without credentials."""
+
+
+class StaleRead(NamedTuple):
+    """An older answer to a read, with its version and its age in seconds."""
+
+    answer: upstreams.WholeAnswer
+    version: int
+    age_s: float
+
+
+def is_read(call: api_calls.ApiCall) -> bool:
+    """Return whether a call can be answered from an older version."""
+    return call.verb in ("get", "list") and bool(call.resource) and not call.subresource
+
+
+def wanted(faults: injection.Faults, facts: injection.Facts) -> set[injection.Stale]:
+    """Return the actions of faults that may make this read stale."""
+    return {
+        fault.spec.action
+        for fault in faults.all()
+        if isinstance(fault.spec.action, injection.Stale)
+        and not fault.is_used_up
+        and injection.matches(fault.spec.match, facts)
+    }
+
+
+async def find(
+    read: Read,
+    upstream: upstreams.Upstream,
+    notes: version_notes.VersionNotes,
+    actions: Iterable[injection.Stale],
+) -> dict[injection.Stale, StaleRead]:
+    """Return the answer that each action would give, without those that are not stale.
+
+    Raises NoResponseError.
+    """
+    found: dict[injection.Stale, StaleRead] = {}
+    for action in actions:
+        note = notes.before(action.seconds)
+        if note is None or not _allows(read.query, note.version):
+            continue
+        old = await _older(read, upstream, note.version)
+        if old is not None and _content(old) != _content(await _current(read, upstream)):
+            found[action] = StaleRead(old, note.version, note.age_s)
+    return found
+
+
+def _allows(query: str, version: int) -> bool:
+    """Return whether a read accepts an older version than the newest."""
+    if not query:
+        return True
+    options = dict(urllib.parse.parse_qsl(query))
+    asked = options.get(_VERSION, "")
+    if "continue" in options or options.get(_MATCH) == "Exact":
+        return False
+    return not asked.isdecimal() or int(asked) <= version
+
+
+async def _current(read: Read, upstream: upstreams.Upstream) -> upstreams.WholeAnswer:
+    target = f"{read.path}?{read.query}" if read.query else read.path
+    return await upstreams.whole(await upstream.send("GET", target, read.headers.copy(), None))
+
+
+async def _older(
+    read: Read, upstream: upstreams.Upstream, version: int
+) -> upstreams.WholeAnswer | None:
+    """Return the answer at a version, None if the API server cannot give it any more."""
+    options = [
+        pair for pair in urllib.parse.parse_qsl(read.query) if pair[0] not in (_VERSION, _MATCH)
+    ]
+    path, headers = read.path, read.headers.copy()
+    if read.call.verb == "get":
+        path = path.rstrip("/").rpartition("/")[0]
+        options = [("fieldSelector", f"metadata.name={read.call.name}")]
+        headers["Accept"] = statuses.CONTENT_TYPE
+    query = urllib.parse.urlencode([*options, (_VERSION, str(version)), (_MATCH, "Exact")])
+    answer = await upstreams.whole(await upstream.send("GET", f"{path}?{query}", headers, None))
+    if answer.status != _OK:
+        return None
+    return _of_one(answer, read.call) if read.call.verb == "get" else answer
+
+
+def _of_one(answer: upstreams.WholeAnswer, call: api_calls.ApiCall) -> upstreams.WholeAnswer:
+    """Return a list of at most one object as the answer to a get."""
+    listed = msgspec.json.decode(answer.body)
+    items = listed.get("items") or []
+    if not items:
+        message = f'{call.resource} "{call.name}" not found'
+        missing = statuses.body(statuses.failure(_NOT_FOUND, "NotFound", message))
+        return answer._replace(status=_NOT_FOUND, reason="Not Found", body=missing)
+    named = {"kind": listed["kind"].removesuffix("List"), "apiVersion": listed["apiVersion"]}
+    return answer._replace(body=msgspec.json.encode(named | items[0]))
+
+
+def _content(answer: upstreams.WholeAnswer) -> Any:
+    """Return what a read has shown, without the version of a list, for comparison.
+
+    An object is its uid and its version, so that JSON can be compared with protobuf.
+    """
+    if answer.status != _OK:
+        return answer.status
+    meta = object_metadata.of_body(answer.body)
+    if meta.uid:
+        return meta.uid, meta.resource_version
+    if answer.body.startswith(object_metadata.MAGIC):
+        message = protobuf_fields.read(answer.body[len(object_metadata.MAGIC) :]).get(_RAW, b"")
+        return [item for number, item in protobuf_fields.fields(message) if number == _ITEMS]
+    try:
+        listed = msgspec.json.decode(answer.body)
+        return listed.get("items"), listed.get("rows")
+    except (msgspec.DecodeError, AttributeError):
+        return answer.body

@@ -1,0 +1,131 @@
+"""Reads that are answered from an older version."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.client import apis
+from tests.unit.fault_proxy import proxies
+
+AGE_S = 0.3
+OBJECT = "/api/v1/namespaces/default/configmaps/stale"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+
+
+@pytest.fixture
+def old(server: apis.Api) -> Iterator[apis.Object]:
+    """An object that is about to change."""
+    yield proxies.create(server, "stale", a="old")
+    with apis.if_there():
+        server.delete(proxies.CONFIG_MAPS, "stale", namespace="default")
+
+
+def add(proxy: proxies.Proxy, *verbs: str) -> str:
+    """Make reads stale; return once a version of the wanted age is known."""
+    action = {"type": "stale", "seconds": AGE_S}
+    match = {"resource": "configmaps", "verbs": list(verbs or ("get", "list"))}
+    name = proxy.add("request", action, match=match)
+    clocks.sleep(3 * AGE_S)
+    return name
+
+
+def change(server: apis.Api) -> apis.Object:
+    return server.patch(proxies.CONFIG_MAPS, "stale", {"data": {"a": "new"}}, namespace="default")
+
+
+def shown(listed: apis.Listing) -> dict[str, Any]:
+    return {item["metadata"]["name"]: item.get("data") for item in listed.items}
+
+
+def test_a_list_shows_the_past(proxy: proxies.Proxy, server: apis.Api, old: apis.Object) -> None:
+    name = add(proxy)
+    new = change(server)
+    with proxy.api() as api:
+        listed = api.list(proxies.CONFIG_MAPS, namespace="default")
+    assert shown(listed)["stale"] == {"a": "old"}
+    version = int(listed.resource_version)
+    first, last = (int(item["metadata"]["resourceVersion"]) for item in (old, new))
+    assert first <= version < last
+    (applied,) = proxy.applied(name)
+    assert applied["facts"]["resourceVersion"] == version
+    assert applied["note"].startswith("the state of 0.")
+
+
+def test_a_get_shows_the_past(proxy: proxies.Proxy, server: apis.Api, old: apis.Object) -> None:
+    add(proxy)
+    change(server)
+    with proxy.api() as api:
+        assert api.get(proxies.CONFIG_MAPS, "stale", namespace="default") == old
+
+
+def test_an_object_that_is_new_is_not_found(proxy: proxies.Proxy, server: apis.Api) -> None:
+    add(proxy)
+    proxies.create(server, "newborn")
+    with proxy.api() as api, pytest.raises(apis.ApiError) as raised:
+        api.get(proxies.CONFIG_MAPS, "newborn", namespace="default")
+    assert raised.value.is_not_found
+
+
+def test_an_object_that_is_deleted_is_found(
+    proxy: proxies.Proxy, server: apis.Api, old: apis.Object
+) -> None:
+    add(proxy)
+    server.delete(proxies.CONFIG_MAPS, "stale", namespace="default")
+    with proxy.api() as api:
+        assert api.get(proxies.CONFIG_MAPS, "stale", namespace="default") == old
+
+
+def test_a_list_in_protobuf_shows_the_past(
+    proxy: proxies.Proxy, server: apis.Api, old: apis.Object
+) -> None:
+    add(proxy)
+    change(server)
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        path = "/api/v1/namespaces/default/configmaps?limit=500"
+        connection.request("GET", path, headers={**common, "Accept": PROTOBUF})
+        body = connection.getresponse().read()
+    assert body.startswith(b"k8s\x00")
+    assert b"old" in body
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "resourceVersion={newest}",
+        "resourceVersion={newest}&resourceVersionMatch=NotOlderThan",
+        "resourceVersion={newest}&resourceVersionMatch=Exact",
+    ],
+)
+def test_a_read_that_asks_for_a_newer_version_is_left_alone(
+    proxy: proxies.Proxy, server: apis.Api, old: apis.Object, query: str
+) -> None:
+    name = add(proxy)
+    newest = change(server)["metadata"]["resourceVersion"]
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        path = "/api/v1/namespaces/default/configmaps?" + query.format(newest=newest)
+        connection.request("GET", path, headers=common)
+        items = json.loads(connection.getresponse().read())["items"]
+    assert {"a": "new"} in [item.get("data") for item in items]
+    assert proxy.applied(name) == []
+
+
+def test_a_read_whose_result_has_not_changed_is_left_alone(
+    proxy: proxies.Proxy, server: apis.Api, old: apis.Object
+) -> None:
+    name = add(proxy)
+    with proxy.api() as api:
+        assert api.get(proxies.CONFIG_MAPS, "stale", namespace="default") == old
+        proxies.names(api)
+    assert proxy.applied(name) == []
+
+
+def test_other_faults_of_reads_still_apply(proxy: proxies.Proxy, old: apis.Object) -> None:
+    add(proxy)
+    action = {"type": "reject", "code": 500, "reason": "InternalError"}
+    proxy.add("request", action, match={"verbs": ["get"], "name": "stale"})
+    with proxy.api() as api, pytest.raises(apis.ApiError) as raised:
+        api.get(proxies.CONFIG_MAPS, "stale", namespace="default")
+    assert raised.value.code == 500
