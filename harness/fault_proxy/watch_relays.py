@@ -37,7 +37,7 @@ class Ending(enum.Enum):
 
 
 class _Held(NamedTuple):
-    """What holds an event, and what is done when it lets go."""
+    """The fault that holds an event, and a future that is done when it lets go."""
 
     applied: injection.Applied
     due: "asyncio.Future[None]"
