@@ -62,6 +62,8 @@ class _Search:
         self._stuck: list[Stuck] = []
         self._doubts: dict[str, None] = {}
         self._queue: list[_Waiting] = []
+        self._promised: dict[tuple[str, ...], tuple[str, list[str]]] = {}
+        """Node and devices for the claims with these uids, which several pods may share."""
         self._blocked = 0
         self._wanted = set(_wanted(self._pods.values()))
 
@@ -124,18 +126,20 @@ class _Search:
         return {node for node in found if node} or None
 
     def _give_devices(self, waiting: _Waiting) -> None:
-        """Look for idle devices for a pod, and take them, so that no other pod is promised them."""
+        """Look for idle devices for a pod, and take them, so that no other claim gets them."""
         need = _need(waiting.claims)
         if need is None:
             self._doubt(waiting.pod, "has requests that an observer cannot match with devices")
             return
-        found = self._supply.find(need, waiting.nodes)
+        shared = tuple(claim.metadata.uid for claim in waiting.claims)
+        found = self._promised.get(shared) or self._supply.find(need, waiting.nodes)
         if found is None:
             self._blocked += 1
             if self._supply.has_doubtful(need):
                 self._doubt(waiting.pod, "may or may not be satisfied by an idle device")
             return
         node, names = found
+        self._promised[shared] = found
         if not need.admin:
             self._supply.take(node, names)
         free = _free(names, admin=need.admin)

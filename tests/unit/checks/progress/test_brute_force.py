@@ -1,0 +1,209 @@
+"""Random small worlds: the search for stuck objects agrees with one that tries every placement."""
+
+import collections
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import hypothesis
+from hypothesis import strategies
+
+from harness.checks.progress import stuck_objects
+from tests.histories import worlds
+
+NODES = {"m": 1, "n": 3}
+DEVICES = [worlds.device(node, index) for node, count in NODES.items() for index in range(count)]
+POD_NAMES, CLAIM_NAMES = ["p0", "p1", "p2", "p3"], ["c0", "c1", "c2", "c3"]
+Object = dict[str, Any]
+RARELY = strategies.sampled_from([False, False, True])
+
+
+@strategies.composite
+def pods(draw: strategies.DrawFn, name: str) -> Object:
+    """A pod with a named claim, a generated one, or one that is not generated yet."""
+    if not draw(RARELY):
+        return worlds.pod(name, claim=draw(strategies.sampled_from(CLAIM_NAMES)))
+    named = draw(strategies.sampled_from([*CLAIM_NAMES, "missing", ""]))
+    generated = draw(strategies.sampled_from([None, *CLAIM_NAMES])) if not named else None
+    return worlds.pod(
+        name,
+        claim=named,
+        generated=generated,
+        phase=draw(strategies.sampled_from(["Pending", "Pending", "Running", "Succeeded"])),
+        node=draw(strategies.sampled_from(["", "", "n"])),
+        deleting=draw(strategies.sampled_from([False, False, False, True])),
+        gated=draw(strategies.sampled_from([False, False, False, True])),
+    )
+
+
+@strategies.composite
+def claims(draw: strategies.DrawFn, name: str) -> Object:
+    """A claim for one to three devices; those that it holds are on one node, or none."""
+    count = draw(strategies.sampled_from([1, 1, 1, 2, 3]))
+    if not draw(RARELY):
+        return worlds.claim(name, count=count)
+    node = draw(strategies.sampled_from(sorted(NODES)))
+    of_node = [worlds.device(node, index) for index in range(NODES[node])]
+    held = draw(strategies.lists(strategies.sampled_from(of_node), max_size=2, unique=True))
+    return worlds.claim(
+        name,
+        *held,
+        users=draw(
+            strategies.lists(strategies.sampled_from([*POD_NAMES, "gone"]), max_size=2, unique=True)
+        ),
+        owner=draw(strategies.sampled_from(["", "", *POD_NAMES, "gone"])),
+        deleting=draw(strategies.sampled_from([False, False, False, True])),
+        count=count,
+    )
+
+
+@strategies.composite
+def small_worlds(draw: strategies.DrawFn) -> worlds.World:
+    """At most four pods and four claims, and two nodes."""
+    pod_names = draw(strategies.lists(strategies.sampled_from(POD_NAMES), min_size=1, unique=True))
+    claim_names = draw(strategies.lists(strategies.sampled_from(CLAIM_NAMES), unique=True))
+    return worlds.World(
+        pods=[draw(pods(name)) for name in pod_names],
+        claims=[draw(claims(name)) for name in claim_names],
+        slices=[worlds.devices_of(node, count) for node, count in NODES.items()],
+    )
+
+
+class Brute:
+    """The same question, answered from the documents by trying everything."""
+
+    def __init__(self, world: worlds.World) -> None:
+        self._pods = {item["metadata"]["name"]: item for item in world.pods}
+        self._claims = {item["metadata"]["name"]: item for item in world.claims}
+
+    def stuck_pods(self) -> set[str]:
+        """Pods that are stuck whatever the devices are."""
+        return {name for name, pod in self._pods.items() if self._is_stuck(pod)}
+
+    def _is_stuck(self, pod: Object) -> bool:
+        if "deletionTimestamp" in pod["metadata"]:
+            return True
+        if pod["status"]["phase"] != "Pending" or "schedulingGates" in pod["spec"]:
+            return False
+        if "nodeName" in pod["spec"] or not self._has_its_claim(pod):
+            return True
+        claim = self._claims.get(_claim_name(pod))
+        return claim is not None and _is_usable(claim) and bool(_held(claim))
+
+    def _has_its_claim(self, pod: Object) -> bool:
+        """Return whether the claim is there, unless a user has to create it."""
+        if "resourceClaimName" in pod["spec"]["resourceClaims"][0]:
+            return True
+        claim = self._claims.get(_claim_name(pod))
+        return claim is not None and _owner(claim) == pod["metadata"]["uid"]
+
+    def waiting(self) -> dict[str, str]:
+        """The pods that wait for devices, with their claims."""
+        return {
+            name: _claim_name(pod)
+            for name, pod in self._pods.items()
+            if name not in self.stuck_pods() and _waits(pod)
+            if (claim := self._claims.get(_claim_name(pod))) and _is_usable(claim)
+        }
+
+    def needs(self) -> list[int]:
+        """Devices that each claim needs for which pods wait."""
+        return [
+            self._claims[name]["spec"]["devices"]["requests"][0]["exactly"]["count"]
+            for name in sorted(set(self.waiting().values()))
+        ]
+
+    def could_run(self) -> int:
+        """The largest number of these claims for which there are devices at once."""
+        idle = collections.Counter(
+            device.split("/")[1] for device in set(DEVICES) - set(self._all_held())
+        )
+        needs = self.needs()
+        placements = itertools.product([None, *NODES], repeat=len(needs))
+        return max(
+            sum(node is not None for node in placement)
+            for placement in placements
+            if _fits(placement, needs, idle)
+        )
+
+    def _all_held(self) -> Iterator[str]:
+        for claim in self._claims.values():
+            yield from _held(claim)
+
+    def stuck_claims(self) -> set[str]:
+        """Claims that no pod uses, and that hold devices, are deleted, or belong to no pod."""
+        return {
+            name
+            for name, claim in self._claims.items()
+            if not self._is_used(name, claim)
+            and (_held(claim) or "deletionTimestamp" in claim["metadata"] or self._is_orphan(claim))
+        }
+
+    def _is_used(self, name: str, claim: Object) -> bool:
+        for user in claim["status"].get("reservedFor", ()):
+            if self._may_run(user["name"]):
+                return True
+        return _is_usable(claim) and any(
+            _claim_name(pod) == name and self._may_run(pod_name)
+            for pod_name, pod in self._pods.items()
+            if "deletionTimestamp" not in pod["metadata"]
+        )
+
+    def _is_orphan(self, claim: Object) -> bool:
+        owner = _owner(claim)
+        return owner is not None and not self._may_run(owner.removeprefix("uid-"))
+
+    def _may_run(self, pod: str) -> bool:
+        return pod in self._pods and self._pods[pod]["status"]["phase"] != "Succeeded"
+
+
+def _claim_name(pod: Object) -> str:
+    generated = pod["status"].get("resourceClaimStatuses", [{}])[0].get("resourceClaimName", "")
+    return str(pod["spec"]["resourceClaims"][0].get("resourceClaimName") or generated)
+
+
+def _waits(pod: Object) -> bool:
+    return pod["status"]["phase"] == "Pending" and "schedulingGates" not in pod["spec"]
+
+
+def _is_usable(claim: Object) -> bool:
+    return "deletionTimestamp" not in claim["metadata"]
+
+
+def _held(claim: Object) -> list[str]:
+    results = claim["status"].get("allocation", {}).get("devices", {}).get("results", [])
+    return [f"{item['driver']}/{item['pool']}/{item['device']}" for item in results]
+
+
+def _owner(claim: Object) -> str | None:
+    owners = claim["metadata"].get("ownerReferences", [])
+    return str(owners[0]["uid"]) if owners else None
+
+
+def _fits(
+    placement: tuple[str | None, ...], needs: list[int], idle: collections.Counter[str]
+) -> bool:
+    used: collections.Counter[str] = collections.Counter()
+    for node, need in zip(placement, needs, strict=True):
+        if node is not None:
+            used[node] += need
+    return all(used[node] <= idle[node] for node in used)
+
+
+@hypothesis.settings(max_examples=500)
+@hypothesis.given(small_worlds())
+def test_both_find_the_same(world: worlds.World) -> None:
+    given = worlds.judged(world, plan=worlds.plan())
+    found = stuck_objects.find(given.final, given.plan.settings)
+    brute = Brute(world)
+    about = [item.summary.split(maxsplit=2) for item in found.stuck]
+    served = {name for kind, name, told in about if kind == "pod" and told.startswith("waits")}
+    assert found.doubts == []
+    assert {name for kind, name, _ in about if kind == "pod"} - served == brute.stuck_pods()
+    assert {name for kind, name, _ in about if kind == "claim"} == brute.stuck_claims()
+    claims_served = {brute.waiting()[name] for name in served}
+    assert served == {name for name, claim in brute.waiting().items() if claim in claims_served}
+    could_run = brute.could_run()
+    assert min(could_run, 1) <= len(claims_served) <= could_run
+    if len(set(brute.needs())) <= 1:
+        assert len(claims_served) == could_run
