@@ -86,6 +86,10 @@ class SubjectError(HarnessError):
     """A scheduler under test ended right after its start."""
 
 
+class FaultError(HarnessError):
+    """A fault could not be injected, healed or observed."""
+
+
 class WaitTimeoutError(HarnessError):
     """A condition was not met within its time limit."""
 

@@ -230,6 +230,8 @@ class FaultWindow(
     ended_ns: Int62
     applied_count: int
     """Number of times it took effect."""
+    error: str = ""
+    """Why it could not be injected, healed or observed as planned; empty: it could."""
 
 
 Body: TypeAlias = (

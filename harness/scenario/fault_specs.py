@@ -4,8 +4,8 @@ Faults of traffic apply to API calls and watch events of a role. Faults of objec
 the API server are injected by the run itself.
 """
 
-from collections.abc import Sequence
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
 
 import pydantic
 
@@ -268,6 +268,17 @@ RunFault: TypeAlias = (
 AnyFault: TypeAlias = Annotated[
     TrafficFault | RunFault | Nemesis, pydantic.Field(discriminator="kind")
 ]
+
+
+_any_fault: pydantic.TypeAdapter[AnyFault] = pydantic.TypeAdapter(AnyFault)
+
+
+def one(keys: Mapping[str, Any]) -> AnyFault:
+    """Return the fault with these keys, as in a scenario file.
+
+    Raises pydantic.ValidationError if they are not those of a fault.
+    """
+    return _any_fault.validate_python(keys)
 
 
 def require_consistent(faults: Sequence[AnyFault]) -> None:

@@ -1,0 +1,154 @@
+"""Switches the faults of a run on and off, and heals them all in the end.
+
+Each fault has a thread, which waits for its start, injects it through `injecting.inject`, and ends
+when it is healed. One more thread reads what the carrier has applied.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from harness import clocks, concurrency
+from harness.history import plans
+from harness.run.faulting import carrier_sessions, fault_journal, injecting
+
+POLL_S = 0.1
+"""Seconds between two readings of the carrier's applications."""
+ON_TIMEOUT_S = 10.0
+"""Time limit for the faults that begin with the load to be switched on, in seconds."""
+HEAL_TIMEOUT_S = 60.0
+"""Time limit for a fault to end and be healed, in seconds; a process may take long to start."""
+LASTING_TIMEOUT_S = 5.0
+"""Time limit for delayed calls and events to go on after everything was healed, in seconds."""
+
+
+class Conductor:
+    """The faults of one run."""
+
+    def __init__(
+        self,
+        faults: Sequence[plans.PlannedFault],
+        injections: Mapping[str, injecting.Injection],
+        journal: fault_journal.FaultJournal,
+        session: carrier_sessions.CarrierSession | None = None,
+    ) -> None:
+        """`injections` by the names of the faults; `session` None: there are none of traffic."""
+        self._faults, self._injections = faults, injections
+        self._journal, self._session = journal, session
+        self.over = concurrency.Event("faults-over")
+        """Set when all faults have to end."""
+        self.is_abandoned = False
+        """True if the run ends at once, so that processes need not be started again."""
+        self._subject_ready = concurrency.Event("faults-subject-ready")
+        self._reading_over = concurrency.Event("faults-reading-over")
+        self._reading: concurrency.Thread | None = None
+        self._threads: list[concurrency.Thread] = []
+        self._started_ns = 0
+        self._is_healed = False
+        self._problem = ""
+        """Why a fault may not be healed; empty: all are."""
+
+    # ---------------------------------------------------------------------- the run's calls
+
+    def start(self) -> None:
+        """Begin, at the start of the load: faults without a later start are on when this returns.
+
+        Raises WaitTimeoutError if they are not.
+        """
+        self._started_ns = clocks.monotonic_ns()
+        if self._session is not None:
+            self._reading = concurrency.spawn("faults-reading", self._read_on)
+        self._threads = [
+            concurrency.spawn(f"fault {fault.name}", lambda fault=fault: self._perform(fault))  # type: ignore[misc]
+            for fault in self._faults
+        ]
+        why = "the first faults to be switched on"
+        clocks.wait_until(self._first_are_on, timeout_s=ON_TIMEOUT_S, why=why)
+
+    def subject_is_ready(self) -> None:
+        """Allow faults of processes to begin."""
+        self._subject_ready.set()
+
+    def active(self) -> list[str]:
+        """Return the names of the faults that are on now."""
+        return self._journal.active()
+
+    def require_journal(self) -> None:
+        """Raise the error that keeps faults.jsonl from being written."""
+        if self._journal.failure is not None:
+            raise self._journal.failure
+
+    def heal(self, *, is_abandoned: bool = False) -> None:
+        """End and heal all faults, read their last applications, and close the journal.
+
+        `is_abandoned`: the run ends at once. Does nothing when all is healed already.
+        """
+        if self._is_healed:
+            return
+        self.is_abandoned = is_abandoned
+        self.over.set()
+        for thread in self._threads:
+            self._join(thread)
+        self._reading_over.set()
+        if self._reading is not None:
+            self._join(self._reading)
+        self._read_the_rest()
+        problem = "; ".join(filter(None, [self._problem, self._session and self._session.problem]))
+        self._journal.close(problem=problem)
+        self._is_healed = True
+
+    # ---------------------------------------------------------------------- one fault
+
+    def _perform(self, fault: plans.PlannedFault) -> None:
+        injection = self._injections[fault.name]
+        if self._wait_for_start(fault, injection):
+            injecting.inject(fault, injection, self._journal, ending=self)
+
+    def _wait_for_start(self, fault: plans.PlannedFault, injection: injecting.Injection) -> bool:
+        """Return True when the fault has to begin, False if the load has ended before."""
+        from_ns = self._started_ns
+        if fault.start_after is not None:
+            if not self._wait_for_effects(fault.start_after):
+                return False
+            from_ns = clocks.monotonic_ns()
+        left_s = fault.start_s - (clocks.monotonic_ns() - from_ns) / 1e9
+        if left_s > 0 and self.over.wait(left_s):
+            return False
+        while injection.needs_subject and not self._subject_ready.wait(injecting.STEP_S):
+            if self.over.is_set():
+                return False
+        return not self.over.is_set()
+
+    def _wait_for_effects(self, condition: plans.StartCondition) -> bool:
+        while self._journal.count(condition.fault) < condition.applied:
+            if self.over.wait(injecting.STEP_S):
+                return False
+        return True
+
+    def _first_are_on(self) -> bool:
+        begun = self._journal.begun()
+        return all(
+            fault.name in begun
+            for fault in self._faults
+            if fault.rule and not fault.start_s and fault.start_after is None
+        )
+
+    def _join(self, thread: concurrency.Thread) -> None:
+        thread.join(HEAL_TIMEOUT_S)
+        if thread.is_alive():
+            self._problem = f"`{thread.name}` did not end within {HEAL_TIMEOUT_S:g} s"
+
+    # ---------------------------------------------------------------------- applications
+
+    def _read_on(self) -> None:
+        while self._session and not self._reading_over.wait(POLL_S):
+            self._session.read()
+
+    def _read_the_rest(self) -> None:
+        """Read until all that was delayed has gone on, or the time is up."""
+        if self._session is None:
+            return
+        deadline_ns = clocks.monotonic_ns() + LASTING_TIMEOUT_S * 1e9
+        self._session.read()
+        while self._session.lasting and clocks.monotonic_ns() < deadline_ns:
+            clocks.sleep(injecting.STEP_S)
+            self._session.read()
+        self._session.read(is_last=True)

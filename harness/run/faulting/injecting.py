@@ -1,0 +1,68 @@
+"""The one wrapper that injects every fault: it records the window and heals in the end."""
+
+from typing import Protocol
+
+from harness import clocks, concurrency, errors
+from harness.history import plans
+from harness.run.faulting import fault_journal
+
+STEP_S = 0.05
+"""Seconds between two looks at whether a fault has to end."""
+
+
+class Ending(Protocol):
+    """Tells a fault when to end."""
+
+    @property
+    def over(self) -> concurrency.Event:
+        """Set when all faults have to end."""
+
+    @property
+    def is_abandoned(self) -> bool:
+        """True if the run ends at once, so that processes need not be started again."""
+
+
+class Injection(Protocol):
+    """How a fault is injected and healed. Every method may raise HarnessError."""
+
+    needs_subject: bool
+    """True if it begins when the subject is ready at the earliest."""
+
+    def begin(self) -> None:
+        """Switch the fault on, if it is one that is switched on, and return at once."""
+
+    def last(self, ending: Ending) -> None:
+        """Let the fault last; return when it is done, and soon when it has to end."""
+
+    def heal(self, ending: Ending) -> None:
+        """Undo what is left of it; called once, whatever happened before."""
+
+
+def inject(
+    fault: plans.PlannedFault,
+    injection: Injection,
+    journal: fault_journal.FaultJournal,
+    *,
+    ending: Ending,
+) -> None:
+    """Inject a fault, heal it, and record its window with the errors of both."""
+    window = journal.open_window(fault.name, fault.kind)
+    try:
+        try:
+            injection.begin()
+        finally:
+            window.has_begun = True
+        injection.last(ending)
+    except errors.HarnessError as error:
+        window.errors.append(f"it could not be injected as planned: {error}")
+    finally:
+        _heal(injection, window, ending)
+
+
+def _heal(injection: Injection, window: fault_journal.Window, ending: Ending) -> None:
+    try:
+        injection.heal(ending)
+    except errors.HarnessError as error:
+        window.errors.append(f"it could not be healed: {error}")
+    finally:
+        window.ended_ns = clocks.monotonic_ns()

@@ -1,0 +1,131 @@
+"""From the faults of a scenario to those of a plan: names, processes, rules and seeds resolved."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from harness import errors, seeds
+from harness.cluster import interfaces
+from harness.history import plans
+from harness.run.faulting import client_calls, fault_texts, nemesis, refusals, traffic_rules
+from harness.scenario import fault_specs, specs
+
+CarrierChoice = Literal["auto", "server", "proxy"]
+"""Carrier of faults of traffic; auto: the embedded API server itself, elsewhere the proxy."""
+_NOT_PARAMETERS = {"name", "kind", "start_s", "start_after", "required", "duration_s"}
+"""Keys that a planned fault has as fields."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFaults:
+    """The faults of a plan."""
+
+    faults: list[plans.PlannedFault]
+    carrier: Literal["", "server", "proxy"]
+    """Carrier of the faults of traffic; empty: there are none."""
+
+
+def plan(
+    scenario: specs.Scenario,
+    *,
+    seed: int,
+    on: interfaces.Capabilities,
+    provider: str,
+    choice: CarrierChoice = "auto",
+) -> PlannedFaults:
+    """Return the faults of a scenario, whose subject is resolved, on a cluster of this provider.
+
+    Raises UsageError for a fault that cannot work in the run.
+    """
+    carrier = _carrier(choice, provider)
+    run = refusals.Circumstances(scenario=scenario, on=on, provider=provider)
+    random = seeds.Seeds(seed)
+    named = [
+        fault for name, spec in _named(scenario.faults) for fault in _resolved(name, spec, run, random)
+    ]
+    for fault in named:
+        refusals.require_possible(fault, run)
+    refusals.require_compatible(named, run)
+    faults = [_planned(fault, run, carrier, random) for fault in named]
+    has_traffic = any(fault.carrier != "run" for fault in faults)
+    return PlannedFaults(faults=faults, carrier=carrier if has_traffic else "")
+
+
+def _carrier(choice: CarrierChoice, provider: str) -> Literal["server", "proxy"]:
+    if choice == "auto":
+        return "server" if provider == "embedded" else "proxy"
+    if choice == "server" and provider != "embedded":
+        raise errors.UsageError(
+            f"expected --fault-carrier proxy or auto on a cluster of provider {provider!r}, got server: "
+            "only the embedded API server carries faults itself"
+        )
+    return choice
+
+
+def _named(faults: Sequence[fault_specs.AnyFault]) -> Iterator[tuple[str, fault_specs.AnyFault]]:
+    """Yield the faults with their names; those without one get the name of their kind."""
+    taken = {fault.name for fault in faults if fault.name}
+    for fault in faults:
+        name = fault.name or _free_name(fault.kind, taken)
+        taken.add(name)
+        yield name, fault
+
+
+def _free_name(kind: str, taken: set[str]) -> str:
+    """Return the kind, or the kind with the first free number from 2 on."""
+    number, name = 2, kind
+    while name in taken:
+        name, number = f"{kind}-{number}", number + 1
+    return name
+
+
+def _resolved(
+    name: str, spec: fault_specs.AnyFault, run: refusals.Circumstances, random: seeds.Seeds
+) -> list[refusals.NamedFault]:
+    """Return the fault itself, or those that a nemesis draws."""
+    if isinstance(spec, fault_specs.Nemesis):
+        return nemesis.draw(name, spec, run, random.stream("nemesis", name))
+    return [refusals.NamedFault(name=name, spec=spec)]
+
+
+def _planned(
+    fault: refusals.NamedFault,
+    run: refusals.Circumstances,
+    carrier: Literal["server", "proxy"],
+    random: seeds.Seeds,
+) -> plans.PlannedFault:
+    spec, rule, parameters = fault.spec, dict[str, Any](), dict[str, Any]()
+    clients = _clients(spec, run.scenario.subject)
+    if fault_texts.is_traffic(spec):
+        seed = random.derive("fault", fault.name)
+        found = traffic_rules.rule(fault.name, spec, clients=clients, seed=seed)
+        rule = traffic_rules.document(found)
+    else:
+        parameters = spec.model_dump(mode="json", exclude=_NOT_PARAMETERS)
+    after = spec.start_after
+    return plans.PlannedFault(
+        name=fault.name,
+        kind=spec.kind,
+        carrier=carrier if rule else "run",
+        clients=clients,
+        required=spec.required,
+        start_s=spec.start_s,
+        start_after=plans.StartCondition(**after.model_dump()) if after else None,
+        duration_s=getattr(spec, "duration_s", None),
+        drawn_by=fault.drawn_by,
+        text=fault_texts.sentence(spec, clients),
+        rule=rule,
+        parameters=parameters,
+    )
+
+
+def _clients(spec: refusals.AnySpec, subject: specs.SubjectSpec) -> list[str]:
+    match spec:
+        case fault_specs.TouchObjects() | fault_specs.RestartApiServer():
+            return []
+        case fault_specs.TakeOver():
+            return client_calls.processes("scheduler", subject)[:1]
+        case fault_specs.ProcessFault():
+            return client_calls.processes(spec.role, subject)[:1]
+        case _:
+            return client_calls.processes(spec.on.role, subject)

@@ -1,0 +1,222 @@
+"""Injects faults of processes and of the API server: ends, pauses, restarts, successors."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from harness import clocks, concurrency, errors
+from harness.history import plans, records
+from harness.run.faulting import fault_journal, injecting
+
+API_SERVER = "api-server"
+"""Name of the API server in the record."""
+
+
+class Processes(Protocol):
+    """The processes of a run, as faults act on them."""
+
+    def living(self, name: str) -> str | None:
+        """Return the newest incarnation of a process that still runs; None if none does."""
+
+    def kill(self, name: str, *, fault: str) -> bool:
+        """End a process with SIGKILL; return False if it had ended before."""
+
+    def terminate(self, name: str, *, fault: str) -> bool:
+        """End a process with SIGTERM; return False if it had ended before."""
+
+    def pause(self, name: str, *, fault: str) -> bool:
+        """Stop a process with SIGSTOP; return False if it has ended."""
+
+    def resume(self, name: str) -> None:
+        """Continue a paused process."""
+
+    def start_again(self, name: str) -> str:
+        """Start another incarnation; return its process name when it is ready."""
+
+
+class Restart(Protocol):
+    """Restarts the API server, as `Cluster.restart_api_server` does."""
+
+    def __call__(self, *, kill: bool, down_s: float) -> None:
+        """End it and start it again after `down_s` seconds. Raises ClusterError on failure."""
+
+
+class _RunFault:
+    """Base of faults that the run injects: effects are counted when they begin."""
+
+    needs_subject = True
+
+    def __init__(self, fault: plans.PlannedFault, journal: fault_journal.FaultJournal) -> None:
+        self._fault, self._journal = fault, journal
+        self._parameters: Mapping[str, Any] = fault.parameters
+
+    def begin(self) -> None:
+        """Do nothing: the effects come in `last`."""
+
+    def _repeat(self, ending: injecting.Ending, action: Callable[[], None]) -> None:
+        """Call `action` as often as the scenario says, with its intervals between."""
+        for number in range(self._parameters["times"]):
+            if number and ending.over.wait(self._parameters["interval_s"]):
+                return
+            action()
+
+    @contextlib.contextmanager
+    def _effect(self, process: str, detail: str) -> Iterator[None]:
+        """Count an effect, and journal it with its end when the block is left."""
+        begun_ns = clocks.monotonic_ns()
+        self._journal.took_effect(self._fault.name)
+        ended_ns: int | None = None
+        try:
+            yield
+            ended_ns = clocks.monotonic_ns()
+        finally:
+            self._journal.write(
+                records.FaultApplied(
+                    fault=self._fault.name,
+                    kind=self._fault.kind,
+                    process=process,
+                    begun_ns=begun_ns,
+                    ended_ns=ended_ns,
+                    detail=detail,
+                )
+            )
+
+
+class ApiServerRestart(_RunFault):
+    """The API server ends and starts again."""
+
+    def __init__(
+        self,
+        fault: plans.PlannedFault,
+        journal: fault_journal.FaultJournal,
+        restart: Restart,
+        across: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """`across` calls its argument, and takes care of what the API server carries meanwhile."""
+        super().__init__(fault, journal)
+        self._restart, self._across = restart, across
+
+    def last(self, ending: injecting.Ending) -> None:
+        """Restart it as often as the scenario says."""
+        self._repeat(ending, self._restart_once)
+
+    def heal(self, ending: injecting.Ending) -> None:
+        """Do nothing: it runs again after each restart."""
+
+    def _restart_once(self) -> None:
+        kill = self._parameters["kill"]
+        detail = "killed and started again" if kill else "stopped and started again"
+        with self._effect(API_SERVER, detail):
+            self._across(lambda: self._restart(kill=kill, down_s=self._parameters["down_s"]))
+
+
+class ProcessFault(_RunFault):
+    """Base of faults of one process; those of the same process wait for each other."""
+
+    def __init__(
+        self,
+        fault: plans.PlannedFault,
+        journal: fault_journal.FaultJournal,
+        processes: Processes,
+        guard: concurrency.Lock,
+    ) -> None:
+        """`guard` is shared by the faults of the process."""
+        super().__init__(fault, journal)
+        self._processes, self._guard = processes, guard
+        self._process = fault.clients[0]
+        self._is_down = False
+        """True while it has to be started again."""
+        self._paused = ""
+        """Process that has to be continued; empty: none."""
+
+    def last(self, ending: injecting.Ending) -> None:
+        """Act on the process as often as the scenario says."""
+        self._repeat(ending, lambda: self._once_at_a_time(ending))
+
+    def heal(self, ending: injecting.Ending) -> None:
+        """Continue or start again what the fault has left behind."""
+        if self._paused:
+            self._resume()
+        if self._is_down and not ending.is_abandoned:
+            self._start_again()
+
+    def _once_at_a_time(self, ending: injecting.Ending) -> None:
+        with self._guard:
+            if not ending.over.is_set():
+                self._act(ending, self._living())
+
+    def _act(self, ending: injecting.Ending, process: str) -> None:
+        raise NotImplementedError
+
+    def _living(self) -> str:
+        """Return the newest living incarnation. Raises FaultError if there is none."""
+        found = self._processes.living(self._process)
+        if found is None:
+            raise errors.FaultError(f"expected {self._process} to run, but it has ended")
+        return found
+
+    def _start_again(self) -> None:
+        self._processes.start_again(self._process)
+        self._is_down = False
+
+    def _pause(self, process: str) -> None:
+        self._paused = process
+        self._processes.pause(process, fault=self._fault.name)
+
+    def _resume(self) -> None:
+        paused, self._paused = self._paused, ""
+        self._processes.resume(paused)
+
+
+class EndedProcess(ProcessFault):
+    """A process ends, by SIGKILL or SIGTERM, and is started again."""
+
+    def _act(self, ending: injecting.Ending, process: str) -> None:
+        is_kill = self._fault.kind == "kill-process"
+        end = self._processes.kill if is_kill else self._processes.terminate
+        with self._effect(process, "killed and started again" if is_kill else "restarted"):
+            self._is_down = True
+            end(process, fault=self._fault.name)
+            ending.over.wait(self._parameters["down_s"])
+            if not ending.is_abandoned:
+                self._start_again()
+
+
+class PausedProcess(ProcessFault):
+    """A process stands still for a while."""
+
+    def _act(self, ending: injecting.Ending, process: str) -> None:
+        with self._effect(process, f"stood still for {self._parameters['seconds']:g} s"):
+            self._pause(process)
+            ending.over.wait(self._parameters["seconds"])
+            self._resume()
+
+
+class TakenOverScheduler(ProcessFault):
+    """A second scheduler is started and replaces the first."""
+
+    def last(self, ending: injecting.Ending) -> None:
+        """Replace the scheduler; one that is only paused stays so until the end."""
+        self._once_at_a_time(ending)
+        if self._paused:
+            ending.over.wait()
+
+    def _act(self, ending: injecting.Ending, process: str) -> None:
+        overlap_s = self._parameters["overlap_s"]
+        with self._effect(process, f"another scheduler took over from {process}"):
+            if overlap_s:
+                self._start_again()
+                ending.over.wait(overlap_s)
+            self._end(process)
+            if not overlap_s and not ending.is_abandoned:
+                self._start_again()
+
+    def _end(self, process: str) -> None:
+        """End the first scheduler as the scenario says."""
+        match self._parameters["ends"]:
+            case "kill":
+                self._processes.kill(process, fault=self._fault.name)
+            case "terminate":
+                self._processes.terminate(process, fault=self._fault.name)
+            case _:
+                self._pause(process)
