@@ -62,6 +62,8 @@ def _problems(found: FaultRecords) -> Iterator[str]:
     counted = {item.fault: 0 for item in found.windows}
     for window in found.windows:
         counted[window.fault] += window.applied_count
+        if window.error:
+            yield f"{window.fault}: {window.error}"
     for fault in found.planned:
         yield from _of_plan(fault, counts[fault.name], counted.get(fault.name))
     yield from _not_planned(found)

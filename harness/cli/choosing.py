@@ -3,7 +3,7 @@
 import math
 import os
 import pathlib
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -75,6 +75,14 @@ Subject = Annotated[
         metavar="SUBJECT",
         help="Test this scheduler instead of the scenario's (may be repeated): python, kube-scheduler[=PATH], "
         "cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
+    ),
+]
+FaultCarrier = Annotated[
+    Literal["auto", "server", "proxy"],
+    _of_cluster(
+        "--fault-carrier",
+        help="Where [[faults]] of API calls and watches are injected: in the embedded API server (server), or in a "
+        "proxy before any API server; auto: server on an embedded cluster, else proxy.",
     ),
 ]
 Binaries = Annotated[

@@ -74,23 +74,45 @@ class RunProgress:
     def __init__(self, bars: rich.progress.Progress, *, is_verbose: bool) -> None:
         self._bars, self._is_verbose, self._started = bars, is_verbose, time.monotonic()
         self._task: rich.progress.TaskID | None = None
+        self._active: tuple[str, ...] = ()
+        """The faults that are on."""
 
     def phase(self, name: str) -> None:
         """Show the next phase."""
-        after = time.monotonic() - self._started
-        if self._is_verbose:
-            self._bars.console.print(f"{after:6.1f} s  {name}", highlight=False, markup=False)
-        elif not self._bars.console.is_terminal:
-            self._bars.console.print(name, highlight=False, markup=False)
+        if self._is_verbose or not self._bars.console.is_terminal:
+            self.note(name)
         if self._task is not None:
             self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(escaping.visible(name), total=None, amount="")
+        self._task = self._bars.add_task(escaping.visible(name), total=None, amount="", faults="")
+        self._show_faults()
 
     def advance(self, done: int, total: int, unit: str) -> None:
         """Show the progress of the phase: `done` of `total`."""
         if self._task is not None:
             amount = f"{done}/{total} {unit}"
             self._bars.update(self._task, completed=done, total=total, amount=amount)
+
+    def note(self, text: str) -> None:
+        """Print a line, with its time if verbose."""
+        after = f"{time.monotonic() - self._started:6.1f} s  " if self._is_verbose else ""
+        self._bars.console.print(f"{after}{text}", highlight=False, markup=False, soft_wrap=True)
+
+    def faults(self, active: Sequence[str]) -> None:
+        """Show the faults that are on, if they have changed: as a line, or beside the progress."""
+        if tuple(active) == self._active:
+            return
+        self._active = tuple(active)
+        if self._is_verbose or not self._bars.console.is_terminal:
+            self.note(self._on or "no fault is on")
+        self._show_faults()
+
+    @property
+    def _on(self) -> str:
+        return f"on: {', '.join(self._active)}" if self._active else ""
+
+    def _show_faults(self) -> None:
+        if self._task is not None:
+            self._bars.update(self._task, faults=escaping.visible(self._on))
 
 
 @contextlib.contextmanager
@@ -106,6 +128,7 @@ def run_progress(
         rich.progress.TextColumn("{task.description}", markup=False),
         _Bar(),
         rich.progress.TextColumn("{task.fields[amount]}", markup=False),
+        rich.progress.TextColumn("{task.fields[faults]}", markup=False),
         rich.progress.TimeElapsedColumn(),
     )
     with progress(*columns, on=shown_on or console(stderr=True)) as bars:

@@ -40,6 +40,7 @@ def run(
     cluster: choosing.Cluster = "embedded",
     cluster_set: choosing.ClusterSet = None,
     binaries: choosing.Binaries = None,
+    fault_carrier: choosing.FaultCarrier = "auto",
     kubeconfig: choosing.Kubeconfig = None,
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
@@ -70,6 +71,7 @@ def run(
         until_found=until_found,
         chosen_subjects=subject or (),
         binaries=choosing.folder(binaries),
+        fault_carrier=fault_carrier,
     )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         out.note(f"seed {chosen}")

@@ -1,6 +1,7 @@
 """The admin API for faults, the same on the embedded API server and on the fault proxy.
 
-GET    /flake-hunt/v1/faults                 list faults, with applied and held counts
+GET    /flake-hunt/v1/faults                 list faults, with applied and held counts, and the
+                                             sequence number of the newest application
 POST   /flake-hunt/v1/faults                 add a fault (`injection.FaultSpec`); 201 with its name
 DELETE /flake-hunt/v1/faults                 remove all faults and resume what they hold
 GET    /flake-hunt/v1/faults/NAME            read a fault
@@ -55,7 +56,8 @@ def answer(
         case "GET", ["applied"]:
             return 200, _applied(registry, query, boot_id)
         case "GET", ["faults"]:
-            return 200, {"items": [_describe(fault) for fault in registry.all()]}
+            items = [_describe(fault) for fault in registry.all()]
+            return 200, {"items": items, "lastSequence": registry.last_sequence}
         case "POST", ["faults"]:
             return 201, _describe(registry.add(_spec(body)))
         case "DELETE", ["faults"]:

@@ -251,6 +251,11 @@ class Faults:
         self._numbers, self._sequences = itertools.count(1), itertools.count(1)
         self.applied: collections.deque[Applied] = collections.deque(maxlen=APPLIED_MAX)
 
+    @property
+    def last_sequence(self) -> int:
+        """The sequence number of the newest application; 0: there was none."""
+        return self.applied[-1].sequence if self.applied else 0
+
     def add(self, spec: FaultSpec) -> Fault:
         """Add a fault. Raises ValueError if the name is taken."""
         name = spec.name or f"fault-{next(self._numbers)}"

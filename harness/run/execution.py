@@ -15,6 +15,7 @@ from harness.run import (
     subjects,
     supervising,
 )
+from harness.run.faulting import conductor, staging
 from harness.scenario import possibility, profiles, specs
 from harness.traffic import launching
 
@@ -48,6 +49,8 @@ class Execution:
         )
         """Pods that must be Running in the end; None: the traffic deletes its pods."""
         self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
+        self._faults: conductor.Conductor | None = None
+        """None: there are none, or they are not prepared yet."""
         self._enough = goals.pods_for_load(self._scenario)
         self._convergence = convergence.ConvergenceWatch(self._api, plan)
         self._owed_ns = 0
@@ -88,21 +91,24 @@ class Execution:
             self._convergence.start()
         if self._plan.until_found:
             self._spotter.start()
+        if self._plan.faults:
+            self._prepare_faults()
         self._phase("starting the recorder and the kubelets")
         self._processes.start_observers()
         if self._scenario.subject.start == "before-traffic":
             self._start_subject()
             self._start_traffic()
-            self._processes.wait_subject_ready()
+            self._wait_for_subject()
             self._wait_for_traffic()
         else:
             self._start_traffic()
             self._wait_for_traffic()
             self._start_subject()
-            self._processes.wait_subject_ready()
+            self._wait_for_subject()
         self._owe_progress()
         if self._pods_to_run is not None:
             self._wait_for_pods(self._pods_to_run)
+        self._heal_faults()
         if self._plan.progress_s is not None:
             self._wait_for_progress()
 
@@ -110,9 +116,38 @@ class Execution:
         self._phase("starting the scheduler")
         self._processes.start_subject()
 
+    def _wait_for_subject(self) -> None:
+        self._processes.wait_subject_ready()
+        if self._faults is not None:
+            self._faults.subject_is_ready()
+
     def _start_traffic(self) -> None:
         self._phase("starting the load")
+        if self._faults is not None:
+            self._faults.start()
         self._processes.start_traffic()
+
+    # ---------------------------------------------------------------------- faults
+
+    def _prepare_faults(self) -> None:
+        """Start the carrier of the faults, and say what they will do."""
+        self._phase("preparing the faults")
+        for fault in self._plan.faults:
+            self._progress.note(f"{fault.name}: {fault.text}")
+        self._faults = staging.Stage(
+            self._plan, self._directory, self._cluster, self._supervisor, self._processes
+        ).prepare()
+
+    def _heal_faults(self) -> None:
+        """End all faults; progress is owed from then on."""
+        if self._faults is None:
+            return
+        self._phase("healing the faults")
+        self._faults.heal()
+        self._faults.require_journal()
+        self._phase("faults healed")
+        self._progress.faults(())
+        self._owe_progress()
 
     # --------------------------------------------------------------------- waiting
 
@@ -163,9 +198,16 @@ class Execution:
 
         A timeout ends the phase, not the run: the evidence up to then is judged.
         """
+
+        def came_true() -> object:
+            if self._faults is not None:
+                self._faults.require_journal()
+                self._progress.faults(self._faults.active())
+            return self._spotter.found or condition()
+
         try:
             self._supervisor.wait_until(
-                lambda: self._spotter.found or condition(),
+                came_true,
                 timeout_s=self._scenario.timeout_s,
                 why=why,
             )
@@ -190,6 +232,8 @@ class Execution:
     def _end(self, world: fake_world.FakeWorld) -> None:
         """Stop all processes, fetch logs and remove the run's objects, whatever fails before."""
         try:
+            if self._faults is not None:
+                self._faults.heal(is_abandoned=True)
             self._phase("stopping")
             self._processes.stop()
         finally:

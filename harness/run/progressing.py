@@ -1,5 +1,6 @@
 """The progress that a run reports; the command line displays it."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 
@@ -12,6 +13,12 @@ class Progress(Protocol):
     def advance(self, done: int, total: int, unit: str) -> None:
         """Show how much of a phase is done, such as 47 of 200 `pods`; `done` may exceed `total`."""
 
+    def note(self, text: str) -> None:
+        """Show a line that stays."""
+
+    def faults(self, active: Sequence[str]) -> None:
+        """Show which faults are on; called often."""
+
 
 class Silent:
     """Displays nothing."""
@@ -21,3 +28,9 @@ class Silent:
 
     def advance(self, done: int, total: int, unit: str) -> None:
         """Ignore the progress."""
+
+    def note(self, text: str) -> None:
+        """Ignore the line."""
+
+    def faults(self, active: Sequence[str]) -> None:
+        """Ignore the faults."""

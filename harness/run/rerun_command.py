@@ -14,12 +14,14 @@ def words(
     chosen_subjects: Sequence[str],
     cluster: profiles.Profile,
     binaries: str,
+    fault_carrier: str = "auto",
 ) -> list[str]:
     """Return the arguments of `flake-hunt`; paths are relative to the folder of the first run."""
     options = [
         ("--set", loaded.overrides),
         ("--defect", defects),
         ("--subject", chosen_subjects),
+        ("--fault-carrier", [fault_carrier] if fault_carrier != "auto" else []),
         ("--binaries", [binaries] if binaries and cluster.provider != "local" else []),
     ]
     chosen = [word for option, values in options for value in values for word in (option, value)]

@@ -12,6 +12,7 @@ from harness.cluster import providers
 from harness.cluster.fixtures import fake_objects
 from harness.history import plans
 from harness.run import rerun_command, selectors, subjects
+from harness.run.faulting import planning
 from harness.scenario import loading, profiles, specs
 from harness.subject import defects as known_defects
 from harness.traffic import launching
@@ -43,6 +44,7 @@ def plan(
     until_found: bool = False,
     chosen_subjects: Sequence[str] = (),
     binaries: str = "",
+    fault_carrier: planning.CarrierChoice = "auto",
 ) -> plans.Plan:
     """Return everything that is decided before the run begins.
 
@@ -67,6 +69,13 @@ def plan(
         folder=binaries or getattr(profile, "binaries", ""),
     )
     scenario = scenario.model_copy(update={"subject": subject})
+    faults = planning.plan(
+        scenario,
+        seed=seed,
+        on=provider.capabilities,
+        provider=profile.provider,
+        choice=fault_carrier,
+    )
     return plans.Plan(
         run_id=run_id,
         scenario=scenario.name,
@@ -79,6 +88,8 @@ def plan(
         boot_id=clocks.boot_id(),
         created_wall_ns=clocks.wall_ns(),
         until_found=until_found,
+        faults=faults.faults,
+        carrier=faults.carrier,
         progress_s=scenario.progress_s,
         known_to_fail=scenario.known_to_fail,
         requirements=_requirements(scenario),
@@ -94,6 +105,7 @@ def plan(
             chosen_subjects=chosen_subjects,
             cluster=profile,
             binaries=binaries,
+            fault_carrier=fault_carrier,
         ),
         versions=versions() | subjects.versions(subject),
     )

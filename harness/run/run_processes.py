@@ -5,7 +5,7 @@
 
 import functools
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -42,6 +42,8 @@ class RunProcesses:
         self._kubeconfig = cluster.kubeconfig.resolve()
         self._user_kubeconfig = cluster.user_kubeconfig.resolve()
         self._protobuf = protobuf
+        self._led: dict[str, pathlib.Path] = {}
+        """Kubeconfigs of clients that go through a carrier of faults."""
         self._starters: dict[str, Callable[[str], None]] = {
             KUBELET: self._start_kubelet,
             subjects.CONTROLLER: self._start_controller,
@@ -49,13 +51,22 @@ class RunProcesses:
         for name, scheduler in self._schedulers().items():
             self._starters[name] = functools.partial(self._start_scheduler, scheduler=scheduler)
 
+    def lead_through(self, kubeconfigs: Mapping[str, pathlib.Path]) -> None:
+        """Let these clients, by their names, use other kubeconfigs from their next start on."""
+        self._led.update(kubeconfigs)
+
+    def foreign_clients(self) -> list[str]:
+        """Return the schedulers that are not ours: programs that need TLS."""
+        schedulers = self._schedulers().items()
+        return [name for name, item in schedulers if not isinstance(item, specs.PythonScheduler)]
+
     def start_observers(self) -> None:
         """Start the recorder and the kubelets, and wait until they are ready."""
         self._supervisor.start_part(
             RECORDER,
             "record",
             "--kubeconfig",
-            self._kubeconfig,
+            self._kubeconfig_of(RECORDER),
             "--run-directory",
             self._directory.path.resolve(),
         )
@@ -91,7 +102,7 @@ class RunProcesses:
         self._supervisor.start(
             TRAFFIC,
             launching.command(self._scenario.traffic),
-            env=launching.environment(self._directory, self._kubeconfig),
+            env=launching.environment(self._directory, self._kubeconfig_of(TRAFFIC)),
             finite=True,
         )
 
@@ -112,7 +123,7 @@ class RunProcesses:
         self._supervisor.start_part(
             name,
             "kubelet",
-            *self._connection(),
+            *self._connection(name),
             "--operations",
             self._directory.operations(name).resolve(),
             "--run-id",
@@ -128,8 +139,9 @@ class RunProcesses:
             option = ("--scheduler-name", scheduler.scheduler_name)
             self._start_subject_part(name, subjects.PROCESS, *option)
             return
+        kubeconfig = self._led.get(naming.first_incarnation(name), self._user_kubeconfig)
         context = scheduler_commands.RunContext(
-            kubeconfig=self._user_kubeconfig,
+            kubeconfig=kubeconfig,
             namespace=self._plan.namespace,
             run_id=self._plan.run_id,
             seed=self._plan.seed,
@@ -138,12 +150,12 @@ class RunProcesses:
         )
         argv = scheduler_commands.command(name, scheduler, self._scenario.subject, context)
         if argv is not None:
-            environment = {"KUBECONFIG": str(self._user_kubeconfig)}
+            environment = {"KUBECONFIG": str(kubeconfig)}
             self._supervisor.start_foreign(name, argv, env=environment)
 
     def _start_subject_part(self, name: str, part: str, *arguments: str) -> None:
         """Start a part of the Python subject with its settings, its defects and a steps file."""
-        common = [*self._connection(), "--settings", self._write_settings(name)]
+        common = [*self._connection(name), "--settings", self._write_settings(name)]
         for defect in self._plan.defects:
             common += ["--defect", defect]
         steps = self._directory.steps(name).resolve()
@@ -158,5 +170,9 @@ class RunProcesses:
         writing.replace(path, msgspec.json.encode(settings))
         return path.resolve()
 
-    def _connection(self) -> list[str | pathlib.Path]:
-        return ["--kubeconfig", self._kubeconfig, "--namespace", self._plan.namespace]
+    def _connection(self, name: str) -> list[str | pathlib.Path]:
+        return ["--kubeconfig", self._kubeconfig_of(name), "--namespace", self._plan.namespace]
+
+    def _kubeconfig_of(self, name: str) -> pathlib.Path:
+        """Return the kubeconfig of a process that is ours."""
+        return self._led.get(naming.first_incarnation(name), self._kubeconfig)

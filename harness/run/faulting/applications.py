@@ -93,24 +93,22 @@ def effect(item: injection.Applied) -> str:
     match item.action:
         case injection.Lose() if item.point == "response":
             return "carried out; the answer was lost"
-        case injection.Lose():
-            return "lost before it was carried out"
         case injection.Delay(seconds=seconds):
             return f"{_DELAYED[item.point]} {seconds:g} s late"
         case injection.Reject(code=code):
             return f"answered {code}"
-        case injection.Truncate():
-            return "broken off in the middle"
         case injection.Stale(seconds=seconds):
             return f"answered with the state of {seconds:g} s ago"
-        case injection.Drop():
-            return "the watch's connection was closed before the event"
-        case injection.Gone():
-            return "the watch was ended by 410 before the event"
-        case injection.Omit():
-            return "the bookmark was left out"
-        case injection.Block():
-            return "held"
+        case action:
+            return _DONE[type(action)]
 
 
 _DELAYED = {"request": "carried out", "response": "answered", "event": "sent"}
+_DONE: Mapping[type[injection.Action], str] = {
+    injection.Block: "held",
+    injection.Lose: "lost before it was carried out",
+    injection.Truncate: "broken off in the middle",
+    injection.Drop: "the watch's connection was closed before the event",
+    injection.Gone: "the watch was ended by 410 before the event",
+    injection.Omit: "the bookmark was left out",
+}

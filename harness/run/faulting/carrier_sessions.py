@@ -1,4 +1,7 @@
-"""A carrier during one run: its rules, and what they have hit; survives a restart of the carrier."""
+"""A carrier during one run: the rules that are on, and what they have hit.
+
+A restart of the carrier is survived.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -78,9 +78,7 @@ _LOAD = _calls(
     resourceclaimtemplates="create",
     pods="create delete list watch",
 )
-_OBSERVER = _calls(
-    resourceclaims="list watch", pods="list watch", resourceslices="list watch"
-)
+_OBSERVER = _calls(resourceclaims="list watch", pods="list watch", resourceslices="list watch")
 
 
 def processes(role: fault_specs.Role, subject: specs.SubjectSpec) -> list[str]:

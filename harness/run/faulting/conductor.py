@@ -91,8 +91,8 @@ class Conductor:
         if self._reading is not None:
             self._join(self._reading)
         self._read_the_rest()
-        problem = "; ".join(filter(None, [self._problem, self._session and self._session.problem]))
-        self._journal.close(problem=problem)
+        missing = self._session.problem if self._session is not None else ""
+        self._journal.close(problem="; ".join(filter(None, [self._problem, missing])))
         self._is_healed = True
 
     # ---------------------------------------------------------------------- one fault

@@ -1,6 +1,6 @@
 """Planned faults in words, one sentence each, for the plan, the progress and the report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from harness.run.faulting import traffic_rules
@@ -9,7 +9,16 @@ from harness.scenario import fault_specs
 
 def sentence(spec: fault_specs.TrafficFault | fault_specs.RunFault, clients: Sequence[str]) -> str:
     """Return what a fault does, to whom, when and for how long; `clients` are processes."""
-    what = _of_traffic(spec, clients) if is_traffic(spec) else _of_run(spec, clients)
+    match spec:
+        case (
+            fault_specs.TouchObjects()
+            | fault_specs.RestartApiServer()
+            | fault_specs.ProcessFault()
+            | fault_specs.TakeOver()
+        ):
+            what = _of_run(spec, clients)
+        case _:
+            what = _of_traffic(spec, clients)
     text = f"{what}{_when(spec)}{_how_long(spec)}."
     return text[0].upper() + text[1:] + _warning(spec)
 
@@ -26,36 +35,34 @@ def _of_traffic(spec: fault_specs.TrafficFault, clients: Sequence[str]) -> str:
     return f"{_amount(spec)}{_target(spec)} of {' and '.join(clients)} {effect}"
 
 
+_EFFECTS: Mapping[str, str] = {
+    "lose-request": "is lost before it is carried out",
+    "lose-response": "is carried out, and its answer is lost",
+    "delay-request": "reaches the API server {seconds:g} s late",
+    "delay-response": "is carried out, and its answer arrives {seconds:g} s late",
+    "reject": "is answered {code}{after} and not carried out",
+    "truncate-response": "is answered with a body that breaks off in the middle",
+    "stale-list": "shows the state of {seconds:g} s ago",
+    "delay-events": "arrives {seconds:g} s late",
+    "drop-watch": "is not sent; the watch's connection closes instead",
+    "expire-watch": "is not sent; the watch ends with 410 instead",
+    "starve-bookmarks": "is left out",
+}
+"""The effect on a call or event, by the kind of the fault."""
+
+
 def _effect(spec: fault_specs.TrafficFault) -> str:
-    match spec:
-        case fault_specs.LoseRequest():
-            return "is lost before it is carried out"
-        case fault_specs.LoseResponse():
-            return "is carried out, and its answer is lost"
-        case fault_specs.DelayRequest():
-            return f"reaches the API server {spec.seconds:g} s late"
-        case fault_specs.DelayResponse():
-            return f"is carried out, and its answer arrives {spec.seconds:g} s late"
-        case fault_specs.RejectRequest():
-            after = f" with Retry-After {spec.retry_after_s} s" if spec.retry_after_s else ""
-            return f"is answered {spec.code}{after} and not carried out"
-        case fault_specs.TruncateResponse():
-            return "is answered with a body that breaks off in the middle"
-        case fault_specs.StaleRead():
-            return f"shows the state of {spec.seconds:g} s ago"
-        case fault_specs.DelayEvents():
-            return f"arrives {spec.seconds:g} s late"
-        case fault_specs.DropWatch():
-            return "is replaced by the end of the watch's connection"
-        case fault_specs.ExpireWatch():
-            return "is replaced by 410, which ends the watch"
-        case fault_specs.StarveBookmarks():
-            return "is left out"
+    retry_after_s = getattr(spec, "retry_after_s", None)
+    return _EFFECTS[spec.kind].format(
+        seconds=getattr(spec, "seconds", 0.0),
+        code=getattr(spec, "code", 0),
+        after=f" with Retry-After {retry_after_s} s" if retry_after_s else "",
+    )
 
 
 def _amount(spec: fault_specs.TrafficFault) -> str:
-    """Return which of the matching calls are hit: `every 3rd`, `each of the first 20`, …"""
-    parts = ["each"] if spec.every == 1 else [f"each {spec.every}th"]
+    """Return which of the matching calls are hit: `each`, `one in 3 (at most 20)`, …"""
+    parts = ["each"] if spec.every == 1 else [f"one in {spec.every}, each"]
     if spec.probability < 1:
         parts.append(f"(with probability {spec.probability:g})")
     if spec.skip:
@@ -107,12 +114,11 @@ def _of_run(spec: fault_specs.RunFault, clients: Sequence[str]) -> str:
             return f"{process} stands still for {spec.seconds:g} s{_times(spec)}"
         case fault_specs.TakeOver():
             end = {"kill": "killed", "terminate": "stopped", "pause": "paused"}[spec.ends]
-            order = (
-                f"a second scheduler starts, and {spec.overlap_s:g} s later {process} is {end}"
-                if spec.overlap_s
-                else f"{process} is {end}, and a second scheduler takes over"
-            )
-            return order
+            if spec.overlap_s:
+                return (
+                    f"a second scheduler starts, and {spec.overlap_s:g} s later {process} is {end}"
+                )
+            return f"{process} is {end}, and a second scheduler takes over"
 
 
 def _times(

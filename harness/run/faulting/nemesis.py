@@ -177,7 +177,9 @@ def _draw_one(
 def _spec(keys: Keys, nemesis: fault_specs.Nemesis) -> refusals.AnySpec:
     if nemesis.start_after is not None:
         keys["start_after"] = nemesis.start_after
-    spec: refusals.AnySpec = fault_specs.one(keys)
+    spec = fault_specs.one(keys)
+    if isinstance(spec, fault_specs.Nemesis):
+        raise TypeError("a nemesis draws no other one")
     return spec
 
 

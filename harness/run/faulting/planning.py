@@ -41,7 +41,9 @@ def plan(
     run = refusals.Circumstances(scenario=scenario, on=on, provider=provider)
     random = seeds.Seeds(seed)
     named = [
-        fault for name, spec in _named(scenario.faults) for fault in _resolved(name, spec, run, random)
+        fault
+        for name, spec in _named(scenario.faults)
+        for fault in _resolved(name, spec, run, random)
     ]
     for fault in named:
         refusals.require_possible(fault, run)

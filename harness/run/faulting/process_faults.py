@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from harness import clocks, concurrency, errors
 from harness.history import plans, records
+from harness.run import run_processes, supervising
 from harness.run.faulting import fault_journal, injecting
 
 API_SERVER = "api-server"
@@ -32,6 +33,17 @@ class Processes(Protocol):
 
     def start_again(self, name: str) -> str:
         """Start another incarnation; return its process name when it is ready."""
+
+
+class RunProcesses:
+    """The processes of a real run: ended and paused by the supervisor, started again as before."""
+
+    def __init__(
+        self, supervisor: supervising.Supervisor, processes: run_processes.RunProcesses
+    ) -> None:
+        self.living, self.kill = supervisor.living, supervisor.kill
+        self.terminate, self.pause = supervisor.terminate, supervisor.pause
+        self.resume, self.start_again = supervisor.resume, processes.start_again
 
 
 class Restart(Protocol):

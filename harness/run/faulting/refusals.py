@@ -207,7 +207,11 @@ def length(spec: AnySpec) -> float:
     match spec:
         case fault_specs.PauseProcess():
             once = spec.seconds
-        case fault_specs.KillProcess() | fault_specs.RestartProcess() | fault_specs.RestartApiServer():
+        case (
+            fault_specs.KillProcess()
+            | fault_specs.RestartProcess()
+            | fault_specs.RestartApiServer()
+        ):
             once = spec.down_s
         case fault_specs.TakeOver():
             return spec.overlap_s
@@ -237,11 +241,9 @@ def require_compatible(faults: Sequence[NamedFault], run: Circumstances) -> None
 
 def _require_reachable(faults: Sequence[NamedFault]) -> None:
     """Raise UsageError if a fault can only begin after itself."""
-    after = {
-        fault.name: fault.spec.start_after.fault for fault in faults if fault.spec.start_after
-    }
-    for name in after:
-        path, at = [name], after[name]
+    after = {fault.name: fault.spec.start_after.fault for fault in faults if fault.spec.start_after}
+    for name, first in after.items():
+        path, at = [name], first
         while at in after and at not in path:
             path.append(at)
             at = after[at]
@@ -270,7 +272,8 @@ def _overlap(first: AnySpec, second: AnySpec) -> bool:
     if first.start_after or second.start_after:
         return False
     ends = [spec.start_s + length(spec) for spec in (first, second)]
-    if any(isinstance(spec, fault_specs.TakeOver) and spec.ends == "pause" for spec in (first, second)):
+    if any(
+        isinstance(spec, fault_specs.TakeOver) and spec.ends == "pause" for spec in (first, second)
+    ):
         return True
     return first.start_s <= ends[1] and second.start_s <= ends[0]
-

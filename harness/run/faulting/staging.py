@@ -1,4 +1,4 @@
-"""Builds the conductor of a run: for each planned fault the object that injects it."""
+"""Prepares the faults of a run: routes through a carrier, and an injection for each fault."""
 
 from collections.abc import Callable, Mapping
 
@@ -6,13 +6,15 @@ from harness import concurrency
 from harness.client import apis, transports
 from harness.cluster import interfaces
 from harness.history import directories, plans
+from harness.run import run_processes, supervising
 from harness.run.faulting import (
-    carriers,
+    carrier_sessions,
     conductor,
     fault_journal,
     injecting,
     object_touching,
     process_faults,
+    routes,
     traffic_faults,
 )
 
@@ -22,3 +24,91 @@ _OF_PROCESSES: Mapping[str, type[process_faults.ProcessFault]] = {
     "pause-process": process_faults.PausedProcess,
     "take-over": process_faults.TakenOverScheduler,
 }
+
+
+class Stage:
+    """The parts of a run that faults act on."""
+
+    def __init__(
+        self,
+        plan: plans.Plan,
+        directory: directories.RunDirectory,
+        cluster: interfaces.Cluster,
+        supervisor: supervising.Supervisor,
+        processes: run_processes.RunProcesses,
+    ) -> None:
+        self._plan, self._directory, self._cluster = plan, directory, cluster
+        self._supervisor, self._processes = supervisor, processes
+        self._guards = {
+            client: concurrency.lock(f"faults-of-{client}")
+            for fault in plan.faults
+            for client in fault.clients
+        }
+
+    def prepare(self) -> conductor.Conductor:
+        """Lead the faulty clients through the carrier and return the conductor of all faults.
+
+        Called before the clients start. Raises HarnessError if the carrier does not start or
+        answer, OSError if a file cannot be written.
+        """
+        routed = self._routes()
+        journal = fault_journal.FaultJournal(self._directory.faults, run_id=self._plan.run_id)
+        session = None
+        if routed is not None:
+            self._processes.lead_through(routed.kubeconfigs)
+            kinds = {fault.name: fault.kind for fault in self._plan.faults}
+            session = carrier_sessions.CarrierSession(routed.carrier, journal, kinds=kinds)
+        injections = {
+            fault.name: self._injection(fault, journal, session) for fault in self._plan.faults
+        }
+        return conductor.Conductor(self._plan.faults, injections, journal, session)
+
+    def _routes(self) -> routes.Routes | None:
+        match self._plan.carrier:
+            case "server":
+                tls = self._processes.foreign_clients()
+                return routes.through_server(self._plan, self._cluster, tls=tls)
+            case "proxy":
+                return routes.through_proxy(
+                    self._plan, self._cluster, self._directory, self._supervisor
+                )
+            case _:
+                return None
+
+    def _injection(
+        self,
+        fault: plans.PlannedFault,
+        journal: fault_journal.FaultJournal,
+        session: carrier_sessions.CarrierSession | None,
+    ) -> injecting.Injection:
+        if fault.rule and session is not None:
+            return traffic_faults.TrafficFault(fault, session, journal)
+        if fault.kind == "touch-objects":
+            return self._touching(fault, journal)
+        if fault.kind == "restart-api-server":
+            return process_faults.ApiServerRestart(
+                fault, journal, self._cluster.restart_api_server, self._across(session)
+            )
+        guard = self._guards[fault.clients[0]]
+        acting = process_faults.RunProcesses(self._supervisor, self._processes)
+        return _OF_PROCESSES[fault.kind](fault, journal, acting, guard)
+
+    def _touching(
+        self, fault: plans.PlannedFault, journal: fault_journal.FaultJournal
+    ) -> injecting.Injection:
+        transport = transports.connect(self._cluster.kubeconfig.resolve())
+        return object_touching.ObjectTouching(
+            fault,
+            apis.Api(transport),
+            journal,
+            namespace=self._plan.namespace,
+            run_id=self._plan.run_id,
+        )
+
+    def _across(
+        self, session: carrier_sessions.CarrierSession | None
+    ) -> Callable[[Callable[[], None]], None]:
+        """Return what to call around a restart: a proxy survives it, the server's faults do not."""
+        if session is None or self._plan.carrier == "proxy":
+            return lambda restart: restart()
+        return session.across_restart

@@ -91,9 +91,7 @@ def _action(spec: fault_specs.TrafficFault) -> injection.Action:
     match spec:
         case fault_specs.LoseRequest() | fault_specs.LoseResponse():
             return injection.Lose()
-        case (
-            fault_specs.DelayRequest() | fault_specs.DelayResponse() | fault_specs.DelayEvents()
-        ):
+        case fault_specs.DelayRequest() | fault_specs.DelayResponse() | fault_specs.DelayEvents():
             return injection.Delay(seconds=spec.seconds)
         case fault_specs.RejectRequest():
             return injection.Reject(

@@ -1,0 +1,10 @@
+"""The faults of a run: resolved when it is planned, switched on, recorded, and healed.
+
+Which call or event a rule hits is decided in `harness.faults`, by the carrier. Not in here: the
+keys of faults, which are in `scenario.fault_specs`; whether the faults of a run prove anything,
+which is for `checks`.
+
+Contents: `applications`, `carrier_sessions`, `carriers`, `client_calls`, `conductor`,
+`fault_journal`, `fault_texts`, `injecting`, `nemesis`, `object_names`, `object_touching`,
+`planning`, `process_faults`, `refusals`, `routes`, `staging`, `traffic_faults`, `traffic_rules`.
+"""
