@@ -67,6 +67,7 @@ def _problems(found: FaultRecords) -> Iterator[str]:
     for fault in found.planned:
         yield from _of_plan(fault, counts[fault.name], counted.get(fault.name))
     yield from _not_planned(found)
+    yield from (f"{item.fault}: {item.error}" for item in found.windows if item.error)
 
 
 def _of_plan(fault: plans.PlannedFault, applied: int, counted: int | None) -> Iterator[str]:

@@ -232,7 +232,7 @@ def _details(
 
 
 def _describe(violation: verdicts.Violation) -> Iterator[str]:
-    """Yield the guarantee and summary, then a line for each kind of involved object.
+    """Yield the guarantee and summary, then a line for each kind of object, and one for faults.
 
     The report has the uids and resourceVersions.
     """
@@ -241,6 +241,8 @@ def _describe(violation: verdicts.Violation) -> Iterator[str]:
     for item in violation.objects:
         names[item.kind].append(f"{item.namespace}/{item.name}" if item.namespace else item.name)
     rows = [(f"  {kind}", _enumerate(objects)) for kind, objects in names.items()]
+    if violation.attribution:
+        rows.append(("  faults", violation.attribution))
     if rows:
         yield from outputs.aligned(rows)
 

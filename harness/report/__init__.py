@@ -3,6 +3,7 @@
 Deterministic, from the run directory alone, into self-contained files. Verdicts do not belong here
 (see `checks`).
 
-Contents: `campaign_index`, `charts`, `drawing`, `escaping`, `evidence`, `explaining`, `junit`,
-`publishing`, `rendering`, `strips`, `traces`.
+Contents: `campaign_index`, `charts`, `drawing`, `escaping`, `evidence`, `explaining`,
+`fault_lanes`, `fault_tables`, `junit`, `publishing`, `remedy_costs`, `rendering`, `strips`,
+`traces`.
 """

@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from harness.checks import hold_history
-from harness.report import drawing, evidence
+from harness.report import drawing, evidence, fault_lanes
 
 _LANES_MAX = 120
 _BINS = 160
@@ -34,10 +34,12 @@ def devices_over_time(source: evidence.Evidence) -> Chart:
     lanes = _lanes(holds, by_pool=by_pool)
     height = min(18.0, max(5.0, 600.0 / max(len(lanes), 1)))
     scale = drawing.Scale(0, source.seconds, _LEFT, _RIGHT)
-    body: list[str] = []
+    faults = fault_lanes.lanes(source.faults, scale, started_ns=source.started_ns)
+    bottom = faults.height + len(lanes) * (height + 1) + 10
+    body = faults.draw(floor=bottom)
     for index, (lane, members) in enumerate(lanes.items()):
-        body += _lane(source, lane, members, index * (height + 1) + 4, height, scale)
-    bottom = len(lanes) * (height + 1) + 10
+        y = faults.height + index * (height + 1) + 4
+        body += _lane(source, lane, members, y, height, scale)
     body += drawing.time_axis(scale, y=bottom, unit="s")
     rows = [
         (
@@ -49,7 +51,7 @@ def devices_over_time(source: evidence.Evidence) -> Chart:
         for lane, members in lanes.items()
     ]
     title = f"{'Pools' if by_pool else 'Devices'} over time"
-    picture = drawing.svg(body, height=bottom + 24, title=title)
+    picture = drawing.svg(body, height=bottom + 24, title=title, description=faults.describe())
     return Chart(picture, ("pool" if by_pool else "device", "devices", "holds", "claims"), rows)
 
 
@@ -138,17 +140,20 @@ def held_over_time(source: evidence.Evidence) -> Chart:
     curve.append((source.seconds, level))
     top = max(value for _, value in curve) or 1
     across = drawing.Scale(0, source.seconds, _LEFT, _RIGHT)
-    up = drawing.Scale(0, top, 130, 10)
+    faults = fault_lanes.lanes(source.faults, across, started_ns=source.started_ns)
+    ceiling, floor = faults.height + 10, faults.height + 130
+    up = drawing.Scale(0, top, floor, ceiling)
     points = [(across(second), up(value)) for second, value in _thinned(curve)]
     body = [
-        drawing.area(points, floor=130, kind="area"),
-        drawing.label(0, 16, f"maximum {top}", kind="lane"),
-        *drawing.time_axis(across, y=132, unit="s"),
+        *faults.draw(floor=floor),
+        drawing.area(points, floor=floor, kind="area"),
+        drawing.label(0, ceiling + 6, f"maximum {top}", kind="lane"),
+        *drawing.time_axis(across, y=floor + 2, unit="s"),
     ]
     rows = [(f"{second:.2f}", str(value)) for second, value in _thinned(curve, limit=40)]
-    return Chart(
-        drawing.svg(body, height=156, title="Devices held over time"), ("second", "held"), rows
-    )
+    title, words = "Devices held over time", faults.describe()
+    picture = drawing.svg(body, height=floor + 26, title=title, description=words)
+    return Chart(picture, ("second", "held"), rows)
 
 
 def _thinned(

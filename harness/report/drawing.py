@@ -11,6 +11,8 @@ WIDTH = 960
 """Width of every picture, in SVG units."""
 TICKS_MAX = 8
 """Labels on a time axis."""
+NAME_MAX = 26
+"""Characters of a name on the left of a picture."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,6 +63,11 @@ def label(x: float, y: float, value: object, *, kind: str = "label", anchor: str
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{text(value)}</text>'
     )
+
+
+def shortened(name: str) -> str:
+    """Return a name that fits on the left of a picture."""
+    return name if len(name) <= NAME_MAX else f"{name[: NAME_MAX - 1]}…"
 
 
 def dot(x: float, y: float, *, kind: str, title: str) -> str:

@@ -4,8 +4,9 @@ import collections
 import dataclasses
 from collections.abc import Iterable
 
-from harness.checks import hold_history, judging, verdicts
+from harness.checks import fault_records, hold_history, judging, verdicts
 from harness.history import histories, records
+from harness.report import remedy_costs
 
 GATHER_STEPS = frozenset(
     {
@@ -26,6 +27,7 @@ class Evidence:
     history: histories.History
     judgement: judging.Judgement
     folded: hold_history.HoldHistory
+    faults: fault_records.FaultRecords
     steps: list[list[records.Step]]
     """For each of `double_allocations` its steps in order: those of its device and claims, and
     the gather that preceded the second allocation."""
@@ -33,6 +35,8 @@ class Evidence:
     ended_ns: int
     step_counts: dict[str, int]
     """Name of a step -> how often it was recorded."""
+    remedy_costs: remedy_costs.Costs | None
+    """None if no remedy was switched on."""
     missing: list[str]
     """One sentence for each file of steps that could not be read."""
 
@@ -55,10 +59,12 @@ def collect(examination: judging.Examination) -> Evidence:
         history=history,
         judgement=examination.judgement,
         folded=folded,
+        faults=examination.faults,
         steps=[],
         started_ns=started_ns,
         ended_ns=ended_ns,
         step_counts={},
+        remedy_costs=None,
         missing=[],
     )
     _read_steps(evidence)
@@ -83,6 +89,9 @@ def _read_steps(evidence: Evidence) -> None:
                 evidence.missing.append(reader.damage)
     evidence.steps = sorter.chosen()
     evidence.step_counts = dict(sorted(sorter.counts.items()))
+    evidence.remedy_costs = remedy_costs.costs(
+        evidence.history.plan.remedies, sorter.remedies, evidence.judgement.figures
+    )
 
 
 class _StepSorter:
@@ -97,12 +106,14 @@ class _StepSorter:
         self._steps: list[dict[int, records.Step]] = [{} for _ in self._violations]
         self._gathers: list[records.Step] = []
         self.counts: collections.Counter[str] = collections.Counter()
+        self.remedies = remedy_costs.RemedySteps()
 
     def sort(self, steps: Iterable[records.Body]) -> None:
         """Assign the steps of one process."""
         for step in steps:
             if isinstance(step, records.Step):
                 self.counts[step.name] += 1
+                self.remedies.add(step)
                 self._take(step)
 
     def _take(self, step: records.Step) -> None:

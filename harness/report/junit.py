@@ -48,6 +48,10 @@ def _add_check(suite: ET.Element, name: str, check: verdicts.CheckResult) -> Non
             ET.SubElement(case, "error", message=check.reason)
         case verdicts.Verdict.VALID:
             pass
+    explained = [item for item in check.violations if item.attribution]
+    if explained:
+        lines = [f"{item.summary}: {item.attribution}" for item in explained]
+        ET.SubElement(case, "system-out").text = "\n".join(lines)
 
 
 def _count(suite: ET.Element) -> None:

@@ -11,7 +11,7 @@ import jinja2
 from harness import writing
 from harness.checks import judging, verdicts
 from harness.history import directories
-from harness.report import charts, escaping, evidence, junit, strips, traces
+from harness.report import charts, escaping, evidence, fault_tables, junit, strips, traces
 
 CARDS_MAX = 20
 """Violations of one check that the report shows in full."""
@@ -82,6 +82,8 @@ def page(source: evidence.Evidence) -> str:
             held=charts.held_over_time(source),
             latencies=_latencies(source),
             phases=_phases(source),
+            faults=fault_tables.rows(source.faults, started_ns=source.started_ns),
+            costs=source.remedy_costs,
             missing=source.missing,
             step_counts=source.step_counts,
             again=_commands(source),

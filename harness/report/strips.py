@@ -12,6 +12,8 @@ _LEFT = 190.0
 _MARGIN_NS = 500_000
 STEPS_MAX = 60
 """Steps shown."""
+EFFECTS_MAX = 6
+"""Effects of faults shown in the picture."""
 _CROWDED = 18.0
 """Steps closer than this, in SVG units, share one label."""
 
@@ -111,12 +113,16 @@ def _picture(
         left=_LEFT,
         right=drawing.WIDTH - 12.0,
     )
+    effects = violation.faults[:EFFECTS_MAX]
     body = _holds(violation, scale, origin)
-    body += _threads(threads, steps, scale, origin, names)
-    bottom = _LANE * (2 + len(threads)) + 26
+    body += _effects(effects, scale, origin)
+    top = _LANE * (2 + len(effects)) + 20
+    body += _threads(threads, steps, scale, origin, names, top=top)
+    bottom = top + _LANE * len(threads) + 6
     body += drawing.time_axis(scale, y=bottom, unit="ms")
     title = f"{violation.device} in two claims at once"
-    return drawing.svg(body, height=bottom + 24, title=title, description=violation.text)
+    description = f"{violation.text} {violation.attribution}".strip()
+    return drawing.svg(body, height=bottom + 24, title=title, description=description)
 
 
 def _holds(violation: verdicts.DoubleAllocation, scale: drawing.Scale, origin: int) -> list[str]:
@@ -150,15 +156,35 @@ def _end(holder: verdicts.Holder, scale: drawing.Scale, origin: int) -> float:
     return scale((holder.released_ts_ns - origin) / 1e6)
 
 
+def _effects(
+    effects: Sequence[verdicts.FaultEffect], scale: drawing.Scale, origin: int
+) -> list[str]:
+    """Draw a lane for each effect of a fault, from its beginning to its end."""
+    body: list[str] = []
+    for index, effect in enumerate(effects):
+        y = (2 + index) * _LANE + 8
+        left = scale((effect.begun_ns - origin) / 1e6)
+        right = scale.right
+        if effect.ended_ns is not None:
+            right = scale((effect.ended_ns - origin) / 1e6)
+        short = drawing.shortened(f"fault {effect.fault}")
+        body.append(drawing.label(0, y + 12, short, kind="lane"))
+        body.append(drawing.line(scale.left, y + 8, scale.right, y + 8, kind="grid"))
+        width = max(right - left, 3.0)
+        body.append(drawing.rect(left, y, width, 16, kind="fault-mark", title=effect.text))
+    return body
+
+
 def _threads(
     threads: Sequence[str],
     steps: Sequence[records.Step],
     scale: drawing.Scale,
     origin: int,
     names: dict[str, str],
+    *,
+    top: float,
 ) -> list[str]:
-    """Draw a line for each thread and a numbered dot for each step."""
-    top = 2 * _LANE + 20
+    """Draw a line for each thread and a numbered dot for each step, from `top` downwards."""
     body: list[str] = []
     for index, thread in enumerate(threads):
         y = top + index * _LANE

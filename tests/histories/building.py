@@ -25,6 +25,7 @@ def build(
     scenario: str = SCENARIO,
     run_id: str = RUN_ID,
     faults: Sequence[plans.PlannedFault] | None = None,
+    remedies: Sequence[str] = (),
 ) -> directories.RunDirectory:
     """A run directory in which everything went as it should and `text` was observed.
 
@@ -33,7 +34,13 @@ def build(
     directory = directories.create(path)
     applied = fault_words.applications(text, names=names)
     planned = planned_faults(applied) if faults is None else faults
-    made = plan(requirements=requirements, scenario=scenario, run_id=run_id, faults=planned)
+    made = plan(
+        requirements=requirements,
+        scenario=scenario,
+        run_id=run_id,
+        faults=planned,
+        remedies=remedies,
+    )
     plans.write(directory.plan, made)
     files: dict[str, tuple[pathlib.Path, Iterable[records.Body]]] = {
         "run": (directory.processes, _processes()),
@@ -83,6 +90,7 @@ def plan(
     scenario: str = SCENARIO,
     run_id: str = RUN_ID,
     faults: Sequence[plans.PlannedFault] = (),
+    remedies: Sequence[str] = (),
 ) -> plans.Plan:
     """The plan of such a run."""
     return plans.Plan(
@@ -102,6 +110,7 @@ def plan(
         resources=[language.CLAIMS, language.PODS],
         settings={"name": scenario},
         faults=list(faults),
+        remedies=list(remedies),
         again=["run", scenario, "--seed", str(SEED)],
         versions={"python": "3.11"},
     )

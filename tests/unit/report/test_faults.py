@@ -1,0 +1,249 @@
+"""Faults on the page, in the trace, in JUnit's file and on the terminal."""
+
+import json
+import pathlib
+import re
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+
+from harness.checks import judging
+from harness.cli import displaying, outputs
+from harness.history import directories, records
+from harness.report import publishing
+from tests.histories import building, damages, language
+from tests.unit.report import pages
+
+TEXT = "a+D1 /lose-response:a /delay-events:a>215 a^p .29 b+D1 b^q"
+ATTRIBUTION = (
+    "the event of the allocation of a reached the scheduler 214 ms late (delay-events), and the "
+    "response to the status write of a was lost (lose-response): when b was allocated, 31 versions "
+    "after a, the scheduler could not know of it"
+)
+NONE = "no fault explains it"
+
+
+def _published(
+    path: pathlib.Path, text: str = TEXT, *damage: damages.Damage, **options: Any
+) -> directories.RunDirectory:
+    directory = building.build(path / "run", text, **options)
+    for do in damage:
+        do(directory)
+    publishing.publish(judging.examine(directory))
+    return directory
+
+
+def _page(directory: directories.RunDirectory) -> pages.Page:
+    return pages.read(directory.report.read_text(encoding="utf-8"))
+
+
+def _classes(directory: directories.RunDirectory, kind: str) -> int:
+    return directory.report.read_text().count(f'class="{kind}"')
+
+
+# ---------------------------------------------------------------------------------- violations
+
+
+def test_the_page_names_the_faults_behind_a_violation(tmp_path: pathlib.Path) -> None:
+    page = _page(_published(tmp_path))
+    assert f" {ATTRIBUTION[0].upper()}{ATTRIBUTION[1:]}." in page.texts
+    assert page.unbalanced == []
+
+
+def test_the_strip_draws_each_effect_and_says_it_in_words(tmp_path: pathlib.Path) -> None:
+    page = _page(_published(tmp_path))
+    assert {"fault lose-response", "fault delay-events"} <= set(page.texts)
+    [description] = [
+        text
+        for text in page.texts
+        if text.startswith("Device ") and NONE not in text and ATTRIBUTION in text
+    ]
+    assert description.endswith(ATTRIBUTION)
+
+
+def test_a_violation_without_an_explanation_says_so(tmp_path: pathlib.Path) -> None:
+    page = _page(_published(tmp_path, "c+D2 /lose-response:c a+D1 b+D1"))
+    assert " No fault explains it." in page.texts
+
+
+def test_junit_names_them(tmp_path: pathlib.Path) -> None:
+    suite = ET.fromstring(_published(tmp_path).junit.read_bytes())
+    [output] = suite.findall("testcase[@name='device_exclusivity']/system-out")
+    assert output.text == f"gpu.example/pool/D1: a and b from version 32: {ATTRIBUTION}"
+
+
+def test_the_terminal_names_them(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = _published(tmp_path)
+    displaying.show(judging.judge(directory), directory, out=outputs.Output())
+    [line] = [line for line in capsys.readouterr().out.splitlines() if " faults " in line]
+    assert line.split(maxsplit=1) == ["faults", ATTRIBUTION]
+
+
+# ------------------------------------------------------------------------------ table and plots
+
+
+def test_the_table_says_what_was_planned_and_what_took_effect(tmp_path: pathlib.Path) -> None:
+    planned = [
+        building.fault("lose-response"),
+        building.fault("delay-events", required=False),
+        building.fault("reject", required=False),
+    ]
+    page = _page(
+        _published(tmp_path, "a+D1 /lose-response:a b+D2 /lose-response:b", faults=planned)
+    )
+    start = page.texts.index("Faults")
+    assert page.texts[start + 2 : start + 30] == [
+        *("fault", "what it does", "required", "was on, s", "took effect", "first, s", "last, s"),
+        *("lose-response", "lose-response, written by hand", "yes", "0.00 to 0.00"),
+        *("2 times", "0.00", "0.00"),
+        *("delay-events", "delay-events, written by hand", "no", "0.00 to 0.00"),
+        *("never", "–", "–"),
+        *("reject", "reject, written by hand", "no", "0.00 to 0.00", "never", "–", "–"),
+    ]
+
+
+def test_the_table_shows_errors_and_what_was_not_planned(tmp_path: pathlib.Path) -> None:
+    window = records.FaultWindow(
+        fault="stray",
+        kind="reject",
+        begun_ns=language.at(0),
+        ended_ns=language.at(2000),
+        applied_count=0,
+        error="it could not be healed: timed out",
+    )
+    page = _page(_published(tmp_path, TEXT, damages.appended(damages.faults, window)))
+    start = page.texts.index("stray")
+    assert page.texts[start : start + 5] == [
+        "stray",
+        "in the record only ",
+        "it could not be healed: timed out",
+        "not planned",
+        "0.00 to 2.00",
+    ]
+    assert "stray: it could not be healed: timed out" in page.text
+
+
+def test_every_plot_over_time_has_lanes_a_shade_and_words(tmp_path: pathlib.Path) -> None:
+    directory = _published(tmp_path, f"{TEXT} .900")
+    plots = re.findall(r"<svg (?:(?!</svg>).)*</svg>", directory.report.read_text(), re.DOTALL)
+    over_time = [plot for plot in plots if "over time" in plot]
+    assert len(over_time) == 2
+    for plot in over_time:
+        assert plot.count('class="fault-shade"') == 1
+        assert plot.count('class="fault-window"') == plot.count('class="fault-mark"') == 2
+        assert "Fault lose-response was on from 0.00 s to 0.22 s and took effect once." in plot
+
+
+def test_effects_at_the_same_time_are_one_mark(tmp_path: pathlib.Path) -> None:
+    many = "/lose-response:a " * 40
+    directory = _published(tmp_path, f"a+D1 {many} b+D2 .900")
+    assert _classes(directory, "fault-mark") == 2
+    assert "lose-response: took effect 40 times at 0.00 s" in _page(directory).text
+
+
+def test_shades_that_overlap_are_one(tmp_path: pathlib.Path) -> None:
+    def windows(*spans: tuple[int, int]) -> damages.Damage:
+        def change(body: damages.Body) -> damages.Body:
+            applied = [item for item in body if isinstance(item, records.FaultApplied)]
+            return applied + [
+                records.FaultWindow(
+                    fault="lose-response",
+                    kind="lose-response",
+                    begun_ns=language.at(begun),
+                    ended_ns=language.at(ended),
+                    applied_count=0,
+                )
+                for begun, ended in spans
+            ]
+
+        return damages.changed(damages.faults, change)
+
+    text = "a+D1 /lose-response:a .900"
+    one = _published(tmp_path / "one", text, windows((0, 300), (200, 400)))
+    two = _published(tmp_path / "two", text, windows((0, 300), (500, 600)))
+    assert (_classes(one, "fault-shade"), _classes(two, "fault-shade")) == (2, 4)
+
+
+def test_many_faults_share_the_last_lane(tmp_path: pathlib.Path) -> None:
+    planned = [building.fault(f"kind-{number}", required=False) for number in range(20)]
+    page = _page(_published(tmp_path, "a+D1", faults=planned))
+    assert page.texts.count("9 more faults") == 2
+    assert page.texts.count("kind-19") == 1, "in the table"
+
+
+def test_a_run_without_faults_shows_none(tmp_path: pathlib.Path) -> None:
+    directory = _published(tmp_path, "a+D1 b+D1")
+    page = _page(directory)
+    assert "Faults" not in page.texts
+    assert "Faults." not in page.texts
+    assert _classes(directory, "fault-shade") == _classes(directory, "fault-mark") == 0
+    assert not ET.fromstring(directory.junit.read_bytes()).findall("testcase/system-out")
+    assert b"faults" not in directory.trace.read_bytes()
+
+
+def test_hostile_names_of_faults_are_escaped(tmp_path: pathlib.Path) -> None:
+    hostile = "<script>alert(1)</script>"
+    fault = building.fault("reject", name=hostile, text=hostile, required=False)
+    page = _page(_published(tmp_path, "a+D1", faults=[fault]))
+    assert "script" not in page.tags
+    assert page.texts.count(hostile) == 4, "in both plots and twice in the table"
+
+
+# ------------------------------------------------------------------------------------- the trace
+
+
+def test_the_trace_has_a_lane_for_each_fault(tmp_path: pathlib.Path) -> None:
+    events = json.loads(_published(tmp_path).trace.read_bytes())["traceEvents"]
+    mine = [event for event in events if event["pid"] == 3]
+    names = [event["args"]["name"] for event in mine if event["ph"] == "M"]
+    assert names == ["faults", "lose-response", "delay-events"]
+    assert [event["name"] for event in mine if event["ph"] == "X"] == [
+        "lose-response is on",
+        "delay-events is on",
+    ]
+    effects = [event for event in mine if event["ph"] == "i"]
+    assert [(event["name"], event["ts"], event["args"]["lasted_ms"]) for event in effects] == [
+        ("a", 1500.0, 0.0),
+        ("a", 1500.0, 214.0),
+    ]
+
+
+# ---------------------------------------------------------------------------------- the remedies
+
+
+def _remedy(seq: int, name: str, **fields: object) -> records.Step:
+    return building.step(seq, "settler", f"remedy.{name}", language.at(seq), **fields)
+
+
+STEPS = [
+    _remedy(1, "fenced", claim="uid-a", version="3"),
+    _remedy(2, "read", claim="uid-a"),
+    _remedy(3, "read", claim="uid-b"),
+    _remedy(4, "postponed", claim="uid-b"),
+    _remedy(5, "settled", claim="uid-a", waited_ms=100),
+    _remedy(6, "settled", claim="uid-b", waited_ms=20),
+]
+
+
+def test_the_remedies_and_their_costs(tmp_path: pathlib.Path) -> None:
+    text = "a+D1 .998 b+D2"
+    page = _page(_published(tmp_path, text, steps=STEPS, remedies=["keep-in-flight"]))
+    start = page.texts.index("Cost of the remedies")
+    assert page.texts[start + 8 : start + 15] == [
+        *("keep-in-flight", "1", "2", "1", "2"),
+        "120 ms, the longest 100 ms",
+        "12.0 %",
+    ]
+
+
+def test_a_remedy_that_had_nothing_to_do(tmp_path: pathlib.Path) -> None:
+    page = _page(_published(tmp_path, "a+D1", remedies=["keep-in-flight"]))
+    start = page.texts.index("keep-in-flight")
+    assert page.texts[start + 1 : start + 7] == ["0", "0", "0", "0", "–", "–"]
+
+
+def test_without_remedies_there_are_no_costs(tmp_path: pathlib.Path) -> None:
+    assert "Cost of the remedies" not in _page(_published(tmp_path, "a+D1", steps=STEPS)).texts
