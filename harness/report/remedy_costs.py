@@ -1,4 +1,4 @@
-"""What the remedies of a subject cost, according to its steps: API calls, and time waited."""
+"""The cost of remedies according to the steps of their subject: API calls and time waited."""
 
 import collections
 import dataclasses
@@ -32,7 +32,7 @@ class RemedySteps:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Costs:
-    """What the remedies cost in one run, in words."""
+    """The cost of the remedies in one run, in words."""
 
     remedies: Sequence[str]
     """Names of the remedies that were switched on."""
