@@ -20,7 +20,7 @@ from harness.apiserver.managedfields import server_side_apply
 from harness.apiserver.patch import patches
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import request_objects
+from harness.apiserver.serializer import request_objects, request_patches
 
 _APPLY = "application/apply-patch+yaml"
 _STRATEGIC = "application/strategic-merge-patch+json"
@@ -123,11 +123,11 @@ def _change(
     """Return the change that a patch makes. Raises 400 if the patch cannot be decoded."""
     resource, apply = target.body_type, _PATCHES[content_type]
     is_text = content_type != _STRATEGIC
-    patch, problems = request_objects.decode_patch(body, validation, is_text=is_text)
+    patch, problems = request_patches.decode(body, validation, is_text=is_text)
 
     def change(document: Document) -> Document:
         changed = apply(resource, document, patch)
-        return request_objects.patched(changed, resource, validation, problems, is_text=is_text)
+        return request_patches.patched(changed, resource, validation, problems, is_text=is_text)
 
     return change
 

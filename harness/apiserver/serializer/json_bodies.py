@@ -1,15 +1,17 @@
 """Decode JSON bodies, with a limit on the number of values.
 
 The limit on a body's size, three megabytes, admits more small values than can be processed in time.
+`decode` is fast; `parse` also tells of repeated keys.
 """
 
 import contextlib
+import json
 import re
 from typing import Any
 
 import msgspec
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver.codec import go_json_errors, json_codec
 from harness.apiserver.errors import status_errors
 
 VALUES_MAX = 20_000
@@ -35,6 +37,16 @@ def decode(body: bytes, *, values_max: int = VALUES_MAX) -> Any:
     """
     _require_few_values(body, values_max)
     return json_codec.decode(body)
+
+
+def decode_as_go(body: bytes, values_max: int = VALUES_MAX) -> Any:
+    """Return the JSON in a body. Raises ValueError with Go's message if it is malformed, 413."""
+    try:
+        return decode(body, values_max=values_max)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if message := go_json_errors.error(body):
+            raise ValueError(message) from error
+        return parse(body)  # accepts lone surrogates, which Go replaces
 
 
 def _require_few_values(body: bytes, values_max: int) -> None:
@@ -65,3 +77,54 @@ def _has_more(body: bytes, limit: int) -> bool:
 
 def _count(text: bytes) -> int:
     return sum(map(text.count, _SEPARATORS))
+
+
+# ------------------------------------------------------------------ repeated keys
+
+
+class Repeating(dict[str, Any]):
+    """A JSON object that repeats keys."""
+
+    repeated: tuple[str, ...] = ()
+    """The repeated keys, once for each repetition."""
+
+
+def parse(text: bytes) -> Any:
+    """Return JSON as Go decodes it.
+
+    The last value of a repeated key wins, but objects are merged. Lone surrogates become U+FFFD.
+    """
+    whole = text.decode(errors="replace")
+    if "\\u" in whole:
+        whole = _SURROGATES.sub(_replace_lone, whole)
+    return json.loads(whole, object_pairs_hook=_object)
+
+
+_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_SURROGATES = re.compile(rf"(?:\\\\)++|((?:{_HIGH}{_LOW})++)|(?:{_HIGH}(?!{_LOW})|{_LOW})++")
+"""Runs of escaped backslashes, of surrogate pairs (group 1), and of lone surrogates."""
+_SURROGATE_CHARACTERS = 6
+"""Length of one escaped surrogate, such as `\\ud83d`."""
+
+
+def _replace_lone(match: re.Match[str]) -> str:
+    run = match[0]
+    if match[1] or run.endswith("\\"):
+        return run
+    return "\\ufffd" * (len(run) // _SURROGATE_CHARACTERS)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    plain = dict(pairs)
+    if len(plain) == len(pairs):
+        return plain
+    merged = Repeating()
+    repeated = []
+    for name, value in pairs:
+        before = merged.get(name)
+        if name in merged:
+            repeated.append(name)
+        both = isinstance(before, dict) and isinstance(value, dict)
+        merged[name] = {**before, **value} if both else value  # type: ignore[dict-item]
+    merged.repeated = tuple(repeated)
+    return merged

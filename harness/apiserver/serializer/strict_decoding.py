@@ -4,13 +4,12 @@ This walk is slower than that of `decoding`, which therefore comes first.
 """
 
 import itertools
-import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from harness.apiserver.scheme import api_types
-from harness.apiserver.serializer import decoding
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.serializer import decoding, json_bodies
 
 PROBLEMS_MAX = 100
 """Number of problems after which the search ends."""
@@ -35,22 +34,35 @@ _GO_NAMES: dict[api_types.Kind, str] = {
 }
 
 
-class Repeating(dict[str, Any]):
-    """A JSON object that repeats keys."""
+def normalize(
+    kind: api_types.Type, raw: Document, body: bytes, *, with_problems: bool
+) -> tuple[Document | str, list[str]]:
+    """Return the normalized document, or an error message if it is not of the type.
 
-    repeated: tuple[str, ...] = ()
-    """The repeated keys, once for each repetition."""
-
-
-def parse(text: bytes) -> Any:
-    """Return JSON as Go decodes it.
-
-    The last value of a repeated key wins, but objects are merged. Lone surrogates become U+FFFD.
+    Its problems are returned as well if `with_problems` is set.
     """
-    whole = text.decode(errors="replace")
-    if "\\u" in whole:
-        whole = _SURROGATES.sub(_replace_lone, whole)
-    return json.loads(whole, object_pairs_hook=_object)
+    tally = decoding.Tally()
+    try:
+        document: Document = decoding.read(kind, raw, tally)
+    except decoding.MismatchError:
+        return mismatch(kind, raw), []
+    is_clean = not tally.unknown and has_unique_keys(body, tally.keys)
+    if is_clean or not with_problems:
+        return document, []
+    reparsed = json_bodies.parse(body)
+    return decoding.read(kind, reparsed, tally), problems(kind, reparsed)
+
+
+def has_unique_keys(body: bytes, keys: int) -> bool:
+    """Return True only if no object in a body repeats a key; `keys` is the number of decoded keys.
+
+    A colon follows every key in the text, so the text has at most as many keys as colons; without
+    white space, at most as many as colons after a quote. Strings may contain more of both, in
+    which case False is returned although no key is repeated.
+    """
+    if body.count(b":") == keys:
+        return True
+    return body.translate(None, b" \t\r\n").count(b'":') == keys
 
 
 def problems(kind: api_types.Type, document: Any) -> list[str]:
@@ -136,36 +148,3 @@ def _go_name(kind: api_types.Type) -> str:
 
 def _short(name: str) -> str:
     return name.rpartition(".")[2]
-
-
-# ------------------------------------------------------------------ parsing
-
-
-_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_SURROGATES = re.compile(rf"(?:\\\\)++|((?:{_HIGH}{_LOW})++)|(?:{_HIGH}(?!{_LOW})|{_LOW})++")
-"""Runs of escaped backslashes, of surrogate pairs (group 1), and of lone surrogates."""
-_SURROGATE_CHARACTERS = 6
-"""Length of one escaped surrogate, such as `\\ud83d`."""
-
-
-def _replace_lone(match: re.Match[str]) -> str:
-    run = match[0]
-    if match[1] or run.endswith("\\"):
-        return run
-    return "\\ufffd" * (len(run) // _SURROGATE_CHARACTERS)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    plain = dict(pairs)
-    if len(plain) == len(pairs):
-        return plain
-    merged = Repeating()
-    repeated = []
-    for name, value in pairs:
-        before = merged.get(name)
-        if name in merged:
-            repeated.append(name)
-        both = isinstance(before, dict) and isinstance(value, dict)
-        merged[name] = {**before, **value} if both else value  # type: ignore[dict-item]
-    merged.repeated = tuple(repeated)
-    return merged

@@ -6,7 +6,7 @@ import pytest
 
 from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import resources
-from harness.apiserver.serializer import request_objects
+from harness.apiserver.serializer import request_objects, request_patches
 
 CONFIGMAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
 
@@ -185,7 +185,7 @@ def test_half_a_surrogate_pair_is_replaced():
 def _patched(document, directive="", problems=()):
     validation = request_objects.Validation(directive)
     return (
-        request_objects.patched(document, resources.CONFIGMAPS, validation, list(problems)),
+        request_patches.patched(document, resources.CONFIGMAPS, validation, list(problems)),
         validation.warnings,
     )
 
@@ -225,7 +225,7 @@ def test_a_patched_object_that_is_none_is_invalid(document, directive, why):
 def test_a_patch_of_the_text_cannot_change_the_kind(change, why):
     changed = CONFIGMAP | change
     with pytest.raises(status_errors.StatusError) as error:
-        request_objects.patched(
+        request_patches.patched(
             changed, resources.CONFIGMAPS, request_objects.Validation(), [], is_text=True
         )
 
@@ -243,19 +243,19 @@ def test_a_patch_of_the_text_cannot_change_the_kind(change, why):
     ],
 )
 def test_problems_of_patches(patch, problems):
-    assert request_objects.decode_patch(patch, request_objects.Validation())[1] == problems
-    assert request_objects.decode_patch(patch, request_objects.Validation("Ignore"))[1] == []
+    assert request_patches.decode(patch, request_objects.Validation())[1] == problems
+    assert request_patches.decode(patch, request_objects.Validation("Ignore"))[1] == []
 
 
 def test_a_patch_that_is_no_json():
     with pytest.raises(status_errors.StatusError, match=r"^unexpected end of JSON input$"):
-        request_objects.decode_patch(b"{", request_objects.Validation())
+        request_patches.decode(b"{", request_objects.Validation())
     with pytest.raises(status_errors.StatusError, match=r"^error decoding patch: unexpected end"):
-        request_objects.decode_patch(b"{", request_objects.Validation(), is_text=True)
+        request_patches.decode(b"{", request_objects.Validation(), is_text=True)
 
 
 def test_a_patch_with_half_a_surrogate_pair():
-    assert request_objects.decode_patch(rb'{"a":"\ud800"}', request_objects.Validation())[0] == {
+    assert request_patches.decode(rb'{"a":"\ud800"}', request_objects.Validation())[0] == {
         "a": "\N{REPLACEMENT CHARACTER}"
     }
 
@@ -263,7 +263,7 @@ def test_a_patch_with_half_a_surrogate_pair():
 def test_a_patch_that_is_too_deep():
     deep = b'{"a":' * 200_000 + b"1" + b"}" * 200_000
     with pytest.raises(status_errors.StatusError, match="exceeded max depth"):
-        request_objects.decode_patch(deep, request_objects.Validation())
+        request_patches.decode(deep, request_objects.Validation())
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_a_patch_that_is_too_deep():
 )
 def test_halves_of_surrogate_pairs_in_a_row(text, expected):
     body = b'{"a":"' + text + rb'","b":"\ud800"}'
-    assert request_objects.decode_patch(body, request_objects.Validation())[0] == {
+    assert request_patches.decode(body, request_objects.Validation())[0] == {
         "a": expected,
         "b": "\ufffd",
     }
