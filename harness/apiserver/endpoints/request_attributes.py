@@ -43,7 +43,7 @@ def of(request: request_info.Request) -> Attributes:
         return Attributes(request.method.lower(), request.path, None)
     if request.method == "POST":
         verb = "create"
-    elif request_info.watched(request):
+    elif request_info.is_watch(request, target):
         verb = "watch"
     else:
         known = _OBJECT_VERBS if target.name else _COLLECTION_VERBS

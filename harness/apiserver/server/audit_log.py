@@ -73,9 +73,15 @@ class AuditEntry:
     """The audit events of one request."""
 
     def __init__(
-        self, log: AuditLog, request: request_info.Request, *, uri: str, source: str
+        self,
+        log: AuditLog,
+        request: request_info.Request,
+        asked: request_attributes.Attributes,
+        *,
+        uri: str,
+        source: str,
     ) -> None:
-        self._log, self._request = log, request
+        self._log, self._request, self._asked = log, request, asked
         self.audit_id = request.headers.get(_HEADER, "")[:_ID_LENGTH_MAX] or str(uuid.uuid4())
         self._received = log.now()
         self._common: dict[str, Any] = {
@@ -84,7 +90,6 @@ class AuditEntry:
             "level": "RequestResponse",
             "auditID": self.audit_id,
         }
-        self._asked = request_attributes.of(request)
         self._decision = "forbid"
         self._subject: dict[str, Any] = {
             "requestURI": _token.sub(r"\1REDACTED", uri),

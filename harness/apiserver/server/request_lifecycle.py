@@ -62,6 +62,7 @@ class RequestLifecycle:
     ) -> None:
         self._server, self._connection = server, connection
         self._incoming, self._request = incoming, incoming.request
+        self._asked = request_attributes.of(self._request)
         self._entry: audit_log.AuditEntry | None = None
         self._has_head = False
         """True if the head of the response is sent, so that there can be no other response."""
@@ -72,6 +73,7 @@ class RequestLifecycle:
             self._entry = audit_log.AuditEntry(
                 self._server.audit,
                 self._request,
+                self._asked,
                 uri=self._incoming.uri,
                 source=self._connection.source,
             )
@@ -98,7 +100,7 @@ class RequestLifecycle:
     def _receive(self) -> None:
         user = self._server.authenticator.user(self._incoming.authorization)
         if not user.may_write:
-            authentication.require_permission(user, request_attributes.of(self._request))
+            authentication.require_permission(user, self._asked)
         if self._entry is not None:
             self._entry.allow(user)
         if self._request.path.startswith(admin_api.PREFIX):
@@ -127,10 +129,10 @@ class RequestLifecycle:
         self._finish(responses.of_document(document, status))
 
     def _serve(self, user: authentication.User) -> None:
-        target = request_info.parse_target(self._request.path)
+        target = self._asked.target
         if target is None:
             self._respond(non_resource.answer(self._request))
-        elif request_info.is_watch(self._request, target):
+        elif self._asked.verb == "watch":
             self._watch(target)
         else:
             request = request_decoding.decode(self._request, target)
