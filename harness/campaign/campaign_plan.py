@@ -33,6 +33,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     A control always uses the Python subject, because the known defects are defects of that.
     """
+    remedies: list[str] = []
+    """Remedies of the Python scheduler; a control has none."""
     repetition: int
     seed: int
 
@@ -44,7 +46,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def subject(self) -> str:
         """The subject, for tables."""
-        return ", ".join(self.defects) or " + ".join(self.subjects) or CORRECT
+        base = " + ".join(self.subjects) or (PYTHON if self.remedies else CORRECT)
+        return " + ".join([", ".join(self.defects) or base, *self.remedies])
 
     @property
     def id(self) -> str:
@@ -76,13 +79,15 @@ def plan(
     cluster: profiles.Profile | None = None,
     defects: Sequence[str] | None = None,
     subjects: Sequence[str] = (),
+    remedies: Sequence[str] = (),
     binaries: str = "",
 ) -> CampaignPlan:
     """Return the plan of a campaign.
 
     `defects` None: the controls that the scenarios name. `cluster` None: embedded clusters.
-    `subjects` replace the schedulers of the scenarios in all runs except the controls. Raises
-    ScenarioError or UsageError for runs that cannot work.
+    `subjects` replace the schedulers of the scenarios in all runs except the controls; `remedies`
+    change the Python scheduler in these runs. Raises ScenarioError or UsageError for runs that
+    cannot work.
     """
     known_defects.require_known(defects or ())
     profile = cluster or profiles.load("embedded")
@@ -91,12 +96,17 @@ def plan(
     for name in scenarios:
         loaded = loading.load(name)
         run_plan.plan(
-            loaded, seed=seed, cluster=profile, chosen_subjects=subjects, binaries=binaries
+            loaded,
+            seed=seed,
+            remedies=remedies,
+            cluster=profile,
+            chosen_subjects=subjects,
+            binaries=binaries,
         )
         chosen = loaded.scenario.controls if defects is None else defects
         known_defects.require_known(chosen)
         title = loaded.scenario.name
-        runs += _repeated(name, title, [], repeat, random, subjects)
+        runs += _repeated(name, title, [], repeat, random, subjects, remedies)
         for defect in chosen:
             runs += _repeated(name, title, [defect], repeat_controls, random, [PYTHON])
     if not runs:
@@ -118,6 +128,7 @@ def _repeated(
     times: int,
     random: seeds.Seeds,
     subjects: Sequence[str],
+    remedies: Sequence[str] = (),
 ) -> Iterable[PlannedRun]:
     return (
         PlannedRun(
@@ -125,6 +136,7 @@ def _repeated(
             title=title,
             defects=defects,
             subjects=list(subjects),
+            remedies=list(remedies),
             repetition=number,
             seed=random.derive(title, *defects, number),
         )

@@ -139,6 +139,7 @@ class RunItem(pytest.Item):
             loaded,
             seed=seed,
             defects=self._run.defects,
+            remedies=self._run.remedies,
             cluster=profile,
             until_found=self._run.is_control,
             chosen_subjects=self._run.subjects,

@@ -75,6 +75,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str
     subject: str
     defects: list[str]
+    remedies: list[str]
     seed: int
     verdict: verdicts.Verdict
     reason: str
@@ -83,6 +84,13 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     figures: figures.Figures
     evidence: dict[str, str]
     """Name of every judged file -> its SHA-256."""
+
+    @property
+    def subject_title(self) -> str:
+        """The subject for titles: its defects and remedies, or its kind."""
+        kind = "python" if self.remedies else "correct subject"
+        base = self.subject if self.subject != "python" else kind
+        return " + ".join([", ".join(self.defects) or base, *self.remedies])
 
     @property
     def exit_code(self) -> int:
@@ -135,6 +143,7 @@ def examine(directory: directories.RunDirectory) -> Examination:
         scenario=plan.scenario,
         subject=plan.subject,
         defects=plan.defects,
+        remedies=plan.remedies,
         seed=plan.seed,
         verdict=verdict,
         reason=reason,

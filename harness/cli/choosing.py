@@ -39,6 +39,13 @@ def _defect_names() -> list[str]:
     return list(defects.names())
 
 
+def remedy_names() -> list[str]:
+    """Return the names of the remedies, for shell completion."""
+    from harness.subject import remedies
+
+    return list(remedies.names())
+
+
 def require_number(value: float | None) -> float | None:
     """Reject `nan` and `inf`, which pass every range check."""
     if value is not None and not math.isfinite(value):
@@ -114,6 +121,14 @@ Defects = Annotated[
         "--defect",
         autocompletion=_defect_names,
         help="Switch on a known defect of the Python scheduler (may be repeated).",
+    ),
+]
+Remedies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--remedy",
+        autocompletion=remedy_names,
+        help="Give the Python scheduler a remedy against a hazard of today's kube-scheduler (may be repeated).",
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers; printed first.")]

@@ -209,8 +209,9 @@ def _headline(judgement: judging.Judgement, *, in_full: bool) -> str:
 
 def _subject(judgement: judging.Judgement) -> str:
     if judgement.defects:
-        return f"with {', '.join(judgement.defects)}"
-    return "correct subject" if judgement.subject == "python" else f"subject {judgement.subject}"
+        return f"with {judgement.subject_title}"
+    is_other = judgement.subject != "python"
+    return f"subject {judgement.subject_title}" if is_other else judgement.subject_title
 
 
 def _details(

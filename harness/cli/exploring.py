@@ -1,6 +1,7 @@
 """`flake-hunt explore`: search for failing interleavings in one process."""
 
 import collections
+import dataclasses
 import time
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,6 +30,7 @@ def explore(
         str, typer.Argument(help="Name of a small world; see --list.")
     ] = "two-claims-one-device",
     defect: choosing.Defects = None,
+    remedy: choosing.Remedies = None,
     strategy: Annotated[str, typer.Option(help="pct, random or exhaustive.")] = "pct",
     schedules: Annotated[int | None, typer.Option(min=1, help="Number of schedules.")] = None,
     time_s: Annotated[
@@ -64,17 +66,18 @@ def explore(
     """
     from harness import seeds
     from harness.explore.search import search_campaign
-    from harness.subject import defects as known_defects
+    from harness.subject import assembling
 
     if list_scenarios:
         return _list(output)
     choosing.require_bearable("--jobs", jobs, is_forced=force)
     _require_time(time_s)
-    known_defects.parts(defect or ())
+    assembling.parts(defect or (), remedy or ())
     is_exhaustive = strategy == search_campaign.EXHAUSTIVE
     hunt = search_campaign.Hunt(
         scenario=scenario,
         defects=tuple(defect or ()),
+        remedies=tuple(remedy or ()),
         strategy=strategy,
         seed=seeds.fresh() if seed is None else seed,
         schedules=schedules,
@@ -107,13 +110,19 @@ def _list(output: str) -> int:
             )
             return 0
         for name, spec in world_specs.SPECS.items():
-            note = " (known to fail even without a defect)" * spec.is_known_to_fail
-            print(f"{name:<28}{spec.title}{note}")
+            print(f"{name:<28}{spec.title}{_note(spec)}")
     return 0
 
 
 def _listed(name: str, spec: "world_specs.Spec") -> dict[str, object]:
-    return {"name": name, "title": spec.title, "is_known_to_fail": spec.is_known_to_fail}
+    hazard = None if spec.hazard is None else dataclasses.asdict(spec.hazard)
+    return {"name": name, "title": spec.title, "hazard": hazard}
+
+
+def _note(spec: "world_specs.Spec") -> str:
+    if spec.hazard is None:
+        return ""
+    return f" (known to fail even without a defect, but not with --remedy {spec.hazard.remedy})"
 
 
 def _size(text: str) -> tuple[str, int]:
@@ -213,6 +222,7 @@ def _document(
         "seed": hunt.seed,
         "scenario": hunt.scenario,
         "defects": hunt.defects,
+        "remedies": hunt.remedies,
         "strategy": hunt.strategy,
         "schedules": progress.schedules,
         "distinct": len(progress.distinct),

@@ -45,6 +45,14 @@ def hunt(
             "--defect", help="Use only this known defect as positive control (may be repeated)."
         ),
     ] = None,
+    remedy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--remedy",
+            autocompletion=choosing.remedy_names,
+            help="Give the Python scheduler this remedy in all runs except the controls (may be repeated).",
+        ),
+    ] = None,
     jobs: choosing.Jobs = None,
     seed: choosing.Seed = None,
     subject: choosing.Subject = None,
@@ -91,6 +99,7 @@ def hunt(
         reports=reports,
         cluster=profile,
         subjects=subject or (),
+        remedies=remedy or (),
         binaries=choosing.folder(binaries),
         defects=defect or None,
     )

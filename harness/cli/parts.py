@@ -21,6 +21,10 @@ Defects = Annotated[
     list[str] | None,
     typer.Option("--defect", help="Switch on a known defect (may be repeated)."),
 ]
+Remedies = Annotated[
+    list[str] | None,
+    typer.Option("--remedy", help="Use a remedy against a known hazard (may be repeated)."),
+]
 Settings = Annotated[
     pathlib.Path | None,
     typer.Option("--settings", help="JSON: seed, switch_interval_s, binders, backoff_…, pauses."),
@@ -145,6 +149,7 @@ def scheduler(
     ] = "flake-hunt",
     namespace: Namespace = None,
     defect: Defects = None,
+    remedy: Remedies = None,
     settings: Settings = None,
     steps: Steps = None,
     ready_file: ReadyFile = None,
@@ -158,6 +163,7 @@ def scheduler(
             scheduler_name=scheduler_name,
             namespace=namespace,
             defects=tuple(defect or ()),
+            remedies=tuple(remedy or ()),
             settings=settings,
             steps=steps,
             ready_file=ready_file,

@@ -26,6 +26,7 @@ def run(
         ),
     ],
     defect: choosing.Defects = None,
+    remedy: choosing.Remedies = None,
     seed: choosing.Seed = None,
     override: Annotated[
         list[str] | None,
@@ -67,6 +68,7 @@ def run(
         loaded,
         seed=chosen,
         defects=defect or (),
+        remedies=remedy or (),
         cluster=profile,
         until_found=until_found,
         chosen_subjects=subject or (),

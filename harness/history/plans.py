@@ -68,6 +68,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     """`python` for the scheduler in this repository, otherwise the kind of scheduler."""
     defects: list[str]
+    remedies: list[str] = []
+    """Names of the remedies that the Python scheduler was given."""
     cluster: str
     """The provider: `embedded`, `local`, `kind` or `kubeconfig`."""
     namespace: str

@@ -12,8 +12,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def render(judgement: judging.Judgement) -> str:
     """Return junit.xml: a test case for the certificate and one for each check."""
-    subject = "correct subject" if judgement.subject == "python" else judgement.subject
-    name = f"{judgement.scenario} ({', '.join(judgement.defects) or subject})"
+    name = f"{judgement.scenario} ({judgement.subject_title})"
     suite = ET.Element("testsuite", name=name)
     for key, value in {
         "seed": judgement.seed,

@@ -10,6 +10,7 @@ def words(
     *,
     seed: int,
     defects: Sequence[str],
+    remedies: Sequence[str],
     until_found: bool,
     chosen_subjects: Sequence[str],
     cluster: profiles.Profile,
@@ -20,6 +21,7 @@ def words(
     options = [
         ("--set", loaded.overrides),
         ("--defect", defects),
+        ("--remedy", remedies),
         ("--subject", chosen_subjects),
         ("--fault-carrier", [fault_carrier] if fault_carrier != "auto" else []),
         ("--binaries", [binaries] if binaries and cluster.provider != "local" else []),

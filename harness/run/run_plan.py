@@ -14,6 +14,7 @@ from harness.history import plans
 from harness.run import rerun_command, selectors, subjects
 from harness.run.faulting import planning
 from harness.scenario import loading, profiles, specs
+from harness.subject import assembling
 from harness.subject import defects as known_defects
 from harness.traffic import launching
 
@@ -40,6 +41,7 @@ def plan(
     *,
     seed: int,
     defects: Sequence[str] = (),
+    remedies: Sequence[str] = (),
     cluster: profiles.Profile | None = None,
     until_found: bool = False,
     chosen_subjects: Sequence[str] = (),
@@ -52,7 +54,8 @@ def plan(
     forms see `subjects.parse`. `binaries` is the folder of a kube-scheduler. Raises UsageError or
     ScenarioError for a run that cannot work.
     """
-    known_defects.require_known([*defects, *loaded.scenario.controls])
+    known_defects.require_known(loaded.scenario.controls)
+    assembling.parts(defects, remedies)
     selectors.require_satisfiable(loaded.scenario)
     profile = cluster or profiles.load("embedded")
     provider = providers.usable(profile)
@@ -65,6 +68,7 @@ def plan(
         scenario.subject,
         chosen=chosen_subjects,
         defects=defects,
+        remedies=remedies,
         on=provider.capabilities,
         folder=binaries or getattr(profile, "binaries", ""),
     )
@@ -82,6 +86,7 @@ def plan(
         seed=seed,
         subject=subjects.title(subject),
         defects=list(defects),
+        remedies=list(remedies),
         cluster=profile.provider,
         cluster_profile=profile.model_dump(mode="json"),
         namespace=f"flake-hunt-{run_id}",
@@ -101,6 +106,7 @@ def plan(
             loaded,
             seed=seed,
             defects=defects,
+            remedies=remedies,
             until_found=until_found,
             chosen_subjects=chosen_subjects,
             cluster=profile,

@@ -136,8 +136,10 @@ class RunProcesses:
     def _start_scheduler(self, name: str, *, scheduler: specs.AnyScheduler) -> None:
         """Start a scheduler, unless it runs outside the harness."""
         if isinstance(scheduler, specs.PythonScheduler):
-            option = ("--scheduler-name", scheduler.scheduler_name)
-            self._start_subject_part(name, subjects.PROCESS, *option)
+            options = ["--scheduler-name", scheduler.scheduler_name]
+            for remedy in self._plan.remedies:
+                options += ["--remedy", remedy]
+            self._start_subject_part(name, subjects.PROCESS, *options)
             return
         kubeconfig = self._led.get(naming.first_incarnation(name), self._user_kubeconfig)
         context = scheduler_commands.RunContext(

@@ -56,6 +56,7 @@ def resolve(
     *,
     chosen: Sequence[str],
     defects: Sequence[str],
+    remedies: Sequence[str] = (),
     on: interfaces.Capabilities,
     folder: str,
 ) -> specs.SubjectSpec:
@@ -68,13 +69,23 @@ def resolve(
     named = [_resolved(item, number, folder) for number, item in enumerate(schedulers)]
     for item in named:
         _require_usable(item, on)
-    if defects and not any(isinstance(item, specs.PythonScheduler) for item in named):
-        raise errors.UsageError(
-            f"expected the python subject for --defect {defects[0]}: only it has known defects"
-        )
+    if not any(isinstance(item, specs.PythonScheduler) for item in named):
+        _require_unchanged(defects, remedies)
     return subject.model_copy(
         update={"schedulers": named, "claim_controller": _controller(subject.claim_controller, on)}
     )
+
+
+def _require_unchanged(defects: Sequence[str], remedies: Sequence[str]) -> None:
+    """Raise UsageError for defects or remedies without a scheduler that can have them."""
+    if defects:
+        raise errors.UsageError(
+            f"expected the python subject for --defect {defects[0]}: only it has known defects"
+        )
+    if remedies:
+        raise errors.UsageError(
+            f"expected the python subject for --remedy {remedies[0]}: only it can be given remedies"
+        )
 
 
 def _resolved(scheduler: specs.AnyScheduler, number: int, folder: str) -> specs.AnyScheduler:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness import concurrency
-from harness.client import apis, informers, transports
+from harness.client import apis, informers
 from harness.subject import (
     allocators,
     assume_caches,
+    claim_writes,
     claims,
     expressions,
     gathering,
@@ -72,10 +73,21 @@ class DynamicResources:
         inventory: inventories.Inventory,
         classes: Callable[[], Mapping[str, Object]],
         choices: random.Random,
+        activate: Callable[[str], None],
     ) -> None:
+        """`activate(key)` retries the pods that wait for a claim or a device, where no event does.
+
+        Upstream: Handle.Activate. Only remedies need it.
+        """
         self._api, self._cache, self._in_flight = api, cache, in_flight_claims
         self._gatherer, self._inventory, self._classes = gatherer, inventory, classes
-        self._choices = choices
+        self._choices, self._activate = choices, activate
+
+    def start(self) -> None:
+        """Begin to work in the background: nothing, as upstream."""
+
+    def stop(self) -> None:
+        """End what `start` began; called after the last binding."""
 
     # ---------------------------------------------------------- the scheduling thread
 
@@ -140,13 +152,17 @@ class DynamicResources:
 
     def unreserve(self, attempt: Attempt) -> None:
         """Undo Reserve, and remove reservations for the pod; written allocations remain."""
-        for claim in attempt.claims:
-            uid = claims.uid_of(claim)
-            concurrency.step("unreserve.started", claim=uid)
-            if self._in_flight.remove(uid):
-                self._cache.restore(informers.key_of(claim))
+        for index, claim in enumerate(attempt.claims):
+            concurrency.step("unreserve.started", claim=claims.uid_of(claim))
+            self._forget(attempt, index)
             if claims.allocation_of(claim) and claims.is_reserved_for(claim, attempt.pod):
-                self._remove_reservation(claim, attempt.pod)
+                claim_writes.remove_reservation(self._api, claim, attempt.pod)
+
+    def _forget(self, attempt: Attempt, index: int) -> None:
+        """Forget what a failed attempt planned for its claim of this index."""
+        claim = attempt.claims[index]
+        if self._in_flight.remove(claims.uid_of(claim)):
+            self._cache.restore(informers.key_of(claim))
 
     # ------------------------------------------------------------- the binding threads
 
@@ -219,42 +235,16 @@ class DynamicResources:
     def _write_once(self, claim: Object, allocation: Object | None, pod: Object) -> Object:
         if claims.is_deleting(claim):
             raise BindingError(f"{informers.key_of(claim)} got deleted in the meantime")
-        if allocation is not None:
-            if claims.allocation_of(claim):
-                raise BindingError(
-                    f"{informers.key_of(claim)} got allocated elsewhere in the meantime"
-                )
-            claim = claims.with_status(self._protect(claim), allocation=allocation)
-        return self._api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
+        if allocation is None:
+            return self._api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
+        if claims.allocation_of(claim):
+            raise BindingError(f"{informers.key_of(claim)} got allocated elsewhere in the meantime")
+        claim = claim_writes.add_finalizer(self._api, claim)
+        claim = claims.with_status(claim, allocation=allocation)
+        return self._put_allocation(claims.with_reservation(claim, pod))
 
-    def _protect(self, claim: Object) -> Object:
-        """Return the claim with its finalizer, adding it first if necessary.
-
-        A status update cannot change finalizers, so that adding it takes a separate write.
-        """
-        if claims.has_finalizer(claim):
-            return claim
-        finalizers = [*claim["metadata"].get("finalizers", ()), claims.FINALIZER]
-        return self._api.update(apis.CLAIMS, claims.with_metadata(claim, finalizers=finalizers))
-
-    def _remove_reservation(self, claim: Object, pod: Object) -> None:
-        """Remove the pod from `reservedFor`; an error is only recorded as a step, as upstream."""
-        uid = claims.uid_of(claim)
-        patch = {
-            "metadata": {"uid": uid},
-            "status": {"reservedFor": [{"$patch": "delete", "uid": claims.uid_of(pod)}]},
-        }
-        try:
-            self._api.patch(
-                apis.CLAIMS,
-                claim["metadata"]["name"],
-                patch,
-                namespace=claim["metadata"]["namespace"],
-                kind=apis.PatchKind.STRATEGIC,
-                subresource="status",
-            )
-        except (apis.ApiError, transports.TransportError) as error:
-            concurrency.step("unreserve.failed", claim=uid, reason=str(error))
+    def _put_allocation(self, claim: Object) -> Object:
+        return self._api.update_status(apis.CLAIMS, claim)
 
     # ------------------------------------------------------------------- helpers
 

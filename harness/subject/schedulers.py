@@ -24,6 +24,7 @@ from harness.subject import (
     gathering,
     in_flight,
     inventories,
+    leaderships,
     nodes,
     scheduling_queue,
 )
@@ -35,12 +36,13 @@ SYNC_TIMEOUT_S = 30.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulerParts:
-    """The classes that make up the scheduler; a known defect replaces one of them."""
+    """The classes that make up the scheduler; known defects and remedies replace some of them."""
 
     assume_cache: type[assume_caches.AssumeCache] = assume_caches.AssumeCache
     allocated: type[allocated_devices.AllocatedDevices] = allocated_devices.AllocatedDevices
     gatherer: type[gathering.Gatherer] = gathering.Gatherer
     plugin: type[dynamic_resources.DynamicResources] = dynamic_resources.DynamicResources
+    leadership: type[leaderships.Leadership] = leaderships.Leadership
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +79,17 @@ class Scheduler:
         flight = self._in_flight = in_flight.InFlightClaims()
         self._inventory = inventories.Inventory()
         self._cache = parts.assume_cache([allocated, _ClaimEvents(self)])
+        self._leadership = parts.leadership(api, self._cache)
+        self._writing_api = self._leadership.writing_api
         self._plugin = parts.plugin(
-            api,
+            self._writing_api,
             cache=self._cache,
             in_flight_claims=flight,
             gatherer=parts.gatherer(allocated, flight),
             inventory=self._inventory,
             classes=self._device_classes,
             choices=random.Random(options.seed),
+            activate=lambda key: self.on_claim(key, freed=True),
         )
         self._queue = scheduling_queue.SchedulingQueue(
             gate=self._plugin.pre_enqueue,
@@ -109,17 +114,21 @@ class Scheduler:
         for informer in self._informers:
             informer.start()
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
+        self._leadership.on_started_leading()
+        self._plugin.start()
         self._spawn("scheduling", self._schedule_all)
         for index in range(self._options.binders):
             self._spawn(f"binder-{index}", self._bind_all)
 
     def stop(self) -> None:
         """Take no more pods, finish the bindings, and end every thread."""
+        self._leadership.on_stopped_leading()
         self._queue.close()
         self._threads[0].join()
         self._bindings.close()
         for thread in self._threads[1:]:
             thread.join()
+        self._plugin.stop()
         for informer in self._informers:
             informer.stop()
 
@@ -264,7 +273,7 @@ class Scheduler:
         try:
             self._plugin.pre_bind(binding.attempt)
             concurrency.step("bind.started", pod=uid)
-            self._api.bind(binding.attempt.pod, binding.node_name)
+            self._writing_api.bind(binding.attempt.pod, binding.node_name)
         except (dynamic_resources.BindingError, apis.ApiError, transports.TransportError) as error:
             concurrency.step("bind.failed", pod=uid, reason=str(error))
             self._plugin.unreserve(binding.attempt)

@@ -11,7 +11,7 @@ import msgspec
 
 from harness import concurrency, errors, processes, seeds
 from harness.client import apis, transports
-from harness.subject import claim_controllers, defects, recording, schedulers
+from harness.subject import assembling, claim_controllers, defects, recording, schedulers
 
 
 class Pauses(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,6 +45,7 @@ class SubjectOptions:
     namespace: str | None = None
     """None: all namespaces."""
     defects: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
     settings: pathlib.Path | None = None
     """The settings file; None: the defaults."""
     steps: pathlib.Path | None = None
@@ -65,7 +66,7 @@ def run_scheduler(options: SubjectOptions) -> int:
     Raises UsageError for unusable options, and ClusterError if the API server does not answer.
     """
     settings = read_settings(options.settings)
-    parts = defects.parts(options.defects)
+    parts = assembling.parts(options.defects, options.remedies)
     with _api(options) as api, _listening("scheduler", options, settings):
         scheduler = schedulers.Scheduler(
             api,

@@ -14,7 +14,7 @@ import pytest
 
 from harness import concurrency
 from harness.client import apis
-from harness.subject import claims, defects
+from harness.subject import assembling, claims, defects
 from tests.detection import stages
 from tests.support import api_objects, local_servers, plugin_world
 
@@ -29,7 +29,7 @@ class Play:
     def __init__(self, stage: stages.Stage, chosen: tuple[str, ...]) -> None:
         self.stage = stage
         self.server = local_servers.LocalServer()
-        self.world = plugin_world.World(self.server, defects.parts(chosen), devices=["a"])
+        self.world = plugin_world.World(self.server, assembling.parts(chosen), devices=["a"])
         for name in ("c", "d", "unrelated"):
             self.world.claim(name)
         self._attempt = self.world.reserved(self.world.pod("p", "c"))

@@ -4,7 +4,7 @@ long.
 
 import pytest
 
-from harness.subject import defects
+from harness.subject import assembling, defects
 from tests.detection import churning
 
 pytestmark = pytest.mark.detection
@@ -18,7 +18,7 @@ def test_the_correct_parts_never_lose_sight_of_a_device(
     seed: int, pause_probability: float
 ) -> None:
     churn = churning.Churn(
-        defects.parts(()), seed=seed, cycles=CYCLES * 2, pause_probability=pause_probability
+        assembling.parts(()), seed=seed, cycles=CYCLES * 2, pause_probability=pause_probability
     )
     assert churn.run().missed == []
     assert churn.gathers > 0
@@ -27,6 +27,6 @@ def test_the_correct_parts_never_lose_sight_of_a_device(
 @pytest.mark.parametrize("defect", defects.names())
 def test_a_defect_is_found(defect: str) -> None:
     for seed in range(ROUNDS_MAX):
-        if churning.Churn(defects.parts([defect]), seed=seed, cycles=CYCLES).run().missed:
+        if churning.Churn(assembling.parts([defect]), seed=seed, cycles=CYCLES).run().missed:
             return
     pytest.fail(f"{defect}: no device was missed in {ROUNDS_MAX} rounds")

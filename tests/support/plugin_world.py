@@ -28,6 +28,8 @@ class World:
         self.gatherer = parts.gatherer(self.allocated, self.flight)
         self.inventory = inventories.Inventory()
         self.inventory.on_add(api_objects.slice_of(*devices), initial=True)
+        self.activated: list[str] = []
+        """Claims whose pods were to be retried."""
         self.classes = {api_objects.CLASS: api_objects.device_class()}
         self.plugin = parts.plugin(
             self.api,
@@ -37,6 +39,7 @@ class World:
             inventory=self.inventory,
             classes=lambda: self.classes,
             choices=random.Random(1),
+            activate=self.activated.append,
         )
 
     def claim(self, name: str, **more: Any) -> Object:

@@ -35,6 +35,7 @@ def render(
             token=str(token),
             scenario=token.scenario,
             defects=token.defects,
+            remedies=token.remedies,
             deviations=token.deviations,
             finding=run.finding,
             story=[Sentence(number, text) for number, text in enumerate(story, start=1)],

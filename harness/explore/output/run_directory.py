@@ -45,6 +45,7 @@ def _plan(token: tokens.Token, run_id: str) -> plans.Plan:
         seed=0,
         subject="python, explored",
         defects=list(token.defects),
+        remedies=list(token.remedies),
         cluster="none: the store itself",
         namespace="default",
         boot_id=clocks.boot_id(),

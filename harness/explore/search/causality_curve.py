@@ -36,7 +36,9 @@ def curve(token: tokens.Token, *, futures: int, seed: int) -> Iterator[Point]:
             strategy = random_strategies.Branch(
                 whole[:choice], random_strategies.RandomWalk(stream, stay=STAY)
             )
-            run = explored_run.explore_once(spec, strategy, defects=token.defects)
+            run = explored_run.explore_once(
+                spec, strategy, defects=token.defects, remedies=token.remedies
+            )
             failing += run.finding is not None
         yield Point(choice, failing / futures)
 

@@ -49,6 +49,7 @@ def explore_once(
     strategy: choices.Strategy,
     *,
     defects: Sequence[str] = (),
+    remedies: Sequence[str] = (),
     record: bool = False,
 ) -> ExploredRun:
     """Create a world and run it under the strategy to its end or the first finding."""
@@ -64,7 +65,7 @@ def explore_once(
     finding: str | None = None
     was_given_up, names = False, {}
     with concurrency.install(runtime):
-        world = small_world.SmallWorld(spec, runtime, chosen_defects=defects)
+        world = small_world.SmallWorld(spec, runtime, defects=defects, remedies=remedies)
         try:
             if record:
                 world.listen(lambda commit: commits.append((len(moments), commit)))

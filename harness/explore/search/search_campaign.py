@@ -55,6 +55,7 @@ class Hunt:
     until_found: bool = True
     sizes: tuple[tuple[str, int], ...] = ()
     """Changed sizes of the scenario."""
+    remedies: tuple[str, ...] = ()
 
     @property
     def spec(self) -> world_specs.Spec:
@@ -76,6 +77,7 @@ class Hunt:
         return tokens.Token(
             scenario=self.scenario,
             defects=self.defects,
+            remedies=self.remedies,
             decisions=tuple(decisions),
             sizes=self.sizes,
         )
@@ -181,7 +183,9 @@ def _sample(hunt: Hunt, number: int) -> Outcome:
 
 
 def _explore_once(hunt: Hunt, strategy: choices.Strategy) -> Outcome:
-    run = explored_run.explore_once(hunt.spec, strategy, defects=hunt.defects)
+    run = explored_run.explore_once(
+        hunt.spec, strategy, defects=hunt.defects, remedies=hunt.remedies
+    )
     gc.collect(0)  # the run's world is garbage now
     return Outcome(run.decisions, run.finding, run.state, run.was_given_up)
 
@@ -199,4 +203,6 @@ def _collecting_after_runs() -> Iterator[None]:
 def replay(token: tokens.Token, *, record: bool = False) -> explored_run.ExploredRun:
     """Execute a token's run again."""
     strategy = random_strategies.Replay(token.decisions)
-    return explored_run.explore_once(token.spec, strategy, defects=token.defects, record=record)
+    return explored_run.explore_once(
+        token.spec, strategy, defects=token.defects, remedies=token.remedies, record=record
+    )

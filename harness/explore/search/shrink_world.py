@@ -49,6 +49,7 @@ def _search(
     hunt = search_campaign.Hunt(
         scenario=token.scenario,
         defects=token.defects,
+        remedies=token.remedies,
         strategy=STRATEGY,
         seed=1,
         schedules=SCHEDULES,

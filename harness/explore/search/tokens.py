@@ -1,8 +1,8 @@
 """Tokens: everything needed to replay a run, as one printable word.
 
-A token contains its version, the scenario's name, fingerprint and changed sizes, the defects, and
-the nonzero decisions. A token of another version, or of a scenario that has changed since, is
-rejected with an explanation.
+A token contains its version, the scenario's name, fingerprint and changed sizes, the defects and
+remedies, and the nonzero decisions. A token of another version, or of a scenario that has changed
+since, is rejected with an explanation.
 """
 
 import base64
@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 from harness import errors
 from harness.explore.worlds import world_specs
-from harness.subject import defects as known_defects
+from harness.subject import assembling
 
-VERSION = 2
+VERSION = 3
 PREFIX = f"fh{VERSION}-"
 _FINGERPRINT_BYTES = 4
 
@@ -31,6 +31,7 @@ class Token:
     decisions: tuple[int, ...]
     sizes: tuple[tuple[str, int], ...] = ()
     """Changed sizes of the scenario."""
+    remedies: tuple[str, ...] = ()
 
     @property
     def spec(self) -> world_specs.Spec:
@@ -49,7 +50,8 @@ class Token:
     def __str__(self) -> str:
         sparse = [[index, value] for index, value in enumerate(self.decisions) if value]
         made_from = fingerprint(self.scenario)
-        document = [self.scenario, made_from, dict(self.sizes), list(self.defects), sparse]
+        chosen = [list(self.defects), list(self.remedies)]
+        document = [self.scenario, made_from, dict(self.sizes), *chosen, sparse]
         packed = zlib.compress(json.dumps(document, separators=(",", ":")).encode(), 9)
         checked = packed + zlib.crc32(packed).to_bytes(4, "big")
         return PREFIX + base64.urlsafe_b64encode(checked).decode().rstrip("=")
@@ -64,7 +66,7 @@ def parse(text: str) -> Token:
             f"expected a token of this version, which starts with {PREFIX!r}, got one that starts with {version!r}: "
             "replay it with the version that created it"
         )
-    scenario, made_from, sizes, chosen, sparse = _unpack(text)
+    scenario, made_from, sizes, defects, remedies, sparse = _unpack(text)
     if scenario not in world_specs.SPECS:
         known = ", ".join(world_specs.SPECS)
         raise errors.UsageError(
@@ -74,10 +76,11 @@ def parse(text: str) -> Token:
         raise errors.UsageError(
             f"scenario {scenario!r} has changed since the token was created: replay it with the version that created it"
         )
-    known_defects.parts(chosen)  # UsageError for a defect that no longer exists
+    assembling.parts(defects, remedies)  # UsageError for one that no longer exists
     token = Token(
         scenario=scenario,
-        defects=tuple(chosen),
+        defects=tuple(defects),
+        remedies=tuple(remedies),
         decisions=_dense(sparse),
         sizes=tuple(sizes.items()),
     )
@@ -91,16 +94,20 @@ def fingerprint(scenario: str) -> str:
     return hashlib.sha256(described).hexdigest()[: 2 * _FINGERPRINT_BYTES]
 
 
-def _unpack(text: str) -> tuple[str, str, dict[str, int], list[str], list[tuple[int, int]]]:
+def _unpack(
+    text: str,
+) -> tuple[str, str, dict[str, int], list[str], list[str], list[tuple[int, int]]]:
     body = text.removeprefix(PREFIX)
     try:
         checked = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
-        scenario, made_from, sizes, chosen, sparse = json.loads(zlib.decompress(_checked(checked)))
+        document = json.loads(zlib.decompress(_checked(checked)))
+        scenario, made_from, sizes, defects, remedies, sparse = document
         return (
             str(scenario),
             str(made_from),
             {str(key): int(value) for key, value in dict(sizes).items()},
-            [str(name) for name in chosen],
+            [str(name) for name in defects],
+            [str(name) for name in remedies],
             [(int(i), int(v)) for i, v in sparse],
         )
     except (ValueError, TypeError, binascii.Error, zlib.error) as error:

@@ -5,6 +5,7 @@ Every request and every watch event is a choice point.
 
 import collections
 import contextlib
+import enum
 from collections.abc import Callable, Iterator
 
 from harness import concurrency
@@ -18,6 +19,18 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis, transports
 from harness.explore.runtime import scheduler, tasks
 from harness.explore.worlds import world_fixtures
+
+
+class Fate(enum.Enum):
+    """What becomes of a write and its answer."""
+
+    ANSWERED = "answered"
+    ANSWER_LOST = "answer.lost"
+    """It is committed, but its answer does not arrive."""
+    REQUEST_LOST = "request.lost"
+    """It never reaches the server."""
+    REQUEST_LATE = "request.late"
+    """It reaches the server some time after its sender has stopped waiting."""
 
 
 class LocalServer:
@@ -34,8 +47,8 @@ class LocalServer:
     ) -> None:
         """Create the transport. The strategy chooses when faults happen.
 
-        `losses_max`: responses of writes that may be lost after their commit; `breaks_max`: watches
-        that may break; `conflicts_max`: objects that another client may change just before they are
+        `losses_max`: writes that may get no answer (see `Fate`); `breaks_max`: watches that may
+        break; `conflicts_max`: objects that another client may change just before they are
         replaced.
 
         A broken watch is resumed, or finds its history compacted: then it gets 410 and lists again.
@@ -60,15 +73,39 @@ class LocalServer:
         if request.method == "PUT" and self._conflicts_left and self._decide(2):
             self._conflicts_left -= 1
             self._touch_object(request)
+        fate = self._fate(request)
+        if fate in (Fate.ANSWERED, Fate.ANSWER_LOST):
+            answer = self._commit(request)
+        if fate is Fate.ANSWERED:
+            return transports.Response(answer.status, answer.body)
+        concurrency.step(f"api.{fate.value}", method=request.method, path=request.path)
+        if fate is Fate.REQUEST_LATE:
+            concurrency.spawn("late-request", lambda: self._commit_late(request))
+        raise transports.TransportError(f"{request.path}: no answer came", sent=True)
+
+    def _fate(self, request: transports.Request) -> "Fate":
+        if request.method == "GET" or not self._losses_left:
+            return Fate.ANSWERED
+        fate = tuple(Fate)[self._decide(len(Fate))]
+        self._losses_left -= fate is not Fate.ANSWERED
+        return fate
+
+    def _commit(self, request: transports.Request) -> responses.Response:
         with self._runtime.atomically():
             self._note(request)
             answer = self._answer(request)
             self._store.collect_garbage()
-        if request.method != "GET" and self._losses_left and self._decide(2):
-            self._losses_left -= 1
-            concurrency.step("api.answer.lost", method=request.method, path=request.path)
-            raise transports.TransportError(f"{request.path}: the answer was lost", sent=True)
-        return transports.Response(answer.status, answer.body)
+        return answer
+
+    def _commit_late(self, request: transports.Request) -> None:
+        """Commit a request whose sender no longer waits; its task runs whenever it is chosen."""
+        answer = self._commit(request)
+        concurrency.step(
+            "api.request.arrived",
+            method=request.method,
+            path=request.path,
+            status=answer.status,
+        )
 
     def _touch_object(self, request: transports.Request) -> None:
         """Annotate the object as another client, which may happen at any time."""
@@ -107,14 +144,20 @@ class LocalServer:
         selection = asked.selection(target)
         watch = LocalWatch(selection, self._breaks)
         version = asked.integer("resourceVersion") or 0
+        with self._runtime.atomically():  # a commit in between would be missed
+            self._begin(watch, version)
+        return watch
+
+    def _begin(self, watch: "LocalWatch", version: int) -> None:
+        """Send the commits after the version, then every further one."""
+        resource = watch.selection.resource
         try:
-            for commit in self._store.commits_after(selection.resource, version):
+            for commit in self._store.commits_after(resource, version):
                 watch.offer(commit)
         except status_errors.StatusError as error:
             watch.end_with(error)
         else:
-            self._watches[resources.table_of(selection.resource)].append(watch)
-        return watch
+            self._watches[resources.table_of(resource)].append(watch)
 
     def _breaks(self, watch: "LocalWatch") -> bool:
         """Return whether the watch breaks now."""

@@ -10,7 +10,7 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import api_server, oracle, world_fixtures, world_specs, world_users
-from harness.subject import defects, schedulers
+from harness.subject import assembling, schedulers
 
 
 class SmallWorld:
@@ -21,7 +21,8 @@ class SmallWorld:
         spec: world_specs.Spec,
         runtime: scheduler.ControlledRuntime,
         *,
-        chosen_defects: Sequence[str],
+        defects: Sequence[str],
+        remedies: Sequence[str] = (),
     ) -> None:
         self._spec, self._runtime = spec, runtime
         self._late: list[int] = []
@@ -45,7 +46,8 @@ class SmallWorld:
         )
         self._users = world_users.Users(server, self._store, rounds=spec.rounds)
         self._api = apis.Api(server)
-        self._parts = defects.parts(chosen_defects)
+        self._parts = assembling.parts(defects, remedies)
+        self._is_known_to_fail = spec.hazard is not None and spec.hazard.remedy not in remedies
         self.scheduler = self._new_scheduler()
 
     def _new_scheduler(self) -> schedulers.Scheduler:
@@ -143,7 +145,7 @@ class SmallWorld:
         pods = watch_cache.Selection(resource=resources.PODS, namespace=world_fixtures.NAMESPACE)
         bound = sum("nodeName" in pod.document()["spec"] for pod in self._store.select(pods))
         expected = min(self._spec.claims, self._spec.devices)
-        if bound >= expected or self._spec.is_known_to_fail:
+        if bound >= expected or self._is_known_to_fail:
             return None
         return f"stuck: {bound} pods are bound, expected {expected}"
 

@@ -25,6 +25,16 @@ _MOST = 64
 """Maximum of every size."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Hazard:
+    """A way in which the correct scheduler still allocates a device twice, as upstream does."""
+
+    hypothesis: str
+    """Its short name, such as H1; the README of the scenarios describes it."""
+    remedy: str
+    """Name of the remedy with which the scheduler does not fail."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
     """A world to explore; small, because the number of interleavings grows fast."""
@@ -60,11 +70,14 @@ class Spec:
     breaks_max: int = 0
     """Number of watches that may break and be resumed, or get 410."""
     losses_max: int = 0
-    """Number of responses that may be lost after their commit."""
+    """Number of writes that may get no answer.
+
+    The answer is lost after the commit, or the request is lost, or it arrives late.
+    """
     conflicts_max: int = 0
     """Number of objects that another client may change before a write, which then conflicts."""
-    is_known_to_fail: bool = False
-    """The correct scheduler fails in this world, as upstream (hypotheses H1 to H3).
+    hazard: Hazard | None = None
+    """Why the correct scheduler fails in this world, as upstream; None: it does not.
 
     A finding here is a real one, not an error of the explorer.
     """
@@ -116,11 +129,11 @@ SPECS = {
         conflicts_max=2,
     ),
     "answer-lost": Spec(
-        title="H1: the response to a write is lost after its commit",
+        title="H1: no answer to a write: it was committed, never will be, or will be later",
         claims=2,
         devices=1,
         losses_max=1,
-        is_known_to_fail=True,
+        hazard=Hazard("H1", remedy="keep-in-flight-until-known"),
     ),
     "reallocated-unseen": Spec(
         title="H2: another writer changes an allocation while the watch is broken",
@@ -129,7 +142,7 @@ SPECS = {
         late_pods=1,
         breaks_max=1,
         reallocates=True,
-        is_known_to_fail=True,
+        hazard=Hazard("H2", remedy="compare-devices-on-update"),
     ),
     "failover": Spec(
         title="H3: another scheduler takes over while the first is binding a pod",
@@ -137,7 +150,7 @@ SPECS = {
         devices=1,
         late_pods=1,
         fails_over=True,
-        is_known_to_fail=True,
+        hazard=Hazard("H3", remedy="fence-predecessor"),
     ),
 }
 """The worlds by name; every token contains a fingerprint of its world."""

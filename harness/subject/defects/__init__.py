@@ -8,13 +8,7 @@ Contents: `assume_cache_early_return`, `assume_cache_shared_drain`, `gather_not_
 `in_flight_removed_first`, `revision_bumped_late`, `revision_compared_early`.
 """
 
-import dataclasses
-import inspect
-from collections.abc import Iterable
-from typing import Any
-
-from harness import errors, suggestions
-from harness.subject import schedulers
+from harness.subject import replacements
 from harness.subject.defects import (
     assume_cache_early_return,
     assume_cache_shared_drain,
@@ -24,68 +18,32 @@ from harness.subject.defects import (
     revision_compared_early,
 )
 
+CATALOGUE = replacements.Catalogue(
+    "defect",
+    "defects",
+    {
+        "assume-cache-early-return": replacements.Replacement(
+            "assume_cache", assume_cache_early_return.EarlyReturnAssumeCache
+        ),
+        "assume-cache-shared-drain": replacements.Replacement(
+            "assume_cache", assume_cache_shared_drain.SharedDrainAssumeCache
+        ),
+        "gather-not-atomic": replacements.Replacement(
+            "gatherer", gather_not_atomic.NotAtomicGatherer
+        ),
+        "in-flight-removed-first": replacements.Replacement(
+            "plugin", in_flight_removed_first.RemovedFirstPlugin
+        ),
+        "revision-bumped-late": replacements.Replacement(
+            "allocated", revision_bumped_late.BumpedLateDevices
+        ),
+        "revision-compared-early": replacements.Replacement(
+            "gatherer", revision_compared_early.ComparedEarlyGatherer
+        ),
+    },
+)
+"""The known defects by name."""
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Defect:
-    """A known defect: the part of the scheduler that it replaces, and the replacement."""
-
-    part: str
-    """The field of `schedulers.SchedulerParts`."""
-    replacement: type[Any]
-
-
-_KNOWN = {
-    "assume-cache-early-return": Defect(
-        "assume_cache", assume_cache_early_return.EarlyReturnAssumeCache
-    ),
-    "assume-cache-shared-drain": Defect(
-        "assume_cache", assume_cache_shared_drain.SharedDrainAssumeCache
-    ),
-    "gather-not-atomic": Defect("gatherer", gather_not_atomic.NotAtomicGatherer),
-    "in-flight-removed-first": Defect("plugin", in_flight_removed_first.RemovedFirstPlugin),
-    "revision-bumped-late": Defect("allocated", revision_bumped_late.BumpedLateDevices),
-    "revision-compared-early": Defect("gatherer", revision_compared_early.ComparedEarlyGatherer),
-}
-
-
-def names() -> tuple[str, ...]:
-    """Return the names of all known defects."""
-    return tuple(_KNOWN)
-
-
-def describe(name: str) -> str:
-    """Return the description of a defect.
-
-    Raises UsageError for an unknown name.
-    """
-    return inspect.getdoc(_known(name).replacement) or ""
-
-
-def parts(chosen: Iterable[str]) -> schedulers.SchedulerParts:
-    """Return the scheduler's parts with the chosen defects.
-
-    Raises UsageError for an unknown name.
-    """
-    replaced: dict[str, type[Any]] = {}
-    for name in dict.fromkeys(chosen):
-        defect = _known(name)
-        other = replaced.get(defect.part)
-        replaced[defect.part] = (
-            type("Combined", (defect.replacement, other), {}) if other else defect.replacement
-        )
-    return dataclasses.replace(schedulers.SchedulerParts(), **replaced)
-
-
-def require_known(chosen: Iterable[str]) -> None:
-    """Raise UsageError for an unknown name."""
-    for name in chosen:
-        _known(name)
-
-
-def _known(name: str) -> Defect:
-    if name not in _KNOWN:
-        raise errors.UsageError(
-            f"expected a known defect, got {name!r}. Known defects: {', '.join(_KNOWN)}."
-            f"{suggestions.did_you_mean(name, _KNOWN)}"
-        )
-    return _KNOWN[name]
+names = CATALOGUE.names
+describe = CATALOGUE.describe
+require_known = CATALOGUE.require_known

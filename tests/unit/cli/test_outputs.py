@@ -266,7 +266,7 @@ def test_the_worlds_as_json(flake_hunt: FlakeHunt) -> None:
     _, out, _ = flake_hunt("explore", "--list", "-o", "json")
     document = json.loads(out)
     assert set(document) == documented("explore --list")
-    names = {item["name"]: item["is_known_to_fail"] for item in document["scenarios"]}
+    names = {item["name"]: item["hazard"] for item in document["scenarios"]}
     assert names["two-claims-one-device"] is False
     assert True in names.values()
 

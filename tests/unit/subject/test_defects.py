@@ -3,16 +3,16 @@
 import pytest
 
 from harness import errors
-from harness.subject import defects, dynamic_resources, gathering, schedulers
+from harness.subject import assembling, defects, dynamic_resources, gathering, schedulers
 
 
 def test_without_defects_the_parts_are_the_correct_ones() -> None:
-    assert defects.parts(()) == schedulers.SchedulerParts()
+    assert assembling.parts(()) == schedulers.SchedulerParts()
 
 
 @pytest.mark.parametrize("name", defects.names())
 def test_a_defect_replaces_one_part_by_a_kind_of_it(name: str) -> None:
-    correct, replaced = schedulers.SchedulerParts(), defects.parts([name])
+    correct, replaced = schedulers.SchedulerParts(), assembling.parts([name])
     changed = [
         part for part in correct.__slots__ if getattr(correct, part) is not getattr(replaced, part)
     ]
@@ -25,14 +25,14 @@ def test_a_defect_says_what_is_wrong(name: str) -> None:
     assert len(defects.describe(name).split()) > 10
 
 
-@pytest.mark.parametrize("ask", [defects.describe, lambda name: defects.parts([name])])
+@pytest.mark.parametrize("ask", [defects.describe, lambda name: assembling.parts([name])])
 def test_an_unknown_name_is_answered_with_the_known_ones(ask: object) -> None:
     with pytest.raises(errors.UsageError, match=r"got 'gather-atomic'.*gather-not-atomic"):
         ask("gather-atomic")  # type: ignore[operator]
 
 
 def test_defects_of_different_parts_combine() -> None:
-    parts = defects.parts(["in-flight-removed-first", "gather-not-atomic"])
+    parts = assembling.parts(["in-flight-removed-first", "gather-not-atomic"])
     assert parts.plugin is not dynamic_resources.DynamicResources
     assert parts.gatherer is not gathering.Gatherer
     assert parts.allocated is schedulers.SchedulerParts().allocated
@@ -40,12 +40,13 @@ def test_defects_of_different_parts_combine() -> None:
 
 def test_defects_of_one_part_combine_in_one_class() -> None:
     alone = [
-        defects.parts([name]).gatherer for name in ("gather-not-atomic", "revision-compared-early")
+        assembling.parts([name]).gatherer
+        for name in ("gather-not-atomic", "revision-compared-early")
     ]
-    both = defects.parts(["gather-not-atomic", "revision-compared-early"]).gatherer
+    both = assembling.parts(["gather-not-atomic", "revision-compared-early"]).gatherer
     assert all(issubclass(both, one) for one in alone)
 
 
 def test_a_name_given_twice_counts_once() -> None:
-    once = defects.parts(["gather-not-atomic"])
-    assert defects.parts(["gather-not-atomic", "gather-not-atomic"]) == once
+    once = assembling.parts(["gather-not-atomic"])
+    assert assembling.parts(["gather-not-atomic", "gather-not-atomic"]) == once

@@ -1,0 +1,31 @@
+"""What a scheduler does when it starts and when it stops to lead, apart from scheduling: nothing.
+
+After OnStartedLeading and OnStoppedLeading of k8s.io/client-go/tools/leaderelection, as
+cmd/kube-scheduler/app/server.go uses them: the first starts the scheduling, the second ends the
+process. A scheduler that takes over trusts its first list. A write that its predecessor left under
+way can be committed after that list (hypothesis H3); a remedy replaces this part.
+"""
+
+from harness.client import apis
+from harness.subject import assume_caches
+
+
+class Leadership:
+    """The time during which one scheduler leads."""
+
+    def __init__(self, api: apis.Api, cache: assume_caches.AssumeCache) -> None:
+        self._api, self._cache = api, cache
+
+    @property
+    def writing_api(self) -> apis.Api:
+        """The API through which the scheduler writes."""
+        return self._api
+
+    def on_started_leading(self) -> None:
+        """Prepare for the first pod; called once the informers have delivered their first lists.
+
+        Raises ClusterError if the API server does not answer.
+        """
+
+    def on_stopped_leading(self) -> None:
+        """Take note that this scheduler no longer leads; what it has begun goes on."""

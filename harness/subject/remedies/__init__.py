@@ -1,0 +1,33 @@
+"""Remedies: what upstream could do against hazards that today's kube-scheduler still has.
+
+They are the opposite of the known defects: small classes that override one or few methods of the
+correct code. The class docstring of a remedy says what it does, why that is enough, what it does
+not cover, and which hypothesis it answers. A run enables remedies by name. Each takes named steps
+(`remedy.…`) with the reads, writes and time that it costs.
+
+Contents: `compare_devices`, `fence_predecessor`, `keep_in_flight`, `settled_claims`.
+"""
+
+from harness.subject import replacements
+from harness.subject.remedies import compare_devices, fence_predecessor, keep_in_flight
+
+CATALOGUE = replacements.Catalogue(
+    "remedy",
+    "remedies",
+    {
+        "keep-in-flight-until-known": replacements.Replacement(
+            "plugin", keep_in_flight.KeepInFlightPlugin
+        ),
+        "compare-devices-on-update": replacements.Replacement(
+            "allocated", compare_devices.ComparedDevices
+        ),
+        "fence-predecessor": replacements.Replacement(
+            "leadership", fence_predecessor.FencingLeadership
+        ),
+    },
+)
+"""The remedies by name."""
+
+names = CATALOGUE.names
+describe = CATALOGUE.describe
+require_known = CATALOGUE.require_known

@@ -1,0 +1,42 @@
+"""A remedy for hypothesis H2: an allocation that changed while it was not watched."""
+
+from typing import Any
+
+from harness import concurrency
+from harness.subject import allocated_devices, claims
+
+Object = dict[str, Any]
+
+
+class ComparedDevices(allocated_devices.AllocatedDevices):
+    """An update of a claim is compared by its devices, not only by whether it has an allocation.
+
+    Hypothesis H2. An informer that lists again after a gap in its watch delivers several changes as
+    one. If a claim lost device A and got device B meanwhile, the tracker of allocated devices
+    (pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go) sees an update from one
+    allocation to another and ignores it, because an allocation is immutable while it is set. From
+    then on A looks used and B looks free, and B is given to a second claim.
+
+    What upstream could do: in `onUpdate`, insert the devices that the new allocation has and the
+    old one lacks, and remove those that only the old one has.
+
+    Why it is enough: after each event the set holds the devices of the newest version of the claim
+    that the assume cache has, whatever versions were skipped, since the difference is taken from
+    the version that the last event left. The insertion comes first and each change increases the
+    revision, so that a gather never misses both devices. An update that changes no device costs two
+    small sets and no revision.
+
+    What it does not cover: the devices are still not counted. If two claims hold a device already,
+    the first that gives it back makes it look free (hypothesis H4). It costs no request.
+    """
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Insert the devices that were added, and remove those that are gone."""
+        before = set(claims.exclusive_devices(claims.allocation_of(old)))
+        after = set(claims.exclusive_devices(claims.allocation_of(new)))
+        if before and after and before != after:
+            concurrency.step("remedy.reallocation-seen", claim=claims.uid_of(new))
+        if taken := sorted(after - before):
+            self._insert(new, taken)
+        if freed := sorted(before - after):
+            self._remove(new, freed)

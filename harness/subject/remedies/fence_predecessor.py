@@ -1,0 +1,158 @@
+"""A remedy for hypothesis H3: a write of the predecessor lands after the successor's first list."""
+
+from typing import Any
+
+from harness import concurrency, errors
+from harness.client import apis, transports
+from harness.subject import assume_caches, claims, leaderships
+from harness.subject.remedies import settled_claims
+
+Object = dict[str, Any]
+TIMEOUT_S = 30.0
+"""Time limit for settling all claims at the start, in seconds."""
+
+
+class FencingLeadership(leaderships.Leadership):
+    """A scheduler that takes over fences what its predecessor left under way, before its first pod.
+
+    Hypothesis H3. The leader's lease ends, or the leader dies, while its write of an allocation is
+    under way. The next leader (cmd/kube-scheduler/app/server.go, OnStartedLeading) trusts its first
+    list, in which that claim has no allocation, and gives the device to another claim. Then the
+    write is committed. Nothing in the API server compares claims with each other.
+
+    What upstream could do, in two halves. (1) A scheduler that no longer leads begins no write,
+    not even after a conflict: each write is preceded by a look whether it still leads, after the
+    read on which the write is based. (2) A scheduler that begins to lead gives a new
+    resourceVersion to each claim that has the scheduler's finalizer but no allocation
+    (`settled_claims`), assumes the result, and then takes its first pod.
+
+    Why it is enough: an allocation is written only to a claim that has the finalizer, and the
+    finalizer is written before. So of the writes that the predecessor can have under way, an
+    allocation concerns a claim that has the finalizer in a list made after the lease changed hands.
+    Fenced, it conflicts, or it was committed before, and is then part of what was read. A finalizer
+    that is written late harms nothing: by (1) no allocation follows it. This holds for
+    - a predecessor that is dead: it begins nothing;
+    - one that has been stopped, or has lost its lease, and lives: by (1) it begins nothing;
+    - one that was paused and does not know yet that its lease is over: what it had read has an old
+      version, and after a conflict it reads, looks, and finds that it no longer leads. (The look
+      must compare the time with the lease's end, as client-go's RenewDeadline does, and not only a
+      flag; the scheduler here has no lease and is told by `Scheduler.stop`.)
+    - a write that a proxy delays, for however long.
+
+    The list must be answered from the newest state. Here it is: `informers.Informer` lists without
+    a resourceVersion. client-go's reflector lists with resourceVersion "0", which a watch cache
+    that lags may answer, and would have to ask for the newest.
+
+    It costs one read and one write for each claim whose binding was under way, and a start that
+    fails after 30 s without an API server. If every unallocated claim were fenced, it would cost
+    that for each pending pod.
+
+    What it does not cover: a predecessor without (1) that lives on; two schedulers at the same time
+    on purpose; the predecessor's late removal of a reservation, which carries no resourceVersion,
+    after the pod was bound by its successor.
+    """
+
+    def __init__(self, api: apis.Api, cache: assume_caches.AssumeCache) -> None:
+        super().__init__(api, cache)
+        self._gate = _WriteGate(api.transport)
+
+    @property
+    def writing_api(self) -> apis.Api:
+        """The API through which the scheduler writes, for as long as it leads."""
+        return apis.Api(self._gate)
+
+    def on_started_leading(self) -> None:
+        """Settle every claim that a predecessor may be about to allocate.
+
+        Raises ClusterError if that does not succeed within 30 s.
+        """
+        started_s = concurrency.monotonic_s()
+        unsettled = [claim for claim in self._cache.objects() if _may_be_under_way(claim)]
+        for claim in unsettled:
+            self._settle(claim, deadline_s=started_s + TIMEOUT_S)
+        waited_s = concurrency.monotonic_s() - started_s
+        concurrency.step(
+            "remedy.took-over", claims=len(unsettled), waited_ms=round(waited_s * 1000)
+        )
+
+    def on_stopped_leading(self) -> None:
+        """Begin no further write; those under way are for the successor to fence."""
+        self._gate.close_for_writes()
+
+    def _settle(self, claim: Object, *, deadline_s: float) -> None:
+        """Settle a claim and assume the result; try until the deadline.
+
+        Raises ClusterError after it.
+        """
+        backoff_s = settled_claims.BACKOFF_FIRST_S
+        while True:
+            try:
+                current = settled_claims.settled(self._api, claim)
+            except settled_claims.FAILURES as error:
+                self._postpone(claim, error, deadline_s)
+            else:
+                self._assume(current)
+                return
+            concurrency.sleep(backoff_s)
+            backoff_s = settled_claims.next_backoff_s(backoff_s)
+
+    def _postpone(self, claim: Object, error: errors.HarnessError, deadline_s: float) -> None:
+        concurrency.step("remedy.postponed", claim=claims.uid_of(claim), reason=str(error))
+        if concurrency.monotonic_s() > deadline_s:
+            raise errors.ClusterError(
+                f"expected to fence the claims of a previous scheduler within {TIMEOUT_S:g} s, "
+                f"but: {error}. Is the API server up, and may these credentials update claims?"
+            ) from error
+
+    def _assume(self, current: Object | None) -> None:
+        if current is None:
+            return  # the informer will deliver that it is gone
+        try:
+            self._cache.assume(current)
+        except assume_caches.AssumeError as error:  # a newer version is known
+            concurrency.step(
+                "pre-bind.not-assumed", claim=claims.uid_of(current), reason=str(error)
+            )
+
+
+def _may_be_under_way(claim: Object) -> bool:
+    """Return whether a scheduler has prepared an allocation of the claim that is not committed."""
+    return claims.has_finalizer(claim) and not claims.allocation_of(claim)
+
+
+class _WriteGate:
+    """A transport that sends no writes once it is closed for them."""
+
+    def __init__(self, transport: transports.Transport) -> None:
+        self._transport = transport
+        self._guard = concurrency.lock("write-gate")
+        self._is_closed = False
+
+    def close_for_writes(self) -> None:
+        """Send no further write."""
+        with self._guard:
+            self._is_closed = True
+
+    def send(self, request: transports.Request) -> transports.Response:
+        """Return the response. Raises TransportError, also for a write that is not sent."""
+        if request.method != "GET":
+            self._require_open(request)
+        return self._transport.send(request)
+
+    def _require_open(self, request: transports.Request) -> None:
+        with self._guard:
+            is_closed = self._is_closed
+        if is_closed:
+            concurrency.step("remedy.write-refused", method=request.method, path=request.path)
+            raise transports.TransportError(
+                f"{request.method} {request.path}: not sent, because this scheduler has stopped",
+                sent=False,
+            )
+
+    def watch(self, request: transports.Request) -> transports.Watch:
+        """Open a watch."""
+        return self._transport.watch(request)
+
+    def close(self) -> None:
+        """Close the connection of the calling thread."""
+        self._transport.close()

@@ -1,0 +1,153 @@
+"""A remedy for hypotheses H1 and H7: the outcome of a claim's status write is unknown."""
+
+import dataclasses
+from typing import Any
+
+from harness import concurrency
+from harness.client import apis, informers, transports
+from harness.subject import assume_caches, claims, dynamic_resources
+from harness.subject.remedies import settled_claims
+
+Object = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _UnknownWrite:
+    """A write of an allocation whose outcome is unknown."""
+
+    sent: Object
+    """The claim that was sent; its resourceVersion is the one on which the write is based."""
+    since_s: float
+    """Monotonic time at which the write failed, in seconds."""
+
+
+class KeepInFlightPlugin(dynamic_resources.DynamicResources):
+    """A claim stays in flight until it is known what became of the write of its allocation.
+
+    Hypotheses H1 and H7. `bindClaim` writes the allocation with UpdateStatus. If no answer comes
+    (timeout, connection lost, 5xx), the write may have been committed, may be under way, or may
+    never arrive. kube-scheduler (pkg/scheduler/framework/plugins/dynamicresources/
+    dynamicresources.go, `bindClaim` and `Unreserve`) treats that like any failure: the claim leaves
+    the in-flight claims at once. If the write was or will be committed, the device looks free until
+    the informer delivers the claim, and is given to a second claim.
+
+    What upstream could do: in `Unreserve`, leave such a claim in flight and let a goroutine find
+    out: read the claim from the newest state; if it still has the version on which the write was
+    based, give it a new one, so that the write can only conflict (`settled_claims`). Then assume
+    what the API server has, and only then remove the claim from the in-flight claims and activate
+    the pods that wait.
+
+    Why it is enough: a device of the plan is visible in the in-flight claims until the write is
+    either committed and assumed, or can no longer be committed. The order at the end is that of
+    `bindClaim` itself: the assume cache first. While the claim is in flight no other attempt
+    allocates it (PreFilter rejects it), so there is never more than one such write of a claim.
+
+    No binding thread waits: one thread of its own tries each claim in turn, with backoff, for as
+    long as the API server is away, and a claim that was deleted is removed. Pods that use the claim
+    or need its device wait meanwhile, which is the cost, besides one read, and one write if the
+    request was lost.
+
+    What it does not cover: a scheduler that ends before the outcome is known (hypothesis H3, see
+    `fence_predecessor`); a lost answer to the binding of the pod, after which Unreserve removes the
+    reservation of a pod that is bound; another scheduler for the same devices.
+    """
+
+    def __init__(self, api: apis.Api, **parts: Any) -> None:
+        super().__init__(api, **parts)
+        self._unknown: dict[str, _UnknownWrite] = {}
+        """By UID of the claim, from its write to Unreserve, both on the same binding thread."""
+        self._unsettled: concurrency.Queue[_UnknownWrite] = concurrency.Queue("unsettled-claims")
+        self._stopped = concurrency.Event("unsettled-claims.stopped")
+        self._settler: concurrency.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread that settles unknown outcomes."""
+        self._settler = concurrency.spawn("settler", self._settle_all)
+
+    def stop(self) -> None:
+        """Try each unsettled claim once more, and end the thread."""
+        self._unsettled.close()
+        self._stopped.set()
+        if self._settler is not None:
+            self._settler.join(settled_claims.BACKOFF_MAX_S)
+
+    def _put_allocation(self, claim: Object) -> Object:
+        """Write a claim's allocation; note the write if its outcome is unknown."""
+        try:
+            return super()._put_allocation(claim)
+        except settled_claims.FAILURES as error:
+            if is_outcome_unknown(error):
+                uid = claims.uid_of(claim)
+                self._unknown[uid] = _UnknownWrite(claim, concurrency.monotonic_s())
+                concurrency.step("remedy.outcome-unknown", claim=uid, reason=str(error))
+            raise
+
+    def _forget(self, attempt: dynamic_resources.Attempt, index: int) -> None:
+        """Forget a plan, unless its write may have been committed: that is to be settled first.
+
+        Another pod's plan for the claim is left alone, since it may be the one to be settled.
+        """
+        claim = attempt.claims[index]
+        unknown = self._unknown.pop(claims.uid_of(claim), None)
+        if unknown is not None:
+            self._unsettled.put(unknown)
+        elif index in attempt.planned and not claims.allocation_of(claim):
+            super()._forget(attempt, index)
+
+    # ----------------------------------------------------------------- the thread of its own
+
+    def _settle_all(self) -> None:
+        """Settle each claim in turn; one that cannot be settled yet waits behind the others."""
+        backoff_s = settled_claims.BACKOFF_FIRST_S
+        while True:
+            try:
+                unknown = self._unsettled.get()
+            except concurrency.Closed:
+                return
+            if self._try_to_settle(unknown):
+                backoff_s = settled_claims.BACKOFF_FIRST_S
+            else:
+                self._unsettled.put(unknown)
+                self._stopped.wait(backoff_s)
+                backoff_s = settled_claims.next_backoff_s(backoff_s)
+
+    def _try_to_settle(self, unknown: _UnknownWrite) -> bool:
+        """Release the claim if its fate is known now; return whether it is."""
+        uid = claims.uid_of(unknown.sent)
+        try:
+            current = settled_claims.settled(self._api, unknown.sent)
+        except settled_claims.FAILURES as error:
+            concurrency.step("remedy.postponed", claim=uid, reason=str(error))
+            return False
+        if current is not None:
+            self._assume_newest(current)
+        self._in_flight.remove(uid)
+        waited_s = concurrency.monotonic_s() - unknown.since_s
+        concurrency.step(
+            "remedy.settled", claim=uid, fate=_fate(current), waited_ms=round(waited_s * 1000)
+        )
+        self._activate(informers.key_of(unknown.sent))
+        return True
+
+    def _assume_newest(self, current: Object) -> None:
+        """Assume what was read, unless the informer has delivered that or a newer version."""
+        try:
+            self._cache.assume(current)
+        except assume_caches.AssumeError as error:
+            concurrency.step(
+                "pre-bind.not-assumed", claim=claims.uid_of(current), reason=str(error)
+            )
+
+
+def is_outcome_unknown(error: apis.ApiError | transports.TransportError) -> bool:
+    """Return whether the request that failed may have been committed, or may be later."""
+    if isinstance(error, transports.TransportError):
+        return error.sent
+    return error.code >= 500
+
+
+def _fate(current: Object | None) -> str:
+    """Return what the API server has of the claim: `gone`, `allocated` or `unallocated`."""
+    if current is None:
+        return "gone"
+    return "allocated" if claims.allocation_of(current) else "unallocated"

@@ -1,0 +1,90 @@
+"""Named classes that each replace a part of the correct scheduler: known defects and remedies.
+
+Those of different parts can be combined, and so can those of one part if they override different
+methods.
+"""
+
+import dataclasses
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from harness import errors, suggestions
+from harness.subject import schedulers
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Replacement:
+    """A class that replaces a part of the scheduler by a subclass of it."""
+
+    part: str
+    """The field of `schedulers.SchedulerParts`."""
+    replacement: type[Any]
+
+    def overridden(self) -> set[str]:
+        """Return the names of the methods that the class overrides, apart from `__init__`."""
+        correct = getattr(schedulers.SchedulerParts(), self.part)
+        own = [kind for kind in self.replacement.__mro__ if kind not in correct.__mro__]
+        names = {name for kind in own for name in vars(kind) if not name.startswith("__")}
+        return {name for name in names if hasattr(correct, name)}
+
+
+class Catalogue:
+    """The replacements of one kind, by name."""
+
+    def __init__(self, kind: str, plural: str, known: Mapping[str, Replacement]) -> None:
+        """`kind` and `plural` are the words for one and for several of them in messages."""
+        self._kind, self._plural, self._known = kind, plural, dict(known)
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names."""
+        return tuple(self._known)
+
+    def describe(self, name: str) -> str:
+        """Return the description of a replacement. Raises UsageError for an unknown name."""
+        return inspect.getdoc(self.named(name).replacement) or ""
+
+    def require_known(self, chosen: Iterable[str]) -> None:
+        """Raise UsageError for an unknown name."""
+        for name in chosen:
+            self.named(name)
+
+    def chosen(self, names: Iterable[str]) -> dict[str, Replacement]:
+        """Return the replacements of these names. Raises UsageError for an unknown name."""
+        return {name: self.named(name) for name in names}
+
+    def named(self, name: str) -> Replacement:
+        """Return the replacement of this name. Raises UsageError for an unknown name."""
+        if name not in self._known:
+            raise errors.UsageError(
+                f"expected a known {self._kind}, got {name!r}. Known {self._plural}: {', '.join(self._known)}."
+                f"{suggestions.did_you_mean(name, self._known)}"
+            )
+        return self._known[name]
+
+
+def parts(chosen: Mapping[str, Replacement]) -> schedulers.SchedulerParts:
+    """Return the scheduler's parts with the chosen replacements.
+
+    Raises UsageError if two of them override the same method.
+    """
+    _require_apart(chosen)
+    replaced: dict[str, type[Any]] = {}
+    for item in chosen.values():
+        other = replaced.get(item.part)
+        replaced[item.part] = (
+            type("Combined", (item.replacement, other), {}) if other else item.replacement
+        )
+    return dataclasses.replace(schedulers.SchedulerParts(), **replaced)
+
+
+def _require_apart(chosen: Mapping[str, Replacement]) -> None:
+    taken: dict[tuple[str, str], str] = {}
+    for name, item in chosen.items():
+        for method in sorted(item.overridden()):
+            other = taken.setdefault((item.part, method), name)
+            if other != name:
+                raise errors.UsageError(
+                    f"expected defects and remedies that override different methods, but {other} and "
+                    f"{name} both override {method} of the {item.part}: choose one of them"
+                )
