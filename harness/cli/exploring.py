@@ -116,7 +116,12 @@ def _list(output: str) -> int:
 
 def _listed(name: str, spec: "world_specs.Spec") -> dict[str, object]:
     hazard = None if spec.hazard is None else dataclasses.asdict(spec.hazard)
-    return {"name": name, "title": spec.title, "hazard": hazard}
+    return {
+        "name": name,
+        "title": spec.title,
+        "is_known_to_fail": hazard is not None,
+        "hazard": hazard,
+    }
 
 
 def _note(spec: "world_specs.Spec") -> str:

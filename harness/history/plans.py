@@ -68,8 +68,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     """`python` for the scheduler in this repository, otherwise the kind of scheduler."""
     defects: list[str]
-    remedies: list[str] = []
-    """Names of the remedies that the Python scheduler was given."""
     cluster: str
     """The provider: `embedded`, `local`, `kind` or `kubeconfig`."""
     namespace: str
@@ -96,7 +94,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     known_to_fail: str = ""
     """Hypothesis by which the correct subject is expected to be INVALID; empty: VALID."""
     remedies: list[str] = []
-    """Remedies that are switched on in the subject."""
+    """Remedies that the Python scheduler was given."""
     again: list[str] = []
     """Arguments of `flake-hunt` that repeat the run; empty if no command does."""
     cluster_profile: dict[str, Any] = {}

@@ -16,6 +16,7 @@ from harness.run.faulting import planning
 from harness.scenario import loading, profiles, specs
 from harness.subject import assembling
 from harness.subject import defects as known_defects
+from harness.subject import remedies as known_remedies
 from harness.traffic import launching
 
 OBSERVED = ["resourceclaims", "pods", "resourceslices"]
@@ -55,6 +56,7 @@ def plan(
     ScenarioError for a run that cannot work.
     """
     known_defects.require_known(loaded.scenario.controls)
+    known_remedies.require_known(loaded.scenario.remedies)
     assembling.parts(defects, remedies)
     selectors.require_satisfiable(loaded.scenario)
     profile = cluster or profiles.load("embedded")

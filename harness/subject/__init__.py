@@ -1,4 +1,4 @@
-"""The Python scheduler, the Python ResourceClaim controller, and their known defects.
+"""The Python scheduler and ResourceClaim controller, their known defects, and remedies.
 
 The lock boundaries are those of kube-scheduler's DRA plugin, because its races happen between them:
 an assume cache whose events are delivered on the threads of its callers; a tracker of allocated
@@ -9,8 +9,9 @@ Two things do not belong here. First, judging, and any code that the checks use:
 checks read API objects independently of each other. Second, the orchestration of a run: these
 processes also run stand-alone against any kubeconfig.
 
-Contents: `allocated_devices`, `allocators`, `assume_caches`, `claim_controllers`, `claims`,
-`created_claims`, `defects`, `dynamic_resources`, `expressions`, `final_books`, `gathering`,
-`generating`, `in_flight`, `inventories`, `nodes`, `recording`, `releasing`, `schedulers`,
-`scheduling_queue`, `subject_process`, `work_queues`.
+Contents: `allocated_devices`, `allocators`, `assembling`, `assume_caches`, `claim_controllers`,
+`claim_writes`, `claims`, `created_claims`, `defects`, `dynamic_resources`, `expressions`,
+`final_books`, `gathering`, `generating`, `in_flight`, `inventories`, `leaderships`, `nodes`,
+`recording`, `releasing`, `remedies`, `replacements`, `schedulers`, `scheduling_queue`,
+`subject_process`, `work_queues`.
 """

@@ -91,6 +91,10 @@ class AssumeCache:
                 entry.latest = entry.api
         self._emit()
 
+    def deliver(self) -> None:
+        """Return after all handlers have seen every change that was made so far."""
+        self._emit()
+
     # ------------------------------------------------------------ the informer's side
 
     def on_add(self, obj: Object, *, initial: bool) -> None:

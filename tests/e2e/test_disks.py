@@ -79,7 +79,7 @@ def _published(path: pathlib.Path) -> directories.RunDirectory:
 def token(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("token")
     _, output = running.run(folder, "explore", "--defect", "gather-not-atomic", "--seed", "1")
-    return re.findall(r"fh2-\S+", output)[0]
+    return re.findall(r"fh3-\S+", output)[0]
 
 
 COMMANDS = {

@@ -70,6 +70,27 @@ _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
     "api.answer.lost": lambda f: (
         f"gets no response to {f['method']} {f['path']}, although it was committed"
     ),
+    "api.request.lost": lambda f: (
+        f"gets no response to {f['method']} {f['path']}, which never reached the server"
+    ),
+    "api.request.late": lambda f: (
+        f"gets no response to {f['method']} {f['path']}, which is still under way"
+    ),
+    "api.request.arrived": lambda f: (
+        f"reaches the server: {f['method']} {f['path']} is answered {f['status']}"
+    ),
+    "remedy.outcome-unknown": lambda f: (
+        f"keeps {f['claim']} in flight, because the outcome of its write is unknown"
+    ),
+    "remedy.read": lambda f: f"reads {f['claim']} from the newest state",
+    "remedy.fenced": lambda f: f"fences {f['claim']}, which gets version {f['version']}",
+    "remedy.postponed": lambda f: f"cannot settle {f['claim']} yet: {f['reason']}",
+    "remedy.settled": lambda f: f"has settled {f['claim']}, which is {f['fate']}",
+    "remedy.reallocation-seen": lambda f: f"notices that the devices of {f['claim']} have changed",
+    "remedy.took-over": lambda f: f"begins to lead, with {f['claims']} claims fenced",
+    "remedy.write-refused": lambda f: (
+        f"no longer leads and does not send {f['method']} {f['path']}"
+    ),
     "bind.failed": lambda f: f"fails to bind {f['pod']}: {f['reason']}",
     "api.watch.broken": lambda f: f"loses its watch of {f['resource']}",
     "unreserve.started": lambda f: f"reverts the plan for {f['claim']}",

@@ -24,7 +24,8 @@ class FencingLeadership(leaderships.Leadership):
     not even after a conflict: each write is preceded by a look whether it still leads, after the
     read on which the write is based. (2) A scheduler that begins to lead gives a new
     resourceVersion to each claim that has the scheduler's finalizer but no allocation
-    (`settled_claims`), assumes the result, and then takes its first pod.
+    (`settled_claims`), assumes the result, waits until the assume cache has delivered its events,
+    and then takes its first pod.
 
     Why it is enough: an allocation is written only to a claim that has the finalizer, and the
     finalizer is written before. So of the writes that the predecessor can have under way, an
@@ -68,6 +69,7 @@ class FencingLeadership(leaderships.Leadership):
         """
         started_s = concurrency.monotonic_s()
         unsettled = [claim for claim in self._cache.objects() if _may_be_under_way(claim)]
+        self._cache.deliver()  # of the others, the tracker must know what the cache knows
         for claim in unsettled:
             self._settle(claim, deadline_s=started_s + TIMEOUT_S)
         waited_s = concurrency.monotonic_s() - started_s

@@ -43,6 +43,8 @@ def test_a_damaged_file_is_named(tmp_path: pathlib.Path) -> None:
     ("changes", "message"),
     [
         ({"defects": ["nope"]}, "expected a known defect, got 'nope'"),
+        ({"remedies": ["nope"]}, "expected a known remedy, got 'nope'"),
+        ({"remedies": ["fence-predecessor"], "subjects": ["external=x"]}, "expected the python"),
         ({"repeat": 0, "repeat_controls": 0}, "at least one run"),
     ],
 )
@@ -51,6 +53,13 @@ def test_what_cannot_be_run(
 ) -> None:
     with pytest.raises(errors.UsageError, match=message):
         planned(tmp_path, **changes)
+
+
+def test_remedies_are_not_for_the_controls(tmp_path: pathlib.Path) -> None:
+    plan = planned(tmp_path, remedies=["fence-predecessor"])
+    remedied = {run.subject for run in plan.runs if not run.is_control}
+    assert remedied == {"python + fence-predecessor"}
+    assert all(run.remedies == [] for run in plan.runs if run.is_control)
 
 
 def test_chosen_subjects_are_not_for_the_controls(tmp_path: pathlib.Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-TOKEN = re.compile(r"fh2-[\w-]+")
+TOKEN = re.compile(r"fh3-[\w-]+")
 FlakeHunt = Callable[..., tuple[int, str, str]]
 
 
@@ -21,8 +21,8 @@ FlakeHunt = Callable[..., tuple[int, str, str]]
         (["explore", "--set", "claims"], "expected --set name=number"),
         (["explore", "--set", "claims=0"], "expected claims between 2 and 64"),
         (["explore", "--set", "late_pods=1"], "expected one of claims, devices"),
-        (["replay", "fh1-abc"], "starts with 'fh2-'"),
-        (["replay", "fh2-abc"], "the token is damaged"),
+        (["replay", "fh2-abc"], "starts with 'fh3-'"),
+        (["replay", "fh3-abc"], "the token is damaged"),
     ],
 )
 def test_a_mistake_has_one_clear_message(
@@ -74,4 +74,7 @@ def test_random_runs_that_find_nothing_claim_nothing(flake_hunt: FlakeHunt) -> N
 def test_the_worlds_are_listed(flake_hunt: FlakeHunt) -> None:
     code, out, _ = flake_hunt("explore", "--list")
     assert code == 0
-    assert "H1: the response to a write is lost after its commit (known to fail even without" in out
+    assert (
+        "will be later (known to fail even without a defect, but not with --remedy keep-in-flight"
+        in out
+    )

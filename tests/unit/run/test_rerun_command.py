@@ -25,10 +25,12 @@ def test_everything_that_was_chosen_is_in_it() -> None:
         loading.load("pod-churn", overrides=overrides),
         seed=7,
         defects=["gather-not-atomic"],
+        remedies=["compare-devices-on-update", "fence-predecessor"],
         until_found=True,
     )
     words = plan.again
     assert repeated(words, "--defect") == ["gather-not-atomic"]
+    assert repeated(words, "--remedy") == ["compare-devices-on-update", "fence-predecessor"]
     assert words.count("--until-found") == 1
     again = loading.load(words[1], overrides=repeated(words, "--set"))
     assert again.scenario.traffic.users == 8
@@ -76,6 +78,7 @@ def test_a_changed_cluster_is_the_same_again(name: str, overrides: list[str]) ->
         loading.load("pod-churn"),
         seed=7,
         defects=(),
+        remedies=(),
         until_found=False,
         chosen_subjects=(),
         cluster=changed,

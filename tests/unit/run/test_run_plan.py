@@ -34,11 +34,23 @@ def test_a_control_may_take_longer() -> None:
     ("changes", "message"),
     [
         ({"defects": ["nope"]}, "expected a known defect, got 'nope'. Known defects: assume-cache"),
+        ({"remedies": ["fence-predecesor"]}, "Did you mean 'fence-predecessor'"),
     ],
 )
 def test_what_cannot_be_run(changes: dict[str, object], message: str) -> None:
     with pytest.raises(errors.UsageError, match=message):
         run_plan.plan(loading.load("pod-churn"), seed=1, **changes)  # type: ignore[arg-type]
+
+
+def test_the_remedies_are_in_the_plan() -> None:
+    plan = run_plan.plan(loading.load("pod-churn"), seed=7, remedies=["fence-predecessor"])
+    assert (plan.remedies, plan.subject) == (["fence-predecessor"], "python")
+
+
+def test_the_scenario_s_remedies_must_be_known() -> None:
+    loaded = loading.load("pod-churn", overrides=['remedies=["nope"]'])
+    with pytest.raises(errors.UsageError, match="expected a known remedy, got 'nope'"):
+        run_plan.plan(loaded, seed=7)
 
 
 def test_what_was_decided_can_be_read_back_from_the_plan() -> None:

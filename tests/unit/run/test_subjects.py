@@ -116,6 +116,7 @@ def test_claim_controllers_that_cannot_be(
     [
         ("cluster", {}, "use --subject kube-scheduler, or --cluster kind"),
         ("external=x", {"defects": ["gather-not-atomic"]}, "expected the python subject for --defect"),
+        ("external=x", {"remedies": ["fence-predecessor"]}, "expected the python subject for --remedy"),
         ("command=no-such-program", {}, "no-such-program is neither a file nor on PATH"),
         ("command=sh {kubconfig}", {}, r"got {kubconfig} in '{kubconfig}'. Known: {kubeconfig}"),
         ("command=sh {}", {}, "got {} in"),

@@ -3,7 +3,14 @@
 import pytest
 
 from harness import errors
-from harness.subject import assembling, defects, dynamic_resources, gathering, schedulers
+from harness.subject import (
+    assembling,
+    defects,
+    dynamic_resources,
+    gathering,
+    replacements,
+    schedulers,
+)
 
 
 def test_without_defects_the_parts_are_the_correct_ones() -> None:
@@ -45,6 +52,17 @@ def test_defects_of_one_part_combine_in_one_class() -> None:
     ]
     both = assembling.parts(["gather-not-atomic", "revision-compared-early"]).gatherer
     assert all(issubclass(both, one) for one in alone)
+
+
+def test_two_that_override_the_same_method_are_refused() -> None:
+    class Also(gathering.Gatherer):
+        def _is_current(self, revision: int) -> bool:
+            return bool(revision)
+
+    other = replacements.Replacement("gatherer", Also)
+    chosen = defects.CATALOGUE.chosen(["gather-not-atomic"]) | {"also": other}
+    with pytest.raises(errors.UsageError, match="gather-not-atomic and also both override _is_cur"):
+        replacements.parts(chosen)
 
 
 def test_a_name_given_twice_counts_once() -> None:

@@ -19,6 +19,8 @@ TOKEN = tokens.Token(
 def test_it_survives_being_printed() -> None:
     assert tokens.parse(f" {TOKEN}\n") == TOKEN
     assert TOKEN.deviations == 2
+    remedied = dataclasses.replace(TOKEN, remedies=("fence-predecessor",))
+    assert tokens.parse(str(remedied)) == remedied
     smaller = dataclasses.replace(TOKEN, sizes=(("binders", 1),))
     assert tokens.parse(str(smaller)) == smaller
     assert smaller.spec.binders == 1
@@ -38,7 +40,13 @@ def test_any_damage_is_noticed(place: int) -> None:
         tokens.parse(text[:place] + other + text[place + 1 :])
 
 
-@pytest.mark.parametrize("text", ["", "fh0-abc", "nonsense"])
+def test_a_remedy_that_is_gone_is_named() -> None:
+    text = str(dataclasses.replace(TOKEN, remedies=("nope",)))
+    with pytest.raises(errors.UsageError, match="expected a known remedy, got 'nope'"):
+        tokens.parse(text)
+
+
+@pytest.mark.parametrize("text", ["", "fh0-abc", "fh2-abc", "nonsense"])
 def test_another_version_is_named(text: str) -> None:
     with pytest.raises(errors.UsageError, match="expected a token of this version"):
         tokens.parse(text)

@@ -1,0 +1,106 @@
+"""Every hazard of the correct scheduler is found without its remedy, and gone with it."""
+
+from typing import Any
+
+import pytest
+
+from harness.client import apis
+from harness.explore.search import search_campaign, tokens
+from harness.explore.worlds import world_specs
+from harness.subject import assume_caches, remedies
+from harness.subject.remedies import fence_predecessor, keep_in_flight, settled_claims
+
+pytestmark = pytest.mark.detection
+SCHEDULES = 1500
+HAZARDS = {name: spec.hazard for name, spec in world_specs.SPECS.items() if spec.hazard}
+
+
+def explored(scenario: str, *chosen: str, **changes: object) -> search_campaign.SearchProgress:
+    arguments = {"strategy": "pct", "seed": 5, "schedules": SCHEDULES, **changes}
+    wanted = search_campaign.Hunt(
+        scenario=scenario,
+        defects=(),
+        remedies=chosen,
+        time_s=None,
+        **arguments,  # type: ignore[arg-type]
+    )
+    *_, progress = search_campaign.explore(wanted)
+    return progress
+
+
+def test_every_remedy_is_there_for_a_hazard() -> None:
+    assert {hazard.remedy for hazard in HAZARDS.values()} == set(remedies.names())
+    assert {hazard.hypothesis for hazard in HAZARDS.values()} == {"H1", "H2", "H3"}
+
+
+@pytest.mark.parametrize("scenario", HAZARDS)
+def test_without_its_remedy_a_hazard_is_found(scenario: str) -> None:
+    progress = explored(scenario)
+    assert progress.findings, f"not in {progress.schedules} schedules"
+    assert "is allocated to claim-" in progress.findings[0][0]
+
+
+@pytest.mark.parametrize("scenario", HAZARDS)
+@pytest.mark.parametrize("strategy", ["pct", "random"])
+def test_with_its_remedy_a_hazard_is_gone_and_nothing_is_stuck(
+    scenario: str, strategy: str
+) -> None:
+    progress = explored(scenario, HAZARDS[scenario].remedy, strategy=strategy)
+    assert progress.findings == []
+    assert progress.schedules == SCHEDULES
+    assert len(progress.distinct) > SCHEDULES / 3
+
+
+@pytest.mark.parametrize("scenario", HAZARDS)
+def test_another_remedy_does_not_help(scenario: str) -> None:
+    others = set(remedies.names()) - {HAZARDS[scenario].remedy}
+    assert explored(scenario, *sorted(others)).findings
+
+
+@pytest.mark.parametrize(
+    "scenario", [name for name, spec in world_specs.SPECS.items() if not spec.users]
+)
+def test_all_remedies_together_harm_no_world(scenario: str) -> None:
+    assert explored(scenario, *remedies.names(), schedules=300).findings == []
+
+
+def test_a_successor_waits_for_the_events_of_its_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assume_caches.AssumeCache, "deliver", lambda _: None)
+    progress = explored("failover", *remedies.names(), schedules=4000)
+    assert "is allocated to claim-" in progress.findings[0][0]
+
+
+def test_several_lost_writes_are_settled_too() -> None:
+    """Answers to the writes that settle a claim get lost as well."""
+    progress = explored("answer-lost", "keep-in-flight-until-known", sizes=(("losses_max", 4),))
+    assert progress.findings == []
+
+
+def test_a_finding_goes_away_when_its_token_gets_the_remedy() -> None:
+    found = explored("answer-lost").findings[0]
+    token = tokens.Token(scenario="answer-lost", defects=(), decisions=tuple(found[1]))
+    assert search_campaign.replay(token).finding == found[0]
+
+
+def without_a_fence(api: apis.Api, unsettled: dict[str, Any]) -> dict[str, Any] | None:
+    """Settle a claim as one might think is enough: by a read alone."""
+    return api.get(apis.CLAIMS, unsettled["metadata"]["name"], namespace="default")
+
+
+def test_a_read_without_a_fence_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settled_claims, "settled", without_a_fence)
+    for scenario in ("answer-lost", "failover"):
+        progress = explored(scenario, HAZARDS[scenario].remedy, schedules=4000)
+        assert "is allocated to claim-" in progress.findings[0][0]
+
+
+def test_a_released_claim_must_be_assumed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keep_in_flight.KeepInFlightPlugin, "_assume_newest", lambda *_: None)
+    progress = explored("answer-lost", "keep-in-flight-until-known", schedules=4000)
+    assert "is allocated to claim-" in progress.findings[0][0]
+
+
+def test_a_predecessor_must_not_go_on_after_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fence_predecessor.FencingLeadership, "on_stopped_leading", lambda _: None)
+    progress = explored("failover", "fence-predecessor", schedules=4000)
+    assert "is allocated to claim-" in progress.findings[0][0]

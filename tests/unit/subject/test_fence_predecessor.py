@@ -1,0 +1,126 @@
+"""A remedy for H3: what a predecessor left under way is fenced before the first pod."""
+
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.client import apis, transports
+from harness.subject import allocated_devices, assume_caches, claims
+from harness.subject.remedies import fence_predecessor
+from tests.support import api_objects, controlled_runtimes, local_servers
+
+Object = dict[str, Any]
+Steps = list[tuple[str, dict[str, object]]]
+FINALIZERS = [claims.FINALIZER, "example.com/other"]
+
+
+class Successor:
+    """A scheduler's cache and leadership, as far as its first list."""
+
+    def __init__(self, server: local_servers.LocalServer) -> None:
+        self.server, self.api = server, apis.Api(server)
+        self.allocated = allocated_devices.AllocatedDevices()
+        self.cache = assume_caches.AssumeCache([self.allocated])
+        self.leadership = fence_predecessor.FencingLeadership(self.api, self.cache)
+
+    def claim(self, name: str, **more: Any) -> Object:
+        stored = local_servers.put(self.server, apis.CLAIMS, api_objects.claim(name, **more))
+        self.cache.on_add(stored, initial=True)
+        return stored
+
+    def stored(self, name: str) -> Object:
+        return self.api.get(apis.CLAIMS, name, namespace="default")
+
+
+@pytest.fixture
+def successor(
+    server: local_servers.LocalServer, time: controlled_runtimes.VirtualTime
+) -> Successor:
+    del time
+    return Successor(server)
+
+
+def allocating(claim: Object) -> Object:
+    """The claim as a predecessor is about to write it."""
+    return claims.with_status(claim, allocation=api_objects.allocation("a"))
+
+
+def test_a_late_write_of_the_predecessor_conflicts(successor: Successor) -> None:
+    late = allocating(successor.claim("c", finalizers=FINALIZERS))
+    successor.leadership.on_started_leading()
+    with pytest.raises(apis.ApiError, match="the object has been modified"):
+        successor.api.update_status(apis.CLAIMS, late)
+    assert successor.stored("c")["metadata"]["finalizers"] == ["example.com/other"]
+    assert successor.cache.get("default/c") == successor.stored("c")
+
+
+def test_a_write_that_was_committed_after_the_list_is_known(successor: Successor) -> None:
+    late = allocating(successor.claim("c", finalizers=FINALIZERS))
+    successor.api.update_status(apis.CLAIMS, late)
+    successor.leadership.on_started_leading()
+    assert successor.allocated.get()[0] == {api_objects.device_id("a")}
+    assert claims.has_finalizer(successor.stored("c"))
+
+
+def test_a_write_that_is_committed_just_before_the_fence_is_known(successor: Successor) -> None:
+    late = allocating(successor.claim("c", finalizers=FINALIZERS))
+    successor.server.before(
+        "PUT", "resourceclaims/c", lambda: successor.api.update_status(apis.CLAIMS, late)
+    )
+    successor.leadership.on_started_leading()
+    assert successor.allocated.get()[0] == {api_objects.device_id("a")}
+    assert claims.has_finalizer(successor.stored("c"))
+
+
+def test_other_claims_are_not_touched(successor: Successor, steps: Steps) -> None:
+    """One without the finalizer, to which no allocation can be under way, and an allocated one."""
+    known = [
+        successor.claim("new"),
+        successor.claim("old", finalizers=FINALIZERS, allocated=api_objects.allocation("a")),
+    ]
+    requests = len(successor.server.requests)
+    successor.leadership.on_started_leading()
+    assert len(successor.server.requests) == requests
+    assert [successor.stored(name) for name in ("new", "old")] == known
+    assert ("remedy.took-over", {"claims": 0, "waited_ms": 0}) in steps
+
+
+def test_a_claim_that_is_gone_is_left_to_the_informer(successor: Successor) -> None:
+    claim = successor.claim("c", finalizers=[claims.FINALIZER])
+    successor.api.delete(apis.CLAIMS, "c", namespace="default")
+    patch = {"metadata": {"finalizers": None}}
+    successor.api.patch(apis.CLAIMS, "c", patch, namespace="default")
+    successor.leadership.on_started_leading()
+    assert successor.cache.get("default/c") == claim
+
+
+@pytest.mark.parametrize("status", [409, 429, 500, 503])
+def test_failures_are_tried_again(successor: Successor, steps: Steps, status: int) -> None:
+    late = allocating(successor.claim("c", finalizers=FINALIZERS))
+    successor.server.refuse("PUT", "resourceclaims/c", status=status, times=3)
+    successor.leadership.on_started_leading()
+    assert [name for name, _ in steps].count("remedy.postponed") == 3
+    with pytest.raises(apis.ApiError):
+        successor.api.update_status(apis.CLAIMS, late)
+
+
+def test_a_server_that_stays_away_is_an_error(successor: Successor) -> None:
+    successor.claim("c", finalizers=FINALIZERS)
+    successor.server.refuse("GET", "resourceclaims/c", status=503, times=10**6)
+    with pytest.raises(errors.ClusterError, match="expected to fence the claims of a previous"):
+        successor.leadership.on_started_leading()
+
+
+def test_after_the_end_nothing_is_written(successor: Successor, steps: Steps) -> None:
+    claim = successor.claim("c")
+    api = successor.leadership.writing_api
+    written = api.update_status(apis.CLAIMS, allocating(claim))
+    successor.leadership.on_stopped_leading()
+    requests = len(successor.server.requests)
+    with pytest.raises(transports.TransportError, match="has stopped") as caught:
+        api.update_status(apis.CLAIMS, written)
+    assert not caught.value.sent
+    assert len(successor.server.requests) == requests
+    assert [fields["method"] for name, fields in steps if name == "remedy.write-refused"] == ["PUT"]
+    assert api.get(apis.CLAIMS, "c", namespace="default") == written

@@ -1,0 +1,211 @@
+"""A remedy for H1: a claim whose write got no answer stays in flight until its fate is known."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.client import apis, transports
+from harness.subject import assembling, claims, dynamic_resources
+from harness.subject.remedies import keep_in_flight, settled_claims
+from tests.support import api_objects, local_servers
+from tests.support.plugin_world import World
+
+Object = dict[str, Any]
+Steps = list[tuple[str, dict[str, object]]]
+A = api_objects.device_id("a")
+MAIN, STATUS = "resourceclaims/c", "resourceclaims/c/status"
+FAILURES = (dynamic_resources.BindingError, apis.ApiError, transports.TransportError)
+
+
+@pytest.fixture
+def world(server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setattr(settled_claims, "BACKOFF_FIRST_S", 0.001)
+    monkeypatch.setattr(dynamic_resources, "CONFLICT_WAIT_S", 0.0)
+    world = World(server, assembling.parts((), ["keep-in-flight-until-known"]))
+    yield world
+    world.plugin.stop()
+
+
+def fail_to_bind(world: World) -> dynamic_resources.Attempt:
+    """Reserve, bind in vain, and unreserve."""
+    attempt = world.reserved(world.pod())
+    with pytest.raises(FAILURES):
+        world.plugin.pre_bind(attempt)
+    world.plugin.unreserve(attempt)
+    return attempt
+
+
+def settle(world: World) -> None:
+    """Start the settling thread, and wait until the pods of a claim are retried."""
+    world.plugin.start()
+    wait(lambda: world.activated)
+    assert world.activated == ["default/c"]
+
+
+def wait(condition: Callable[[], object]) -> None:
+    clocks.wait_until(condition, timeout_s=30, why="the remedy to act", interval_s=0.001)
+
+
+def fields(steps: Steps, name: str) -> list[dict[str, object]]:
+    return [fields for taken, fields in steps if taken == name]
+
+
+def test_a_committed_write_is_assumed_before_the_claim_leaves(world: World, steps: Steps) -> None:
+    world.claim("c")
+    world.server.lose_answer("PUT", STATUS)
+    fail_to_bind(world)
+    assert world.gatherer.gather() == {A}
+    assert claims.allocation_of(world.cache.get("default/c") or {}) is None
+    settle(world)
+    assert world.flight.listed() == []
+    assert world.gatherer.gather() == {A}
+    assert world.cache.get("default/c") == world.stored()
+    (settled,) = fields(steps, "remedy.settled")
+    assert settled["fate"] == "allocated"
+    names = [name for name, _ in steps]
+    assert names.count("remedy.read") == 1
+    assert "remedy.fenced" not in names
+    assert names.index("allocated-devices.inserted") < names.index("in-flight.removed")
+
+
+@pytest.mark.parametrize("status", [500, 503, 504])
+def test_a_write_that_may_be_under_way_is_fenced(world: World, steps: Steps, status: int) -> None:
+    world.claim("c")
+    world.server.refuse("PUT", STATUS, status=status)
+    attempt = fail_to_bind(world)
+    late = claims.with_status(world.stored(), allocation=attempt.planned[0])
+    assert world.gatherer.gather() == {A}
+    settle(world)
+    with pytest.raises(apis.ApiError, match="the object has been modified"):
+        world.api.update_status(apis.CLAIMS, late)
+    assert world.gatherer.gather() == set()
+    assert not claims.has_finalizer(world.stored())
+    assert world.cache.get("default/c") == world.stored()
+    assert len(fields(steps, "remedy.fenced")) == 1
+
+
+def test_the_next_attempt_needs_no_conflict(world: World) -> None:
+    world.claim("c")
+    world.server.refuse("PUT", STATUS, status=504)
+    attempt = fail_to_bind(world)
+    settle(world)
+    again = world.reserved(attempt.pod)
+    world.plugin.pre_bind(again)
+    assert claims.is_reserved_for(world.stored(), attempt.pod)
+    assert claims.has_finalizer(world.stored())
+    assert world.flight.listed() == []
+
+
+def test_meanwhile_the_claim_cannot_be_planned_again(world: World) -> None:
+    world.claim("c")
+    world.server.refuse("PUT", STATUS, status=504)
+    attempt = fail_to_bind(world)
+    with pytest.raises(dynamic_resources.Unschedulable, match="in the process of being allocated"):
+        world.plugin.pre_filter(attempt.pod)
+
+
+@pytest.mark.parametrize("status", [403, 409, 422, 429])
+def test_a_refusal_is_a_known_outcome(world: World, status: int) -> None:
+    world.claim("c")
+    world.server.refuse("PUT", STATUS, status=status, times=dynamic_resources.CONFLICT_TRIES)
+    fail_to_bind(world)
+    assert world.flight.listed() == []
+
+
+def test_a_request_that_was_not_sent_is_a_known_outcome() -> None:
+    lost, unsent = (transports.TransportError("x", sent=sent) for sent in (True, False))
+    assert keep_in_flight.is_outcome_unknown(lost)
+    assert not keep_in_flight.is_outcome_unknown(unsent)
+
+
+def test_a_lost_answer_of_the_finalizer_needs_no_settling(world: World) -> None:
+    """It allocates nothing, whenever it is committed."""
+    world.claim("c")
+    world.server.lose_answer("PUT", MAIN)
+    fail_to_bind(world)
+    assert world.flight.listed() == []
+
+
+def test_a_server_that_is_away_is_waited_for(world: World, steps: Steps) -> None:
+    world.claim("c")
+    world.server.lose_answer("PUT", STATUS)
+    world.server.refuse("GET", MAIN, status=503, times=5)
+    fail_to_bind(world)
+    settle(world)
+    assert len(fields(steps, "remedy.postponed")) == 5
+    assert world.gatherer.gather() == {A}
+
+
+def test_a_conflict_of_the_fence_is_read_again(world: World) -> None:
+    world.claim("c")
+    world.server.refuse("PUT", STATUS, status=504)
+    fail_to_bind(world)
+
+    def touch() -> None:
+        patch = {"metadata": {"labels": {"changed": "yes"}}}
+        world.api.patch(apis.CLAIMS, "c", patch, namespace="default")
+
+    world.server.before("PUT", MAIN, touch)
+    settle(world)
+    assert world.stored()["metadata"]["labels"] == {"changed": "yes"}
+    assert world.gatherer.gather() == set()
+
+
+def test_a_deleted_claim_leaves_at_once(world: World, steps: Steps) -> None:
+    claim = world.claim("c")
+    world.server.refuse("PUT", STATUS, status=504)
+    fail_to_bind(world)
+    patch = {"metadata": {"finalizers": None}}
+    world.api.patch(apis.CLAIMS, "c", patch, namespace="default")
+    world.api.delete(apis.CLAIMS, "c", namespace="default")
+    world.api.create(apis.CLAIMS, api_objects.claim("c"), namespace="default")  # another one
+    settle(world)
+    assert world.flight.listed() == []
+    assert fields(steps, "remedy.settled")[0]["fate"] == "gone"
+    assert world.cache.get("default/c") == claim
+
+
+def test_one_that_cannot_be_settled_does_not_hold_up_the_others(world: World) -> None:
+    for name in ("c", "d"):
+        world.claim(name)
+        world.server.lose_answer("PUT", f"resourceclaims/{name}/status")
+    world.server.refuse("GET", MAIN, status=403, times=10**6)
+    for name in ("c", "d"):
+        attempt = world.reserved(world.pod(f"of-{name}", name))
+        with pytest.raises(transports.TransportError):
+            world.plugin.pre_bind(attempt)
+        world.plugin.unreserve(attempt)
+    world.plugin.start()
+    wait(lambda: world.activated)
+    assert world.activated == ["default/d"]
+    (left,) = world.flight.listed()
+    assert left["metadata"]["name"] == "c"
+
+
+def test_another_pod_s_failure_does_not_release_it(world: World) -> None:
+    """The informer has delivered the allocation, so that a second pod of the claim may bind too."""
+    world.claim("c")
+    world.server.lose_answer("PUT", STATUS)
+    fail_to_bind(world)
+    world.see()
+    other = world.reserved(world.pod("q"))
+    world.server.refuse("PUT", STATUS, status=403)
+    with pytest.raises(apis.ApiError):
+        world.plugin.pre_bind(other)
+    world.plugin.unreserve(other)
+    assert len(world.flight.listed()) == 1
+    settle(world)
+    assert world.flight.listed() == []
+
+
+def test_stopping_ends_the_thread_although_the_server_is_away(world: World) -> None:
+    world.claim("c")
+    world.server.lose_answer("PUT", STATUS)
+    world.server.refuse("GET", MAIN, status=503, times=10**6)
+    fail_to_bind(world)
+    world.plugin.start()
+    wait(lambda: world.server.count(f"GET /apis/resource.k8s.io/v1/namespaces/default/{MAIN}") > 1)
+    world.plugin.stop()
+    assert len(world.flight.listed()) == 1

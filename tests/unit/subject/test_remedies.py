@@ -1,0 +1,51 @@
+"""Giving the scheduler remedies, by name, alone and together with defects."""
+
+import pytest
+
+from harness import errors
+from harness.subject import assembling, defects, remedies, schedulers
+
+HYPOTHESES = {
+    "keep-in-flight-until-known": "H1",
+    "compare-devices-on-update": "H2",
+    "fence-predecessor": "H3",
+}
+
+
+@pytest.mark.parametrize("name", remedies.names())
+def test_a_remedy_replaces_one_part_by_a_kind_of_it(name: str) -> None:
+    correct, replaced = schedulers.SchedulerParts(), assembling.parts((), [name])
+    changed = [
+        part for part in correct.__slots__ if getattr(correct, part) is not getattr(replaced, part)
+    ]
+    assert len(changed) == 1
+    assert issubclass(getattr(replaced, changed[0]), getattr(correct, changed[0]))
+
+
+@pytest.mark.parametrize("name", remedies.names())
+def test_a_remedy_says_what_upstream_could_do_and_what_is_left(name: str) -> None:
+    described = remedies.describe(name)
+    assert f"Hypothes{'e' if 'H7' in described else 'i'}s" in described
+    assert HYPOTHESES[name] in described
+    for part in ("What upstream could do", "Why it is enough", "does not cover", ".go"):
+        assert part in described
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(errors.UsageError, match=r"Known remedies: .*Did you mean 'fence-pre"):
+        assembling.parts((), ["fence-predecesor"])
+
+
+def test_all_remedies_combine_with_each_other_and_with_the_defects_of_other_methods() -> None:
+    parts = assembling.parts(["in-flight-removed-first"], remedies.names())
+    for kind in (
+        defects.CATALOGUE.named("in-flight-removed-first").replacement,
+        remedies.CATALOGUE.named("keep-in-flight-until-known").replacement,
+    ):
+        assert issubclass(parts.plugin, kind)
+
+
+def test_every_defect_combines_with_every_remedy() -> None:
+    for defect in defects.names():
+        for remedy in remedies.names():
+            assembling.parts([defect], [remedy])
