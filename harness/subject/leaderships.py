@@ -1,4 +1,4 @@
-"""What a scheduler does when it starts and when it stops to lead, apart from scheduling: nothing.
+"""The start and the end of a scheduler's leadership, at which the correct code does nothing more.
 
 After OnStartedLeading and OnStoppedLeading of k8s.io/client-go/tools/leaderelection, as
 cmd/kube-scheduler/app/server.go uses them: the first starts the scheduling, the second ends the

@@ -22,7 +22,7 @@ from harness.explore.worlds import world_fixtures
 
 
 class Fate(enum.Enum):
-    """What becomes of a write and its answer."""
+    """The fate of a write and of its answer."""
 
     ANSWERED = "answered"
     ANSWER_LOST = "answer.lost"

@@ -17,7 +17,7 @@ class ComparedDevices(allocated_devices.AllocatedDevices):
     allocation to another and ignores it, because an allocation is immutable while it is set. From
     then on A looks used and B looks free, and B is given to a second claim.
 
-    What upstream could do: in `onUpdate`, insert the devices that the new allocation has and the
+    Upstream could do this: in `onUpdate`, insert the devices that the new allocation has and the
     old one lacks, and remove those that only the old one has.
 
     Why it is enough: after each event the set holds the devices of the newest version of the claim
@@ -26,8 +26,8 @@ class ComparedDevices(allocated_devices.AllocatedDevices):
     revision, so that a gather never misses both devices. An update that changes no device costs two
     small sets and no revision.
 
-    What it does not cover: the devices are still not counted. If two claims hold a device already,
-    the first that gives it back makes it look free (hypothesis H4). It costs no request.
+    Not covered: the devices are still not counted. If two claims hold a device already, the first
+    that gives it back makes it look free (hypothesis H4). It costs no request.
     """
 
     def on_update(self, old: Object, new: Object) -> None:

@@ -20,7 +20,7 @@ class FencingLeadership(leaderships.Leadership):
     list, in which that claim has no allocation, and gives the device to another claim. Then the
     write is committed. Nothing in the API server compares claims with each other.
 
-    What upstream could do, in two halves. (1) A scheduler that no longer leads begins no write,
+    Upstream could do this, in two halves. (1) A scheduler that no longer leads begins no write,
     not even after a conflict: each write is preceded by a look whether it still leads, after the
     read on which the write is based. (2) A scheduler that begins to lead gives a new
     resourceVersion to each claim that has the scheduler's finalizer but no allocation
@@ -48,7 +48,7 @@ class FencingLeadership(leaderships.Leadership):
     fails after 30 s without an API server. If every unallocated claim were fenced, it would cost
     that for each pending pod.
 
-    What it does not cover: a predecessor without (1) that lives on; two schedulers at the same time
+    Not covered: a predecessor without (1) that lives on; two schedulers at the same time
     on purpose; the predecessor's late removal of a reservation, which carries no resourceVersion,
     after the pod was bound by its successor.
     """

@@ -31,7 +31,7 @@ class KeepInFlightPlugin(dynamic_resources.DynamicResources):
     the in-flight claims at once. If the write was or will be committed, the device looks free until
     the informer delivers the claim, and is given to a second claim.
 
-    What upstream could do: in `Unreserve`, leave such a claim in flight and let a goroutine find
+    Upstream could do this: in `Unreserve`, leave such a claim in flight and let a goroutine find
     out: read the claim from the newest state; if it still has the version on which the write was
     based, give it a new one, so that the write can only conflict (`settled_claims`). Then assume
     what the API server has, and only then remove the claim from the in-flight claims and activate
@@ -47,7 +47,7 @@ class KeepInFlightPlugin(dynamic_resources.DynamicResources):
     or need its device wait meanwhile, which is the cost, besides one read, and one write if the
     request was lost.
 
-    What it does not cover: a scheduler that ends before the outcome is known (hypothesis H3, see
+    Not covered: a scheduler that ends before the outcome is known (hypothesis H3, see
     `fence_predecessor`); a lost answer to the binding of the pod, after which Unreserve removes the
     reservation of a pod that is bound; another scheduler for the same devices.
     """

@@ -30,7 +30,7 @@ def test_another_device_is_noticed(allocated: compare_devices.ComparedDevices) -
 
 
 def test_upstream_keeps_the_old_devices() -> None:
-    """What the remedy is for."""
+    """The reason for the remedy."""
     made = allocated_devices.AllocatedDevices()
     made.on_add(claim("a"), initial=True)
     made.on_update(claim("a"), claim("b"))
