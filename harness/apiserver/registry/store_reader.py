@@ -53,6 +53,14 @@ class StoreReader:
             raise status_errors.expired(version, self._first_version)
         return _listed(selection, self._objects.all_at(selection.resource, version))
 
+    def first_version(self, resource: resources.ResourceType) -> int:
+        """Return the oldest version at which a resource can be read."""
+        return max(self._first_version, self._objects.first_version(resource))
+
+    def at(self, version: int) -> "PastReader":
+        """Return a reader of the objects as they were at a version."""
+        return PastReader(self._objects, version)
+
     def tables(self) -> list[tuple[resources.ResourceType, list[stored_objects.Stored]]]:
         """Return all objects by resource, in their stored version."""
         tables = self._objects.tables()
@@ -74,6 +82,33 @@ class StoreReader:
     def listen(self, listener: object_tables.Listener) -> None:
         """Call the listener after every commit from now on, in order."""
         self._objects.listen(listener)
+
+
+class PastReader(StoreReader):
+    """Reads of the objects as they were at a version, which the history must still reach."""
+
+    def __init__(self, objects: object_tables.Objects, version: int) -> None:
+        super().__init__(objects)
+        self._version = version
+
+    @property
+    def resource_version(self) -> int:
+        """The version of the state that is read."""
+        return self._version
+
+    def select(self, selection: watch_cache.Selection) -> list[stored_objects.Stored]:
+        """Return the objects that were selected, ordered by namespace and name."""
+        return self.select_at(selection, self._version)
+
+    def _find(
+        self, resource: resources.ResourceType, namespace: str, name: str
+    ) -> stored_objects.Stored:
+        for commit in self._objects.commits_after(resource, self._version):
+            if (commit.object.namespace, commit.object.name) == (namespace, name):
+                if commit.previous is None:
+                    raise status_errors.not_found(resource, name)
+                return commit.previous
+        return super()._find(resource, namespace, name)
 
 
 def _listed(

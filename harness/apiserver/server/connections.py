@@ -53,6 +53,8 @@ class Connection(asyncio.Protocol):
         self._has_unread = False
         """True if the server counts unread bytes of this client."""
         self._closes_after_out = False
+        self._resets = False
+        """True if the connection is reset, not closed, when everything is sent."""
         self._lingering: asyncio.TimerHandle | None = None
         self._reading_since_s: float | None = None
         self._progress_s, self._unread_bytes = 0.0, 0
@@ -187,6 +189,11 @@ class Connection(asyncio.Protocol):
         if not self._out:
             self._server.turn.show_answer(self.flush)
 
+    def reset(self) -> None:
+        """Reset the connection when everything is sent."""
+        self._resets = True
+        self.end()
+
     def flush(self) -> None:
         """Pass the waiting responses to the transport."""
         out, self._out, self._out_bytes = self._out, [], 0
@@ -278,6 +285,9 @@ class Connection(asyncio.Protocol):
 
     def _close(self) -> None:
         if self._transport is None or self._transport.is_closing():
+            return
+        if self._resets:
+            self._outgoing.reset()
             return
         halves = self._transport.can_write_eof()  # TLS cannot be closed in one direction only
         if self._is_refused or (self._is_ending and halves):

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from harness import clocks
-from harness.apiserver.codec import go_json_errors, protobuf_wire
+from harness.apiserver.codec import go_json_errors
 from harness.apiserver.endpoints import (
     authentication,
     non_resource,
@@ -18,16 +18,17 @@ from harness.apiserver.endpoints import (
     responses,
 )
 from harness.apiserver.errors import status_errors
-from harness.apiserver.serializer import decoding, protobuf
 from harness.apiserver.server import (
     audit_log,
     chunked_responses,
+    fault_facts,
     http_framing,
     http_parsing,
     servers,
+    stale_reads,
     watch_streams,
 )
-from harness.faults import admin_api, api_calls, injection
+from harness.faults import admin_api, injection
 
 Step = Callable[[], None]
 
@@ -64,6 +65,8 @@ class RequestLifecycle:
         self._incoming, self._request = incoming, incoming.request
         self._asked = request_attributes.of(self._request)
         self._entry: audit_log.AuditEntry | None = None
+        self._handler = server.handler
+        self._older: stale_reads.OlderState | None = None
         self._has_head = False
         """True if the head of the response is sent, so that there can be no other response."""
 
@@ -136,12 +139,18 @@ class RequestLifecycle:
             self._watch(target)
         else:
             request = request_decoding.decode(self._request, target)
-            self._respond(self._server.handler.answer(request, user))
+            self._respond(self._handler.answer(request, user))
 
     def _watch(self, target: request_info.Target) -> None:
         if not self._incoming.takes_chunks:
             raise status_errors.StatusError(505, "", "expected HTTP/1.1 for a watch, got HTTP/1.0")
         self._server.require_room_for_watch()
+        if self._server.faults is None:
+            self._start_watch(target)
+        else:
+            self._inject("response", functools.partial(self._start_watch, target))
+
+    def _start_watch(self, target: request_info.Target) -> None:
         watch = watch_streams.Watch(self._server, self._connection, self._request, target)
         self._connection.follow(watch, keep_alive=self._incoming.keep_alive)
         if self._entry is not None:
@@ -162,19 +171,25 @@ class RequestLifecycle:
 
     def _finish(self, answer: responses.Response) -> None:
         """Send the response and close the connection unless the client keeps it alive."""
-        more = b""
         is_head = self._request.method == "HEAD"
         if answer.pieces is not None:
-            if self._entry is None and self._incoming.takes_chunks and not is_head:
+            if self._is_chunked(answer) and not is_head:
                 self._send_chunked(answer, answer.pieces)
                 return
             answer = answer.whole()
-        if self._entry is not None:
-            self._entry.completed(answer.status, answer)
-            more = b"Audit-Id: %b\r\n" % self._entry.audit_id.encode("latin-1")
-        self._connection.write(encode(answer, more, is_head=is_head))
+        self._connection.write(encode(answer, self._note_response(answer), is_head=is_head))
         if not self._incoming.keep_alive:
             self._connection.end()
+
+    def _is_chunked(self, answer: responses.Response) -> bool:
+        return answer.pieces is not None and self._entry is None and self._incoming.takes_chunks
+
+    def _note_response(self, answer: responses.Response) -> bytes:
+        """Log the response, if there is an audit log; return the header lines that name it."""
+        if self._entry is None:
+            return b""
+        self._entry.completed(answer.status, answer)
+        return b"Audit-Id: %b\r\n" % self._entry.audit_id.encode("latin-1")
 
     def _send_chunked(self, answer: responses.Response, pieces: Iterator[bytes]) -> None:
         self._connection.block()
@@ -197,68 +212,69 @@ class RequestLifecycle:
         if registry is None or not registry.wants(point):
             go_on()
             return
-        applied = registry.strike(point, self._facts(answer))
+        version = self._server.store.resource_version
+        facts = fault_facts.of_request(self._request, answer, newest_version=version)
+        is_possible = functools.partial(self._is_possible, answer)
+        applied = registry.strike(point, facts, is_possible=is_possible)
         match applied.action if applied else None:
             case injection.Reject() as action:
                 self._finish(_injected(action))
             case injection.Lose():
-                self._connection.end()
+                self._lose(answer)
+            case injection.Truncate() if answer is not None:
+                self._truncate(answer)
+            case injection.Stale() if applied is not None:
+                self._show_older(applied)
+                go_on()
             case injection.Block() | injection.Delay() if applied is not None:
                 self._connection.block()
                 registry.wait(applied, functools.partial(self._resume, go_on))
             case _:
                 go_on()
 
+    def _is_possible(self, answer: responses.Response | None, action: injection.Action) -> bool:
+        """Return whether an action can apply to this request or response."""
+        match action:
+            case injection.Truncate():
+                has_body = answer is not None and (answer.pieces is not None or bool(answer.body))
+                return has_body and self._request.method != "HEAD"
+            case injection.Stale() if self._server.version_times is not None:
+                self._older = stale_reads.older_state(
+                    self._server.store, self._server.version_times, self._request, action.seconds
+                )
+                return self._older is not None
+        return True
+
     def _resume(self, go_on: Step) -> None:
         self._try(go_on)
         self._connection.unblock()
 
-    def _facts(self, answer: responses.Response | None) -> injection.Facts:
-        request = self._request
-        call = api_calls.parse(
-            request.method, request.path, "watch=1" if request_info.watched(request) else ""
-        )
-        shown = _read_meta(answer.body if answer is not None else request.body)
-        version = shown.resource_version if answer is not None else ""
-        return injection.Facts(
-            verb=call.verb,
-            path=request.path,
-            user_agent=request.headers.get("user-agent", ""),
-            client=api_calls.client_of(request.headers.get("impersonate-user", "")),
-            resource=call.resource,
-            subresource=call.subresource,
-            namespace=call.namespace,
-            name=call.name or shown.name,
-            uid=shown.uid,
-            resource_version=int(version or self._server.store.resource_version),
-        )
+    def _lose(self, answer: responses.Response | None) -> None:
+        """Close the connection without the response, which is logged nevertheless."""
+        if answer is not None:
+            self._note_response(answer.whole())
+        self._connection.end()
 
+    def _truncate(self, answer: responses.Response) -> None:
+        """Send the head and half of the body, then reset the connection."""
+        is_chunked, answer = self._is_chunked(answer), answer.whole()
+        half = len(answer.body) // 2
+        if is_chunked:
+            head = http_framing.chunked_head(answer.status, answer.content_type)
+            data = head + http_framing.chunk(answer.body)[:half]
+        else:
+            whole = encode(answer, self._note_response(answer))
+            data = whole[: len(whole) - len(answer.body) + half]
+        self._connection.write(data)
+        self._connection.reset()
 
-class _Meta(msgspec.Struct, rename="camel"):
-    name: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
-class _Object(msgspec.Struct):
-    metadata: _Meta
-
-
-_object_decoder = msgspec.json.Decoder(_Object)
-
-
-def _read_meta(body: bytes) -> _Meta:
-    try:
-        if body.startswith(protobuf.MAGIC):
-            return msgspec.convert(protobuf.document(body), _Object).metadata
-        return _object_decoder.decode(body).metadata
-    except (
-        msgspec.MsgspecError,
-        protobuf_wire.MalformedError,
-        decoding.MismatchError,
-        UnicodeDecodeError,
-    ):
-        return _Meta()
+    def _show_older(self, applied: injection.Applied) -> None:
+        """Let the request be answered from an older state, and record which one."""
+        if self._older is not None:
+            version = self._older.version
+            self._handler = self._server.past_handler(version)
+            applied.facts = msgspec.structs.replace(applied.facts, resource_version=version)
+            applied.note = self._older.note
 
 
 def encode(answer: responses.Response, more: bytes = b"", *, is_head: bool = False) -> bytes:

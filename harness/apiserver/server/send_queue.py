@@ -6,8 +6,12 @@ each transport gets no more than its buffer takes; the rest waits here as shared
 
 import asyncio
 import collections
+import socket
+import struct
 
 _STEP_BYTES = 64 * 1024
+_NO_LINGER = struct.pack("ii", 1, 0)
+"""The SO_LINGER with which the kernel resets a connection (RST) instead of closing it (FIN)."""
 
 
 class SendQueue:
@@ -60,3 +64,14 @@ class SendQueue:
                 size += len(part[-1])
             self._waiting_bytes -= size
             self._transport.write(b"".join(part))
+
+    def reset(self) -> None:
+        """Reset the connection once the kernel has its data; with TLS, without a closing alert."""
+        if self._transport is None:
+            return
+        peer: socket.socket = self._transport.get_extra_info("socket")
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        if self._transport.get_extra_info("sslcontext") is None:
+            self._transport.close()
+        else:
+            self._transport.abort()

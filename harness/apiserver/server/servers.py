@@ -9,13 +9,19 @@ import asyncio
 import dataclasses
 import random
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, cast
 
 from harness.apiserver.endpoints import authentication, handlers
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import audit_log, group_commit, http_framing, server_limits
+from harness.apiserver.server import (
+    audit_log,
+    group_commit,
+    http_framing,
+    server_limits,
+    stale_reads,
+)
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
 
@@ -87,12 +93,26 @@ class Server:
         self._has_failed = False
         self._gone = asyncio.Event()
         self._timer = self._loop.call_later(CHECK_INTERVAL_S, self._check)
+        self.version_times: stale_reads.VersionTimes | None = None
+        """The times of versions; None if the fault API is not served."""
+        if self.faults is not None:
+            self.version_times = stale_reads.VersionTimes(self.time_s, store.resource_version)
+            store.listen(self.version_times.note)
         store.listen(self._on_commit)
         self.collect_garbage()  # a recovered store may have some
 
     def time_s(self) -> float:
         """Return the time of the loop's clock in seconds."""
         return self._loop.time()
+
+    def age_s(self, version: int) -> float:
+        """Return the age of a version in seconds, 0 if it is not known."""
+        return self.version_times.age_s(version) if self.version_times is not None else 0.0
+
+    def past_handler(self, version: int) -> handlers.Handler:
+        """Return a handler for reads that show the state at a version."""
+        past = cast("stores.Store", self.store.at(version))  # no write gets to it
+        return handlers.Handler(past, now=self.now, in_pieces=True)
 
     def events_first(self) -> bool:
         """Decide whether the events of this iteration are sent before its responses."""

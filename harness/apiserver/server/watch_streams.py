@@ -15,7 +15,7 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import conversion
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import protobuf
-from harness.apiserver.server import servers
+from harness.apiserver.server import event_queues, fault_facts, servers
 from harness.apiserver.storage import stored_objects, watch_cache
 from harness.faults import injection
 
@@ -25,6 +25,10 @@ LAST_BOOKMARK_BEFORE_END_S = 2.0
 _PAST_STEP_BYTES = 64 * 1024
 """Size of past events to send before other requests get their turn."""
 _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
+
+
+Seen = tuple[watch_cache.EventType, stored_objects.Stored]
+"""An event that a watch sees: its type and its object."""
 
 
 class ResponseStream(Protocol):
@@ -47,6 +51,9 @@ class ResponseStream(Protocol):
 
     def abort(self) -> None:
         """Close the connection at once."""
+
+    def reset(self) -> None:
+        """Reset the connection when everything is sent."""
 
 
 class Watch:
@@ -72,10 +79,7 @@ class Watch:
         self._lines: list[bytes] = []
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
-        self._held: list[bytes] | None = None
-        """Lines that wait for the past to be sent or a fault to end; None: lines do not wait."""
-        self._is_catching_up = False
-        self._held_bytes = 0
+        self._queue = event_queues.EventQueue(self._perform)
         self._is_over = False
         self.on_end: Callable[[], None] | None = None
         """Called once when the watch is over."""
@@ -90,7 +94,6 @@ class Watch:
             return
         self._server.add_watch(self)
         self._set_timers()
-        self._held, self._is_catching_up = [], True
         self._send_past(past)
 
     def offer(self, commit: watch_cache.Commit) -> None:
@@ -102,15 +105,10 @@ class Watch:
             return
         if self._converts:
             seen = (seen[0], conversion.outward(self._selection.resource, seen[1]))
-        if self._server.faults is not None and self._held is None:
-            self._inject(self._server.faults, seen)
-        else:
-            self._put_seen(seen)
+        self._put(self._item(seen))
 
     def end(self) -> None:
-        """Send what is buffered, unless the past is still being sent, and end the response."""
-        if not self._is_catching_up:
-            self._release()
+        """Send what is buffered and end the response; what waits is not sent."""
         self._flush()
         self.close()
         self._connection.end_stream()
@@ -118,6 +116,7 @@ class Watch:
     def close(self) -> None:
         """Stop receiving commits and cancel the timers."""
         self._is_over = True
+        self._queue.clear()
         for timer in self._timers.values():
             timer.cancel()
         self._server.remove_watch(self)
@@ -127,51 +126,66 @@ class Watch:
 
     def _fail(self, error: status_errors.StatusError) -> None:
         """Send the error as the last event."""
-        line = self._frame("ERROR", self._rendering.event_of(error.to_status()))
-        self._put_line(line)
+        self._send_line(self._error_line(error))
         self.end()
+
+    def _error_line(self, error: status_errors.StatusError) -> bytes:
+        return self._frame("ERROR", self._rendering.event_of(error.to_status()))
 
     # -------------------------------------------------------------- faults
 
-    def _inject(
-        self, registry: injection.Faults, seen: tuple[watch_cache.EventType, stored_objects.Stored]
-    ) -> None:
-        """Send the event, unless a fault applies: then act on that."""
-        applied = registry.strike("event", self._facts(seen)) if registry.wants("event") else None
-        match applied.action if applied else None:
+    def _item(self, seen: Seen, *, age_s: float = 0.0) -> event_queues.Item:
+        """Return what is to be sent of an event, with the fault that applies to it.
+
+        `age_s` is the time since the event happened.
+        """
+        applied = None
+        faults, resource = self._server.faults, self._selection.resource
+        if faults is not None and faults.wants("event"):
+            facts = fault_facts.of_event(self._request, resource.plural, *seen)
+            applied = faults.strike("event", facts)
+        line = self._line(seen)
+        if applied is None:
+            return event_queues.Item(line)
+        return self._hit(applied, line, seen[1].resource_version, age_s=age_s)
+
+    def _hit(
+        self, applied: injection.Applied, line: bytes, version: int, *, age_s: float = 0.0
+    ) -> event_queues.Item:
+        """Return what a fault makes of an event or bookmark."""
+        endings = event_queues.Ending
+        match applied.action:
             case injection.Drop():
-                self._connection.abort()
+                return event_queues.Item(b"", applied, endings.ABORT)
             case injection.Gone():
-                stored = seen[1]
-                self._fail(
-                    status_errors.expired(stored.resource_version - 1, stored.resource_version)
-                )
-            case injection.Block() | injection.Delay() if applied is not None:
-                self._held = []
-                self._put_seen(seen)
-                registry.wait(applied, self._release)
-            case _:
-                self._put_seen(seen)
+                gone = self._error_line(status_errors.expired(version - 1, version))
+                return event_queues.Item(gone, applied, endings.END)
+            case injection.Truncate():
+                return event_queues.Item(line[: len(line) // 2], applied, endings.RESET)
+            case injection.Omit():
+                return event_queues.Item(b"", applied)
+        return self._delayed(applied, line, age_s)
 
-    def _facts(self, seen: tuple[watch_cache.EventType, stored_objects.Stored]) -> injection.Facts:
-        kind, stored = seen
-        return injection.Facts(
-            verb="watch",
-            path=self._request.path,
-            user_agent=self._request.headers.get("user-agent", ""),
-            resource=self._selection.resource.plural,
-            namespace=stored.namespace,
-            name=stored.name,
-            uid=stored.uid,
-            event_type=kind,
-            resource_version=stored.resource_version,
-        )
+    def _delayed(self, applied: injection.Applied, line: bytes, age_s: float) -> event_queues.Item:
+        item = event_queues.Item(line, applied, is_due=False)
+        action, delay_s = applied.action, None
+        if isinstance(action, injection.Delay):
+            delay_s = max(action.seconds - age_s, 0.0)
+        if self._server.faults is not None:
+            come_due = functools.partial(self._come_due, item)
+            self._server.faults.hold(applied, come_due, delay_s=delay_s)
+        return item
 
-    def _release(self) -> None:
-        """Send the held lines; later ones are sent at once."""
-        held, self._held, self._held_bytes = self._held, None, 0
-        for line in held or ():
-            self._put_line(line)
+    def _come_due(self, item: event_queues.Item) -> None:
+        item.is_due = True
+        if self._is_over:
+            self._note_end(item)
+        else:
+            self._queue.go_on()
+
+    def _note_end(self, item: event_queues.Item) -> None:
+        if item.applied is not None and self._server.faults is not None:
+            self._server.faults.end(item.applied)
 
     # -------------------------------------------------------------- sending
 
@@ -191,7 +205,25 @@ class Watch:
         if not self._version:
             return iter(())
         seen = self._selection.sees_all(store.commits_after(resource, self._version))
-        return (self._line((kind, conversion.outward(resource, stored))) for kind, stored in seen)
+        outward = ((kind, conversion.outward(resource, stored)) for kind, stored in seen)
+        if self._server.faults is not None and self._server.faults.wants("event"):
+            return iter(self._until_hit(outward))
+        return map(self._line, outward)
+
+    def _until_hit(self, events: Iterator[Seen]) -> list[bytes]:
+        """Return the lines of past events until one is hit by a fault; that and later ones wait.
+
+        Faults apply to events that a watch resumes from, as to new ones; a delay counts from the
+        time when they happened. They do not apply to initial objects.
+        """
+        lines = []
+        for seen in events:
+            item = self._item(seen, age_s=self._server.age_s(seen[1].resource_version))
+            if item.applied is None and not self._queue:
+                lines.append(item.line)
+            else:
+                self._queue.put(item)
+        return lines
 
     def _send_past(self, past: Iterator[bytes]) -> None:
         """Send some past events, and more when the client has read those; new events wait."""
@@ -204,8 +236,7 @@ class Watch:
             if size > _PAST_STEP_BYTES:
                 self._connection.when_writable(functools.partial(self._send_past, past))
                 return
-        self._is_catching_up = False
-        self._release()
+        self._queue.open()
 
     def _set_timers(self) -> None:
         timeout_s = self._timeout_s
@@ -222,8 +253,17 @@ class Watch:
         self._timers["bookmark"] = self._loop.call_later(wait_s, self._bookmark, left_s - wait_s)
 
     def _bookmark(self, left_s: float) -> None:
-        self._put_line(self._bookmark_line())
+        self._put(self._bookmark_item())
         self._await_bookmark(left_s)
+
+    def _bookmark_item(self) -> event_queues.Item:
+        applied, version = None, self._server.store.resource_version
+        faults, resource = self._server.faults, self._selection.resource
+        if faults is not None and faults.wants("event"):
+            facts = fault_facts.of_bookmark(self._request, resource.plural, version)
+            applied = faults.strike("event", facts)
+        line = self._bookmark_line()
+        return event_queues.Item(line) if applied is None else self._hit(applied, line, version)
 
     def _bookmark_line(self, *, annotations: dict[str, str] | None = None) -> bytes:
         resource = self._selection.resource
@@ -234,21 +274,32 @@ class Watch:
         named = {"kind": resource.kind, "apiVersion": resource.api_version} | document
         return self._frame("BOOKMARK", self._rendering.bookmark(named))
 
-    def _line(self, seen: tuple[watch_cache.EventType, stored_objects.Stored]) -> bytes:
+    def _line(self, seen: Seen) -> bytes:
         kind, stored = seen
         return self._frame(kind, self._rendering.event(stored))
 
-    def _put_seen(self, seen: tuple[watch_cache.EventType, stored_objects.Stored]) -> None:
-        self._put_line(self._line(seen))
+    def _put(self, item: event_queues.Item) -> None:
+        self._queue.put(item)
+        if self._queue.size_bytes > self._server.limits.watch_unread_bytes_max:
+            self._connection.abort()
 
-    def _put_line(self, line: bytes) -> None:
-        if self._held is not None:
-            self._held.append(line)
-            self._held_bytes += len(line)
-            if self._held_bytes > self._server.limits.watch_unread_bytes_max:
+    def _perform(self, item: event_queues.Item) -> None:
+        """Send an item, and end the watch if that is what its fault does."""
+        if item.line:
+            self._send_line(item.line)
+        if item.applied is None:
+            return
+        self._note_end(item)
+        match item.ending:
+            case event_queues.Ending.ABORT:
+                self.close()
                 self._connection.abort()
-        else:
-            self._send_line(line)
+            case event_queues.Ending.END:
+                self.end()
+            case event_queues.Ending.RESET:
+                self._flush()
+                self.close()
+                self._connection.reset()
 
     def _send_line(self, line: bytes) -> None:
         if not self._lines:

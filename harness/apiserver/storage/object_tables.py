@@ -136,6 +136,10 @@ class Objects:
         """
         return self._history.after(resources.table_of(resource), version)
 
+    def first_version(self, resource: resources.ResourceType) -> int:
+        """Return the oldest version at which `all_at` can show a resource."""
+        return self._history.first(resources.table_of(resource))
+
     def compact(self, resource: resources.ResourceType) -> None:
         """Forget the history of a resource, as a compaction of etcd does."""
         self._history.compact(resources.table_of(resource))

@@ -68,12 +68,16 @@ class CommitHistory:
             self._dropped[resource] = commits[-1].object.resource_version
             commits.clear()
 
+    def first(self, resource: resources.ResourceType) -> int:
+        """Return the oldest version after which all commits of a resource are kept."""
+        return self._dropped.get(resource, self._floor)
+
     def after(self, resource: resources.ResourceType, version: int) -> list[Commit]:
         """Return the commits after a version, oldest first.
 
         Raises StatusError 410 if some of them were dropped.
         """
-        dropped = self._dropped.get(resource, self._floor)
+        dropped = self.first(resource)
         if version < dropped:
             raise status_errors.expired(version, dropped)
         newer: list[Commit] = []

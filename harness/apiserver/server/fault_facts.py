@@ -1,0 +1,93 @@
+"""The facts of requests, responses and watch events, by which faults match and are recorded."""
+
+import msgspec
+
+from harness.apiserver.codec import protobuf_wire
+from harness.apiserver.endpoints import request_info, responses
+from harness.apiserver.serializer import decoding, protobuf
+from harness.apiserver.storage import stored_objects
+from harness.faults import api_calls, injection
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta
+
+
+_object_decoder = msgspec.json.Decoder(_Object)
+
+
+def of_request(
+    request: request_info.Request, answer: responses.Response | None, *, newest_version: int
+) -> injection.Facts:
+    """Return the facts of a request (`answer` None), or of a response before it is sent."""
+    is_watch = request_info.watched(request) is not None
+    call = api_calls.parse(request.method, request.path, "watch=1" if is_watch else "")
+    shown = _read_meta(answer.body if answer is not None else request.body)
+    version = shown.resource_version if answer is not None else ""
+    return injection.Facts(
+        verb=call.verb,
+        path=request.path,
+        user_agent=request.headers.get("user-agent", ""),
+        client=_client(request),
+        resource=call.resource,
+        subresource=call.subresource,
+        namespace=call.namespace,
+        name=call.name or shown.name,
+        uid=shown.uid,
+        resource_version=int(version or newest_version),
+    )
+
+
+def of_event(
+    request: request_info.Request, resource: str, kind: str, stored: stored_objects.Stored
+) -> injection.Facts:
+    """Return the facts of an event of a watch; `resource` is the plural name."""
+    return injection.Facts(
+        verb="watch",
+        path=request.path,
+        user_agent=request.headers.get("user-agent", ""),
+        client=_client(request),
+        resource=resource,
+        namespace=stored.namespace,
+        name=stored.name,
+        uid=stored.uid,
+        event_type=kind,
+        resource_version=stored.resource_version,
+    )
+
+
+def of_bookmark(request: request_info.Request, resource: str, version: int) -> injection.Facts:
+    """Return the facts of a bookmark of a watch."""
+    return injection.Facts(
+        verb="watch",
+        path=request.path,
+        user_agent=request.headers.get("user-agent", ""),
+        client=_client(request),
+        resource=resource,
+        event_type="BOOKMARK",
+        resource_version=version,
+    )
+
+
+def _client(request: request_info.Request) -> str:
+    return api_calls.client_of(request.headers.get("impersonate-user", ""))
+
+
+def _read_meta(body: bytes) -> _Meta:
+    try:
+        if body.startswith(protobuf.MAGIC):
+            return msgspec.convert(protobuf.document(body), _Object).metadata
+        return _object_decoder.decode(body).metadata
+    except (
+        msgspec.MsgspecError,
+        protobuf_wire.MalformedError,
+        decoding.MismatchError,
+        UnicodeDecodeError,
+    ):
+        return _Meta()

@@ -1,0 +1,114 @@
+"""Stale reads: the older state that a get or list shows when a fault asks for it.
+
+As the watch cache of an API server may, a read shows the state at an older resourceVersion, but
+never one that is older than the version it asks for. Reads of exactly one version, and pages after
+the first, always show that version.
+"""
+
+import array
+import bisect
+import dataclasses
+from collections.abc import Callable
+
+from harness.apiserver.endpoints import request_info
+from harness.apiserver.errors import status_errors
+from harness.apiserver.registry import store as stores
+from harness.apiserver.storage import watch_cache
+
+STEP_S = 0.01
+"""Precision of the times of versions; a state is shown up to this much older, never newer."""
+_MARKS_MAX = 360_000
+"""Number of times that are kept at least: an hour of commits without a pause."""
+
+
+class VersionTimes:
+    """The times at which versions were current."""
+
+    def __init__(self, time_s: Callable[[], float], version: int) -> None:
+        """`time_s` is a monotonic clock, `version` the newest one now."""
+        self._time_s = time_s
+        self._times = array.array("d", [time_s()])
+        self._versions = array.array("q", [version])
+
+    def note(self, commit: watch_cache.Commit) -> None:
+        """Note that a commit was made now."""
+        now_s = self._time_s()
+        if now_s < self._times[-1] + STEP_S:
+            return
+        self._times.append(now_s)
+        self._versions.append(commit.object.resource_version)
+        if len(self._times) > 2 * _MARKS_MAX:
+            del self._times[:_MARKS_MAX], self._versions[:_MARKS_MAX]
+
+    def version_ago(self, seconds: float) -> tuple[int, bool]:
+        """Return the version that was current some seconds ago, and whether that is known.
+
+        If it is not, the version is the oldest known one.
+        """
+        index = bisect.bisect_right(self._times, self._time_s() - seconds) - 1
+        return self._versions[max(index, 0)], index >= 0
+
+    def age_s(self, version: int) -> float:
+        """Return the age of a version in seconds; for the oldest known one and earlier, at least.
+
+        It is too high by at most STEP_S.
+        """
+        index = bisect.bisect_right(self._versions, version) - 1
+        return self._time_s() - self._times[max(index, 0)]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OlderState:
+    """The state that a stale read shows."""
+
+    version: int
+    note: str
+    """For the record: that it is less old than asked, or empty."""
+
+
+def older_state(
+    store: stores.Store, times: VersionTimes, request: request_info.Request, seconds: float
+) -> OlderState | None:
+    """Return the state of some seconds ago that a read may show.
+
+    None if it is no read of resources, asks for an exact or a newer version, or if its result has
+    not changed since.
+    """
+    target = request_info.parse_target(request.path)
+    if target is None or not target.resource.is_stored or not _is_free_to_choose(request, target):
+        return None
+    version, is_known = times.version_ago(seconds)
+    first = store.first_version(target.resource)
+    version, is_known = max(version, first), is_known and version >= first
+    if version < _asked_version(request) or not _has_changed(store, request, target, version):
+        return None
+    age = f"the oldest state that is kept, {times.age_s(version):.1f} s old"
+    return OlderState(version, "" if is_known else age)
+
+
+def _is_free_to_choose(request: request_info.Request, target: request_info.Target) -> bool:
+    """Return whether it is a get or list that does not ask for one exact version."""
+    query = request.query
+    if request.method not in ("GET", "HEAD") or request_info.watched(request) is not None:
+        return False
+    match = query.get("resourceVersionMatch", "")
+    is_paged = query.get("limit", "0") not in ("", "0") and not target.name
+    is_exact = match == "Exact" or (_asked_version(request) > 0 and is_paged and not match)
+    return not (is_exact or query.get("continue"))
+
+
+def _asked_version(request: request_info.Request) -> int:
+    text = request.query.get("resourceVersion", "")
+    return int(text) if text.isascii() and text.isdecimal() else 0
+
+
+def _has_changed(
+    store: stores.Store, request: request_info.Request, target: request_info.Target, version: int
+) -> bool:
+    """Return whether a read of the current state would show something else."""
+    try:
+        selection = request.selection(target)  # for a get, of the object of that name
+    except status_errors.StatusError:
+        return False  # the request will be refused
+    commits = store.commits_after(target.resource, version)
+    return any(True for _ in selection.sees_all(commits))
