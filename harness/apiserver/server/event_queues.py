@@ -43,12 +43,17 @@ class EventQueue:
         self.is_open = False
         """False while every item waits because the past is being sent."""
 
+    @property
+    def is_idle(self) -> bool:
+        """True if an item that is due would be sent at once."""
+        return self.is_open and not self._items
+
     def __len__(self) -> int:
         return len(self._items)
 
     def put(self, item: Item) -> None:
         """Send an item after those that wait; at once if there is none and it is due."""
-        if self.is_open and item.is_due and not self._items:
+        if self.is_idle and item.is_due:
             self._perform(item)
         else:
             self._items.append(item)

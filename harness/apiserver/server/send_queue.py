@@ -6,10 +6,15 @@ each transport gets no more than its buffer takes; the rest waits here as shared
 
 import asyncio
 import collections
+import fcntl
 import socket
 import struct
+import sys
+import termios
 
 _STEP_BYTES = 64 * 1024
+_RESET_CHECK_S, _RESET_CHECKS_MAX = 0.005, 200
+"""Time between two checks whether a connection can be reset, and their number."""
 _NO_LINGER = struct.pack("ii", 1, 0)
 """The SO_LINGER with which the kernel resets a connection (RST) instead of closing it (FIN)."""
 
@@ -66,12 +71,22 @@ class SendQueue:
             self._transport.write(b"".join(part))
 
     def reset(self) -> None:
-        """Reset the connection once the kernel has its data; with TLS, without a closing alert."""
+        """Reset the connection when the client's kernel has the data, or after a time limit."""
+        self._reset_later(_RESET_CHECKS_MAX)
+
+    def _reset_later(self, checks: int) -> None:
         if self._transport is None:
             return
         peer: socket.socket = self._transport.get_extra_info("socket")
+        if checks and (self._transport.get_write_buffer_size() or _unsent_bytes(peer)):
+            loop = asyncio.get_running_loop()
+            loop.call_later(_RESET_CHECK_S, self._reset_later, checks - 1)
+            return
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-        if self._transport.get_extra_info("sslcontext") is None:
-            self._transport.close()
-        else:
-            self._transport.abort()
+        self._transport.abort()
+
+
+def _unsent_bytes(connection: socket.socket) -> int:
+    """Return the number of bytes that the other side has not acknowledged; a reset drops them."""
+    count = fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4))
+    return int.from_bytes(count, sys.byteorder)

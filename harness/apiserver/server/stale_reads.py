@@ -32,11 +32,12 @@ class VersionTimes:
 
     def note(self, commit: watch_cache.Commit) -> None:
         """Note that a commit was made now."""
-        now_s = self._time_s()
-        if now_s < self._times[-1] + STEP_S:
+        now_s, version = self._time_s(), commit.object.resource_version
+        if len(self._times) > 1 and now_s < self._times[-2] + STEP_S:
+            self._times[-1], self._versions[-1] = now_s, version
             return
         self._times.append(now_s)
-        self._versions.append(commit.object.resource_version)
+        self._versions.append(version)
         if len(self._times) > 2 * _MARKS_MAX:
             del self._times[:_MARKS_MAX], self._versions[:_MARKS_MAX]
 

@@ -15,9 +15,8 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import conversion
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import protobuf
-from harness.apiserver.server import event_queues, fault_facts, servers
+from harness.apiserver.server import event_faults, event_queues, servers
 from harness.apiserver.storage import stored_objects, watch_cache
-from harness.faults import injection
 
 BOOKMARK_INTERVAL_S = 10.0
 LAST_BOOKMARK_BEFORE_END_S = 2.0
@@ -80,6 +79,15 @@ class Watch:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
         self._queue = event_queues.EventQueue(self._perform)
+        self._faults: event_faults.EventFaults | None = None
+        if server.faults is not None:
+            self._faults = event_faults.EventFaults(
+                server.faults,
+                request,
+                target.resource.plural,
+                error_line=self._error_line,
+                on_due=self._on_due,
+            )
         self._is_over = False
         self.on_end: Callable[[], None] | None = None
         """Called once when the watch is over."""
@@ -105,7 +113,10 @@ class Watch:
             return
         if self._converts:
             seen = (seen[0], conversion.outward(self._selection.resource, seen[1]))
-        self._put(self._item(seen))
+        if self._queue.is_idle and (self._faults is None or not self._faults.has_any):
+            self._send_line(self._line(seen))
+        else:
+            self._put(self._item(seen))
 
     def end(self) -> None:
         """Send what is buffered and end the response; what waits is not sent."""
@@ -135,57 +146,21 @@ class Watch:
     # -------------------------------------------------------------- faults
 
     def _item(self, seen: Seen, *, age_s: float = 0.0) -> event_queues.Item:
-        """Return what is to be sent of an event, with the fault that applies to it.
-
-        `age_s` is the time since the event happened.
-        """
-        applied = None
-        faults, resource = self._server.faults, self._selection.resource
-        if faults is not None and faults.wants("event"):
-            facts = fault_facts.of_event(self._request, resource.plural, *seen)
-            applied = faults.strike("event", facts)
+        """Return what is sent of an event that happened `age_s` seconds ago."""
         line = self._line(seen)
-        if applied is None:
+        if self._faults is None:
             return event_queues.Item(line)
-        return self._hit(applied, line, seen[1].resource_version, age_s=age_s)
+        return self._faults.item(*seen, line, age_s=age_s)
 
-    def _hit(
-        self, applied: injection.Applied, line: bytes, version: int, *, age_s: float = 0.0
-    ) -> event_queues.Item:
-        """Return what a fault makes of an event or bookmark."""
-        endings = event_queues.Ending
-        match applied.action:
-            case injection.Drop():
-                return event_queues.Item(b"", applied, endings.ABORT)
-            case injection.Gone():
-                gone = self._error_line(status_errors.expired(version - 1, version))
-                return event_queues.Item(gone, applied, endings.END)
-            case injection.Truncate():
-                return event_queues.Item(line[: len(line) // 2], applied, endings.RESET)
-            case injection.Omit():
-                return event_queues.Item(b"", applied)
-        return self._delayed(applied, line, age_s)
-
-    def _delayed(self, applied: injection.Applied, line: bytes, age_s: float) -> event_queues.Item:
-        item = event_queues.Item(line, applied, is_due=False)
-        action, delay_s = applied.action, None
-        if isinstance(action, injection.Delay):
-            delay_s = max(action.seconds - age_s, 0.0)
-        if self._server.faults is not None:
-            come_due = functools.partial(self._come_due, item)
-            self._server.faults.hold(applied, come_due, delay_s=delay_s)
-        return item
-
-    def _come_due(self, item: event_queues.Item) -> None:
-        item.is_due = True
+    def _on_due(self, item: event_queues.Item) -> None:
         if self._is_over:
             self._note_end(item)
         else:
             self._queue.go_on()
 
     def _note_end(self, item: event_queues.Item) -> None:
-        if item.applied is not None and self._server.faults is not None:
-            self._server.faults.end(item.applied)
+        if item.applied is not None and self._faults is not None:
+            self._faults.note_end(item.applied)
 
     # -------------------------------------------------------------- sending
 
@@ -206,7 +181,7 @@ class Watch:
             return iter(())
         seen = self._selection.sees_all(store.commits_after(resource, self._version))
         outward = ((kind, conversion.outward(resource, stored)) for kind, stored in seen)
-        if self._server.faults is not None and self._server.faults.wants("event"):
+        if self._faults is not None and self._faults.has_any:
             return iter(self._until_hit(outward))
         return map(self._line, outward)
 
@@ -253,17 +228,11 @@ class Watch:
         self._timers["bookmark"] = self._loop.call_later(wait_s, self._bookmark, left_s - wait_s)
 
     def _bookmark(self, left_s: float) -> None:
-        self._put(self._bookmark_item())
+        line, item = self._bookmark_line(), None
+        if self._faults is not None:
+            item = self._faults.bookmark(self._server.store.resource_version, line)
+        self._put(item or event_queues.Item(line))
         self._await_bookmark(left_s)
-
-    def _bookmark_item(self) -> event_queues.Item:
-        applied, version = None, self._server.store.resource_version
-        faults, resource = self._server.faults, self._selection.resource
-        if faults is not None and faults.wants("event"):
-            facts = fault_facts.of_bookmark(self._request, resource.plural, version)
-            applied = faults.strike("event", facts)
-        line = self._bookmark_line()
-        return event_queues.Item(line) if applied is None else self._hit(applied, line, version)
 
     def _bookmark_line(self, *, annotations: dict[str, str] | None = None) -> bytes:
         resource = self._selection.resource

@@ -16,11 +16,9 @@ from harness.apiserver.endpoints import negotiation
 from harness.apiserver.serializer import protobuf
 from harness.apiserver.server import servers
 from harness.faults import injection
+from tests.support.faulty_servers import CONFIGMAPS, FAULTS, VICTIM, applied, begin
 
 TIMEOUT_S = 20
-FAULTS = "/flake-hunt/v1/faults"
-CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
-VICTIM = {"User-Agent": "victim/1"}
 
 
 @pytest.fixture
@@ -40,22 +38,6 @@ def faulty(serve: Callable[..., Any]) -> Any:
 
 def config(name: str) -> dict[str, Any]:
     return {"metadata": {"name": name}}
-
-
-def begin(live: Any, point: str, action: dict[str, Any], **given: Any) -> str:
-    """A fault for the victim; its name."""
-    document = {"point": point, "action": action, "match": {"userAgent": "victim"}} | given
-    status, made = live.call("POST", FAULTS, document)
-    assert status == 201, made
-    return str(made["name"])
-
-
-def applied(live: Any, after: int = 0) -> list[dict[str, Any]]:
-    status, document = live.call("GET", f"/flake-hunt/v1/applied?after={after}")
-    assert status == 200
-    assert document["bootID"]
-    items: list[dict[str, Any]] = document["items"]
-    return items
 
 
 class Call(threading.Thread):

@@ -1,0 +1,517 @@
+"""What a client sees of each action of a fault: cut bodies, old states, late, cut and missing
+events, in JSON and in protobuf.
+"""
+
+import asyncio
+import json
+import os
+import random
+import ssl
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from harness.apiserver.scheme import resources
+from harness.apiserver.server import connections, identities, stale_reads, watch_streams
+from tests.support import faulty_servers
+from tests.support.faulty_servers import CONFIGMAPS, FAULTS, VICTIM, RawWatch, applied, begin
+
+MEDIA = ("json", "protobuf")
+both_framings = pytest.mark.parametrize("media", MEDIA)
+
+
+@pytest.fixture
+def clock() -> faulty_servers.Clock:
+    return faulty_servers.Clock()
+
+
+@pytest.fixture
+def faulty(serve: Callable[..., Any], clock: faulty_servers.Clock) -> Any:
+    """A server that serves the fault API; its faults have the test's clock."""
+    return serve(make_parts=clock.parts)
+
+
+def create(live: Any, *names: str, size: int = 1) -> list[int]:
+    """Create ConfigMaps; return their versions."""
+    versions = []
+    for name in names:
+        document = {"metadata": {"name": name}, "data": {"x": "x" * size}}
+        status, made = live.call("POST", CONFIGMAPS, document)
+        assert status == 201, made
+        versions.append(int(made["metadata"]["resourceVersion"]))
+    return versions
+
+
+def names(listed: Any) -> list[str]:
+    return [item["metadata"]["name"] for item in listed["items"]]
+
+
+# ---------------------------------------------------------------- cut responses
+
+
+@both_framings
+@pytest.mark.parametrize("size", [10, 900_000])
+def test_a_body_is_cut_in_the_middle(faulty: Any, media: str, size: int) -> None:
+    create(faulty, "a", size=size)
+    headers = faulty_servers.accepting(media)
+    _, whole = faulty.call("GET", f"{CONFIGMAPS}/a", headers=headers)
+    body = whole if media == "protobuf" else json.dumps(whole, separators=(",", ":")).encode()
+    begin(faulty, "response", {"type": "truncate"}, count=1)
+    with faulty_servers.RawConnection(faulty) as connection:
+        connection.ask(f"{CONFIGMAPS}/a", **headers)
+        text, end = connection.rest()
+    head, _, got = text.partition(b"\r\n\r\n")
+    assert b"\r\nContent-Length: %d\r\n" % len(body) in head + b"\r\n"
+    assert end == "reset"
+    assert got == body[: len(body) // 2]
+    (entry,) = applied(faulty)
+    assert (entry["action"]["type"], entry["facts"]["name"]) == ("truncate", "a")
+
+
+def test_a_write_is_committed_although_its_response_is_cut(faulty: Any) -> None:
+    begin(faulty, "response", {"type": "truncate"})
+    with faulty_servers.RawConnection(faulty) as connection:
+        connection.ask(CONFIGMAPS, method="POST", body=b'{"metadata":{"name":"a"}}')
+        text, end = connection.rest()
+    assert b"201 Created" in text
+    assert end == "reset"
+    assert faulty.call("GET", f"{CONFIGMAPS}/a")[0] == 200
+
+
+def test_a_chunked_list_is_cut_in_the_middle(faulty: Any) -> None:
+    create(faulty, *[f"c-{number:03}" for number in range(150)])
+    begin(faulty, "response", {"type": "truncate"})
+    with faulty_servers.RawConnection(faulty) as connection:
+        connection.ask(CONFIGMAPS)
+        text, end = connection.rest()
+    assert b"Transfer-Encoding: chunked" in text
+    assert end == "reset"
+    assert b'"c-010"' in text
+    assert b'"c-149"' not in text
+
+
+def test_what_has_no_body_is_passed_over(faulty: Any) -> None:
+    begin(faulty, "response", {"type": "truncate"}, count=1)
+    with faulty_servers.RawConnection(faulty) as connection:
+        connection.ask(f"{CONFIGMAPS}/none", method="HEAD", Connection="close")
+        assert connection.rest()[1] == "closed"
+    assert applied(faulty) == []
+
+
+@pytest.fixture
+def tls_port(faulty: Any) -> Iterator[int]:
+    certificate = identities.make_certificate("127.0.0.1")
+    factory = lambda: connections.Connection(faulty.server)  # noqa: E731
+
+    async def listen() -> asyncio.Server:
+        return await asyncio.get_running_loop().create_server(
+            factory, "127.0.0.1", 0, ssl=certificate.context()
+        )
+
+    listener = asyncio.run_coroutine_threadsafe(listen(), faulty._loop).result(20)
+    yield listener.sockets[0].getsockname()[1]
+    faulty.run(listener.close)
+
+
+def test_with_tls_the_connection_is_reset_too(faulty: Any, tls_port: int) -> None:
+    create(faulty, "a", size=100_000)
+    begin(faulty, "response", {"type": "truncate"})
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with faulty_servers.RawConnection(faulty, context=context, port=tls_port) as connection:
+        connection.ask(f"{CONFIGMAPS}/a")
+        text = b""
+        while len(text.partition(b"\r\n\r\n")[2]) < 50_000:
+            text += connection.socket.recv(1 << 20)
+        with pytest.raises(ConnectionResetError):  # read below TLS, which says EOF for it
+            os.read(connection.socket.fileno(), 1)
+    assert len(text) < 60_000
+
+
+# ---------------------------------------------------------------- stale reads
+
+
+@pytest.fixture
+def at(faulty: Any) -> Callable[[float], None]:
+    """Set the clock by which the server knows the ages of versions."""
+    now = [0.0]
+
+    def install() -> None:
+        faulty.server.version_times._time_s = lambda: now[0]
+        faulty.server.version_times._times[0] = 0.0
+
+    faulty.run(install)
+
+    def set_time(seconds: float) -> None:
+        now[0] = seconds
+
+    return set_time
+
+
+def read(live: Any, path: str = CONFIGMAPS, *, media: str = "json") -> tuple[int, Any]:
+    status, body = live.call("GET", path, headers=VICTIM | faulty_servers.accepting(media))
+    return status, faulty_servers.decoded(body, media) if isinstance(body, bytes) else body
+
+
+@both_framings
+def test_a_list_shows_the_state_of_some_seconds_ago(
+    faulty: Any, at: Callable[[float], None], media: str
+) -> None:
+    versions = []
+    for second, name in ((10, "a"), (20, "b"), (30, "c")):
+        at(second)
+        versions += create(faulty, name)
+    begin(faulty, "request", {"type": "stale", "seconds": 12})
+    at(40)
+    _, listed = read(faulty, media=media)
+    assert names(listed) == ["a", "b"]
+    assert listed["metadata"]["resourceVersion"] == str(versions[1])
+    (entry,) = applied(faulty)
+    assert entry["facts"]["resourceVersion"] == versions[1]
+    assert entry["note"] == ""
+    assert names(faulty.call("GET", CONFIGMAPS)[1]) == ["a", "b", "c"], "others are not hit"
+
+
+def test_a_get_shows_the_object_as_it_was(faulty: Any, at: Callable[[float], None]) -> None:
+    at(10)
+    create(faulty, "a", "gone")
+    at(20)
+    changed = {"metadata": {"name": "a"}, "data": {"x": "new"}}
+    faulty.call("PUT", f"{CONFIGMAPS}/a", changed)
+    faulty.call("DELETE", f"{CONFIGMAPS}/gone")
+    create(faulty, "later")
+    at(25)
+    begin(faulty, "request", {"type": "stale", "seconds": 10})
+    assert read(faulty, f"{CONFIGMAPS}/a")[1]["data"] == {"x": "x"}
+    assert read(faulty, f"{CONFIGMAPS}/gone")[0] == 200
+    assert read(faulty, f"{CONFIGMAPS}/later")[0] == 404
+
+
+def test_pages_of_a_stale_list_fit_together(faulty: Any, at: Callable[[float], None]) -> None:
+    at(10)
+    (*_, version) = create(faulty, "a", "b", "c")
+    at(20)
+    create(faulty, "aa", "d")
+    begin(faulty, "request", {"type": "stale", "seconds": 5})
+    _, first = read(faulty, f"{CONFIGMAPS}?limit=2")
+    assert (names(first), first["metadata"]["resourceVersion"]) == (["a", "b"], str(version))
+    _, second = read(faulty, f"{CONFIGMAPS}?limit=2&continue={first['metadata']['continue']}")
+    assert (names(second), second["metadata"]["resourceVersion"]) == (["c"], str(version))
+    assert len(applied(faulty)) == 1, "a later page shows the version of the first one anyway"
+
+
+def test_a_stale_list_is_never_older_than_asked(faulty: Any, at: Callable[[float], None]) -> None:
+    at(10)
+    old, new = create(faulty, "a")[0], 0
+    at(20)
+    (new,) = create(faulty, "b")
+    begin(faulty, "request", {"type": "stale", "seconds": 5})
+    spared = (
+        f"?resourceVersion={new}&resourceVersionMatch=NotOlderThan",
+        f"?resourceVersion={new}",
+        f"?resourceVersion={new}&resourceVersionMatch=Exact",
+        f"?resourceVersion={new}&limit=5",
+    )
+    assert [names(read(faulty, CONFIGMAPS + query)[1]) for query in spared] == [["a", "b"]] * 4
+    assert read(faulty, f"{CONFIGMAPS}/b?resourceVersion={new}")[0] == 200
+    assert applied(faulty) == []
+    hit = ("?resourceVersion=0", f"?resourceVersion={old}&resourceVersionMatch=NotOlderThan", "")
+    assert [names(read(faulty, CONFIGMAPS + query)[1]) for query in hit] == [["a"]] * 3
+    assert len(applied(faulty)) == 3
+
+
+@pytest.mark.parametrize(
+    "query", ["?resourceVersion=x", "?limit=x", "?labelSelector=((", "?resourceVersionMatch=Exact"]
+)
+def test_a_malformed_read_is_refused_as_ever(
+    faulty: Any, at: Callable[[float], None], query: str
+) -> None:
+    at(10)
+    create(faulty, "a")
+    begin(faulty, "request", {"type": "stale", "seconds": 5})
+    expected = faulty.call("GET", CONFIGMAPS + query)[0]
+    assert expected >= 400
+    assert read(faulty, CONFIGMAPS + query)[0] == expected
+
+
+def test_what_has_not_changed_is_not_stale(faulty: Any, at: Callable[[float], None]) -> None:
+    at(10)
+    create(faulty, "a")
+    at(20)
+    faulty.call("POST", "/api/v1/nodes", {"metadata": {"name": "n"}})
+    begin(faulty, "request", {"type": "stale", "seconds": 5})
+    assert names(read(faulty)[1]) == ["a"]
+    assert read(faulty, "/apis/resource.k8s.io/v1/deviceclasses")[0] == 200
+    assert applied(faulty) == []
+
+
+def test_beyond_the_history_the_oldest_state_is_shown_and_noted(
+    faulty: Any, at: Callable[[float], None]
+) -> None:
+    at(10)
+    create(faulty, "a")
+    at(20)
+    faulty.run(lambda: faulty.server.store.compact(resources.CONFIGMAPS))
+    create(faulty, "b")
+    at(30)
+    begin(faulty, "request", {"type": "stale", "seconds": 3600})
+    assert names(read(faulty)[1]) == ["a"]
+    (entry,) = applied(faulty)
+    assert entry["note"] == "the oldest state that is kept, 20.0 s old"
+
+
+def test_a_write_or_a_watch_is_no_stale_read(faulty: Any, at: Callable[[float], None]) -> None:
+    at(10)
+    create(faulty, "a")
+    begin(faulty, "request", {"type": "stale", "seconds": 5})
+    assert faulty.call("POST", CONFIGMAPS, {"metadata": {"name": "b"}}, headers=VICTIM)[0] == 201
+    with RawWatch(faulty) as watch:
+        assert [watch.next_name() for _ in "ab"] == ["a", "b"]
+    assert applied(faulty) == []
+
+
+def test_times_of_versions_are_never_too_new() -> None:
+    now, dice = [0.0], random.Random(1)
+    times, made = stale_reads.VersionTimes(lambda: now[0], 5), [(0.0, 5)]
+    for version in range(6, 500):
+        now[0] += dice.choice([0.0, 0.001, 0.02, 0.3])
+        commit: Any = Commit(version)
+        times.note(commit)
+        made.append((now[0], version))
+    now[0] += 1.0
+    for _ in range(1000):
+        ago = dice.uniform(0, now[0] + 5)
+        then = now[0] - ago
+        exact = max((version for at, version in made if at <= then), default=5)
+        early = max((version for at, version in made if at <= then - stale_reads.STEP_S), default=5)
+        version, is_known = times.version_ago(ago)
+        assert early <= version <= exact
+        assert is_known == (then >= 0)
+    for at_s, version in made:
+        assert now[0] - at_s <= times.age_s(version) + 1e-9
+        assert times.age_s(version) <= now[0] - at_s + stale_reads.STEP_S
+
+
+class Commit:
+    """As much of a commit as its time needs."""
+
+    def __init__(self, version: int) -> None:
+        self.object = self
+        self.resource_version = version
+
+
+# ---------------------------------------------------------------- events
+
+
+EVENTS: dict[str, Any] = {"userAgent": "victim", "verbs": ["watch"]}
+
+
+def lag(live: Any, seconds: float = 5.0, **match: Any) -> str:
+    return begin(live, "event", {"type": "delay", "seconds": seconds}, match=EVENTS | match)
+
+
+@both_framings
+def test_an_event_is_cut_in_the_middle(faulty: Any, media: str) -> None:
+    begin(faulty, "event", {"type": "truncate"}, match=EVENTS | {"name": "b"})
+    with RawWatch(faulty, media=media) as watch:
+        create(faulty, "a", "b", "c")
+        assert watch.next_name() == "a"
+        rest = watch.end()
+    assert watch.how_it_ended == "reset"
+    assert rest
+    assert b'"name":"b"' in rest if media == "json" else len(rest) > 4
+    assert not rest.endswith(b"\n")
+
+
+@both_framings
+def test_each_event_is_late_by_the_same_time(
+    faulty: Any, clock: faulty_servers.Clock, media: str
+) -> None:
+    lag(faulty)
+    with RawWatch(faulty, media=media) as watch:
+        for number, name in enumerate("abc"):
+            create(faulty, name)
+            assert watch.has_none_now()
+            assert len(clock.delays) == number + 1
+        assert [seconds for seconds, _ in clock.delays] == [5.0] * 3
+        for (_, end), name in zip(clock.delays, "abc", strict=True):
+            assert watch.has_none_now()
+            faulty.run(end)
+            assert watch.next_name() == name
+        assert watch.has_none_now()
+
+
+def test_no_event_overtakes_a_late_one(faulty: Any, clock: faulty_servers.Clock) -> None:
+    lag(faulty, name="late-*")
+    with RawWatch(faulty) as watch:
+        create(faulty, "first", "late-1", "second", "late-2", "third")
+        assert watch.next_name() == "first"
+        (_, end_1), (_, end_2) = clock.delays
+        faulty.run(end_2)
+        assert watch.has_none_now()
+        assert all(entry["ended"] is None for entry in applied(faulty)), "nothing was sent yet"
+        faulty.run(end_1)
+        assert [watch.next_name() for _ in range(4)] == ["late-1", "second", "late-2", "third"]
+        ends = [entry["ended"]["monotonicNs"] for entry in applied(faulty)]
+        assert ends == sorted(ends)
+
+
+def test_what_is_late_is_sent_when_the_fault_is_removed(
+    faulty: Any, clock: faulty_servers.Clock
+) -> None:
+    name = lag(faulty)
+    with RawWatch(faulty) as watch:
+        create(faulty, *"ab")
+        assert watch.has_none_now()
+        assert faulty.call("GET", f"{FAULTS}/{name}")[1]["heldCount"] == 2
+        faulty.call("DELETE", f"{FAULTS}/{name}")
+        create(faulty, "c")
+        assert [watch.next_name() for _ in "abc"] == ["a", "b", "c"]
+        for _, end in clock.delays:
+            faulty.run(end)  # their time comes, but they have been sent
+        assert watch.has_none_now()
+
+
+def test_other_faults_take_their_turn_behind_late_events(
+    faulty: Any, clock: faulty_servers.Clock
+) -> None:
+    begin(faulty, "event", {"type": "gone"}, match=EVENTS | {"name": "b"})
+    lag(faulty)
+    with RawWatch(faulty) as watch:
+        create(faulty, *"abc")
+        assert watch.has_none_now()
+        faulty.run(clock.delays[0][1])
+        assert watch.next_name() == "a"
+        kind, status = watch.next()
+        assert (kind, status["code"]) == ("ERROR", 410)
+        watch.end()
+    assert watch.how_it_ended == "ended"
+
+
+def test_a_watch_that_resumes_is_late_too(
+    faulty: Any, clock: faulty_servers.Clock, at: Callable[[float], None]
+) -> None:
+    at(10)
+    (version, *_) = create(faulty, "old", "a")
+    at(20)
+    create(faulty, "b")
+    at(22)
+    lag(faulty, 8.0)
+    with RawWatch(faulty, f"&resourceVersion={version}") as watch:
+        create(faulty, "c")
+        assert [round(seconds, 3) for seconds, _ in clock.delays] == [0.0, 6.0, 8.0]
+        for (_, end), name in zip(clock.delays, "abc", strict=True):
+            assert watch.has_none_now()
+            faulty.run(end)
+            assert watch.next_name() == name
+
+
+def test_initial_objects_are_not_hit(faulty: Any) -> None:
+    create(faulty, *"ab")
+    for action in ({"type": "drop"}, {"type": "delay", "seconds": 5}):
+        begin(faulty, "event", action, match=EVENTS)
+    with RawWatch(faulty) as watch:
+        assert [watch.next_name() for _ in "ab"] == ["a", "b"]
+    assert applied(faulty) == []
+
+
+def test_a_watch_that_ends_drops_what_is_late(faulty: Any, clock: faulty_servers.Clock) -> None:
+    lag(faulty)
+    with RawWatch(faulty, "&timeoutSeconds=1") as watch:
+        create(faulty, "a")
+        watch.end()
+        assert watch.how_it_ended == "ended"
+    (entry,) = applied(faulty)
+    assert entry["ended"] is None
+    faulty.run(clock.delays[0][1])
+    (entry,) = applied(faulty)
+    assert entry["ended"] is not None
+
+
+# ---------------------------------------------------------------- bookmarks
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch_streams, "BOOKMARK_INTERVAL_S", 0.02)
+
+
+STARVE: dict[str, Any] = {"match": {"userAgent": "victim", "eventTypes": ["BOOKMARK"]}}
+
+
+@pytest.mark.usefixtures("often")
+@both_framings
+def test_a_starved_watch_gets_no_bookmark_but_the_end_of_its_initial_events(
+    faulty: Any, media: str
+) -> None:
+    create(faulty, "a")
+    begin(faulty, "event", {"type": "omit"}, **STARVE)
+    initial = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+    query = f"&allowWatchBookmarks=true&timeoutSeconds=3{initial}"
+    with RawWatch(faulty, query, media=media) as watch:
+        assert watch.next()[0] == "ADDED"
+        kind, last = watch.next()
+        assert (kind, last["metadata"]["annotations"]) == (
+            "BOOKMARK",
+            {"k8s.io/initial-events-end": "true"},
+        )
+        watch.end()
+        assert watch.how_it_ended == "ended"
+        assert watch.has_none_now()
+    entries = applied(faulty)
+    assert entries
+    assert {entry["facts"]["eventType"] for entry in entries} == {"BOOKMARK"}
+
+
+@pytest.mark.usefixtures("often")
+def test_a_bookmark_does_not_overtake_a_late_event(
+    faulty: Any, clock: faulty_servers.Clock
+) -> None:
+    lag(faulty, eventTypes=["ADDED"])
+    with RawWatch(faulty, "&allowWatchBookmarks=true") as watch:
+        create(faulty, "a")
+        with RawWatch(faulty, "&allowWatchBookmarks=true") as other:
+            while other.next()[0] != "BOOKMARK":
+                pass  # by then the first one has had its own, too
+        received = []
+        faulty.run(clock.delays[0][1])
+        while "ADDED" not in received:
+            received.append(watch.next()[0])
+        watched = [int(watch.next()[1]["metadata"]["resourceVersion"])]
+        assert watched[0] >= faulty.server.store.resource_version
+
+
+# ---------------------------------------------------------------- clients
+
+
+def test_a_client_is_known_by_the_user_that_it_impersonates(faulty: Any) -> None:
+    match = {"clients": ["scheduler"]}
+    begin(faulty, "request", {"type": "reject", "code": 503}, match=match, count=1)
+    begin(faulty, "response", {"type": "reject", "code": 500}, match=match, count=1)
+    others = [faulty_servers.impersonating("scheduler-2"), {"Impersonate-User": "scheduler"}, {}]
+    assert {faulty.call("GET", CONFIGMAPS, headers=headers)[0] for headers in others} == {200}
+    mine = faulty_servers.impersonating("scheduler")
+    assert [faulty.call("GET", CONFIGMAPS, headers=mine)[0] for _ in range(3)] == [503, 500, 200]
+    assert {entry["facts"]["client"] for entry in applied(faulty)} == {"scheduler"}
+
+
+def test_events_of_a_client_are_hit_and_no_others(faulty: Any, clock: faulty_servers.Clock) -> None:
+    begin(faulty, "event", {"type": "delay", "seconds": 5}, match={"clients": ["scheduler"]})
+    user = faulty_servers.impersonating("scheduler")["Impersonate-User"]
+    with RawWatch(faulty, Impersonate_User=user) as mine, RawWatch(faulty) as other:
+        create(faulty, "a")
+        assert other.next_name() == "a"
+        assert mine.has_none_now()
+        faulty.run(clock.delays[0][1])
+        assert mine.next_name() == "a"
+    assert [entry["facts"]["client"] for entry in applied(faulty)] == ["scheduler"]
+
+
+@pytest.mark.parametrize("code", [429, 500])
+def test_a_watch_can_be_refused_before_its_response(faulty: Any, code: int) -> None:
+    begin(faulty, "response", {"type": "reject", "code": code}, match=EVENTS, count=1)
+    assert faulty.call("GET", f"{CONFIGMAPS}?watch=1", headers=VICTIM)[0] == code
+    with RawWatch(faulty) as watch:
+        create(faulty, "a")
+        assert watch.next_name() == "a"
