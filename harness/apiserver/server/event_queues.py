@@ -1,4 +1,4 @@
-"""What waits to be sent on one watch, in the order of the events.
+"""The events that wait to be sent on one watch, in their order.
 
 An event waits while a fault holds or delays it, behind an earlier one that waits, and while the
 past of its watch is still being sent. No event overtakes another one.
