@@ -135,7 +135,7 @@ class RawWatch(RawConnection):
         return str(self.next()[1]["metadata"].get("name", ""))
 
     def has_none_now(self) -> bool:
-        """Whether no event has come that was not read."""
+        """Return whether every event that has come was read."""
         self.socket.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             self._read()

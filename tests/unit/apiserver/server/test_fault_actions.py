@@ -1,4 +1,4 @@
-"""What a client sees of each action of a fault: cut bodies, old states, late, cut and missing
+"""Each action of a fault as a client sees it: cut bodies, old states, late, cut and missing
 events, in JSON and in protobuf.
 """
 
