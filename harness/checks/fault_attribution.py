@@ -106,17 +106,19 @@ class Attributor:
     def effects(
         self, first: verdicts.Holder, second: verdicts.Holder
     ) -> list[verdicts.FaultEffect]:
-        """Return the effects that explain that `second` was given the device of `first`."""
+        """Return the effects that explain that `second` was given the device of `first`.
+
+        Those on writes come first, those on events last.
+        """
         writes = [*self._first_writes(first, second), *self._second_writes(first, second)]
         since_ns = min([first.allocated_ts_ns, *(effect.begun_ns for effect in writes)])
-        effects = [
+        return [
             *writes,
-            *self._events(first, second),
+            *self._processes(since_ns, second.allocated_ts_ns),
             *self._watches(first, second),
             *self._reads(first, second),
-            *self._processes(since_ns, second.allocated_ts_ns),
+            *self._events(first, second),
         ]
-        return sorted(effects, key=lambda effect: (effect.begun_ns, effect.text))
 
     def _of(self, kinds: Iterable[str]) -> Iterator[records.FaultApplied]:
         for kind in kinds:

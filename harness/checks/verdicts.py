@@ -71,7 +71,7 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     """The commits that show the violation, ascending."""
     objects: Sequence[InvolvedObject]
     faults: Sequence[FaultEffect] = []
-    """Effects of faults that explain it, in the order of time; see `fault_attribution`."""
+    """Effects of faults that explain it; see `fault_attribution`."""
     attribution: str = ""
     """The faults that explain it, in a sentence; empty in a run without faults."""
 

@@ -4,6 +4,8 @@ import collections
 import dataclasses
 from collections.abc import Iterable
 
+import msgspec
+
 from harness.checks import fault_records, hold_history, judging, verdicts
 from harness.history import histories, records
 from harness.report import remedy_costs
@@ -84,7 +86,7 @@ def _read_steps(evidence: Evidence) -> None:
         if reader is None:
             evidence.missing.append(f"{process} left no record of its steps")
         else:
-            sorter.sort(reader)
+            sorter.sort(process, reader)
             if reader.damage:
                 evidence.missing.append(reader.damage)
     evidence.steps = sorter.chosen()
@@ -92,6 +94,10 @@ def _read_steps(evidence: Evidence) -> None:
     evidence.remedy_costs = remedy_costs.costs(
         evidence.history.plan.remedies, sorter.remedies, evidence.judgement.figures
     )
+
+
+_Taken = tuple[str, records.Step]
+"""A step with the name of its process."""
 
 
 class _StepSorter:
@@ -103,53 +109,71 @@ class _StepSorter:
         for index, violation in enumerate(self._violations):
             for name in (violation.device, *(holder.uid for holder in violation.holders)):
                 self._by_name[name].append(index)
-        self._steps: list[dict[int, records.Step]] = [{} for _ in self._violations]
-        self._gathers: list[records.Step] = []
+        self._steps: list[list[_Taken]] = [[] for _ in self._violations]
+        self._gathers: dict[str, list[records.Step]] = {}
+        """Process -> the steps of its gathers, in order."""
         self.counts: collections.Counter[str] = collections.Counter()
         self.remedies = remedy_costs.RemedySteps()
 
-    def sort(self, steps: Iterable[records.Body]) -> None:
+    def sort(self, process: str, steps: Iterable[records.Body]) -> None:
         """Assign the steps of one process."""
+        self._gathers[process] = []
         for step in steps:
             if isinstance(step, records.Step):
                 self.counts[step.name] += 1
                 self.remedies.add(step)
-                self._take(step)
+                self._take(process, step)
 
-    def _take(self, step: records.Step) -> None:
+    def _take(self, process: str, step: records.Step) -> None:
         if step.name in GATHER_STEPS:
-            self._gathers.append(step)
+            self._gathers[process].append(step)
             return
-        for key in ("device", "claim"):
-            for index in self._by_name.get(str(step.fields.get(key)), ()):
-                self._steps[index][step.ts_ns * 1000 + step.seq % 1000] = step
+        named = [str(step.fields.get(key)) for key in ("device", "claim")]
+        for index in dict.fromkeys(
+            index for name in named for index in self._by_name.get(name, ())
+        ):
+            self._steps[index].append((process, step))
 
     def chosen(self) -> list[list[records.Step]]:
         """Return, for each double allocation, its steps and the deciding gather, in order."""
         return [
-            self._with_gather(violation, list(steps.values()))
-            for violation, steps in zip(self._violations, self._steps, strict=True)
+            self._with_gather(violation, taken)
+            for violation, taken in zip(self._violations, self._steps, strict=True)
         ]
 
     def _with_gather(
-        self, violation: verdicts.DoubleAllocation, steps: list[records.Step]
+        self, violation: verdicts.DoubleAllocation, taken: list[_Taken]
     ) -> list[records.Step]:
         planned = [
-            step.ts_ns
-            for step in steps
+            (step.ts_ns, process)
+            for process, step in taken
             if step.name == "in-flight.added"
             and step.fields.get("claim") == violation.holders[1].uid
             and step.fields.get("device") == violation.device
         ]
-        gather = self._last_gather(max(planned)) if planned else []
-        return sorted([*steps, *gather], key=lambda step: (step.ts_ns, step.seq))
+        gather = self._last_gather(*max(planned)) if planned else []
+        return _in_order([*taken, *gather])
 
-    def _last_gather(self, before_ns: int) -> list[records.Step]:
-        """Return the steps of the last gather that started before this time, latest first."""
-        gather: list[records.Step] = []
-        for step in reversed(self._gathers):
+    def _last_gather(self, before_ns: int, process: str) -> list[_Taken]:
+        """Return the steps of a process's last gather before this time, latest first."""
+        gather: list[_Taken] = []
+        for step in reversed(self._gathers[process]):
             if step.ts_ns <= before_ns:
-                gather.append(step)
+                gather.append((process, step))
                 if step.name == "gather.started":
                     break
         return gather
+
+
+def _in_order(taken: list[_Taken]) -> list[records.Step]:
+    """Return the steps by time.
+
+    Those of several processes get numbers across them, and threads the names of their processes.
+    """
+    ordered = sorted(taken, key=lambda item: (item[1].ts_ns, item[1].seq))
+    if len({process for process, _ in ordered}) < 2:
+        return [step for _, step in ordered]
+    return [
+        msgspec.structs.replace(step, seq=number, thread=f"{process}/{step.thread}")
+        for number, (process, step) in enumerate(ordered)
+    ]

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from harness.checks import verdicts
 from harness.history import records
 
+HIDING_FAULTS = frozenset({"lose-response", "truncate-response", "delay-response"})
+"""Kinds of faults that hide the outcome of a committed write from its sender."""
 NO_STEPS = (
     "No steps of the scheduler were recorded, so the history shows what happened but not why."
 )
@@ -44,12 +46,36 @@ def explain(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step])
         )
     if moments.cloned is None or moments.listed is None or moments.removed is None:
         return "Some of the steps around it were not recorded, so the stale read is unknown."
-    return _explain_order(moments.cloned, moments.listed, moments.inserted, moments.removed, first)
+    order = (moments.cloned, moments.listed, moments.inserted, moments.removed)
+    return _explain_order(*order, first, is_outcome_unknown=_is_outcome_unknown(violation))
 
 
-def _explain_order(cloned: int, listed: int, inserted: int | None, removed: int, first: str) -> str:
+def _is_outcome_unknown(violation: verdicts.DoubleAllocation) -> bool:
+    """Return whether a fault hid the outcome of the write that allocated the device first."""
+    first = violation.holders[0]
+    written = f"ResourceClaim {first.namespace}/{first.name}"
+    return any(
+        effect.kind in HIDING_FAULTS and effect.object == written for effect in violation.faults
+    )
+
+
+def _explain_order(
+    cloned: int,
+    listed: int,
+    inserted: int | None,
+    removed: int,
+    first: str,
+    *,
+    is_outcome_unknown: bool,
+) -> str:
     late = inserted is None or inserted > cloned
     if late and removed < listed and (inserted is None or removed < inserted):
+        if is_outcome_unknown:
+            return (
+                f"{first} left the claims in flight when its status write seemed to fail, before "
+                "the event of its allocation inserted the device into the allocated devices. In "
+                "between, the device was in neither, and the gather for the second claim read both."
+            )
         return (
             f"{first} left the claims in flight before its device was inserted into the allocated "
             "devices. In between, the device was in neither, and the gather for the second claim "

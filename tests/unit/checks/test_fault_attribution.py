@@ -71,8 +71,8 @@ NAMED = {
         f"when b was allocated, 30 versions after a, {UNSEEN}"
     ),
     "a+D1 /lose-response:a /delay-events:a>215 .29 b+D1": (
-        "the event of the allocation of a reached the scheduler 214 ms late (delay-events), "
-        "and the response to the status write of a was lost (lose-response): "
+        "the response to the status write of a was lost (lose-response), "
+        "and the event of the allocation of a reached the scheduler 214 ms late (delay-events): "
         f"when b was allocated, 30 versions after a, {UNSEEN}"
     ),
     "a+D1 /delay-events:a> .29 b+D1": (

@@ -1,5 +1,6 @@
 """Which read was stale: told from the order of the subject's steps, and never guessed."""
 
+import msgspec
 import pytest
 
 from harness.checks import device_exclusivity, hold_history, verdicts
@@ -73,6 +74,33 @@ def test_orders(
     violation: verdicts.DoubleAllocation, lines: list[races.Line], expected: str
 ) -> None:
     assert expected in explaining.explain(violation, races.steps(lines))
+
+
+LOST = verdicts.FaultEffect(
+    fault="lost-answers",
+    kind="lose-response",
+    object="ResourceClaim tests/a",
+    resource_version=1,
+    begun_ns=language.at(1),
+    ended_ns=language.at(1),
+    text="",
+)
+
+
+def test_a_write_that_seemed_to_fail(violation: verdicts.DoubleAllocation) -> None:
+    faulty = msgspec.structs.replace(violation, faults=[LOST])
+    found = explaining.explain(faulty, races.steps(races.EARLY_RETURN))
+    assert "a left the claims in flight when its status write seemed to fail" in found
+    assert BETWEEN_READS in explaining.explain(faulty, races.steps(races.NOT_ATOMIC))
+
+
+@pytest.mark.parametrize("change", [{"kind": "reject"}, {"object": "ResourceClaim tests/b"}])
+def test_other_faults_do_not_hide_its_outcome(
+    violation: verdicts.DoubleAllocation, change: dict[str, str]
+) -> None:
+    effect = msgspec.structs.replace(LOST, **change)
+    faulty = msgspec.structs.replace(violation, faults=[effect])
+    assert LEFT_TOO_EARLY in explaining.explain(faulty, races.steps(races.EARLY_RETURN))
 
 
 def test_without_steps_nothing_is_explained(violation: verdicts.DoubleAllocation) -> None:

@@ -17,9 +17,9 @@ from tests.unit.report import pages
 
 TEXT = "a+D1 /lose-response:a /delay-events:a>215 a^p .29 b+D1 b^q"
 ATTRIBUTION = (
-    "the event of the allocation of a reached the scheduler 214 ms late (delay-events), and the "
-    "response to the status write of a was lost (lose-response): when b was allocated, 31 versions "
-    "after a, the scheduler could not know of it"
+    "the response to the status write of a was lost (lose-response), and the event of the "
+    "allocation of a reached the scheduler 214 ms late (delay-events): when b was allocated, "
+    "31 versions after a, the scheduler could not know of it"
 )
 NONE = "no fault explains it"
 
