@@ -17,6 +17,10 @@ QUIET_S = 1.5
 """Seconds without a change of any claim after which the cluster is at rest; longer than
 `scheduler_books.QUIET_S`, so that the scheduler's books can be compared with the API."""
 
+MARGIN_S = 1.0
+"""Seconds to wait beyond the plan's `progress_s`: the recorder sees a change later than this watch,
+or earlier, and counts from then."""
+
 
 class ConvergenceWatch:
     """Follows pods, claims and slices, and tells what could still go on."""

@@ -190,13 +190,16 @@ class Execution:
 
     def _is_still(self) -> bool:
         """Return whether progress is judged, and there has been none for the time it may take."""
-        allowed_s = self._plan.progress_s
-        return allowed_s is not None and self._convergence.still_s(self._owed_ns) > allowed_s
+        if self._plan.progress_s is None:
+            return False
+        allowed_s = self._plan.progress_s + convergence.MARGIN_S
+        return self._convergence.still_s(self._owed_ns) > allowed_s
 
     def _wait(self, why: str, condition: processes.Condition) -> None:
         """Wait for a condition, or for a double allocation if the run is to end there.
 
-        A timeout ends the phase, not the run: the evidence up to then is judged.
+        A timeout ends the phase, not the run: the evidence up to then is judged. What is stuck does
+        not time out, if progress is judged: the time for that comes on top.
         """
 
         def came_true() -> object:
@@ -208,7 +211,7 @@ class Execution:
         try:
             self._supervisor.wait_until(
                 came_true,
-                timeout_s=self._scenario.timeout_s,
+                timeout_s=self._scenario.timeout_s + 2 * (self._plan.progress_s or 0),
                 why=why,
             )
         except errors.WaitTimeoutError as error:

@@ -1,0 +1,236 @@
+"""Ways of getting stuck, in the real scheduler with all its threads against the real store: each
+broken part is found by the check of progress, by the check of the books, or by both.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness import clocks, concurrency
+from harness.apiserver.storage import watch_cache
+from harness.checks import check_inputs, verdicts
+from harness.checks.progress import claim_progress, scheduler_books, world_states, written_books
+from harness.client import apis
+from harness.history import records
+from harness.subject import (
+    allocated_devices,
+    assume_caches,
+    claims,
+    dynamic_resources,
+    schedulers,
+)
+from tests.histories import building, worlds
+from tests.support import api_objects, local_servers
+
+pytestmark = pytest.mark.detection
+Object = dict[str, Any]
+VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
+TIMEOUT_S = 30.0
+SECONDS = 60.0
+"""Made-up time from the last change to the end of the run."""
+
+
+class LeavesInFlight(dynamic_resources.DynamicResources):
+    """After a failed attempt, the claim stays in flight for ever (as in Volcano, Volcano #5102)."""
+
+    def unreserve(self, attempt: dynamic_resources.Attempt) -> None:
+        del attempt
+
+
+class NeverFrees(allocated_devices.AllocatedDevices):
+    """The tracker never learns that a device was given back."""
+
+    def on_update(self, old: Object, new: Object) -> None:
+        if claims.allocation_of(new):
+            super().on_update(old, new)
+
+
+class ForgetsUpdates(assume_caches.AssumeCache):
+    """The cache ignores the informer's updates of claims that it knows as allocated."""
+
+    def on_update(self, old: Object, new: Object) -> None:
+        if claims.allocation_of(old) is None:
+            super().on_update(old, new)
+
+
+class World:
+    """A node with two devices, a scheduler, and everything that the store has committed."""
+
+    def __init__(self, parts: schedulers.SchedulerParts) -> None:
+        self.server = local_servers.LocalServer()
+        self.api = apis.Api(self.server)
+        self._commits: list[watch_cache.Commit] = []
+        self._steps: list[records.Step] = []
+        self.server.store.listen(self._commits.append)
+        self._put(apis.DEVICE_CLASSES, api_objects.device_class())
+        self._put(apis.NODES, api_objects.node())
+        self._put(apis.SLICES, api_objects.slice_of("a", "b"))
+        options = schedulers.SchedulerOptions(
+            binders=4, backoff_initial_s=0.001, backoff_max_s=0.002
+        )
+        self._scheduler = schedulers.Scheduler(self.api, options, parts)
+
+    def __enter__(self) -> "World":
+        concurrency.listen(self._listen)
+        self._scheduler.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        concurrency.listen(None)
+        self.server.close()
+
+    def judge(self) -> tuple[verdicts.CheckResult, verdicts.CheckResult]:
+        """Let the bound pods run, stop the scheduler, and judge its progress and its books."""
+        for pod in self.api.list(apis.PODS, namespace="default").items:
+            if pod["spec"].get("nodeName"):
+                running = {**pod, "status": {**pod["status"], "phase": "Running"}}
+                self.api.update_status(apis.PODS, running)
+        self._scheduler.stop()
+        self._scheduler.write_books()
+        given = self._given()
+        return claim_progress.check(given), scheduler_books.check(given)
+
+    def run_pod(self, name: str, *, allocated: Object | None = None) -> None:
+        """Create a pod with a claim, and wait until it is bound."""
+        self.add_pod(name, allocated=allocated)
+        self.wait_bound(name)
+
+    def add_pod(self, name: str, *, allocated: Object | None = None) -> None:
+        """Create a pod with a claim; with an allocation, some other scheduler has allocated it."""
+        self._put(apis.CLAIMS, api_objects.claim(f"of-{name}", allocated=allocated))
+        self._put(apis.PODS, api_objects.pod(name, use=[f"of-{name}"]))
+
+    def free(self, pod: str) -> None:
+        """Do the claim controller's work after a pod has gone."""
+        self.api.delete(apis.PODS, pod, namespace="default", grace_period_s=0)
+        claim = self.api.get(apis.CLAIMS, f"of-{pod}", namespace="default")
+        freed = claims.with_status(claim, allocation=None, reservedFor=None)
+        self.api.update_status(apis.CLAIMS, freed)
+
+    def wait_bound(self, pod: str) -> None:
+        """Wait until a pod is bound."""
+        self._wait(lambda: self._pod(pod)["spec"].get("nodeName"), f"{pod} to be bound")
+
+    def wait_unschedulable(self, pod: str) -> None:
+        """Wait until an attempt to schedule the pod has found no way."""
+        uid = self._pod(pod)["metadata"]["uid"]
+        self._wait(
+            lambda: any(
+                (step.name, step.fields.get("pod")) == ("scheduling.unschedulable", uid)
+                for step in list(self._steps)
+            ),
+            f"{pod} to be unschedulable",
+        )
+
+    def _wait(self, condition: Callable[[], object], why: str) -> None:
+        clocks.wait_until(condition, timeout_s=TIMEOUT_S, why=why, interval_s=0.002)
+
+    def _pod(self, name: str) -> Object:
+        return self.api.get(apis.PODS, name, namespace="default")
+
+    def _put(self, resource: apis.Resource, obj: Object) -> None:
+        local_servers.put(self.server, resource, obj)
+
+    def _listen(self, name: str, fields: concurrency.StepFields) -> None:
+        document = msgspec.to_builtins(dict(fields))
+        end_ns = int(SECONDS * worlds.SECOND_NS)
+        self._steps.append(building.step(len(self._steps), "", name, end_ns, **document))
+
+    def _given(self) -> check_inputs.CheckInput:
+        pools = {"driver": api_objects.DRIVER, "device_class": {"name": api_objects.CLASS}}
+        plan = msgspec.structs.replace(worlds.plan(), settings={"pools": pools})
+        return worlds.judged(
+            list(_observations(self._commits)),
+            plan=plan,
+            phases=worlds.phases(seconds=SECONDS),
+            books={"scheduler": written_books.read(self._steps)},
+        )
+
+
+def _observations(commits: list[watch_cache.Commit]) -> Iterator[records.Body]:
+    """The records of a recorder that saw every commit at time 1."""
+    live: dict[str, dict[str, records.Observation]] = {name: {} for name in world_states.TYPES}
+    for commit in commits:
+        if commit.resource.plural in live:
+            seen = _observation(commit)
+            live[commit.resource.plural][commit.object.uid] = seen
+            if seen.type == "DELETED":
+                del live[commit.resource.plural][commit.object.uid]
+            yield seen
+    for resource, objects in live.items():
+        yield records.Listed(
+            resource=resource, purpose="final", resource_version=0, count=len(objects), ts_ns=1
+        )
+        for item in objects.values():
+            yield msgspec.structs.replace(item, type="FINAL")
+
+
+def _observation(commit: watch_cache.Commit) -> records.Observation:
+    return records.Observation(
+        resource=commit.resource.plural,
+        type=commit.type,  # type: ignore[arg-type]
+        resource_version=commit.object.resource_version,
+        ts_ns=1,
+        object=msgspec.Raw(commit.object.data),
+    )
+
+
+def a_write_fails(world: World) -> None:
+    """The API server refuses the first allocation of the only pod."""
+    world.server.refuse("PUT", "/status", status=500)
+    world.add_pod("p")
+
+
+def a_device_is_given_back(world: World) -> None:
+    """A third pod waits for one of two devices, then the first pod goes. When a pod with a new
+    claim is bound, the scheduler has received the events of the first pod's claim.
+    """
+    world.run_pod("p")
+    world.run_pod("q")
+    world.add_pod("r")
+    world.wait_unschedulable("r")
+    world.free("p")
+    world.run_pod("s", allocated=api_objects.allocation("c"))
+
+
+@pytest.mark.parametrize("story", [a_write_fails, a_device_is_given_back])
+def test_the_correct_scheduler_makes_progress(story: Callable[[World], None]) -> None:
+    with World(schedulers.SchedulerParts()) as world:
+        story(world)
+        world.wait_bound("p" if story is a_write_fails else "r")
+        progress, books = world.judge()
+    assert (progress.verdict, progress.reason[-26:]) == (VALID, "nothing is stuck or leaked")
+    assert books.verdict is VALID
+
+
+def test_a_claim_that_stays_in_flight() -> None:
+    with World(schedulers.SchedulerParts(plugin=LeavesInFlight)) as world:
+        a_write_fails(world)
+        world.wait_unschedulable("p")
+        progress, books = world.judge()
+    assert progress.verdict is INVALID
+    assert "STUCK: pod p waits while gpu.example.com/worker-0/a is idle" in progress.reason
+    assert [item.summary for item in books.violations] == [
+        "scheduler: claim of-p is still in flight"
+    ]
+
+
+def test_an_allocation_that_is_never_freed() -> None:
+    with World(schedulers.SchedulerParts(allocated=NeverFrees)) as world:
+        a_device_is_given_back(world)
+        progress, books = world.judge()
+    assert "STUCK: pod r waits while gpu.example.com/worker-0/a is idle" in progress.reason
+    assert [item.summary for item in books.violations] == [
+        "scheduler: gpu.example.com/worker-0/a counts as allocated, but no claim holds it"
+    ]
+
+
+def test_an_event_that_is_forgotten() -> None:
+    with World(schedulers.SchedulerParts(assume_cache=ForgetsUpdates)) as world:
+        a_device_is_given_back(world)
+        progress, books = world.judge()
+    assert "STUCK: pod r waits while gpu.example.com/worker-0/a is idle" in progress.reason
+    assert books.verdict is INVALID
+    assert any("of claim of-p" in item.summary for item in books.violations)

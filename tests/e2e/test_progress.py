@@ -1,0 +1,76 @@
+"""Progress judged in real runs: a scheduler that gives up is STUCK, a correct one is not."""
+
+import json
+import pathlib
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from harness.checks import verdicts
+from tests.e2e import running
+from tests.stand_ins import giving_up_scheduler
+
+pytestmark = pytest.mark.e2e
+SCENARIO = """
+schema_version = 1
+name = "small"
+title = "more pods than devices"
+description = "for tests"
+[pools]
+nodes = 2
+devices_per_node = 2
+[traffic]
+profile = "all-at-once"
+users = 2
+pods = 6
+overcommit = true
+[subject]
+start = "after-traffic"
+backoff_initial_s = 0.02
+backoff_max_s = 0.1
+[load]
+allocations_min = 3
+pods_running_min = 3
+[limits]
+progress_s = 3
+"""
+
+
+def run(folder: pathlib.Path, *options: str) -> tuple[int, str, pathlib.Path]:
+    """Exit code and output of a run, and its directory."""
+    scenario = folder / "small.toml"
+    scenario.write_text(SCENARIO)
+    code, output = running.run(folder, "run", str(scenario), *options)
+    return code, output, running.run_directory(folder)
+
+
+def test_the_correct_scheduler_is_valid_although_pods_wait(tmp_path: pathlib.Path) -> None:
+    code, output, directory = run(tmp_path)
+    assert code == 0, output
+    checks = {
+        item["check"]: item
+        for item in json.loads((directory / "verdict.json").read_text())["checks"]
+    }
+    assert {name: item["verdict"] for name, item in checks.items()} == {
+        "device_exclusivity": "VALID",
+        "claim_progress": "VALID",
+        "scheduler_books": "VALID",
+    }
+    assert "4 pods ran; nothing is stuck or leaked, 2 wait" in checks["claim_progress"]["reason"]
+
+
+def test_a_scheduler_that_gives_up_is_stuck(tmp_path: pathlib.Path) -> None:
+    program = f"{sys.executable} {giving_up_scheduler.__file__}"
+    command = f"command={program} {{kubeconfig}} {{scheduler_name}} {{namespace}}"
+    code, output, directory = run(tmp_path, "--subject", command)
+    assert code == verdicts.Verdict.INVALID.exit_code, output
+    told = "STUCK: pod pod-0000 waits while "
+    assert told in output
+    assert "double allocation" not in output
+    assert told in (directory / "report.html").read_text()
+    suite = ET.parse(directory / "junit.xml").getroot()
+    [case] = suite.findall("testcase[@name='claim_progress']")
+    [failure] = case.findall("failure")
+    assert failure.get("message", "").startswith(told)
+    assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
