@@ -63,7 +63,8 @@ def test_the_correct_scheduler_is_valid_although_pods_wait(tmp_path: pathlib.Pat
 def test_a_scheduler_that_gives_up_is_stuck(tmp_path: pathlib.Path) -> None:
     program = f"{sys.executable} {giving_up_scheduler.__file__}"
     command = f"command={program} {{kubeconfig}} {{scheduler_name}} {{namespace}}"
-    code, output, directory = run(tmp_path, "--subject", command)
+    # As many pods as devices: with more of them, the others might leave no device idle.
+    code, output, directory = run(tmp_path, "--subject", command, "--set", "traffic.pods=4")
     assert code == verdicts.Verdict.INVALID.exit_code, output
     told = "STUCK: pod pod-0000 waits while "
     assert told in output

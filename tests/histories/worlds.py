@@ -163,8 +163,12 @@ def phases(*, seconds: float, healed: float | None = None) -> tuple[records.Phas
 
 def plan(*, progress_s: float = 10.0, faults: bool = False) -> plans.Plan:
     """A plan that asks for progress."""
-    settings = SETTINGS | ({"faults": [{"kind": "lose-response"}]} if faults else {})
-    return msgspec.structs.replace(building.plan(), progress_s=progress_s, settings=settings)
+    lost = plans.PlannedFault(
+        name="lose-response", kind="lose-response", carrier="server", text="answers are lost"
+    )
+    return msgspec.structs.replace(
+        building.plan(), progress_s=progress_s, settings=SETTINGS, faults=[lost] if faults else []
+    )
 
 
 def judged(

@@ -102,7 +102,7 @@ def _begun_ns(given: check_inputs.CheckInput) -> int:
 
     Raises Unjudgeable if neither happened.
     """
-    if given.plan.settings.get("faults"):
+    if given.plan.faults:
         healed = [phase.ts_ns for phase in given.phases if phase.name == HEALED]
         if not healed:
             raise Unjudgeable("the faults were not healed")
