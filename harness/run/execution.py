@@ -198,8 +198,8 @@ class Execution:
     def _wait(self, why: str, condition: processes.Condition) -> None:
         """Wait for a condition, or for a double allocation if the run is to end there.
 
-        A timeout ends the phase, not the run: the evidence up to then is judged. What is stuck does
-        not time out, if progress is judged: the time for that comes on top.
+        A timeout ends the phase, not the run: the evidence up to then is judged. If progress is
+        judged, there is more time, so that an object that is stuck is found and nothing times out.
         """
 
         def came_true() -> object:
