@@ -3,6 +3,6 @@
 It knows the protocol of Kubernetes, but nothing of scheduling: devices, queues and verdicts do not
 belong here.
 
-Contents: `apis`, `client_kubeconfigs`, `exec_credentials`, `impersonations`, `informers`,
-`journaling`, `kubeconfigs`, `outcomes`, `proxies`, `recorders`, `transports`.
+Contents: `apis`, `backoffs`, `client_kubeconfigs`, `exec_credentials`, `impersonations`,
+`informers`, `journaling`, `kubeconfigs`, `outcomes`, `proxies`, `recorders`, `transports`.
 """

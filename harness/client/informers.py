@@ -11,7 +11,7 @@ from typing import Protocol, TypeGuard
 import msgspec
 
 from harness import concurrency, errors
-from harness.client import apis, transports
+from harness.client import apis, backoffs, transports
 
 Object = apis.Object
 BACKOFF_FIRST_S = 0.05
@@ -77,6 +77,8 @@ class Informer:
         self._stopped = concurrency.Event(f"{name}.stopped")
         self._watch: transports.Watch | None = None
         self._version = ""
+        self._received = 0
+        """Number of lines of the current watch."""
         self._problem = (
             "no answer"  # text: an exception would keep a connection alive by its traceback
         )
@@ -125,20 +127,23 @@ class Informer:
     # -------------------------------------------------------------- following
 
     def _run(self) -> None:
-        backoff_s = BACKOFF_FIRST_S
+        backoff = backoffs.WatchBackoff(first_s=BACKOFF_FIRST_S, max_s=BACKOFF_MAX_S)
         while not self._stopped.is_set():
+            begun_s, self._received, failed = concurrency.monotonic_s(), 0, False
             try:
                 if not self._version:
                     self._list()
                 self._follow()
-                backoff_s = BACKOFF_FIRST_S
             except (transports.TransportError, apis.ApiError) as error:
                 if isinstance(error, apis.ApiError) and error.is_gone:
                     self._version = ""  # list again, and find the missed changes by comparison
                     concurrency.step("informer.gap", informer=self._name)
                 self._note(error)
-                self._stopped.wait(backoff_s)
-                backoff_s = min(backoff_s * 2, BACKOFF_MAX_S)
+                failed = True
+            lasted_s = concurrency.monotonic_s() - begun_s
+            wait_s = backoff.after(lasted_s=lasted_s, received=self._received, failed=failed)
+            if wait_s:
+                self._stopped.wait(wait_s)
 
     def _note(self, error: errors.HarnessError) -> None:
         """Keep the problem for `wait_synced`; end its wait after REFUSALS_MAX rejections."""
@@ -174,6 +179,7 @@ class Informer:
         if self._stopped.is_set():
             watch.close()
         for line in watch:
+            self._received += 1
             self._receive(_events.decode(line))
 
     def _receive(self, event: _Event) -> None:

@@ -13,14 +13,15 @@ from typing import Literal, TypeAlias, cast
 import msgspec
 
 from harness import clocks, concurrency, errors, processes
-from harness.client import apis, transports
+from harness.client import apis, backoffs, transports
 from harness.history import directories, journal_writer, plans, records
 
 READY_TIMEOUT_S = 20.0
 """Time limit for the recorder to start."""
 CATCH_UP_TIMEOUT_S = 10.0
 """Time limit for a watch to deliver the changes up to the final list."""
-_RETRY_S = 0.05
+_RETRY_S, _RETRY_MAX_S = 0.05, 1.0
+"""First and longest wait between two watches while the API server is away, in seconds."""
 Kind: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
 _CLUSTER_WIDE = ("resourceslices", "nodes", "deviceclasses")
 
@@ -134,6 +135,8 @@ class _Stream:
         self._api, self._resource, self._namespace = api, resource, namespace
         self._writer, self._guard = writer, guard
         self._version = 0
+        self._received = 0
+        """Number of lines of the current watch."""
         self._live: dict[str, str] = {}
         """The resourceVersion of each existing object by uid, according to the records."""
         self._gapped = False
@@ -214,34 +217,42 @@ class _Stream:
         return body
 
     def _run(self) -> None:
+        backoff = backoffs.WatchBackoff(first_s=_RETRY_S, max_s=_RETRY_MAX_S)
         try:
             while not self._stopping.is_set():
-                self._try_to_follow()
+                begun_ns, self._received = clocks.monotonic_ns(), 0
+                failed = not self._try_to_follow()
+                lasted_s = (clocks.monotonic_ns() - begun_ns) / 1e9
+                self._stopping.wait(
+                    backoff.after(lasted_s=lasted_s, received=self._received, failed=failed)
+                )
         except (OSError, msgspec.MsgspecError) as error:
             self.failure = f"{self._resource.plural}: {error!r}"
 
-    def _try_to_follow(self) -> None:
+    def _try_to_follow(self) -> bool:
+        """Watch until the watch ends; return whether it ended without an error."""
         try:
             if self._gapped:
                 self.take_list("relist")
                 self._gapped = False
             self._follow()
-        except (transports.TransportError, apis.ApiError) as error:
-            if not self._stopping.is_set():
-                self._recover(error)
+        except transports.TransportError:
+            return False
+        except apis.ApiError as error:
+            if error.is_gone and not self._stopping.is_set():
+                self._note_gap(error)
+            return False
+        return True
 
-    def _recover(self, error: errors.HarnessError) -> None:
-        if isinstance(error, apis.ApiError) and error.is_gone:
-            gap = records.Gap(
-                resource=self._resource.plural,
-                after_resource_version=self._version,
-                reason=str(error),
-                ts_ns=clocks.monotonic_ns(),
-            )
-            self._write([gap])
-            self._gapped = True
-            return
-        clocks.sleep(_RETRY_S)
+    def _note_gap(self, error: apis.ApiError) -> None:
+        gap = records.Gap(
+            resource=self._resource.plural,
+            after_resource_version=self._version,
+            reason=str(error),
+            ts_ns=clocks.monotonic_ns(),
+        )
+        self._write([gap])
+        self._gapped = True
 
     def _follow(self) -> None:
         watch = self._watch = self._api.watch(
@@ -260,6 +271,7 @@ class _Stream:
         if self._stopping.is_set():
             watch.close()
         for line in watch:
+            self._received += 1
             self._receive(line)
 
     def _receive(self, line: bytes) -> None:

@@ -1,7 +1,7 @@
 """The phases of a run on a cluster: fixtures, processes, waiting for the goal, tear-down."""
 
 from harness import clocks, errors, processes, writing
-from harness.client import apis, transports
+from harness.client import apis, backoffs, transports
 from harness.cluster import cluster_records, interfaces, providers
 from harness.cluster.fixtures import fake_world
 from harness.history import directories, plans
@@ -18,6 +18,10 @@ from harness.run import (
 from harness.run.faulting import conductor, staging
 from harness.scenario import possibility, profiles, specs
 from harness.traffic import launching
+
+REMOVE_TRIES, REMOVE_WAIT_S = 20, 1.0
+"""Attempts to remove a run's objects while the API server does not answer, and the seconds
+between them."""
 
 
 class Execution:
@@ -247,6 +251,7 @@ class Execution:
             self._convergence.stop()
             self._spotter.stop()
             launching.enough_file(self._directory).unlink(missing_ok=True)
+        self._transport.close()  # its connection may be from before a restart of the API server
         try:
             self._fetch_logs()
         finally:
@@ -267,13 +272,24 @@ class Execution:
 
         If that fails, only report it: the verdict is valid, and `kubectl` can remove the objects.
         """
-        if self._cluster.exit_report() is not None:
-            return
+        for _ in range(REMOVE_TRIES):
+            error = None if self._cluster.exit_report() else self._removal_error(world)
+            if error is None or not backoffs.is_transient(error):
+                break
+            clocks.sleep(REMOVE_WAIT_S)
+        if error is not None:
+            self._report_remains(error)
+
+    def _removal_error(self, world: fake_world.FakeWorld) -> errors.HarnessError | None:
         try:
             fake_world.remove(self._api, world)
         except (apis.ApiError, transports.TransportError, errors.WaitTimeoutError) as error:
-            label = f"{fake_world.RUN_LABEL}={self._plan.run_id}"
-            self._progress.phase(
-                f"the run's objects could not be removed ({error}); to remove them: `kubectl delete "
-                f"namespaces,nodes,resourceslices,deviceclasses -l {label}`"
-            )
+            return error
+        return None
+
+    def _report_remains(self, error: errors.HarnessError) -> None:
+        label = f"{fake_world.RUN_LABEL}={self._plan.run_id}"
+        self._progress.phase(
+            f"the run's objects could not be removed ({error}); to remove them: `kubectl delete "
+            f"namespaces,nodes,resourceslices,deviceclasses -l {label}`"
+        )

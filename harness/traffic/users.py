@@ -12,7 +12,10 @@ from locust import exception
 from harness import clocks, errors
 from harness.client import apis
 from harness.history import records
-from harness.traffic import workers
+from harness.traffic import attempts, workers
+
+FAILURE_WAIT_S = 0.1
+"""Seconds that a user waits after an object could not be created, before it begins another one."""
 
 
 class ClaimUser(locust.User):
@@ -46,16 +49,23 @@ class ClaimUser(locust.User):
     # ------------------------------------------------------------------------ actions
 
     def create(self, resource: apis.Resource, obj: Any) -> bool:
-        """Create an object; return whether that succeeded."""
-        return self._measured(
+        """Create an object, in several attempts if necessary; return False if that failed.
+
+        True if the object may exist: after an attempt with an unknown outcome, too.
+        """
+        result = self._repeated(
             "create", resource, lambda: self.api.create(resource, obj, namespace=self.namespace)
         )
+        if not result.may_exist:
+            gevent.sleep(FAILURE_WAIT_S)
+        return result.may_exist
 
     def delete(self, resource: apis.Resource, name: str) -> bool:
-        """Delete an object; return whether the API server accepted that."""
-        return self._measured(
+        """Delete an object, in several attempts if necessary; return whether that succeeded."""
+        result = self._repeated(
             "delete", resource, lambda: self.api.delete(resource, name, namespace=self.namespace)
         )
+        return result.failure is None
 
     def wait_running(self, pod: str, *, timeout_s: float) -> bool:
         """Wait until a pod is Running and journal the wait; return False on a timeout."""
@@ -77,8 +87,17 @@ class ClaimUser(locust.User):
         for pod in pods:
             self.wait_gone(pod, timeout_s=timeout_s)
 
-    def _measured(self, verb: str, resource: apis.Resource, call: Callable[[], object]) -> bool:
-        """Make a call and report its duration to Locust; return whether it succeeded.
+    def _repeated(
+        self, verb: str, resource: apis.Resource, call: Callable[[], object]
+    ) -> attempts.Result:
+        return attempts.repeat(
+            lambda: self._measured(verb, resource, call), stop=lambda: self.worker.stopping
+        )
+
+    def _measured(
+        self, verb: str, resource: apis.Resource, call: Callable[[], object]
+    ) -> errors.HarnessError | None:
+        """Make a call and report its duration to Locust; return its failure, None if it succeeded.
 
         Locust only uses that for its summary; the evidence is in the journal.
         """
@@ -96,7 +115,7 @@ class ClaimUser(locust.User):
             context={},
             exception=failure,
         )
-        return failure is None
+        return failure
 
     def _waited(self, pod: str, goal: str, timeout_s: float, wait: Callable[..., bool]) -> bool:
         """Wait with `wait` and journal the result."""

@@ -14,7 +14,7 @@ from harness import clocks, errors, seeds
 from harness.client import apis, journaling, transports
 from harness.history import directories, journal_writer, plans
 from harness.scenario import specs
-from harness.traffic import launching, objects, watching
+from harness.traffic import attempts, launching, objects, watching
 
 
 class Worker:
@@ -45,12 +45,19 @@ class Worker:
     def prepare(self) -> None:
         """Start the watch and create the claim template, before any user starts."""
         self.watch.start()
+        result = attempts.repeat(self._create_template, stop=lambda: self.stopping)
+        if result.failure is not None:
+            raise result.failure
+
+    def _create_template(self) -> errors.HarnessError | None:
         template = objects.template(self.claim_spec, run_id=self.plan.run_id)
         try:
             self.api("set-up").create(apis.CLAIM_TEMPLATES, template, namespace=self.plan.namespace)
         except apis.ApiError as error:
-            if not error.is_already_exists:  # another worker was first
-                raise
+            return None if error.is_already_exists else error  # another worker was first
+        except transports.TransportError as error:
+            return error
+        return None
 
     def release(self, *, users: int) -> None:
         """Let all users begin at the same time; `users` is their number in this process."""

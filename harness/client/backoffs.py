@@ -1,0 +1,55 @@
+"""When to try again: waits that grow while the API server is away or overloaded."""
+
+from harness import errors
+from harness.client import apis, transports
+
+_TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
+"""Status codes of an API server that is overloaded, starting or stopping."""
+
+
+def is_transient(error: errors.HarnessError) -> bool:
+    """Return whether the same call may succeed later: no whole response, 429, or 5xx."""
+    if isinstance(error, apis.ApiError):
+        return error.code in _TRANSIENT
+    return isinstance(error, transports.TransportError)
+
+
+class Backoff:
+    """Waits that double with each failure in a row."""
+
+    def __init__(self, *, first_s: float, max_s: float) -> None:
+        self._first_s, self._max_s = first_s, max_s
+        self._next_s = first_s
+
+    def next_s(self) -> float:
+        """Return the seconds to wait after another failure."""
+        wait_s, self._next_s = self._next_s, min(self._next_s * 2, self._max_s)
+        return wait_s
+
+    def reset(self) -> None:
+        """Begin with the first wait again, after a success."""
+        self._next_s = self._first_s
+
+
+class WatchBackoff:
+    """Waits between two watches of one resource.
+
+    A watch that delivered nothing and ended at once counts as a failure, whatever ended it: a
+    server that is shutting down accepts watches and closes them.
+    """
+
+    SHORT_S = 1.0
+    """A watch that lasted longer was a success."""
+
+    def __init__(self, *, first_s: float, max_s: float) -> None:
+        self._backoff = Backoff(first_s=first_s, max_s=max_s)
+
+    def after(self, *, lasted_s: float, received: int, failed: bool) -> float:
+        """Return the seconds to wait after a watch, 0 for none.
+
+        `received` is the number of its lines; `failed`: it ended with an error or was not opened.
+        """
+        if received or lasted_s >= self.SHORT_S:
+            self._backoff.reset()
+            return self._backoff.next_s() if failed else 0.0
+        return self._backoff.next_s()
