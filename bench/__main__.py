@@ -2,13 +2,14 @@
 
 import sys
 
-from bench import apiserver, exploring, judging, scheduling
+from bench import apiserver, exploring, judging, proxying, scheduling
 
 PARTS = {
     "apiserver": apiserver.measure,
     "judging": judging.measure,
     "scheduling": scheduling.measure,
     "exploring": exploring.measure,
+    "proxying": proxying.measure,
 }
 
 

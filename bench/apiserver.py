@@ -59,10 +59,11 @@ _NAME = re.compile(rb'"name":"(bench-\d+)"')
 class Server:
     """A running server process and a client of it."""
 
-    def __init__(self, process: processes.Process, kubeconfig: pathlib.Path) -> None:
+    def __init__(self, process: processes.Process, folder: pathlib.Path) -> None:
         self._process = psutil.Process(process.pid)
         self._numbers = itertools.count()
-        self.client = clients.Client(kubeconfig)
+        self.kubeconfig = folder / "tls"
+        self.client = clients.Client(folder / "plain")
 
     def memory_bytes(self) -> int:
         """Return the server's resident memory."""
@@ -107,7 +108,7 @@ def served(*options: str) -> Iterator[Server]:
             timeout_s=START_TIMEOUT_S,
         )
         try:
-            yield Server(process, folder / "plain")
+            yield Server(process, folder)
         finally:
             process.kill()
 

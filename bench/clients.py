@@ -7,8 +7,11 @@ import pathlib
 import random
 import selectors
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator
+
+from harness.client import kubeconfigs
 
 CLIENTS = 4
 """Number of connections over which `send_all` distributes requests."""
@@ -22,10 +25,9 @@ class Client:
     """A client of the server that a kubeconfig names."""
 
     def __init__(self, kubeconfig: pathlib.Path) -> None:
-        document = json.loads(kubeconfig.read_text())
-        host, port = document["clusters"][0]["cluster"]["server"].removeprefix("http://").split(":")
-        self._address = (host, int(port))
-        self._token = document["users"][0]["user"]["token"]
+        endpoint = kubeconfigs.load(kubeconfig)
+        self._address, self._token = (endpoint.host, endpoint.port), endpoint.token
+        self._tls = endpoint.context()
 
     def request(
         self, method: str, path: str, body: bytes = b"", *, accept: str = "application/json"
@@ -44,7 +46,9 @@ class Client:
         """Return a new connection."""
         connection = socket.create_connection(self._address, TIMEOUT_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return connection
+        if self._tls is None:
+            return connection
+        return self._tls.wrap_socket(connection, server_hostname=self._address[0])
 
     def get(self, path: str, *, accept: str = "application/json") -> bytes:
         """Return the body of the response to a GET."""
@@ -105,7 +109,7 @@ class Client:
                 for key, _ in selector.select(TIMEOUT_S):
                     connection = key.fileobj  # type: ignore[assignment]
                     if key.data is not None:
-                        key.data(connection.recv(_READ_BYTES))
+                        key.data(_received(connection))
                         continue
                     read_response(connection)
                     durations.append(time.perf_counter() - sent.pop(connection))
@@ -136,6 +140,14 @@ class Client:
                 connection.sendall(dice.randbytes(dice.randrange(1, 200)) + b"\r\n\r\n")
                 connection.shutdown(socket.SHUT_WR)
                 connection.recv(65536)
+
+
+def _received(connection: socket.socket) -> bytes:
+    """Return what has arrived; the records of TLS that follow each other at once are one."""
+    data = connection.recv(_READ_BYTES)
+    while isinstance(connection, ssl.SSLSocket) and connection.pending():
+        data += connection.recv(_READ_BYTES)
+    return data
 
 
 def _send_next(

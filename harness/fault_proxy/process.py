@@ -1,6 +1,7 @@
 """The fault proxy as a process: start, pass requests until a signal, stop in order."""
 
 import asyncio
+import gc
 import pathlib
 import signal
 from collections.abc import Callable
@@ -21,6 +22,8 @@ from harness.faults import injection
 
 STOP_TIMEOUT_S = 3.0
 """Time for requests under way to end when the proxy stops."""
+_GC_THRESHOLDS = (10_000, 10, 10)
+"""Thresholds of Python's garbage collector. Only connections form cycles, so it runs rarely."""
 
 
 def serve(
@@ -35,6 +38,7 @@ def serve(
     for client in chosen.clients:
         upstreams.require_reachable(client)
     listeners.allow_files()
+    listeners.save_memory()
     proxy = _Proxy(chosen, note)
     try:
         asyncio.run(proxy.run(ready_file))
@@ -67,6 +71,7 @@ class _Proxy:
             admin = await self._listen_to_admin(
                 faults, on_change=lambda: notes.begin(clients[0].upstream)
             )
+            _tame_garbage_collection()
             if ready_file is not None:
                 with writing.explained(ready_file):
                     processes.touch_ready(ready_file)
@@ -139,6 +144,13 @@ def _rejected(name: str, note: Callable[[str], None]) -> Callable[[str], None]:
             )
 
     return on_rejection
+
+
+def _tame_garbage_collection() -> None:
+    """Exclude all current objects from garbage collection, and run it rarely."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)
 
 
 def _now() -> injection.FaultTime:

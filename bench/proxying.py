@@ -1,0 +1,151 @@
+"""The fault proxy beside a direct connection: throughput, latency, CPU time and memory.
+
+Both ways use TLS. The proxy has no faults unless a figure says so.
+"""
+
+import contextlib
+import dataclasses
+import itertools
+import json
+import pathlib
+import re
+import socket
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+
+import psutil
+
+from bench import apiserver, clients
+from harness import processes
+from harness.apiserver.codec import json_codec
+
+CREATES = 2000
+SEQUENTIAL = 500
+WATCHES = 500
+PODS = apiserver.PODS
+DELAY = {"point": "event", "action": {"type": "delay", "seconds": 0.0}}
+"""A fault that finds every event and delays none."""
+_NAME = re.compile(rb'"name":"(proxied-\d+)"')
+_NUMBERS = itertools.count()
+
+
+@dataclasses.dataclass
+class Proxy:
+    """A running proxy."""
+
+    process: psutil.Process
+    client: clients.Client
+    admin: clients.Client
+
+    def cpu_s(self) -> float:
+        """Return the CPU time that it has used."""
+        times = self.process.cpu_times()
+        return float(times.user + times.system)
+
+
+@contextlib.contextmanager
+def proxied(server: apiserver.Server) -> Iterator[Proxy]:
+    """Run a proxy with one client."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        client = {
+            "name": "bench",
+            "kubeconfig": str(server.kubeconfig),
+            "proxied_kubeconfig": str(folder / "bench"),
+        }
+        settings = folder / "settings.json"
+        admin = {"kubeconfig": str(folder / "admin")}
+        settings.write_text(json.dumps({"clients": [client], "admin": admin}))
+        process = processes.start_ready(
+            "fault-proxy",
+            processes.command("fault-proxy", "--settings", str(settings)),
+            log=folder / "log",
+            ready=folder / "ready",
+            timeout_s=apiserver.START_TIMEOUT_S,
+        )
+        try:
+            yield Proxy(
+                psutil.Process(process.pid),
+                clients.Client(folder / "bench"),
+                clients.Client(folder / "admin"),
+            )
+        finally:
+            process.stop(timeout_s=apiserver.START_TIMEOUT_S)
+
+
+def measure() -> apiserver.Figures:
+    """Yield all figures."""
+    with apiserver.served() as server, proxied(server) as proxy:
+        direct = clients.Client(server.kubeconfig)
+        ways = (("direct", direct), ("through the proxy", proxy.client))
+        yield from _creates(ways, proxy)
+        yield from _latencies(ways)
+        _add(proxy, DELAY)
+        yield from _latencies((("through the proxy, each event examined", proxy.client),))
+        yield from _memory(proxy)
+
+
+Ways = tuple[tuple[str, clients.Client], ...]
+
+
+def _creates(ways: Ways, proxy: Proxy) -> apiserver.Figures:
+    for what, client in ways:
+        requests = list(_new_pods(client, CREATES))
+        started, cpu_s = time.perf_counter(), proxy.cpu_s()
+        client.send_all(requests)
+        seconds, cpu_s = time.perf_counter() - started, proxy.cpu_s() - cpu_s
+        yield f"pods created by {clients.CLIENTS} clients, {what}", CREATES / seconds, "creates/s"
+    yield "  CPU time of the proxy for each", cpu_s / CREATES * 1e6, "µs"
+
+
+def _latencies(ways: Ways) -> apiserver.Figures:
+    """Create one pod after the other, and wait for the response and the event of each."""
+    for what, client in ways:
+        with client.watching(PODS, 1) as (watch,), client.connect() as connection:
+            pairs = [
+                _timed(connection, watch, request) for request in _new_pods(client, SEQUENTIAL)
+            ]
+        for number, kind in enumerate(("response", "event")):
+            value = statistics.median(pair[number] for pair in pairs) * 1e6
+            yield f"from a create to its {kind}, {what}, median", value, "µs"
+
+
+def _timed(connection: socket.socket, watch: socket.socket, request: bytes) -> tuple[float, float]:
+    """Return the seconds to the response and to the event of a create."""
+    match = _NAME.search(request)
+    assert match
+    started = time.perf_counter()
+    connection.sendall(request)
+    clients.read_response(connection)
+    answered = time.perf_counter() - started
+    text = b""
+    while match[1] not in text:
+        text += watch.recv(65536)
+    return answered, time.perf_counter() - started
+
+
+def _memory(proxy: Proxy) -> apiserver.Figures:
+    before = proxy.process.memory_info().rss
+    yield "memory without watches", before / 1e6, "MB"
+    with proxy.client.watching(PODS, WATCHES):
+        grown = proxy.process.memory_info().rss
+        yield f"memory with {WATCHES} watches", grown / 1e6, "MB"
+        yield "  for each", (grown - before) / WATCHES / 1e3, "kB"
+
+
+def _new_pods(client: clients.Client, count: int) -> Iterator[bytes]:
+    for number in itertools.islice(_NUMBERS, count):
+        pod = {
+            "metadata": {"name": f"proxied-{number}"},
+            "spec": {"containers": [{"name": "work", "image": "none"}]},
+        }
+        yield client.request("POST", PODS, json_codec.encode(pod))
+
+
+def _add(proxy: Proxy, fault: Mapping[str, object]) -> None:
+    with proxy.admin.connect() as connection:
+        body = json.dumps(fault).encode()
+        connection.sendall(proxy.admin.request("POST", "/flake-hunt/v1/faults", body))
+        clients.read_response(connection)
