@@ -97,6 +97,7 @@ class _Proxy:
                 f"https://{listeners.HOST}:{listeners.port_of(server)}",
                 client.token,
                 authority=self._certificate.authority,
+                namespace=_namespace(client.settings.kubeconfig),
             )
             self._write(client.settings.proxied_kubeconfig, document)
         return clients
@@ -129,6 +130,12 @@ class _Proxy:
         faults.clear()
         await asyncio.gather(*(client.stop(timeout_s=STOP_TIMEOUT_S) for client in clients))
         await admin.server.shutdown(STOP_TIMEOUT_S)
+
+
+def _namespace(kubeconfig: pathlib.Path) -> str:
+    """Return the namespace that a kubeconfig's context names, empty if it names none."""
+    context = kubeconfigs.extracted([kubeconfig])["contexts"][0].get("context") or {}
+    return str(context.get("namespace") or "")
 
 
 def _rejected(name: str, note: Callable[[str], None]) -> Callable[[str], None]:

@@ -39,7 +39,7 @@ def proxy(tmp_path: pathlib.Path) -> Iterator[Callable[..., Running]]:
 
         def start(*credentials: str) -> Running:
             log = tmp_path / "asked"
-            argv = [sys.executable, "-m", "tests.unit.client.http_proxy", str(log), *credentials]
+            argv = [sys.executable, "-m", "tests.support.http_proxy", str(log), *credentials]
             process = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True)
             stack.enter_context(process)
             stack.callback(process.kill)

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from harness import clocks
+from harness.apiserver.serializer import protobuf
 from harness.client import apis, transports
+from harness.fault_proxy import protobuf_fields
 from tests.unit.fault_proxy import proxies
 
 EVENTS = {"resource": "configmaps", "name": "w-*"}
@@ -198,3 +200,30 @@ def can_watch(api: apis.Api) -> bool:
             return True
     except apis.ApiError:
         return False
+
+
+def test_a_watch_in_protobuf_ends_with_410(proxy: proxies.Proxy, server: apis.Api) -> None:
+    name = proxy.add("event", {"type": "gone"}, match=EVENTS, count=1)
+    version = server.list(proxies.CONFIG_MAPS, namespace="default").resource_version
+    make(server, 1)
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        accept = "application/vnd.kubernetes.protobuf;stream=watch"
+        path = f"/api/v1/namespaces/default/configmaps?watch=1&resourceVersion={version}"
+        connection.request("GET", path, headers={**common, "Accept": accept})
+        frame = connection.getresponse().read()
+    event = protobuf_fields.read(frame[4:])
+    assert event[1] == b"ERROR"
+    status = protobuf.document(protobuf_fields.read(event[2])[1])
+    assert (status["code"], status["reason"]) == (410, "Expired")
+    assert proxy.applied(name)[0]["facts"]["uid"]
+
+
+def test_a_slow_client_does_not_stop_the_others(proxy: proxies.Proxy, server: apis.Api) -> None:
+    """It reads nothing; the proxy stops to read its watch, and keeps a bounded part of it."""
+    path = "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=1"
+    with proxies.connection(proxy.kubeconfig()) as (connection, common), proxy.api() as api:
+        connection.request("GET", path, headers=common)
+        with watching(api) as events:
+            for number in range(60):
+                proxies.create(server, f"slow-{next(numbers)}-{number}", text="x" * 200_000)
+            assert len(events.names(60)) == 60

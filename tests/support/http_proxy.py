@@ -1,7 +1,7 @@
 """An HTTP proxy as a process of its own: CONNECT, and requests for whole URLs. It writes down the
 first line of each request.
 
-python -m tests.unit.client.http_proxy LOG [USER:PASSWORD]
+python -m tests.support.http_proxy LOG [USER:PASSWORD]
 
 It prints its port. With a password, requests without it are answered with 407, as RFC 9110 says.
 """

@@ -1,0 +1,288 @@
+"""Requests of the proxy to the API server: credentials, headers, and no repetition."""
+
+import base64
+import contextlib
+import http.client
+import json
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from harness import tls_authorities
+from tests.unit.fault_proxy import proxies, recording_upstream
+
+PLUGIN = """
+import json, pathlib, sys
+calls = pathlib.Path(sys.argv[1])
+calls.write_text(calls.read_text() + "x" if calls.exists() else "x")
+status = {"token": f"token-{len(calls.read_text())}"}
+print(json.dumps({
+    "kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": status,
+}))
+"""
+ROOT = pathlib.Path(__file__).parents[3]
+
+
+@pytest.fixture
+def authority() -> tls_authorities.Authority:
+    return tls_authorities.Authority("upstream CA", days=1)
+
+
+@pytest.fixture
+def upstream(
+    authority: tls_authorities.Authority, tmp_path: pathlib.Path
+) -> Iterator[recording_upstream.RecordingUpstream]:
+    with recording_upstream.serving(authority, tmp_path) as server:
+        yield server
+
+
+@pytest.fixture
+def proxied(
+    upstream: recording_upstream.RecordingUpstream,
+    authority: tls_authorities.Authority,
+    tmp_path: pathlib.Path,
+) -> Iterator[Callable[..., proxies.Proxy]]:
+    """Starts a proxy for a user and a cluster of a kubeconfig."""
+    started: list[proxies.Proxy] = []
+
+    def start(user: dict[str, Any], **cluster: Any) -> proxies.Proxy:
+        path = tmp_path / "upstream.kubeconfig"
+        data = base64.b64encode(authority.certificate).decode()
+        section = {"server": upstream.url, "certificate-authority-data": data, **cluster}
+        document = {
+            "kind": "Config",
+            "clusters": [{"name": "c", "cluster": section}],
+            "users": [{"name": "u", "user": user}],
+            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+            "current-context": "x",
+        }
+        path.write_text(json.dumps(document))
+        settings = proxies.settings_file(tmp_path, path, proxies.SCHEDULER)
+        started.append(proxies.start_proxy(tmp_path, settings))
+        return started[-1]
+
+    yield start
+    for proxy in started:
+        proxy.process.stop(timeout_s=proxies.TIMEOUT_S)
+
+
+def send(
+    proxy: proxies.Proxy, method: str = "GET", path: str = "/any", body: Any = None, **headers: str
+) -> Any:
+    """The request as the upstream got it."""
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        connection.request(method, path, body, {**common, **headers})
+        response = connection.getresponse()
+        assert response.status == 200
+        return json.loads(response.read())
+
+
+def values(described: dict[str, Any], name: str) -> list[str]:
+    return [value for found, value in described["headers"] if found == name]
+
+
+# ---------------------------------------------------------------- credentials
+
+
+def test_a_token_is_sent(proxied: Callable[..., proxies.Proxy]) -> None:
+    assert values(send(proxied({"token": "secret"})), "authorization") == ["Bearer secret"]
+
+
+def test_a_client_certificate_is_presented(
+    proxied: Callable[..., proxies.Proxy], authority: tls_authorities.Authority
+) -> None:
+    pair = authority.client("alice", "developers")
+    described = send(
+        proxied(
+            {
+                "client-certificate-data": base64.b64encode(pair.certificate).decode(),
+                "client-key-data": base64.b64encode(pair.key).decode(),
+            }
+        )
+    )
+    assert described["user"] == "alice"
+    assert values(described, "authorization") == []
+
+
+def test_a_token_file_that_changes_is_read_again(
+    proxied: Callable[..., proxies.Proxy],
+    upstream: recording_upstream.RecordingUpstream,
+    tmp_path: pathlib.Path,
+) -> None:
+    """A rejection shows that the token has changed; otherwise it is read once a minute."""
+    (tmp_path / "token").write_text("first\n")
+    proxy = proxied({"tokenFile": "token"})
+    assert values(send(proxy), "authorization") == ["Bearer first"]
+    (tmp_path / "token").write_text("second\n")
+    upstream.rejected.add("Bearer first")
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        connection.request("GET", "/any", headers=common)
+        assert connection.getresponse().status == 401
+    assert values(send(proxy), "authorization") == ["Bearer second"]
+
+
+def test_an_exec_plugin_runs_again_after_a_rejection(
+    proxied: Callable[..., proxies.Proxy],
+    upstream: recording_upstream.RecordingUpstream,
+    tmp_path: pathlib.Path,
+) -> None:
+    (tmp_path / "plugin.py").write_text(PLUGIN)
+    command = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": sys.executable,
+        "args": [str(tmp_path / "plugin.py"), str(tmp_path / "calls")],
+    }
+    proxy = proxied({"exec": command})
+    (first,) = values(send(proxy), "authorization")
+    assert values(send(proxy), "authorization") == [first]
+    upstream.rejected.add(first)
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        connection.request("GET", "/any", headers=common)
+        assert connection.getresponse().status == 401
+    (second,) = values(send(proxy), "authorization")
+    assert first.startswith("Bearer token-")
+    assert second not in (first, "")
+
+
+def test_the_user_of_the_kubeconfig_is_impersonated(
+    proxied: Callable[..., proxies.Proxy],
+) -> None:
+    described = send(proxied({"token": "secret", "as": "bob", "as-groups": ["x", "y"]}))
+    assert values(described, "impersonate-user") == ["bob"]
+    assert values(described, "impersonate-group") == ["x", "y"]
+
+
+def test_the_user_that_a_client_impersonates_itself_comes_first(
+    proxied: Callable[..., proxies.Proxy],
+) -> None:
+    proxy = proxied({"token": "secret", "as": "bob", "as-groups": ["x"]})
+    described = send(proxy, **{"Impersonate-User": "carol"})
+    assert values(described, "impersonate-user") == ["carol"]
+    assert values(described, "impersonate-group") == []
+
+
+def test_another_name_of_the_server_is_verified(proxied: Callable[..., proxies.Proxy]) -> None:
+    proxy = proxied({"token": "t"}, **{"tls-server-name": recording_upstream.SERVER_NAME})
+    assert send(proxy)["method"] == "GET"
+
+
+def test_the_path_of_the_server_precedes_that_of_a_request(
+    proxied: Callable[..., proxies.Proxy], upstream: recording_upstream.RecordingUpstream
+) -> None:
+    upstream.prefix = "/clusters/one"
+    assert send(proxied({"token": "t"}), path="/any?a=b%2Fc")["path"] == "/clusters/one/any?a=b%2Fc"
+
+
+# -------------------------------------------------------------------- requests
+
+
+@pytest.mark.parametrize(
+    "path", ["/a%2Fb/c?x=1&x=2&empty=", "/a//b/./c", "/%7Ea?label=a%3D%C3%A9%20b+c"]
+)
+def test_a_path_passes_as_it_is(proxied: Callable[..., proxies.Proxy], path: str) -> None:
+    assert send(proxied({"token": "t"}), path=path)["path"] == path
+
+
+def test_headers_of_one_connection_do_not_pass(proxied: Callable[..., proxies.Proxy]) -> None:
+    proxy = proxied({"token": "t"})
+    described = send(
+        proxy,
+        **{
+            "Connection": "keep-alive, X-Own",
+            "X-Own": "1",
+            "TE": "trailers",
+            "Accept": "application/json",
+            "X-Other": "2",
+        },
+    )
+    names = {name for name, _ in described["headers"]}
+    assert {"accept", "x-other"} <= names
+    assert not {"x-own", "te", "user-agent"} & names
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        connection.request("GET", "/any", headers=common)
+        headers = connection.getresponse().headers
+    assert headers.get_all("X-Twice") == ["a", "b"]
+    assert "X-Hop" not in headers
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_a_body_passes_with_any_method(proxied: Callable[..., proxies.Proxy], method: str) -> None:
+    described = send(proxied({"token": "t"}), method, "/any", b"x" * 2_000_000)
+    assert (described["method"], described["body"]) == (method, "x" * 2_000_000)
+
+
+def test_a_compressed_response_passes_as_it_is(proxied: Callable[..., proxies.Proxy]) -> None:
+    with proxies.connection(proxied({"token": "t"}).kubeconfig()) as (connection, common):
+        connection.request("GET", "/gzip", headers={**common, "Accept-Encoding": "gzip"})
+        response = connection.getresponse()
+        assert response.headers["Content-Encoding"] == "gzip"
+        assert response.read()[:2] == b"\x1f\x8b"
+
+
+def test_a_body_that_is_too_large_is_refused(
+    proxied: Callable[..., proxies.Proxy], upstream: recording_upstream.RecordingUpstream
+) -> None:
+    proxy = proxied({"token": "t"})
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        length = str(17 * 1024 * 1024)
+        connection.putrequest("POST", "/any")
+        for name, value in {**common, "Content-Length": length}.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        with contextlib.suppress(ConnectionError):
+            connection.send(b"x" * int(length))
+        response = connection.getresponse()
+        assert (response.status, json.loads(response.read())["code"]) == (413, 413)
+    assert ("POST", "/any") not in upstream.requests
+
+
+# ------------------------------------------------------------ broken responses
+
+
+def test_a_response_that_breaks_off_is_not_whole_for_the_client(
+    proxied: Callable[..., proxies.Proxy],
+) -> None:
+    with proxies.connection(proxied({"token": "t"}).kubeconfig()) as (connection, common):
+        connection.request("GET", "/broken", headers=common)
+        response = connection.getresponse()
+        with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
+            response.read()
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_a_request_without_a_response_is_not_repeated(
+    proxied: Callable[..., proxies.Proxy],
+    upstream: recording_upstream.RecordingUpstream,
+    method: str,
+) -> None:
+    """The connection was used before: aiohttp would repeat these methods."""
+    proxy = proxied({"token": "t"})
+    send(proxy, method, "/silent")
+    with pytest.raises((ConnectionError, http.client.RemoteDisconnected)):
+        send(proxy, method, "/silent")
+    assert upstream.requests.count((method, "/silent")) == 2
+
+
+def test_the_proxy_of_the_cluster_is_used(
+    proxied: Callable[..., proxies.Proxy],
+    upstream: recording_upstream.RecordingUpstream,
+    tmp_path: pathlib.Path,
+) -> None:
+    log = tmp_path / "asked"
+    argv = [sys.executable, "-m", "tests.support.http_proxy", str(log), "jane:secret"]
+    with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = f"http://jane:secret@127.0.0.1:{process.stdout.readline().strip()}"
+            described = send(proxied({"token": "t"}, **{"proxy-url": url}))
+        finally:
+            process.kill()
+    assert values(described, "authorization") == ["Bearer t"]
+    assert values(described, "proxy-authorization") == []
+    asked = [line.rpartition(" ")[0] for line in log.read_text().splitlines()]
+    # the check at the start, and the request
+    assert asked == [f"CONNECT 127.0.0.1:{upstream.server_port}"] * 2
