@@ -140,7 +140,7 @@ class Execution:
             self._progress.note(f"{fault.name}: {fault.text}")
         self._faults = staging.Stage(
             self._plan, self._directory, self._cluster, self._supervisor, self._processes
-        ).prepare()
+        ).prepare(has_load=lambda: self._pods.present + self._pods.ran > 0)
 
     def _heal_faults(self) -> None:
         """End all faults; progress is owed from then on."""

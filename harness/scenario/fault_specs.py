@@ -53,8 +53,8 @@ class _Fault(Spec):
     name: Name | None = None
     """Name in messages and in the record; left out: the kind, numbered from the second on."""
     start_s: Seconds = 0.0
-    """Seconds from the start of the load (or from the condition in `start_after`) until the fault
-    begins."""
+    """Seconds from the first pod of the load (or from the condition in `start_after`) until the
+    fault begins; 0: faults of traffic are on before the load starts."""
     start_after: StartSpec | None = None
     """Begin when another fault has taken effect; left out: begin at the start of the load."""
     required: bool = True

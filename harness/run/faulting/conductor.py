@@ -4,7 +4,7 @@ Each fault has a thread, which waits for its start, injects it through `injectin
 when it is healed. One more thread reads what the carrier has applied.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from harness import clocks, concurrency
 from harness.history import plans
@@ -29,19 +29,26 @@ class Conductor:
         injections: Mapping[str, injecting.Injection],
         journal: fault_journal.FaultJournal,
         session: carrier_sessions.CarrierSession | None = None,
+        *,
+        has_load: Callable[[], bool],
     ) -> None:
-        """`injections` by the names of the faults; `session` None: there are none of traffic."""
+        """`injections` by the names of the faults; `session` None: there are none of traffic.
+
+        `has_load` tells whether the load has made its first pod.
+        """
         self._faults, self._injections = faults, injections
-        self._journal, self._session = journal, session
+        self._journal, self._session, self._has_load = journal, session, has_load
         self.over = concurrency.Event("faults-over")
         """Set when all faults have to end."""
         self.is_abandoned = False
         """True if the run ends at once, so that processes need not be started again."""
+        self.load_begun = concurrency.Event("faults-load-begun")
+        """Set when the load has begun; all times of faults count from then."""
+        self._load_begun_ns = 0
         self._subject_ready = concurrency.Event("faults-subject-ready")
         self._reading_over = concurrency.Event("faults-reading-over")
         self._reading: concurrency.Thread | None = None
         self._threads: list[concurrency.Thread] = []
-        self._started_ns = 0
         self._is_healed = False
         self._problem = ""
         """Why a fault may not be healed; empty: all are."""
@@ -49,16 +56,16 @@ class Conductor:
     # ---------------------------------------------------------------------- the run's calls
 
     def start(self) -> None:
-        """Begin, at the start of the load: faults without a later start are on when this returns.
+        """Begin, before the load starts: faults of traffic that begin with it are on when this
+        returns.
 
         Raises WaitTimeoutError if they are not.
         """
-        self._started_ns = clocks.monotonic_ns()
         if self._session is not None:
             self._reading = concurrency.spawn("faults-reading", self._read_on)
         self._threads = [
-            concurrency.spawn(f"fault {fault.name}", lambda fault=fault: self._perform(fault))  # type: ignore[misc]
-            for fault in self._faults
+            concurrency.spawn("faults-load", self._wait_for_load),
+            *(self._spawn(fault) for fault in self._faults),
         ]
         why = "the first faults to be switched on"
         clocks.wait_until(self._first_are_on, timeout_s=ON_TIMEOUT_S, why=why)
@@ -97,39 +104,46 @@ class Conductor:
 
     # ---------------------------------------------------------------------- one fault
 
+    def _spawn(self, fault: plans.PlannedFault) -> concurrency.Thread:
+        return concurrency.spawn(f"fault {fault.name}", lambda: self._perform(fault))
+
+    def _wait_for_load(self) -> None:
+        while not self._has_load():
+            if self.over.wait(injecting.STEP_S):
+                return
+        self._load_begun_ns = clocks.monotonic_ns()
+        self.load_begun.set()
+
     def _perform(self, fault: plans.PlannedFault) -> None:
         injection = self._injections[fault.name]
-        if self._wait_for_start(fault, injection):
+        if _begins_with_load(fault) or self._wait_for_start(fault, injection):
             injecting.inject(fault, injection, self._journal, ending=self)
 
     def _wait_for_start(self, fault: plans.PlannedFault, injection: injecting.Injection) -> bool:
-        """Return True when the fault has to begin, False if the load has ended before."""
-        from_ns = self._started_ns
+        """Return True when the fault has to begin, False if all faults have to end before."""
+        if not self._wait_until(self.load_begun.is_set):
+            return False
+        from_ns = self._load_begun_ns
         if fault.start_after is not None:
-            if not self._wait_for_effects(fault.start_after):
+            after = fault.start_after
+            if not self._wait_until(lambda: self._journal.count(after.fault) >= after.applied):
                 return False
             from_ns = clocks.monotonic_ns()
         left_s = fault.start_s - (clocks.monotonic_ns() - from_ns) / 1e9
         if left_s > 0 and self.over.wait(left_s):
             return False
-        while injection.needs_subject and not self._subject_ready.wait(injecting.STEP_S):
-            if self.over.is_set():
+        return not injection.needs_subject or self._wait_until(self._subject_ready.is_set)
+
+    def _wait_until(self, condition: Callable[[], bool]) -> bool:
+        """Return True when the condition holds, False if all faults have to end before."""
+        while not condition():
+            if self.over.wait(injecting.STEP_S):
                 return False
         return not self.over.is_set()
 
-    def _wait_for_effects(self, condition: plans.StartCondition) -> bool:
-        while self._journal.count(condition.fault) < condition.applied:
-            if self.over.wait(injecting.STEP_S):
-                return False
-        return True
-
     def _first_are_on(self) -> bool:
         begun = self._journal.begun()
-        return all(
-            fault.name in begun
-            for fault in self._faults
-            if fault.rule and not fault.start_s and fault.start_after is None
-        )
+        return all(fault.name in begun for fault in self._faults if _begins_with_load(fault))
 
     def _join(self, thread: concurrency.Thread) -> None:
         thread.join(HEAL_TIMEOUT_S)
@@ -152,3 +166,8 @@ class Conductor:
             clocks.sleep(injecting.STEP_S)
             self._session.read()
         self._session.read(is_last=True)
+
+
+def _begins_with_load(fault: plans.PlannedFault) -> bool:
+    """Return whether a fault of traffic has to be on before the first call of the load."""
+    return bool(fault.rule) and not fault.start_s and fault.start_after is None

@@ -1,5 +1,6 @@
 """The one wrapper that injects every fault: it records the window and heals in the end."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from harness import clocks, concurrency, errors
@@ -11,7 +12,11 @@ STEP_S = 0.05
 
 
 class Ending(Protocol):
-    """Tells a fault when to end."""
+    """Tells a fault when its time begins and when it has to end."""
+
+    @property
+    def load_begun(self) -> concurrency.Event:
+        """Set when the load has begun, from which on the time of a fault counts."""
 
     @property
     def over(self) -> concurrency.Event:
@@ -36,6 +41,22 @@ class Injection(Protocol):
 
     def heal(self, ending: Ending) -> None:
         """Undo what is left of it; called once, whatever happened before."""
+
+
+def wait_for_end(
+    ending: Ending, *, duration_s: float | None, is_done: Callable[[], bool] = lambda: False
+) -> None:
+    """Return when a fault is done, has lasted this long under load, or has to end.
+
+    `duration_s` None: there is no such limit.
+    """
+    deadline_ns = float("inf")
+    while not ending.over.wait(STEP_S) and not is_done():
+        now_ns = clocks.monotonic_ns()
+        if duration_s is not None and ending.load_begun.is_set():
+            deadline_ns = min(deadline_ns, now_ns + duration_s * 1e9)
+        if now_ns >= deadline_ns:
+            return
 
 
 def inject(

@@ -4,7 +4,7 @@ import fnmatch
 from collections.abc import Iterator
 from typing import Any
 
-from harness import clocks
+from harness import clocks, errors
 from harness.client import apis, transports
 from harness.history import plans, records
 from harness.model import naming
@@ -34,39 +34,45 @@ class ObjectTouching:
         self._namespace, self._run_id = namespace, run_id
         self._resource = apis.BY_PLURAL[fault.parameters["resource"]]
         self._changes = 0
+        self._failure: errors.HarnessError | None = None
+        """The last error; single ones are expected, as objects may be gone."""
 
     def begin(self) -> None:
         """Do nothing: changes begin in `last`."""
 
     def last(self, ending: injecting.Ending) -> None:
-        """Change objects until the time is up; list them again when all have had their turn."""
+        """Change objects until the time is up; list them again when all have had their turn.
+
+        Raises FaultError if not one could be changed, with the reason of the last failure.
+        """
         period_ns = 1e9 / self._fault.parameters["rate_per_s"]
         next_ns = begun_ns = float(clocks.monotonic_ns())
         limit_ns = begun_ns + (self._fault.duration_s or float("inf")) * 1e9
-        for obj in self._objects(ending):
-            wait_s = (next_ns - clocks.monotonic_ns()) / 1e9
+        for obj in self._objects():
+            wait_s = (next_ns - clocks.monotonic_ns()) / 1e9 if obj else injecting.STEP_S
             if clocks.monotonic_ns() >= limit_ns or ending.over.wait(max(wait_s, 0.0)):
-                return
-            next_ns += period_ns
-            self._touch(obj)
+                break
+            if obj:
+                next_ns += period_ns
+                self._touch(obj)
+        if self._failure is not None and not self._changes:
+            raise errors.FaultError(f"no object could be changed ({self._failure})")
 
     def heal(self, ending: injecting.Ending) -> None:
         """Close the connection; the annotations stay, they harm nothing."""
         del ending
         self._api.transport.close()
 
-    def _objects(self, ending: injecting.Ending) -> Iterator[apis.Object]:
-        """Yield the run's objects whose names match, again and again."""
+    def _objects(self) -> Iterator[apis.Object | None]:
+        """Yield the run's objects whose names match, again and again; None where there are none."""
         pattern = self._fault.parameters["object_name"]
-        while not ending.over.is_set():
-            found = [
+        while True:
+            found: list[apis.Object | None] = [
                 obj
                 for obj in self._listed()
                 if fnmatch.fnmatchcase(obj["metadata"]["name"], pattern)
             ]
-            yield from found
-            if not found:
-                ending.over.wait(injecting.STEP_S)
+            yield from found or [None]
 
     def _listed(self) -> list[apis.Object]:
         """Return the run's own objects; none if the API server does not answer just now."""
@@ -75,7 +81,8 @@ class ObjectTouching:
             if self._resource.namespaced:
                 return self._api.list(self._resource, namespace=self._namespace).items
             return self._api.list(self._resource, label_selector=own).items
-        except (apis.ApiError, transports.TransportError):
+        except (apis.ApiError, transports.TransportError) as error:
+            self._failure = error
             return []
 
     def _touch(self, obj: apis.Object) -> None:
@@ -87,7 +94,8 @@ class ObjectTouching:
             changed = self._api.patch(
                 self._resource, meta["name"], patch, namespace=meta.get("namespace")
             )
-        except (apis.ApiError, transports.TransportError):
+        except (apis.ApiError, transports.TransportError) as error:
+            self._failure = error
             return
         self._changes += 1
         self._journal.took_effect(self._fault.name)

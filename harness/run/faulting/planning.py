@@ -40,6 +40,7 @@ def plan(
     carrier = _carrier(choice, provider)
     run = refusals.Circumstances(scenario=scenario, on=on, provider=provider)
     random = seeds.Seeds(seed)
+    _require_start_conditions(scenario.faults)
     named = [
         fault
         for name, spec in _named(scenario.faults)
@@ -62,6 +63,17 @@ def _carrier(choice: CarrierChoice, provider: str) -> Literal["server", "proxy"]
             "only the embedded API server carries faults itself"
         )
     return choice
+
+
+def _require_start_conditions(faults: Sequence[fault_specs.AnyFault]) -> None:
+    """Raise UsageError for a fault that begins after a nemesis, which takes no effect itself."""
+    drawing = {fault.name for fault in faults if isinstance(fault, fault_specs.Nemesis)}
+    for fault in faults:
+        if fault.start_after is not None and fault.start_after.fault in drawing:
+            raise errors.UsageError(
+                f"fault {fault.name or fault.kind}: expected start_after to name a fault that takes "
+                f"effect itself, got the nemesis {fault.start_after.fault}: name another one"
+            )
 
 
 def _named(faults: Sequence[fault_specs.AnyFault]) -> Iterator[tuple[str, fault_specs.AnyFault]]:

@@ -172,6 +172,9 @@ def _of_names(resource: str, pattern: str, run: Circumstances) -> Iterator[str]:
 
 # ------------------------------------------------------------------------ cluster and time
 
+_RESTARTABLE = {"embedded": "add --cluster-set storage=disk"}
+"""How the API server of a provider can be made restartable."""
+
 
 def _of_api_server(run: Circumstances) -> Iterator[str]:
     if not run.on.exclusive:
@@ -179,10 +182,11 @@ def _of_api_server(run: Circumstances) -> Iterator[str]:
             "expected a cluster of this run alone, because others would lose their API server: "
             "use --cluster embedded, local or kind, or remove the fault"
         )
-    elif not getattr(run.on, "restarts_api_server", False):
+    elif not run.on.restarts_api_server:
+        remedy = _RESTARTABLE.get(run.provider, "use --cluster local")
         yield (
             f"expected a cluster whose API server can be restarted on its data, got {run.provider!r}, "
-            "which cannot: use another cluster, or remove the fault"
+            f"which cannot: {remedy}, or remove the fault"
         )
 
 

@@ -45,11 +45,12 @@ class Stage:
             for client in fault.clients
         }
 
-    def prepare(self) -> conductor.Conductor:
+    def prepare(self, *, has_load: Callable[[], bool]) -> conductor.Conductor:
         """Lead the faulty clients through the carrier and return the conductor of all faults.
 
-        Called before the clients start. Raises HarnessError if the carrier does not start or
-        answer, OSError if a file cannot be written.
+        `has_load` tells whether the load has made its first pod. Called before the clients start.
+        Raises HarnessError if the carrier does not start or answer, OSError if a file cannot be
+        written.
         """
         routed = self._routes()
         journal = fault_journal.FaultJournal(self._directory.faults, run_id=self._plan.run_id)
@@ -61,7 +62,9 @@ class Stage:
         injections = {
             fault.name: self._injection(fault, journal, session) for fault in self._plan.faults
         }
-        return conductor.Conductor(self._plan.faults, injections, journal, session)
+        return conductor.Conductor(
+            self._plan.faults, injections, journal, session, has_load=has_load
+        )
 
     def _routes(self) -> routes.Routes | None:
         match self._plan.carrier:

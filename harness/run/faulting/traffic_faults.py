@@ -1,6 +1,5 @@
 """Injects faults of API calls and watch events: a rule of the carrier, switched on and off."""
 
-from harness import clocks
 from harness.history import plans
 from harness.run.faulting import carrier_sessions, fault_journal, injecting
 
@@ -24,10 +23,7 @@ class TrafficFault:
 
     def last(self, ending: injecting.Ending) -> None:
         """Wait for its time to pass, or until it is used up."""
-        deadline_ns = _deadline_ns(self._fault.duration_s)
-        while not ending.over.wait(injecting.STEP_S):
-            if clocks.monotonic_ns() >= deadline_ns or self._is_used_up():
-                return
+        injecting.wait_for_end(ending, duration_s=self._fault.duration_s, is_done=self._is_used_up)
 
     def heal(self, ending: injecting.Ending) -> None:
         """Switch the rule off, which lets go what it holds or delays."""
@@ -38,7 +34,3 @@ class TrafficFault:
         """Return whether the rule has hit all that it may, and none of that still lasts."""
         count = self._fault.rule["count"]
         return count is not None and self._journal.ended_count(self._fault.name) >= count
-
-
-def _deadline_ns(duration_s: float | None) -> float:
-    return float("inf") if duration_s is None else clocks.monotonic_ns() + duration_s * 1e9

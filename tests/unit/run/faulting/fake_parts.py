@@ -1,0 +1,163 @@
+"""A carrier, processes and planned faults for tests of the conductor."""
+
+import itertools
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness import clocks, errors
+from harness.faults import injection
+from harness.history import journal_reader, plans, records
+from harness.run.faulting import traffic_rules
+from harness.scenario import fault_specs
+
+TIMEOUT_S = 10.0
+
+
+def now() -> injection.FaultTime:
+    """The time of an application."""
+    return injection.FaultTime("", clocks.monotonic_ns())
+
+
+class FakeCarrier:
+    """A carrier that applies what the test tells it to."""
+
+    def __init__(self) -> None:
+        self.rules: dict[str, Mapping[str, Any]] = {}
+        self.calls: list[str] = []
+        self.is_gone = False
+        self._items: list[injection.Applied] = []
+        self._sequences = itertools.count(1)
+
+    def add(self, rule: Mapping[str, Any]) -> None:
+        """Switch a fault on."""
+        self._note(f"add {rule['name']}")
+        self.rules[rule["name"]] = rule
+
+    def remove(self, name: str) -> None:
+        """Switch a fault off and end what it holds."""
+        self._note(f"remove {name}")
+        self.rules.pop(name, None)
+        for item in self._items:
+            if item.fault == name and item.ended is None:
+                item.ended = now()
+
+    def applied(self, after: int) -> Sequence[injection.Applied]:
+        """Return the applications after this number."""
+        self._require()
+        return [item for item in self._items if item.sequence > after]
+
+    def last_sequence(self) -> int:
+        """Return the newest number."""
+        return self._items[-1].sequence if self._items else 0
+
+    def clear(self) -> None:
+        """Switch all faults off."""
+        self._note("clear")
+        self.rules.clear()
+
+    def restart(self) -> None:
+        """Forget everything, as an API server does."""
+        self.calls.append("restart")
+        self.rules.clear()
+        self._items, self._sequences = [], itertools.count(1)
+
+    def drop(self, count: int) -> None:
+        """Lose the oldest applications."""
+        del self._items[:count]
+
+    def apply(self, fault: str, name: str = "claim-1", *, lasts: bool = False) -> injection.Applied:
+        """Let a fault take effect on an update of a claim's status."""
+        facts = injection.Facts(
+            verb="update",
+            path="/",
+            client="scheduler",
+            resource="resourceclaims",
+            subresource="status",
+            name=name,
+            uid=f"uid-{name}",
+            resource_version=7,
+        )
+        action = injection.Delay(seconds=9.0) if lasts else injection.Lose()
+        begun = now()
+        item = injection.Applied(
+            next(self._sequences), fault, "response", action, facts, begun, None if lasts else begun
+        )
+        self._items.append(item)
+        return item
+
+    def _note(self, call: str) -> None:
+        self._require()
+        self.calls.append(call)
+
+    def _require(self) -> None:
+        if self.is_gone:
+            raise errors.FaultError("the carrier does not answer")
+
+
+class FakeProcesses:
+    """Processes of which every call is noted."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.is_dead = False
+        self.fails = False
+
+    def living(self, name: str) -> str | None:
+        """Return the process, unless it is dead."""
+        return None if self.is_dead else name
+
+    def kill(self, name: str, *, fault: str) -> bool:
+        """Note it."""
+        self.calls.append(f"kill {name} for {fault}")
+        return True
+
+    def terminate(self, name: str, *, fault: str) -> bool:
+        """Note it."""
+        self.calls.append(f"terminate {name} for {fault}")
+        return True
+
+    def pause(self, name: str, *, fault: str) -> bool:
+        """Note it."""
+        self.calls.append(f"pause {name} for {fault}")
+        return True
+
+    def resume(self, name: str) -> None:
+        """Note it."""
+        self.calls.append(f"resume {name}")
+
+    def start_again(self, name: str) -> str:
+        """Note it."""
+        self.calls.append(f"start {name}")
+        if self.fails:
+            raise errors.ProcessError(f"expected to start {name}")
+        return f"{name}.2"
+
+
+def fault(name: str, kind: str = "lose-response", **keys: Any) -> plans.PlannedFault:
+    """A planned fault of the scheduler."""
+    spec: Any = fault_specs.one({"kind": kind, **keys})
+    is_traffic, after = hasattr(spec, "on"), spec.start_after
+    rule = traffic_rules.rule(name, spec, clients=["scheduler"], seed=0) if is_traffic else None
+    return plans.PlannedFault(
+        name=name,
+        kind=kind,
+        carrier="server" if rule else "run",
+        clients=["scheduler"],
+        start_s=spec.start_s,
+        start_after=plans.StartCondition(**after.model_dump()) if after else None,
+        duration_s=getattr(spec, "duration_s", None),
+        text="A fault.",
+        rule=traffic_rules.document(rule) if rule else {},
+        parameters={} if rule else spec.model_dump(mode="json"),
+    )
+
+
+def read(path: pathlib.Path) -> tuple[list[records.FaultApplied], list[records.FaultWindow]]:
+    """The applications and windows of a journal that was closed."""
+    journal = journal_reader.read(path)
+    assert journal.trailer is not None
+    return (
+        [item for item in journal.records if isinstance(item, records.FaultApplied)],
+        [item for item in journal.records if isinstance(item, records.FaultWindow)],
+    )

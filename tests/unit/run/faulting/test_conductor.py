@@ -1,0 +1,318 @@
+"""Faults are switched on when they have to be, recorded, and healed whatever happens."""
+
+import pathlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from harness import clocks, concurrency
+from harness.history import plans
+from harness.run.faulting import (
+    carrier_sessions,
+    conductor,
+    fault_journal,
+    injecting,
+    process_faults,
+    traffic_faults,
+)
+from tests.unit.run.faulting import fake_parts
+
+
+class Run:
+    """A conductor over fake parts."""
+
+    def __init__(
+        self,
+        folder: pathlib.Path,
+        *faults: plans.PlannedFault,
+        carrier: fake_parts.FakeCarrier | None = None,
+    ) -> None:
+        self.carrier = carrier or fake_parts.FakeCarrier()
+        self.processes = fake_parts.FakeProcesses()
+        self.path, self.has_load = folder / "faults.jsonl", True
+        self.journal = fault_journal.FaultJournal(self.path, run_id="r")
+        kinds = {item.name: item.kind for item in faults}
+        self.session = carrier_sessions.CarrierSession(self.carrier, self.journal, kinds=kinds)
+        injections = {item.name: self._injection(item) for item in faults}
+        self.conductor = conductor.Conductor(
+            faults, injections, self.journal, self.session, has_load=lambda: self.has_load
+        )
+
+    def _injection(self, planned: plans.PlannedFault) -> injecting.Injection:
+        if planned.rule:
+            return traffic_faults.TrafficFault(planned, self.session, self.journal)
+        if planned.kind == "restart-api-server":
+            return process_faults.ApiServerRestart(
+                planned, self.journal, self._restart, self.session.across_restart
+            )
+        guard = concurrency.lock("guard")
+        of = {
+            "pause-process": process_faults.PausedProcess,
+            "take-over": process_faults.TakenOverScheduler,
+        }
+        kind = of.get(planned.kind, process_faults.EndedProcess)
+        return kind(planned, self.journal, self.processes, guard)
+
+    def _restart(self, *, kill: bool, down_s: float) -> None:
+        del kill, down_s
+        self.carrier.restart()
+
+    def start(self) -> None:
+        """Start with a subject that is ready."""
+        self.conductor.start()
+        self.conductor.subject_is_ready()
+
+
+@pytest.fixture
+def begin(tmp_path: pathlib.Path) -> Iterator[Callable[..., Run]]:
+    """Makes a run of faults, which is healed in the end."""
+    runs: list[Run] = []
+
+    def make(*faults: plans.PlannedFault, **parts: Any) -> Run:
+        runs.append(Run(tmp_path, *faults, **parts))
+        return runs[-1]
+
+    yield make
+    for run in runs:
+        run.conductor.heal()
+
+
+def wait(condition: Callable[[], object], why: str) -> None:
+    clocks.wait_until(condition, timeout_s=fake_parts.TIMEOUT_S, why=why)
+
+
+def windows(run: Run) -> dict[str, Any]:
+    return {item.fault: item for item in fake_parts.read(run.path)[1]}
+
+
+# ------------------------------------------------------------------------------- traffic
+
+
+def test_a_fault_is_on_before_the_load_and_off_when_it_has_ended(begin: Any) -> None:
+    run = begin(fake_parts.fault("lost", times=2))
+    run.has_load = False
+    run.start()
+    assert run.carrier.calls == ["clear", "add lost"]
+    assert run.conductor.active() == ["lost"]
+    run.carrier.apply("lost")
+    run.conductor.heal()
+    assert run.carrier.calls == ["clear", "add lost", "remove lost"]
+    assert run.conductor.active() == []
+    applied, found = fake_parts.read(run.path)
+    assert [(item.fault, item.kind, item.client, item.name) for item in applied] == [
+        ("lost", "lose-response", "scheduler", "claim-1")
+    ]
+    assert applied[0].detail == "carried out; the answer was lost"
+    assert [(item.fault, item.applied_count, item.error) for item in found] == [("lost", 1, "")]
+
+
+def test_a_fault_that_is_used_up_ends_at_once(begin: Any) -> None:
+    run = begin(fake_parts.fault("lost", times=2))
+    run.start()
+    run.carrier.apply("lost")
+    run.carrier.apply("lost")
+    wait(lambda: "remove lost" in run.carrier.calls, "its end")
+
+
+def test_a_delay_under_way_keeps_a_used_up_fault_on(begin: Any) -> None:
+    run = begin(fake_parts.fault("late", "delay-response", seconds=9, times=1))
+    run.start()
+    item = run.carrier.apply("late", lasts=True)
+    wait(lambda: run.journal.count("late"), "it to be counted")
+    assert run.conductor.active() == ["late"]
+    item.ended = fake_parts.now()
+    wait(lambda: not run.conductor.active(), "its end")
+
+
+def test_its_time_counts_from_the_first_pod(begin: Any) -> None:
+    run = begin(fake_parts.fault("lost", duration_s=0.01))
+    run.has_load = False
+    run.start()
+    clocks.sleep(0.3)
+    assert run.conductor.active() == ["lost"]
+    run.has_load = True
+    wait(lambda: not run.conductor.active(), "its end")
+
+
+def test_what_is_let_go_by_healing_is_recorded_with_its_end(begin: Any) -> None:
+    run = begin(fake_parts.fault("late", "delay-response", seconds=9))
+    run.start()
+    run.carrier.apply("late", lasts=True)
+    run.conductor.heal()
+    (applied,), _ = fake_parts.read(run.path)
+    assert applied.ended_ns is not None
+
+
+def test_what_another_run_left_in_the_carrier_is_not_of_this_run(begin: Any) -> None:
+    carrier = fake_parts.FakeCarrier()
+    carrier.apply("lost")
+    run = begin(fake_parts.fault("lost"), carrier=carrier)
+    run.start()
+    run.conductor.heal()
+    assert fake_parts.read(run.path)[0] == []
+
+
+def test_a_fault_begins_after_the_nth_effect_of_another_one(begin: Any) -> None:
+    after = {"fault": "lost", "applied": 2}
+    run = begin(
+        fake_parts.fault("lost"), fake_parts.fault("second", "drop-watch", start_after=after)
+    )
+    run.start()
+    run.carrier.apply("lost")
+    clocks.sleep(0.3)
+    assert run.conductor.active() == ["lost"]
+    run.carrier.apply("lost")
+    wait(lambda: run.conductor.active() == ["lost", "second"], "the second one")
+
+
+def test_a_fault_that_never_began_has_no_window(begin: Any) -> None:
+    run = begin(fake_parts.fault("lost"), fake_parts.fault("never", "drop-watch", start_s=60))
+    run.start()
+    run.conductor.heal()
+    assert set(windows(run)) == {"lost"}
+
+
+def test_a_carrier_that_is_gone_makes_the_record_incomplete(begin: Any) -> None:
+    run = begin(fake_parts.fault("lost"))
+    run.start()
+    run.carrier.is_gone = True
+    run.conductor.heal()
+    text = windows(run)["lost"].error
+    assert "it could not be healed: the carrier does not answer" in text
+    assert "its effects may not be complete: the carrier does not answer" in text
+
+
+def test_a_rule_that_the_carrier_refuses(begin: Any) -> None:
+    run = begin(fake_parts.fault("lost"), fake_parts.fault("second"))
+    run.carrier.is_gone = True
+    run.start()
+    run.carrier.is_gone = False
+    run.conductor.heal()
+    for name in ("lost", "second"):
+        assert "it could not be injected as planned" in windows(run)[name].error
+
+
+def test_applications_that_the_carrier_has_dropped_are_missed(begin: Any) -> None:
+    run = begin(fake_parts.fault("lost"))
+    for _ in range(3):
+        run.carrier.apply("lost")
+    run.carrier.drop(2)
+    run.start()
+    run.conductor.heal()
+    assert "the carrier has dropped 2 applications" in windows(run)["lost"].error
+
+
+def test_a_second_healing_does_nothing(begin: Any) -> None:
+    run = begin(fake_parts.fault("lost"))
+    run.start()
+    run.conductor.heal()
+    text = run.path.read_text()
+    run.conductor.heal(is_abandoned=True)
+    assert run.path.read_text() == text
+
+
+# ------------------------------------------------------------------- API server and processes
+
+
+def test_a_restart_of_the_api_server_keeps_the_faults_that_it_carries(begin: Any) -> None:
+    run = begin(
+        fake_parts.fault("lost", times=3),
+        fake_parts.fault("again", "restart-api-server", start_s=0.5),
+    )
+    run.start()
+    run.carrier.apply("lost", "claim-1")
+    wait(lambda: run.carrier.calls[-1:] == ["add lost"] and "restart" in run.carrier.calls, "it")
+    assert run.carrier.calls == ["clear", "add lost", "remove lost", "restart", "add lost"]
+    assert run.carrier.rules["lost"]["count"] == 2
+    run.carrier.apply("lost", "claim-2")
+    run.conductor.heal()
+    applied, found = fake_parts.read(run.path)
+    assert [item.name for item in applied if item.fault == "lost"] == ["claim-1", "claim-2"]
+    assert [(item.process, item.detail) for item in applied if item.fault == "again"] == [
+        ("api-server", "stopped and started again")
+    ]
+    assert {item.fault: (item.applied_count, item.error) for item in found} == {
+        "lost": (2, ""),
+        "again": (1, ""),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "calls"),
+    [
+        (
+            "kill-process",
+            {"times": 2, "down_s": 0, "interval_s": 0.01},
+            ["kill scheduler for it", "start scheduler"] * 2,
+        ),
+        ("restart-process", {}, ["terminate scheduler for it", "start scheduler"]),
+        ("pause-process", {"seconds": 0.01}, ["pause scheduler for it", "resume scheduler"]),
+        ("take-over", {}, ["kill scheduler for it", "start scheduler"]),
+        (
+            "take-over",
+            {"ends": "terminate", "overlap_s": 0.01},
+            ["start scheduler", "terminate scheduler for it"],
+        ),
+    ],
+)
+def test_faults_of_a_process(begin: Any, kind: str, keys: dict[str, Any], calls: list[str]) -> None:
+    run = begin(fake_parts.fault("it", kind, **keys))
+    run.start()
+    wait(lambda: run.processes.calls == calls and not run.conductor.active(), "all of it")
+    run.conductor.heal()
+    applied, found = fake_parts.read(run.path)
+    assert {(item.process, item.ended_ns is not None) for item in applied} == {("scheduler", True)}
+    assert (found[0].applied_count, found[0].error) == (len(applied), "")
+
+
+def test_a_process_is_not_touched_before_the_subject_is_ready(begin: Any) -> None:
+    run = begin(fake_parts.fault("it", "kill-process"))
+    run.conductor.start()
+    clocks.sleep(0.3)
+    assert run.processes.calls == []
+    run.conductor.heal()
+    assert run.processes.calls == []
+
+
+@pytest.mark.parametrize("is_abandoned", [False, True])
+def test_healing_in_mid_fault(begin: Any, is_abandoned: bool) -> None:
+    run = begin(
+        fake_parts.fault("down", "kill-process", down_s=60),
+        fake_parts.fault("still", "pause-process", seconds=60),
+    )
+    run.start()
+    wait(lambda: len(run.processes.calls) == 2, "both to begin")
+    run.conductor.heal(is_abandoned=is_abandoned)
+    assert "resume scheduler" in run.processes.calls
+    assert ("start scheduler" in run.processes.calls) == (not is_abandoned)
+
+
+def test_a_scheduler_that_is_only_paused_goes_on_in_the_end(begin: Any) -> None:
+    run = begin(fake_parts.fault("it", "take-over", ends="pause"))
+    run.start()
+    wait(lambda: len(run.processes.calls) == 2, "the successor")
+    assert run.conductor.active() == ["it"]
+    run.conductor.heal()
+    assert run.processes.calls == ["pause scheduler for it", "start scheduler", "resume scheduler"]
+
+
+def test_a_process_that_is_gone_or_does_not_start_is_an_error_in_the_record(begin: Any) -> None:
+    run = begin(fake_parts.fault("it", "kill-process", down_s=0))
+    run.processes.fails = True
+    run.start()
+    wait(lambda: run.journal.count("it") and not run.conductor.active(), "its end")
+    run.conductor.heal()
+    text = windows(run)["it"].error
+    assert "it could not be injected as planned: expected to start scheduler" in text
+    assert "it could not be healed: expected to start scheduler" in text
+
+
+def test_a_process_that_has_ended_before(begin: Any) -> None:
+    run = begin(fake_parts.fault("it", "kill-process"))
+    run.processes.is_dead = True
+    run.start()
+    wait(lambda: "it" in run.journal.begun() and not run.conductor.active(), "its end")
+    run.conductor.heal()
+    assert "expected scheduler to run, but it has ended" in windows(run)["it"].error
+    assert windows(run)["it"].applied_count == 0

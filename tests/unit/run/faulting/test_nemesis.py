@@ -1,0 +1,83 @@
+"""A nemesis draws faults from the seed, and only such as the run allows and that heal."""
+
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.cluster import interfaces
+from harness.history import plans
+from harness.run.faulting import nemesis, planning
+from harness.scenario import fault_specs, specs
+
+ALL = interfaces.Capabilities(restarts_api_server=True)
+
+
+def drawn(seed: int, *, on: interfaces.Capabilities = ALL, **keys: Any) -> list[plans.PlannedFault]:
+    subject = keys.pop("subject", {})
+    scenario = specs.Scenario.model_validate(
+        {
+            "schema_version": 1,
+            "name": "faulty",
+            "title": "a title",
+            "description": "a description",
+            "traffic": {"profile": "churn"},
+            "load": {"allocations_min": 1, "pods_running_min": 0},
+            "subject": {"claim_controller": "python", **subject},
+            "faults": [{"kind": "nemesis", "name": "chaos", **keys}],
+        }
+    )
+    return planning.plan(scenario, seed=seed, on=on, provider="embedded").faults
+
+
+def test_every_kind_but_a_nemesis_can_be_drawn() -> None:
+    kinds = {
+        kind.model_fields["kind"].annotation.__args__[0]  # type: ignore[union-attr]
+        for kind in (*fault_specs.TrafficFault.__args__, *fault_specs.RunFault.__args__)
+    }
+    assert set(nemesis.DRAWS) == kinds
+
+
+def test_every_kind_is_drawn_in_some_runs() -> None:
+    found = {fault.kind for seed in range(60) for fault in drawn(seed)}
+    assert found == set(nemesis.DRAWS)
+
+
+def test_the_seed_decides() -> None:
+    assert drawn(3) == drawn(3)
+    assert drawn(3) != drawn(4)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_all_drawn_faults_are_named_begin_in_time_and_are_not_required(seed: int) -> None:
+    found = drawn(seed, draws=8, within_s=5, start_s=1)
+    assert [fault.name for fault in found] == [f"chaos-{number}" for number in range(1, 9)]
+    assert {fault.drawn_by for fault in found} == {"chaos"}
+    assert all(1 <= fault.start_s <= 6 and not fault.required for fault in found)
+    assert all(fault.duration_s for fault in found if fault.rule)
+
+
+def test_only_the_chosen_kinds_are_drawn() -> None:
+    found = drawn(1, kinds=["drop-watch", "reject"], draws=20)
+    assert {fault.kind for fault in found} == {"drop-watch", "reject"}
+
+
+def test_nothing_is_drawn_that_the_run_does_not_allow() -> None:
+    bare = interfaces.Capabilities()
+    outside = {"schedulers": [{"kind": "cluster"}], "claim_controller": "cluster"}
+    found = [fault for seed in range(40) for fault in drawn(seed, on=bare, subject=outside)]
+    assert found
+    assert "restart-api-server" not in {fault.kind for fault in found}
+    assert {client for fault in found for client in fault.clients} == {"kubelet"}
+
+
+def test_an_unknown_kind() -> None:
+    with pytest.raises(errors.UsageError, match=r"got 'drop-wach'\. Did you mean 'drop-watch'\?"):
+        drawn(1, kinds=["drop-wach"])
+
+
+def test_kinds_of_which_the_run_allows_none() -> None:
+    with pytest.raises(
+        errors.UsageError, match="kinds that this run allows, got restart-api-server"
+    ):
+        drawn(1, on=interfaces.Capabilities(), kinds=["restart-api-server"])

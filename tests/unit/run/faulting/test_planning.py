@@ -1,0 +1,418 @@
+"""Faults of a scenario become faults of a plan, or are refused with the reason and a remedy."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness import errors
+from harness.cluster import interfaces
+from harness.faults import injection
+from harness.history import plans
+from harness.run.faulting import planning
+from harness.scenario import specs
+
+EMBEDDED = interfaces.Capabilities()
+ON_DISK = interfaces.Capabilities(restarts_api_server=True)
+SHARED = interfaces.Capabilities(exclusive=False, claim_controller=True, restarts_api_server=True)
+STATUS = {"resource": "resourceclaims", "subresource": "status", "verbs": ["update"]}
+CHURN = {"profile": "churn"}
+AT_ONCE = {"profile": "all-at-once", "pods": 10}
+
+
+def scenario(
+    *faults: dict[str, Any],
+    traffic: dict[str, Any] | None = None,
+    schedulers: tuple[dict[str, Any], ...] = ({"kind": "python"},),
+    controller: str = "python",
+) -> specs.Scenario:
+    return specs.Scenario.model_validate(
+        {
+            "schema_version": 1,
+            "name": "faulty",
+            "title": "a title",
+            "description": "a description",
+            "traffic": traffic or CHURN,
+            "load": {"allocations_min": 1, "pods_running_min": 0},
+            "subject": {"schedulers": list(schedulers), "claim_controller": controller},
+            "faults": list(faults),
+        }
+    )
+
+
+def planned(
+    *faults: dict[str, Any],
+    on: interfaces.Capabilities = ON_DISK,
+    provider: str = "embedded",
+    choice: planning.CarrierChoice = "auto",
+    seed: int = 1,
+    **settings: Any,
+) -> planning.PlannedFaults:
+    made = scenario(*faults, **settings)
+    return planning.plan(made, seed=seed, on=on, provider=provider, choice=choice)
+
+
+def one(*faults: dict[str, Any], **settings: Any) -> plans.PlannedFault:
+    return planned(*faults, **settings).faults[0]
+
+
+def refusal(*faults: dict[str, Any], **settings: Any) -> str:
+    with pytest.raises(errors.UsageError) as caught:
+        planned(*faults, **settings)
+    return str(caught.value)
+
+
+# --------------------------------------------------------------------------- what is planned
+
+
+def test_no_faults_need_no_carrier() -> None:
+    assert planned() == planning.PlannedFaults(faults=[], carrier="")
+
+
+def test_faults_of_processes_need_no_carrier() -> None:
+    found = planned({"kind": "kill-process"})
+    assert (found.carrier, found.faults[0].carrier) == ("", "run")
+    assert found.faults[0].clients == ["scheduler"]
+    assert found.faults[0].parameters == {
+        "role": "scheduler",
+        "times": 1,
+        "interval_s": 2.0,
+        "down_s": 0.5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("provider", "choice", "carrier"),
+    [
+        ("embedded", "auto", "server"),
+        ("embedded", "proxy", "proxy"),
+        ("local", "auto", "proxy"),
+        ("kind", "proxy", "proxy"),
+        ("kubeconfig", "auto", "proxy"),
+    ],
+)
+def test_the_carrier(provider: str, choice: planning.CarrierChoice, carrier: str) -> None:
+    found = planned({"kind": "drop-watch"}, provider=provider, choice=choice)
+    assert found.carrier == found.faults[0].carrier == carrier
+
+
+def test_faults_without_a_name_are_named_after_their_kind() -> None:
+    faults = [{"kind": "drop-watch"}, {"kind": "drop-watch", "name": "drop-watch-2"}]
+    found = planned(*faults, {"kind": "drop-watch"}, {"kind": "expire-watch"})
+    names = [fault.name for fault in found.faults]
+    assert names == ["drop-watch", "drop-watch-2", "drop-watch-3", "expire-watch"]
+
+
+def test_the_rule_is_one_that_carriers_accept_and_matches_the_right_calls() -> None:
+    fault = one(
+        {"kind": "lose-response", "name": "lost", "times": 3, "skip": 2, "on": STATUS},
+        schedulers=({"kind": "python"}, {"kind": "kube-scheduler"}),
+    )
+    rule = msgspec.convert(fault.rule, injection.FaultSpec)
+    assert (rule.name, rule.point, rule.count, rule.skip) == ("lost", "response", 3, 2)
+    call = injection.Facts(
+        verb="update",
+        path="/",
+        client="scheduler-2",
+        resource="resourceclaims",
+        subresource="status",
+    )
+    assert injection.matches(rule.match, call)
+    for other in ({"client": "kubelet"}, {"verb": "patch"}, {"subresource": ""}):
+        assert not injection.matches(rule.match, msgspec.structs.replace(call, **other))
+
+
+EVERY_TRAFFIC_KIND = [
+    ({"kind": "lose-request"}, "request"),
+    ({"kind": "lose-response"}, "response"),
+    ({"kind": "delay-request", "seconds": 1}, "request"),
+    ({"kind": "delay-response", "seconds": 1}, "response"),
+    ({"kind": "reject", "code": 429, "retry_after_s": 2}, "request"),
+    ({"kind": "truncate-response"}, "response"),
+    ({"kind": "truncate-response", "on": {"verbs": ["watch"]}}, "event"),
+    ({"kind": "stale-list", "seconds": 2}, "request"),
+    ({"kind": "delay-events", "seconds": 1, "event_types": ["ADDED"]}, "event"),
+    ({"kind": "drop-watch"}, "event"),
+    ({"kind": "expire-watch"}, "event"),
+    ({"kind": "starve-bookmarks"}, "event"),
+]
+
+
+@pytest.mark.parametrize(("fault", "point"), EVERY_TRAFFIC_KIND)
+def test_every_kind_of_traffic_has_a_rule_and_a_sentence(fault: dict[str, Any], point: str) -> None:
+    found = one(fault)
+    assert msgspec.convert(found.rule, injection.FaultSpec).point == point
+    assert found.text.endswith(".")
+    assert "scheduler" in found.text
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        (
+            {"kind": "lose-response", "times": 20, "on": STATUS},
+            (
+                "Each (at most 20) update of resourceclaims/status of scheduler is carried out, and its "
+                "answer is lost."
+            ),
+        ),
+        (
+            {"kind": "delay-events", "seconds": 0.5, "on": {"resource": "pods"}, "duration_s": 3},
+            "Each watch event of pods of scheduler arrives 0.5 s late, for 3 s.",
+        ),
+        (
+            {"kind": "kill-process", "start_s": 2, "times": 3},
+            (
+                "Scheduler is killed and starts again 0.5 s later, 3 times, 2 s apart, from 2 s after the "
+                "start of the load."
+            ),
+        ),
+        (
+            {"kind": "drop-watch", "on": {"role": "recorder"}},
+            (
+                "Each watch event of any resource of recorder is not sent; the watch's connection closes "
+                "instead. The recorder's evidence is not complete then, so that the verdict is UNKNOWN."
+            ),
+        ),
+    ],
+)
+def test_a_sentence_says_what_a_fault_does(fault: dict[str, Any], text: str) -> None:
+    assert one(fault).text == text
+
+
+def test_seeds_of_faults_come_from_the_run_and_the_name() -> None:
+    faults = [{"kind": "drop-watch", "probability": 0.5}] * 2
+    first, second = planned(*faults, seed=1).faults
+    again, _ = planned(*faults, seed=1).faults
+    other, _ = planned(*faults, seed=2).faults
+    assert first.rule["seed"] == again.rule["seed"]
+    assert len({item.rule["seed"] for item in (first, second, other)}) == 3
+
+
+def test_a_fault_after_another_one() -> None:
+    first = {"kind": "delay-request", "name": "late", "seconds": 3, "on": STATUS}
+    second = {"kind": "kill-process", "start_after": {"fault": "late", "applied": 4}}
+    found = planned(first, second).faults[1]
+    assert found.start_after == plans.StartCondition(fault="late", applied=4)
+    assert "from when late has taken effect 4 times" in found.text
+
+
+# --------------------------------------------------------------------------- what is refused
+
+KUBE = ({"kind": "kube-scheduler"},)
+OTHERS = ({"kind": "external", "scheduler_name": "volcano"},)
+
+
+@pytest.mark.parametrize(
+    ("fault", "settings", "words"),
+    [
+        (
+            {"kind": "drop-watch", "on": {"role": "claim-controller"}},
+            {"controller": "cluster"},
+            ["the cluster runs its own ResourceClaim controller", "remove the fault"],
+        ),
+        (
+            {"kind": "kill-process", "role": "claim-controller"},
+            {"controller": "cluster"},
+            ["the cluster runs its own ResourceClaim controller"],
+        ),
+        (
+            {"kind": "drop-watch"},
+            {"schedulers": ({"kind": "cluster"},)},
+            ["schedulers that the run starts, got subject 'cluster'", "--subject kube-scheduler"],
+        ),
+        ({"kind": "kill-process"}, {"schedulers": OTHERS}, ["got subject 'external'"]),
+        ({"kind": "take-over"}, {"schedulers": OTHERS}, ["got subject 'external'"]),
+        (
+            {"kind": "lose-response", "on": {"verbs": ["watch"]}},
+            {},
+            ["on.verbs among get, list, create", "for lose-response, got watch"],
+        ),
+        (
+            {"kind": "delay-events", "seconds": 1, "on": {"verbs": ["update"]}},
+            {},
+            ["on.verbs among watch for delay-events, got update"],
+        ),
+        (
+            {"kind": "stale-list", "seconds": 1, "on": {"verbs": ["update"]}},
+            {},
+            ["on.verbs among get, list for stale-list, got update"],
+        ),
+        (
+            {"kind": "truncate-response", "on": {"verbs": ["watch", "list"]}},
+            {},
+            ["without watch beside others", "two faults"],
+        ),
+        (
+            {"kind": "drop-watch", "on": {"resource": "pods", "subresource": "status"}},
+            {},
+            ["watches show whole objects, got 'status'"],
+        ),
+        (
+            {"kind": "starve-bookmarks", "on": {"name": "claim-*"}},
+            {},
+            ["bookmarks belong to no object, got 'claim-*'"],
+        ),
+        (
+            {"kind": "lose-response", "on": {"resource": "pods", "verbs": ["list"], "name": "a"}},
+            {},
+            ["list name no object, got 'a'"],
+        ),
+        (
+            {"kind": "lose-response", "on": {"subresource": "status"}},
+            {},
+            ["on.resource with on.subresource, got only 'status'"],
+        ),
+        (
+            {"kind": "lose-response", "on": {"resource": "resourceclaim"}},
+            {},
+            ["got 'resourceclaim'. Did you mean 'resourceclaims'?"],
+        ),
+        (
+            {"kind": "lose-response", "on": {"resource": "pods", "verbs": ["delete"]}},
+            {},
+            ["got delete of pods, and it never does that", "create pods/binding"],
+        ),
+        (
+            {"kind": "reject", "code": 500, "on": {"role": "load", "resource": "nodes"}},
+            {},
+            ["one that load uses (pods, resourceclaims, resourceclaimtemplates), got 'nodes'"],
+        ),
+        (
+            {"kind": "lose-response", "on": {**STATUS, "name": "job-*"}},
+            {"traffic": AT_ONCE},
+            ["resourceclaims of this run can have, such as 'claim-0000', got 'job-*'"],
+        ),
+        (
+            {"kind": "lose-response", "on": {**STATUS, "name": "claim-0010"}},
+            {"traffic": AT_ONCE},
+            ["got 'claim-0010'"],
+        ),
+        (
+            {"kind": "touch-objects", "resource": "nodes", "object_name": "node-*"},
+            {},
+            ["nodes of this run can have, such as 'worker-0', got 'node-*'"],
+        ),
+        (
+            {"kind": "touch-objects", "resource": "pods", "object_name": "pod-1"},
+            {},
+            ["such as 'traffic-0*', got 'pod-1'"],
+        ),
+        (
+            {"kind": "restart-api-server"},
+            {"on": EMBEDDED},
+            ["whose API server can be restarted on its data, got 'embedded'", "storage=disk"],
+        ),
+        (
+            {"kind": "restart-api-server"},
+            {"on": SHARED, "provider": "kubeconfig", "controller": "cluster"},
+            ["others would lose their API server", "--cluster embedded, local or kind"],
+        ),
+        (
+            {"kind": "pause-process", "seconds": 500},
+            {},
+            ["it takes 500 s from 0 s", "cannot be healed before"],
+        ),
+        (
+            {"kind": "restart-process", "times": 100, "interval_s": 5},
+            {},
+            ["it takes 495 s"],
+        ),
+        (
+            {"kind": "drop-watch", "start_s": 3000},
+            {},
+            ["start_s below 70", "got 3000"],
+        ),
+    ],
+)
+def test_what_cannot_work(
+    fault: dict[str, Any], settings: dict[str, Any], words: list[str]
+) -> None:
+    text = refusal(fault, **settings)
+    assert text.startswith(f"fault {fault['kind']}: expected ")
+    assert "\n" not in text
+    for word in words:
+        assert word in text
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "lose-response", "on": {"resource": "persistentvolumes", "verbs": ["patch"]}},
+        {"kind": "drop-watch", "on": {"resource": "devicetaintrules"}},
+    ],
+)
+def test_a_kube_scheduler_makes_more_calls_than_ours(fault: dict[str, Any]) -> None:
+    assert one(fault, schedulers=KUBE).clients == ["scheduler"]
+    assert "expected on.resource" in refusal(fault)
+
+
+def test_the_calls_of_an_unknown_program_are_not_known() -> None:
+    program = ({"kind": "command", "command": ["run"]},)
+    fault = {"kind": "lose-response", "on": {"resource": "widgets", "verbs": ["create"]}}
+    assert one(fault, schedulers=program).clients == ["scheduler"]
+
+
+def test_the_recorder_may_be_the_victim() -> None:
+    assert one({"kind": "drop-watch", "on": {"role": "recorder"}}).clients == ["recorder"]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_possible"),
+    [
+        ("traffic-0-user-1*", True),
+        ("*-7", True),
+        ("t*", True),
+        ("traffic-1-x", True),
+        ("u*", False),
+    ],
+)
+def test_names_of_which_only_the_beginning_is_known(name: str, is_possible: bool) -> None:
+    fault = {"kind": "lose-response", "on": {**STATUS, "name": name}}
+    if is_possible:
+        assert one(fault).rule["match"]["name"] == name
+    else:
+        assert "such as 'traffic-0*', got 'u*'" in refusal(fault)
+
+
+def test_only_the_embedded_server_carries_faults_itself() -> None:
+    text = refusal({"kind": "drop-watch"}, provider="kind", choice="server")
+    assert "--fault-carrier proxy or auto on a cluster of provider 'kind', got server" in text
+
+
+def test_faults_that_wait_for_each_other() -> None:
+    first = {"kind": "drop-watch", "name": "a", "start_after": {"fault": "b"}}
+    second = {"kind": "expire-watch", "name": "b", "start_after": {"fault": "c"}}
+    third = {"kind": "expire-watch", "name": "c", "start_after": {"fault": "a"}}
+    assert "got a after b after c after a" in refusal(first, second, third)
+    assert "got a after a" in refusal({**first, "start_after": {"fault": "a"}})
+
+
+@pytest.mark.parametrize(
+    ("second", "is_possible"),
+    [
+        ({"kind": "kill-process", "start_s": 2}, False),
+        ({"kind": "kill-process", "start_s": 10}, True),
+        ({"kind": "kill-process", "role": "kubelet", "start_s": 2}, True),
+        ({"kind": "take-over", "start_s": 3}, False),
+        ({"kind": "take-over", "start_s": 20, "ends": "pause"}, False),
+        ({"kind": "kill-process", "start_after": {"fault": "pause"}}, True),
+    ],
+)
+def test_two_faults_of_one_process_at_one_time(second: dict[str, Any], is_possible: bool) -> None:
+    first = {"kind": "pause-process", "name": "pause", "seconds": 4, "start_s": 1}
+    if is_possible:
+        assert len(planned(first, second).faults) == 2
+    else:
+        text = refusal(first, second)
+        assert "expected one fault of scheduler at a time, but pause acts on it then" in text
+
+
+def test_a_nemesis_is_no_start() -> None:
+    faults = [
+        {"kind": "nemesis", "name": "n"},
+        {"kind": "drop-watch", "start_after": {"fault": "n"}},
+    ]
+    assert "expected start_after to name a fault that takes effect itself, got the nemesis n" in (
+        refusal(*faults)
+    )
