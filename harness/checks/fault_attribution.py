@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from harness.checks import fault_records, fault_wording, hold_history, verdicts
+from harness.checks import fault_records, fault_wording, hold_history, object_faults, verdicts
 from harness.history import records
 
 NEAR_NS = 1_000_000_000
@@ -57,17 +57,24 @@ def attribute(
     folded: hold_history.HoldHistory,
     faults: fault_records.FaultRecords,
 ) -> list[verdicts.CheckResult]:
-    """Return the results with the faults that explain their double allocations.
+    """Return the results; each violation names the faults that explain it, or that hit its objects.
 
-    Results of a run without faults, and violations of other guarantees, stay as they are.
+    Results of a run without faults stay as they are.
     """
     if not faults.is_expected:
         return list(results)
     attributor = Attributor(faults.applications, folded.holds)
+    others = object_faults.ObjectFaults(faults.applications)
+
+    def attributed(violation: verdicts.Violation) -> verdicts.Violation:
+        if isinstance(violation, verdicts.DoubleAllocation):
+            return attributor.attribute(violation)
+        hit = others.effects(violation)
+        sentence = object_faults.sentence(hit)
+        return msgspec.structs.replace(violation, faults=hit, attribution=sentence)
+
     return [
-        msgspec.structs.replace(
-            result, violations=[attributor.attribute(item) for item in result.violations]
-        )
+        msgspec.structs.replace(result, violations=[attributed(item) for item in result.violations])
         for result in results
     ]
 
@@ -88,10 +95,8 @@ class Attributor:
         for hold in holds:
             self._holds[hold.namespace, hold.name].append(hold)
 
-    def attribute(self, violation: verdicts.Violation) -> verdicts.Violation:
-        """Return a double allocation with the faults that explain it; any other one unchanged."""
-        if not isinstance(violation, verdicts.DoubleAllocation):
-            return violation
+    def attribute(self, violation: verdicts.DoubleAllocation) -> verdicts.DoubleAllocation:
+        """Return a double allocation with the faults that explain it."""
         first, second = violation.holders
         effects = self.effects(first, second)
         sentence = fault_wording.sentence(
@@ -168,7 +173,7 @@ class Attributor:
                 found[item.fault].append(item)
         for items in found.values():
             text = fault_wording.of_object(items[-1], holder.name, len(items))
-            yield _effect(items[-1], _claim(holder), text)
+            yield fault_records.effect(items[-1], _claim(holder), text)
 
     def _free_since_ns(self, holder: verdicts.Holder) -> int:
         """Return the time of the last release by a claim of this name; 0: there was none before."""
@@ -194,7 +199,7 @@ class Attributor:
         for item in late.values():
             is_behind = item.resource_version != first.held_from_rv
             text = fault_wording.of_event(item, first.name, is_behind=is_behind)
-            yield _effect(item, _claim(first), text)
+            yield fault_records.effect(item, _claim(first), text)
 
     @staticmethod
     def _delays(
@@ -223,7 +228,7 @@ class Attributor:
             if _is_read_by_scheduler(item) and is_near and _precedes(item, first, second):
                 ended[item.client, item.fault] = item
         for item in ended.values():
-            yield _effect(item, item.client, fault_wording.of_watch(item, first.name))
+            yield fault_records.effect(item, item.client, fault_wording.of_watch(item, first.name))
 
     def _reads(
         self, first: verdicts.Holder, second: verdicts.Holder
@@ -237,7 +242,7 @@ class Attributor:
             if _is_read_by_scheduler(item) and is_between and shows_claim and is_older:
                 stale[item.client, item.fault] = item
         for item in stale.values():
-            yield _effect(item, item.client, fault_wording.of_read(item, first.name))
+            yield fault_records.effect(item, item.client, fault_wording.of_read(item, first.name))
 
     # ---------------------------------------------------------------------- processes
 
@@ -250,7 +255,7 @@ class Attributor:
                 found[item.process, item.fault].append(item)
         for (process, _), items in found.items():
             text = fault_wording.of_process(items[-1], len(items))
-            yield _effect(items[-1], process, text)
+            yield fault_records.effect(items[-1], process, text)
 
 
 def _is_unseen(effect: verdicts.FaultEffect, second: verdicts.Holder) -> bool:
@@ -288,15 +293,3 @@ def _end_ns(item: records.FaultApplied) -> float:
 
 def _claim(holder: verdicts.Holder) -> str:
     return f"ResourceClaim {holder.namespace}/{holder.name}"
-
-
-def _effect(item: records.FaultApplied, on: str, text: str) -> verdicts.FaultEffect:
-    return verdicts.FaultEffect(
-        fault=item.fault,
-        kind=item.kind,
-        object=on,
-        resource_version=item.resource_version,
-        begun_ns=item.begun_ns,
-        ended_ns=item.ended_ns,
-        text=text,
-    )

@@ -4,6 +4,7 @@ import collections
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from harness.checks import verdicts
 from harness.history import histories, plans, records
 
 RECORDER = "recorder"
@@ -105,6 +106,19 @@ def times(fault: plans.PlannedFault) -> int | None:
     """Return how often a fault may take effect at most; None: any number of times."""
     limit = fault.rule.get("count") if fault.rule else fault.parameters.get("times")
     return limit if isinstance(limit, int) else None
+
+
+def effect(item: records.FaultApplied, on: str, text: str) -> verdicts.FaultEffect:
+    """Return an application as part of a violation: `on` its object or process, `text` a clause."""
+    return verdicts.FaultEffect(
+        fault=item.fault,
+        kind=item.kind,
+        object=on,
+        resource_version=item.resource_version,
+        begun_ns=item.begun_ns,
+        ended_ns=item.ended_ns,
+        text=text,
+    )
 
 
 def _effects(found: FaultRecords) -> str:
