@@ -2,10 +2,11 @@
 
 import sys
 
-from bench import apiserver, exploring, judging, proxying, scheduling
+from bench import apiserver, exploring, faults, judging, proxying, scheduling
 
 PARTS = {
     "apiserver": apiserver.measure,
+    "faults": faults.measure,
     "judging": judging.measure,
     "scheduling": scheduling.measure,
     "exploring": exploring.measure,

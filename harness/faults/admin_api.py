@@ -17,8 +17,8 @@ Actions at the point `request`: `block`, `delay` (seconds), `reject` (code, reas
 retryAfterSeconds), `lose` and `stale` (seconds; reads only); at the point `response`: `block`,
 `delay`, `reject`, `lose` and `truncate`; at the point `event`: `block`, `delay`, `drop`, `gone`,
 `truncate` and `omit` (bookmarks only). A blocked request is carried out when it is released, even
-if its client has disconnected. Faults apply to events that happen while a watch is open, not to
-its initial objects; events never overtake each other.
+if its client has disconnected. Faults apply to new events and to those that a watch resumes
+from, not to its initial objects; events never overtake each other.
 """
 
 import urllib.parse
