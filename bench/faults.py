@@ -17,12 +17,15 @@ ROUNDS = 5
 WATCHES = 50
 LAG_S = 0.1
 FAULTS = "/flake-hunt/v1/faults"
-OTHER: dict[str, Any] = {"match": {"clients": ["someone-else"]}}
-PASSED_OVER: list[dict[str, Any]] = [
-    {"point": "request", "action": {"type": "lose"}, **OTHER},
-    {"point": "response", "action": {"type": "lose"}, **OTHER},
-]
-EVENTS_PASSED_OVER: list[dict[str, Any]] = [{"point": "event", "action": {"type": "drop"}, **OTHER}]
+CLIENT: dict[str, Any] = {"match": {"clients": ["someone-else"]}}
+OBJECT: dict[str, Any] = {"match": {"name": "something-else"}}
+
+
+def passed_over(match: dict[str, Any], *points: str) -> list[dict[str, Any]]:
+    """Return faults that hit nothing in these benchmarks."""
+    return [{"point": point, "action": {"type": "block"}, **match} for point in points]
+
+
 LAGGING: list[dict[str, Any]] = [
     {"point": "event", "action": {"type": "delay", "seconds": LAG_S}, "match": {"resource": "pods"}}
 ]
@@ -37,10 +40,11 @@ def measure() -> apiserver.Figures:
 def measure_creates() -> apiserver.Figures:
     """Measure creates without watches: no fault API, none set, and some for another client."""
     with apiserver.served() as plain, apiserver.served("--faults") as armed:
-        variants = [
+        variants: list[Variant] = [
             ("without the fault API", plain, []),
             ("with it, no fault set", armed, []),
-            ("with faults of requests and responses of another client", armed, PASSED_OVER),
+            ("with faults of another client", armed, passed_over(CLIENT, "request", "response")),
+            ("with faults of another object", armed, passed_over(OBJECT, "request", "response")),
         ]
         for what, cpu_us in _medians(variants, watches=0):
             yield f"CPU time of the server for each create {what}", cpu_us, "µs"
@@ -49,10 +53,11 @@ def measure_creates() -> apiserver.Figures:
 def measure_events() -> apiserver.Figures:
     """Measure creates that many clients watch: the same, and with a lag."""
     with apiserver.served() as plain, apiserver.served("--faults") as armed:
-        variants = [
+        variants: list[Variant] = [
             ("without the fault API", plain, []),
             ("with it, no fault set", armed, []),
-            ("with a fault of another client's events", armed, EVENTS_PASSED_OVER),
+            ("with a fault of another client", armed, passed_over(CLIENT, "event")),
+            ("with a fault of another object", armed, passed_over(OBJECT, "event")),
             (f"with a lag of {LAG_S:g} s", armed, LAGGING),
         ]
         for what, cpu_us in _medians(variants, watches=WATCHES):

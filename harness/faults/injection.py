@@ -247,7 +247,8 @@ class Faults:
     ) -> None:
         self._now, self._call_later = now, call_later
         self._faults: dict[str, Fault] = {}
-        self._points: frozenset[Point] = frozenset()
+        self._clients: dict[Point, frozenset[str]] = {}
+        """The clients that faults of each point match; empty: any client."""
         self._numbers, self._sequences = itertools.count(1), itertools.count(1)
         self.applied: collections.deque[Applied] = collections.deque(maxlen=APPLIED_MAX)
 
@@ -262,7 +263,7 @@ class Faults:
         if name in self._faults:
             raise ValueError(f"expected a name that is not taken, got {name}")
         fault = self._faults[name] = Fault(name, spec)
-        self._note_points()
+        self._note_clients()
         return fault
 
     def all(self) -> list[Fault]:
@@ -276,7 +277,7 @@ class Faults:
     def remove(self, name: str) -> Fault:
         """Remove a fault and resume what it holds. Raises KeyError if there is none."""
         fault = self._faults.pop(name)
-        self._note_points()
+        self._note_clients()
         self.release(fault)
         return fault
 
@@ -285,8 +286,14 @@ class Faults:
         for fault in self.all():
             self.remove(fault.name)
 
-    def _note_points(self) -> None:
-        self._points = frozenset(fault.spec.point for fault in self._faults.values())
+    def _note_clients(self) -> None:
+        named: dict[Point, list[tuple[str, ...]]] = {}
+        for fault in self._faults.values():
+            named.setdefault(fault.spec.point, []).append(fault.spec.match.clients)
+        self._clients = {
+            point: frozenset(itertools.chain(*groups)) if all(groups) else frozenset()
+            for point, groups in named.items()
+        }
 
     def strike(
         self, point: Point, facts: Facts, *, is_possible: IsPossible = lambda _: True
@@ -301,9 +308,13 @@ class Faults:
                 return self._apply(fault, facts)
         return None
 
-    def wants(self, point: Point) -> bool:
-        """Return whether there is a fault for this point; called for every request."""
-        return point in self._points
+    def wants(self, point: Point, client: str | None = None) -> bool:
+        """Return whether there is a fault for this point; called for every request.
+
+        With `client`: whether there is one that may match this client.
+        """
+        clients = self._clients.get(point)
+        return clients is not None and (client is None or not clients or client in clients)
 
     def wait(self, applied: Applied, resume: Resume) -> None:
         """Record the end and call `resume` after the delay, or when the fault lets go."""

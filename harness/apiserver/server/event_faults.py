@@ -24,12 +24,13 @@ class EventFaults:
     ) -> None:
         """`resource` is the plural name; `on_due` gets each item that was held or delayed."""
         self._registry, self._request, self._resource = registry, request, resource
+        self._client = fault_facts.client_of(request)
         self._error_line, self._on_due = error_line, on_due
 
     @property
     def has_any(self) -> bool:
-        """True if there is a fault for events."""
-        return self._registry.wants("event")
+        """True if there is a fault for events of this client."""
+        return self._registry.wants("event", self._client)
 
     def item(
         self,

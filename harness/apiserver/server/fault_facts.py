@@ -34,7 +34,7 @@ def of_request(
         verb=call.verb,
         path=request.path,
         user_agent=request.headers.get("user-agent", ""),
-        client=_client(request),
+        client=client_of(request),
         resource=call.resource,
         subresource=call.subresource,
         namespace=call.namespace,
@@ -52,7 +52,7 @@ def of_event(
         verb="watch",
         path=request.path,
         user_agent=request.headers.get("user-agent", ""),
-        client=_client(request),
+        client=client_of(request),
         resource=resource,
         namespace=stored.namespace,
         name=stored.name,
@@ -68,14 +68,15 @@ def of_bookmark(request: request_info.Request, resource: str, version: int) -> i
         verb="watch",
         path=request.path,
         user_agent=request.headers.get("user-agent", ""),
-        client=_client(request),
+        client=client_of(request),
         resource=resource,
         event_type="BOOKMARK",
         resource_version=version,
     )
 
 
-def _client(request: request_info.Request) -> str:
+def client_of(request: request_info.Request) -> str:
+    """Return the name of the client that sent a request; empty if it is unknown."""
     return api_calls.client_of(request.headers.get("impersonate-user", ""))
 
 

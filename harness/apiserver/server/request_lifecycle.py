@@ -209,7 +209,8 @@ class RequestLifecycle:
     ) -> None:
         """Take the next step, unless a fault applies: then act on that."""
         registry = self._server.faults
-        if registry is None or not registry.wants(point):
+        client = fault_facts.client_of(self._request)
+        if registry is None or not registry.wants(point, client):
             go_on()
             return
         version = self._server.store.resource_version

@@ -211,3 +211,26 @@ def test_a_name_is_taken_once(registry: injection.Faults) -> None:
     registry.add(spec(name="a"))
     with pytest.raises(ValueError, match="not taken, got a"):
         registry.add(spec(name="a"))
+
+
+@pytest.mark.parametrize(
+    ("specs", "wanted"),
+    [
+        ([], []),
+        ([{"match": {"clients": ["kubelet"]}}], ["kubelet"]),
+        ([{"match": {"clients": ["kubelet"]}}, {"match": {"clients": ["recorder"]}}], None),
+        ([{"match": {"clients": ["kubelet"]}}, {}], ["kubelet", "recorder", ""]),
+        ([{"point": "response"}], []),
+    ],
+)
+def test_only_clients_that_a_fault_may_match_are_examined(
+    registry: injection.Faults, specs: list[dict[str, Any]], wanted: list[str] | None
+) -> None:
+    added = [registry.add(spec(**given)) for given in specs]
+    expected = ["kubelet", "recorder"] if wanted is None else wanted
+    known = ["kubelet", "recorder", ""]
+    assert [client for client in known if registry.wants("request", client)] == expected
+    assert registry.wants("request") == bool(expected)
+    for fault in added:
+        registry.remove(fault.name)
+    assert not registry.wants("request")

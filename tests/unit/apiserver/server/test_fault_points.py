@@ -99,7 +99,7 @@ def test_a_fault_comes_and_goes(faulty: Any) -> None:
     assert (described["appliedCount"], described["heldCount"], described["usedUp"]) == (0, 0, False)
     assert described["spec"]["action"] == {"type": "lose"}
     assert faulty.call("DELETE", f"{FAULTS}/mine")[0] == 200
-    assert faulty.call("GET", FAULTS)[1] == {"items": []}
+    assert faulty.call("GET", FAULTS)[1] == {"items": [], "lastSequence": 0}
 
 
 @pytest.mark.parametrize(
