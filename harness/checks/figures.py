@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from harness.checks import api_call_totals, certificate, device_exclusivity, hold_history, verdicts
+from harness.checks.progress import claim_progress
 from harness.history import histories
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
@@ -33,8 +34,10 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     devices_used_again: int
     """Holds of a device that another claim had held before."""
     double_allocations: int
+    stuck: int
+    """Objects that could go on and did not; 0 too if progress was not judged."""
     violations: int
-    """Violations of all checks, including the double allocations."""
+    """Violations of all checks, including the double allocations and what is stuck."""
     api_calls: int
     api_errors: dict[str, int]
     """`verb resource status reason` -> calls that did not succeed."""
@@ -65,6 +68,7 @@ def measure(
         devices=len({hold.device for hold in folded.holds}),
         devices_used_again=certificate.reuse(folded),
         double_allocations=counts.get(device_exclusivity.NAME, 0),
+        stuck=counts.get(claim_progress.NAME, 0),
         violations=sum(counts.values()),
         api_calls=operations.calls,
         api_errors=operations.errors,

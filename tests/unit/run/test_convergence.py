@@ -1,0 +1,93 @@
+"""When a run is at rest: nothing can go on, and no claim has changed for a while."""
+
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.checks.progress import scheduler_books, world_states
+from harness.client import apis, kubeconfigs, transports
+from harness.run import convergence
+from tests.histories import worlds
+
+NOWHERE = apis.Api(
+    transports.HttpTransport(kubeconfigs.Endpoint(host="127.0.0.1", port=1, tls=False))
+)
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.s = 100.0
+
+    def __call__(self) -> int:
+        return int(self.s * 1e9)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(clocks, "monotonic_ns", clock)
+    return clock
+
+
+@pytest.fixture
+def watch(clock: Clock) -> convergence.ConvergenceWatch:
+    watch = convergence.ConvergenceWatch(NOWHERE, worlds.plan())
+    handle(watch, world_states.SLICES).on_add(worlds.devices_of("n", 2), initial=True)
+    return watch
+
+
+def handle(watch: convergence.ConvergenceWatch, resource: str) -> Any:
+    return convergence._Events(watch, world_states.TYPES[resource])
+
+
+def test_a_waiting_pod_is_pending_until_it_runs(
+    watch: convergence.ConvergenceWatch, clock: Clock
+) -> None:
+    waiting, claim = worlds.pod("p", claim="a"), worlds.claim("a")
+    handle(watch, world_states.CLAIMS).on_add(claim, initial=False)
+    handle(watch, world_states.PODS).on_add(waiting, initial=False)
+    clock.s += 60
+    assert (watch.pending, watch.is_at_rest()) == (1, False)
+    held = worlds.claim("a", worlds.device("n", 0), users=["p"])
+    handle(watch, world_states.CLAIMS).on_update(claim, held)
+    running = worlds.pod("p", claim="a", phase="Running", node="n")
+    handle(watch, world_states.PODS).on_update(waiting, running)
+    assert (watch.pending, watch.is_at_rest()) == (0, False)
+    clock.s += convergence.QUIET_S
+    assert watch.is_at_rest()
+
+
+def test_a_leak_is_pending_until_the_claim_is_gone(
+    watch: convergence.ConvergenceWatch, clock: Clock
+) -> None:
+    claim = worlds.claim("a", worlds.device("n", 0), users=["gone"])
+    handle(watch, world_states.CLAIMS).on_add(claim, initial=False)
+    assert watch.pending == 1
+    handle(watch, world_states.CLAIMS).on_delete(claim)
+    assert watch.pending == 0
+    clock.s += convergence.QUIET_S
+    assert watch.is_at_rest()
+
+
+def test_doubts_are_pending_too(watch: convergence.ConvergenceWatch) -> None:
+    claim = worlds.claim("a", allocationMode="All")
+    handle(watch, world_states.CLAIMS).on_add(claim, initial=False)
+    handle(watch, world_states.PODS).on_add(worlds.pod("p", claim="a"), initial=False)
+    assert watch.pending == 1
+
+
+def test_the_time_without_progress(watch: convergence.ConvergenceWatch, clock: Clock) -> None:
+    clock.s += 5
+    assert watch.still_s(0) == pytest.approx(5)
+    assert watch.still_s(int((clock.s - 2) * 1e9)) == pytest.approx(2)
+    handle(watch, world_states.CLAIMS).on_add(worlds.claim("c", owner="p"), initial=False)
+    assert watch.still_s(0) == pytest.approx(5), "a generated claim is no progress"
+    handle(watch, world_states.PODS).on_add(worlds.pod("p"), initial=False)
+    assert watch.still_s(0) == 0
+
+
+def test_the_books_are_written_after_a_quiet_time() -> None:
+    assert convergence.QUIET_S > scheduler_books.QUIET_S
