@@ -88,6 +88,17 @@ def sentence(
     return f"{joined}; {second} was allocated {distance} after {first}"
 
 
+def follows(other: str, released_rv: int, first: str) -> str:
+    """Return the sentence for a double allocation that follows from an earlier one.
+
+    `other` released the device at `released_rv`, while `first` held it too.
+    """
+    return (
+        f"it follows from an earlier one: {other} had the device too, and its release at "
+        f"resourceVersion {released_rv} made it look free while {first} still held it"
+    )
+
+
 def _clause(item: records.FaultApplied, text: str, count: int) -> str:
     times = "" if count == 1 else f" {count:,} times"
     return f"{text}{times} ({item.fault})"

@@ -139,7 +139,7 @@ NOT_NAMED = {
     "a late event that arrived long before": "a+D1 /delay-events:a>20 .2000 b+D1",
     "the late event of another claim": "a+D1 c+D2 /delay-events:c>900 b+D1",
     "an earlier event that was delivered before": "c= /delay-events:c>2 .3 a+D1 b+D1",
-    "a watch that ended long before": "c= /drop-watch:c .11000 a+D1 b+D1",
+    "a watch that ended long before": "c= /drop-watch:c .2100 a+D1 b+D1",
     "a watch that ended after it showed the claim": "a+D1 c= /drop-watch:c b+D1",
     "a stale read before the first allocation": ". /stale-list:@1 a+D1 b+D1",
     "a read that showed the first allocation": "a+D1 . /stale-list:@2 b+D1",
@@ -191,6 +191,30 @@ def test_each_violation_has_its_own_faults() -> None:
         ["lose-response"],
         ["delay-events"],
     ]
+
+
+FOLLOWS = (
+    "it follows from an earlier one: a had the device too, and its release at resourceVersion 3 "
+    "made it look free while b still held it"
+)
+
+
+def test_the_release_of_an_earlier_double_explains_the_next_one() -> None:
+    first, second = _attributed("a+D1 /lose-response:a b+D1 a-D1 /reject:b c+D1")
+    assert first.attribution.startswith("the response to the status write of a was lost")
+    assert (second.attribution, second.faults) == (FOLLOWS, [])
+
+
+def test_unless_the_event_of_the_first_claim_had_not_arrived() -> None:
+    _, second = _attributed("a+D1 b+D1 /delay-events:b>50 a-D1 c+D1")
+    assert second.attribution.endswith(UNSEEN)
+
+
+@pytest.mark.parametrize(
+    "text", ["a+D1 a-D1 b+D1 c+D1", "d+D2 a+D1 d-D2 b+D1 a-D1", "a+D1 b= b+D1 a-D1"]
+)
+def test_other_releases_explain_nothing(text: str) -> None:
+    assert _attributed(text)[0].attribution == NONE
 
 
 def test_an_effect_has_its_object_version_and_time() -> None:
