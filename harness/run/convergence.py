@@ -17,6 +17,8 @@ QUIET_S = 1.5
 """Seconds without a change of any claim after which the cluster is at rest; longer than
 `scheduler_books.QUIET_S`, so that the scheduler's books can be compared with the API."""
 
+SYNC_TIMEOUT_S = 30.0
+"""Seconds for the first list of each resource."""
 MARGIN_S = 1.0
 """Seconds to wait beyond the plan's `progress_s`: the recorder sees a change later than this watch,
 or earlier, and counts from then."""
@@ -44,9 +46,14 @@ class ConvergenceWatch:
         ]
 
     def start(self) -> None:
-        """Start to watch."""
+        """Start to watch; without the first lists, everything would seem to be at rest.
+
+        Raises ClusterError if the API server does not answer.
+        """
         for informer in self._informers:
             informer.start()
+        for informer in self._informers:
+            informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
 
     def stop(self) -> None:
         """Stop watching."""

@@ -1,10 +1,12 @@
 """The plan of a run."""
 
+import pathlib
+
 import pytest
 
 from harness import errors
 from harness.run import run_plan
-from harness.scenario import loading
+from harness.scenario import loading, specs
 
 
 def test_everything_is_resolved() -> None:
@@ -62,3 +64,14 @@ def test_what_was_decided_can_be_read_back_from_the_plan() -> None:
     assert plan.cluster_profile["provider"] == plan.cluster == "embedded"
     schedulers = run_plan.scenario_of(plan).subject.schedulers
     assert [item.scheduler_name for item in schedulers] == ["flake-hunt", "volcano"]
+
+
+def test_progress_is_judged_if_the_scenario_asks_for_it_or_has_faults(
+    tmp_path: pathlib.Path,
+) -> None:
+    assert run_plan.plan(loading.load("pod-churn"), seed=1).progress_s is None
+    asked = loading.load("pod-churn", overrides=["limits.progress_s=12"])
+    assert run_plan.plan(asked, seed=1).progress_s == 12
+    faulty = tmp_path / "pod-churn.toml"
+    faulty.write_text(asked.text + '\n[[faults]]\nkind = "drop-watch"\n')
+    assert run_plan.plan(loading.load(str(faulty)), seed=1).progress_s == specs.PROGRESS_S

@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 from harness import errors
-from harness.scenario import fields, loading
+from harness.scenario import fields, loading, possibility, specs
 
 TEXT = """
 schema_version = 1
@@ -331,3 +331,20 @@ def test_a_value_is_no_table(write: Callable[[str], str]) -> None:
 def test_overrides_are_validated_too(write: Callable[[str], str], override: str) -> None:
     with pytest.raises(errors.ScenarioError, match="1 mistake in the scenario"):
         loading.load(write(TEXT), overrides=[override])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "pods"),
+    [
+        ([], 8),
+        (["traffic.overcommit=true", "traffic.pods=99"], 10),
+        (["traffic.overcommit=true", "traffic.pods=99", "claim.devices=2"], 4),
+        (["claim.admin_access=true", "traffic.pods=99"], 99),
+    ],
+)
+def test_the_pods_that_can_run_at_once(
+    write: Callable[[str], str], overrides: list[str], pods: int
+) -> None:
+    scenario = loading.load(write(ALL_AT_ONCE), overrides=overrides).scenario
+    assert isinstance(scenario.traffic, specs.AllAtOnceTraffic)
+    assert possibility.pods_at_once(scenario, scenario.traffic) == pods
