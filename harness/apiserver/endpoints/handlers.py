@@ -60,7 +60,7 @@ class Handler:
         request: resource_requests.AnyRequest,
         user: authentication.User = authentication.ADMINISTRATOR,
     ) -> responses.Response:
-        """Return the response to any request but a watch. Raises StatusError if it fails."""
+        """Return the response to a request for a resource. Raises StatusError if it fails."""
         target = request.target
         if not target.resource.is_stored:
             return self._answer_unstored(request, user)

@@ -1,6 +1,6 @@
 """The verb and the target of a request, as Kubernetes' authorization and audit name them."""
 
-import dataclasses
+import msgspec
 
 from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
@@ -16,8 +16,7 @@ _OBJECT_VERBS = {**OBJECT_VERBS_BY_METHOD, "HEAD": "get"}
 _COLLECTION_VERBS = {**COLLECTION_VERBS_BY_METHOD, "HEAD": "list"}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(msgspec.Struct, frozen=True):
     """The attributes of a request. After k8s.io/apiserver/pkg/authorization/authorizer."""
 
     verb: str

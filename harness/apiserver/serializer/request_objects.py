@@ -5,8 +5,9 @@ warnings, `Ignore` drops them silently. Values of the wrong type are always reje
 those of kube-apiserver.
 """
 
-import dataclasses
 import functools
+
+import msgspec
 
 from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import api_types, resources
@@ -23,13 +24,12 @@ _TYPE_META = (
 _SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(msgspec.Struct, frozen=True):
     """The treatment of unknown and duplicate fields in one request."""
 
     directive: str = ""
     """The value of `fieldValidation`."""
-    warnings: list[str] = dataclasses.field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
     """Texts of `Warning` headers; `rejection` adds to them."""
 
     @property
