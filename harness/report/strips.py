@@ -188,7 +188,7 @@ def _threads(
     body: list[str] = []
     for index, thread in enumerate(threads):
         y = top + index * _LANE
-        body.append(drawing.label(0, y + 4, thread, kind="lane"))
+        body.append(drawing.label(0, y + 4, drawing.shortened(thread), kind="lane"))
         body.append(drawing.line(scale.left, y, scale.right, y, kind="grid"))
         mine = [
             (number, step) for number, step in enumerate(steps, start=1) if step.thread == thread
