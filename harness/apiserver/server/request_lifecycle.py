@@ -108,10 +108,10 @@ class RequestLifecycle:
             self._entry.allow(user)
         if self._request.path.startswith(admin_api.PREFIX):
             self._administer(user)
-        elif self._server.faults is None:
-            self._serve(user)
-        else:
+        elif self._may_be_hit("request"):
             self._inject("request", functools.partial(self._serve, user))
+        else:
+            self._serve(user)
 
     def _administer(self, user: authentication.User) -> None:
         if not user.may_write:
@@ -145,10 +145,10 @@ class RequestLifecycle:
         if not self._incoming.takes_chunks:
             raise status_errors.StatusError(505, "", "expected HTTP/1.1 for a watch, got HTTP/1.0")
         self._server.require_room_for_watch()
-        if self._server.faults is None:
-            self._start_watch(target)
-        else:
+        if self._may_be_hit("response"):
             self._inject("response", functools.partial(self._start_watch, target))
+        else:
+            self._start_watch(target)
 
     def _start_watch(self, target: request_info.Target) -> None:
         watch = watch_streams.Watch(self._server, self._connection, self._request, target)
@@ -164,10 +164,10 @@ class RequestLifecycle:
         self._server.turn.end_soon()
 
     def _respond(self, answer: responses.Response) -> None:
-        if self._server.faults is None:
-            self._finish(answer)
-        else:
+        if self._may_be_hit("response"):
             self._inject("response", functools.partial(self._finish, answer), answer)
+        else:
+            self._finish(answer)
 
     def _finish(self, answer: responses.Response) -> None:
         """Send the response and close the connection unless the client keeps it alive."""
@@ -204,13 +204,19 @@ class RequestLifecycle:
 
     # -------------------------------------------------------------- faults
 
+    def _may_be_hit(self, point: injection.Point) -> bool:
+        """Return whether there is a fault for this point that may match the client."""
+        registry = self._server.faults
+        if registry is None or not registry.wants(point):
+            return False
+        return registry.wants(point, fault_facts.client_of(self._request))
+
     def _inject(
         self, point: injection.Point, go_on: Step, answer: responses.Response | None = None
     ) -> None:
         """Take the next step, unless a fault applies: then act on that."""
         registry = self._server.faults
-        client = fault_facts.client_of(self._request)
-        if registry is None or not registry.wants(point, client):
+        if registry is None:
             go_on()
             return
         version = self._server.store.resource_version

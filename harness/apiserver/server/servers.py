@@ -96,8 +96,7 @@ class Server:
         self.version_times: stale_reads.VersionTimes | None = None
         """The times of versions; None if the fault API is not served."""
         if self.faults is not None:
-            self.version_times = stale_reads.VersionTimes(self.time_s, store.resource_version)
-            store.listen(self.version_times.note)
+            self.version_times = stale_reads.VersionTimes(self._loop.time, store.resource_version)
         store.listen(self._on_commit)
         self.collect_garbage()  # a recovered store may have some
 
@@ -202,6 +201,8 @@ class Server:
 
     def _settle(self) -> bool:
         """Write commits and audit events; return False, and stop the server, if that fails."""
+        if self.version_times is not None:
+            self.version_times.note(self.store.resource_version)
         try:
             if self._parts.journal is not None:
                 self._parts.journal.settle()

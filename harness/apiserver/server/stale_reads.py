@@ -13,7 +13,6 @@ from collections.abc import Callable
 from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
-from harness.apiserver.storage import watch_cache
 
 STEP_S = 0.01
 """Precision of the times of versions; a state is shown up to this much older, never newer."""
@@ -30,9 +29,11 @@ class VersionTimes:
         self._times = array.array("d", [time_s()])
         self._versions = array.array("q", [version])
 
-    def note(self, commit: watch_cache.Commit) -> None:
-        """Note that a commit was made now."""
-        now_s, version = self._time_s(), commit.object.resource_version
+    def note(self, version: int) -> None:
+        """Note that this version is the newest one now."""
+        if version == self._versions[-1]:
+            return
+        now_s = self._time_s()
         if len(self._times) > 1 and now_s < self._times[-2] + STEP_S:
             self._times[-1], self._versions[-1] = now_s, version
             return
