@@ -9,9 +9,8 @@ Two things do not belong here. First, judging, and any code that the checks use:
 checks read API objects independently of each other. Second, the orchestration of a run: these
 processes also run stand-alone against any kubeconfig.
 
-Contents: `allocated_devices`, `allocators`, `assembling`, `assume_caches`, `claim_controllers`,
-`claim_writes`, `claims`, `created_claims`, `defects`, `dynamic_resources`, `expressions`,
-`final_books`, `gathering`, `generating`, `in_flight`, `inventories`, `leaderships`, `nodes`,
-`recording`, `releasing`, `remedies`, `replacements`, `schedulers`, `scheduling_queue`,
-`subject_process`, `work_queues`.
+Contents: `allocated_devices`, `allocators`, `assembling`, `assume_caches`, `claim_control`,
+`claim_writes`, `claims`, `defects`, `dynamic_resources`, `expressions`, `final_books`, `gathering`,
+`in_flight`, `inventories`, `leaderships`, `nodes`, `queueing_hints`, `recording`, `remedies`,
+`replacements`, `schedulers`, `scheduling_queue`, `subject_process`.
 """

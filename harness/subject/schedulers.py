@@ -26,6 +26,7 @@ from harness.subject import (
     inventories,
     leaderships,
     nodes,
+    queueing_hints,
     scheduling_queue,
 )
 
@@ -78,7 +79,7 @@ class Scheduler:
         allocated = self._allocated = parts.allocated()
         flight = self._in_flight = in_flight.InFlightClaims()
         self._inventory = inventories.Inventory()
-        self._cache = parts.assume_cache([allocated, _ClaimEvents(self)])
+        self._cache = parts.assume_cache([allocated, queueing_hints.ClaimEvents(self)])
         self._leadership = parts.leadership(api, self._cache)
         self._writing_api = self._leadership.writing_api
         self._plugin = parts.plugin(
@@ -147,11 +148,11 @@ class Scheduler:
         """Create the informers; pods come last, after the objects that scheduling them needs."""
         namespace = self._options.namespace
         followed: list[tuple[apis.Resource, Sequence[informers.EventHandler]]] = [
-            (apis.NODES, [_NodeEvents(self)]),
-            (apis.DEVICE_CLASSES, [_NodeEvents(self)]),
-            (apis.SLICES, [self._inventory, _NodeEvents(self)]),
+            (apis.NODES, [queueing_hints.NodeEvents(self)]),
+            (apis.DEVICE_CLASSES, [queueing_hints.NodeEvents(self)]),
+            (apis.SLICES, [self._inventory, queueing_hints.NodeEvents(self)]),
             (apis.CLAIMS, [self._cache]),
-            (apis.PODS, [_PodEvents(self)]),
+            (apis.PODS, [queueing_hints.PodEvents(self)]),
         ]
         self._informers = [
             informers.Informer(
@@ -282,69 +283,3 @@ class Scheduler:
             # The pod stays in flight until the informer delivers it as bound: an older event must
             # not queue it again.
             concurrency.step("bind.done", pod=uid, node=binding.node_name)
-
-
-class _PodEvents:
-    """Queues and removes pods."""
-
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        del initial
-        self._scheduler.on_pod(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        del old
-        self._scheduler.on_pod(new)
-
-    def on_delete(self, last: Object) -> None:
-        self._scheduler.on_pod_gone(last)
-
-
-class _ClaimEvents:
-    """Queueing hints for claims: a change may let pods be scheduled that use the claim."""
-
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        del initial
-        self._scheduler.on_claim(informers.key_of(obj), freed=False)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        if old.get("status") == new.get("status"):
-            return  # only metadata changed, such as the finalizer
-        freed = claims.allocation_of(old) is not None and claims.allocation_of(new) is None
-        self._scheduler.on_claim(informers.key_of(new), freed=freed)
-
-    def on_delete(self, last: Object) -> None:
-        freed = claims.allocation_of(last) is not None
-        self._scheduler.on_claim(informers.key_of(last), freed=freed)
-
-
-class _NodeEvents:
-    """Queueing hints for nodes, DeviceClasses and slices: a change may affect every pod."""
-
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        del obj, initial
-        self._scheduler.on_cluster_change()
-
-    def on_update(self, old: Object, new: Object) -> None:
-        without_version = [
-            {
-                **item,
-                "status": None,
-                "metadata": {**item["metadata"], "resourceVersion": "", "managedFields": None},
-            }
-            for item in (old, new)
-        ]
-        if without_version[0] != without_version[1]:  # not only a heartbeat
-            self._scheduler.on_cluster_change()
-
-    def on_delete(self, last: Object) -> None:
-        del last
-        self._scheduler.on_cluster_change()

@@ -11,7 +11,8 @@ import msgspec
 
 from harness import concurrency, errors, processes, seeds
 from harness.client import apis, transports
-from harness.subject import assembling, claim_controllers, defects, recording, schedulers
+from harness.subject import assembling, defects, recording, schedulers
+from harness.subject.claim_control import claim_controllers
 
 
 class Pauses(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

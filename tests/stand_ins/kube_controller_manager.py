@@ -9,7 +9,7 @@ import threading
 
 from harness import processes
 from harness.client import apis, transports
-from harness.subject import claim_controllers
+from harness.subject.claim_control import claim_controllers
 from tests.stand_ins.kube_apiserver import DELETED, usage
 
 VERSION = "Kubernetes v1.36.4"

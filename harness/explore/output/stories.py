@@ -42,7 +42,7 @@ def _who(task: str) -> str:
     return task
 
 
-_SKIPPED_HANDLERS = frozenset({"_ClaimEvents"})
+_SKIPPED_HANDLERS = frozenset({"ClaimEvents"})
 """Event handlers that only cause pods to be retried, which no double allocation depends on."""
 _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
     "scheduling.started": lambda f: f"takes {f['pod']}",

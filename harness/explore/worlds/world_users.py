@@ -9,7 +9,7 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis, transports
 from harness.cluster.fixtures import kubelets
 from harness.explore.worlds import world_fixtures
-from harness.subject import claim_controllers
+from harness.subject.claim_control import claim_controllers
 
 Object = dict[str, Any]
 TEMPLATE = "template"

@@ -8,7 +8,8 @@ import pytest
 
 from harness import clocks
 from harness.client import apis
-from harness.subject import claim_controllers, claims, generating
+from harness.subject import claims
+from harness.subject.claim_control import claim_controllers, generating
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]

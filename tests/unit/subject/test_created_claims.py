@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.subject import created_claims
+from harness.subject.claim_control import created_claims
 from tests.support import api_objects
 
 POD = api_objects.known_pod("p")

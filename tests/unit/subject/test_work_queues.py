@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from harness import concurrency
-from harness.subject import work_queues
+from harness.subject.claim_control import work_queues
 from tests.support import controlled_runtimes
 
 TIMEOUT_S = 20.0

@@ -11,7 +11,8 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import apis, informers, transports
-from harness.subject import claims, created_claims, generating, releasing, work_queues
+from harness.subject import claims
+from harness.subject.claim_control import created_claims, generating, releasing, work_queues
 
 Object = dict[str, Any]
 FIELD_MANAGER = "ResourceClaimController"
