@@ -14,7 +14,7 @@ Object = dict[str, Any]
 
 
 class Hinted(Protocol):
-    """The part of the scheduler that is told of events."""
+    """The part of the scheduler that handles events."""
 
     def on_pod(self, pod: Object) -> None:
         """Handle a new or changed pod."""
