@@ -20,10 +20,19 @@ import psutil
 from bench import apiserver, clients
 from harness import processes
 from harness.apiserver.codec import json_codec
+from harness.client import apis, transports
+from harness.cluster.fixtures import fake_objects
+from harness.scenario import specs
+from harness.traffic import objects
 
 CREATES = 2000
 SEQUENTIAL = 500
 WATCHES = 500
+SCHEDULED = 200
+DEVICES_PER_NODE = 512
+ROUNDS = 2
+"""How often each way is measured, in turns: the rates of a busy machine differ much."""
+POLL_S = 0.05
 PODS = apiserver.PODS
 DELAY = {"point": "event", "action": {"type": "delay", "seconds": 0.0}}
 """A fault that finds every event and delays none."""
@@ -36,6 +45,7 @@ class Proxy:
     """A running proxy."""
 
     process: psutil.Process
+    kubeconfig: pathlib.Path
     client: clients.Client
     admin: clients.Client
 
@@ -68,6 +78,7 @@ def proxied(server: apiserver.Server) -> Iterator[Proxy]:
         try:
             yield Proxy(
                 psutil.Process(process.pid),
+                folder / "bench",
                 clients.Client(folder / "bench"),
                 clients.Client(folder / "admin"),
             )
@@ -80,6 +91,7 @@ def measure() -> apiserver.Figures:
     with apiserver.served() as server, proxied(server) as proxy:
         direct = clients.Client(server.kubeconfig)
         ways = (("direct", direct), ("through the proxy", proxy.client))
+        yield from _scheduling(server, proxy)
         yield from _creates(ways, proxy)
         yield from _latencies(ways)
         _add(proxy, DELAY)
@@ -90,6 +102,69 @@ def measure() -> apiserver.Figures:
 Ways = tuple[tuple[str, clients.Client], ...]
 
 
+def _scheduling(server: apiserver.Server, proxy: Proxy) -> apiserver.Figures:
+    """Have the Python scheduler bind pods with one device each."""
+    with contextlib.closing(transports.connect(server.kubeconfig)) as transport:
+        api = apis.Api(transport)
+        _create_devices(api)
+        ways = {"direct": server.kubeconfig, "through the proxy": proxy.kubeconfig}
+        rates: dict[str, list[float]] = {what: [] for what in ways}
+        for number, what in itertools.product(range(ROUNDS), ways):
+            cpu_s = proxy.cpu_s()
+            with _scheduler(ways[what]):
+                seconds = _schedule(api, f"{what.split()[0]}-{number}")
+            rates[what].append(SCHEDULED / seconds)
+    for what in ways:
+        yield f"pods scheduled, the scheduler {what}, best", max(rates[what]), "pods/s"
+    cpu_us = (proxy.cpu_s() - cpu_s) / SCHEDULED * 1e6
+    yield "  CPU time of the proxy for each", cpu_us, "µs CPU"
+
+
+def _create_devices(api: apis.Api) -> None:
+    pools = specs.PoolsSpec(devices_per_node=DEVICES_PER_NODE)
+    api.create(apis.DEVICE_CLASSES, fake_objects.device_class(pools, labels={}))
+    for node in ("bench-0", "bench-1"):
+        made = fake_objects.node_object(node, labels={})
+        api.update_status(apis.NODES, {**api.create(apis.NODES, made), "status": made["status"]})
+        for item in fake_objects.slice_objects(pools, node, labels={}):
+            api.create(apis.SLICES, item)
+
+
+@contextlib.contextmanager
+def _scheduler(kubeconfig: pathlib.Path) -> Iterator[None]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        process = processes.start_ready(
+            "scheduler",
+            processes.command("scheduler", "--kubeconfig", str(kubeconfig)),
+            log=folder / "log",
+            ready=folder / "ready",
+            timeout_s=apiserver.START_TIMEOUT_S,
+        )
+        try:
+            yield
+        finally:
+            process.stop(timeout_s=apiserver.START_TIMEOUT_S)
+
+
+def _schedule(api: apis.Api, prefix: str) -> float:
+    """Create claims and their pods; return the seconds until the last pod is bound."""
+    spec = objects.claim_spec(specs.ClaimSpec(), specs.PoolsSpec().device_class.name)
+    names = [f"{prefix}-{number}" for number in range(SCHEDULED)]
+    for name in names:
+        api.create(apis.CLAIMS, objects.claim(name, spec, run_id="bench"), namespace="default")
+    started = time.perf_counter()
+    for name in names:
+        pod = objects.pod(name, run_id="bench", scheduler="flake-hunt", claim_name=name)
+        api.create(apis.PODS, pod, namespace="default")
+    waiting = set(names)
+    while waiting:
+        time.sleep(POLL_S)  # noqa: TID251 - a bench has no conditions to wait for
+        pods = api.list(apis.PODS, namespace="default").items
+        waiting -= {pod["metadata"]["name"] for pod in pods if pod["spec"].get("nodeName")}
+    return time.perf_counter() - started
+
+
 def _creates(ways: Ways, proxy: Proxy) -> apiserver.Figures:
     for what, client in ways:
         requests = list(_new_pods(client, CREATES))
@@ -97,7 +172,13 @@ def _creates(ways: Ways, proxy: Proxy) -> apiserver.Figures:
         client.send_all(requests)
         seconds, cpu_s = time.perf_counter() - started, proxy.cpu_s() - cpu_s
         yield f"pods created by {clients.CLIENTS} clients, {what}", CREATES / seconds, "creates/s"
-    yield "  CPU time of the proxy for each", cpu_s / CREATES * 1e6, "µs"
+    yield "  CPU time of the proxy for each", cpu_s / CREATES * 1e6, "µs CPU"
+    for watches in (1, 10):
+        with proxy.client.watching(PODS, watches) as readers:
+            requests, cpu_s = list(_new_pods(ways[0][1], CREATES)), proxy.cpu_s()
+            ways[0][1].send_all(requests, readers=readers)
+            cpu_us = (proxy.cpu_s() - cpu_s) / CREATES / watches * 1e6
+        yield f"  CPU time of the proxy for an event of one of {watches} watches", cpu_us, "µs CPU"
 
 
 def _latencies(ways: Ways) -> apiserver.Figures:

@@ -81,10 +81,10 @@ class WatchRelay:
         reading = asyncio.create_task(self._read(source))
         sending = asyncio.create_task(self._send_queued())
         try:
-            await asyncio.wait((reading, sending), return_when=asyncio.FIRST_EXCEPTION)
-            for task in (reading, sending):
-                if task.done():
-                    task.result()
+            await asyncio.wait((reading, sending), return_when=asyncio.FIRST_COMPLETED)
+            if reading.done():
+                reading.result()
+            await sending
         finally:
             reading.cancel()
             sending.cancel()

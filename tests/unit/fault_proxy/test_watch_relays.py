@@ -218,6 +218,21 @@ def test_a_watch_in_protobuf_ends_with_410(proxy: proxies.Proxy, server: apis.Ap
     assert proxy.applied(name)[0]["facts"]["uid"]
 
 
+def test_a_connection_is_used_again_after_410(proxy: proxies.Proxy, server: apis.Api) -> None:
+    """The response of the watch has ended for the client, although the API server's goes on."""
+    proxy.add("event", {"type": "gone"}, match=EVENTS, count=1)
+    version = server.list(proxies.CONFIG_MAPS, namespace="default").resource_version
+    make(server, 1)
+    with proxies.connection(proxy.kubeconfig()) as (connection, common):
+        path = f"/api/v1/namespaces/default/configmaps?watch=1&resourceVersion={version}"
+        connection.request("GET", path, headers=common)
+        assert json.loads(connection.getresponse().read())["type"] == "ERROR"
+        used = connection.sock
+        connection.request("GET", "/version", headers=common)
+        assert connection.getresponse().status == 200
+        assert connection.sock is used
+
+
 def test_a_slow_client_does_not_stop_the_others(proxy: proxies.Proxy, server: apis.Api) -> None:
     """It reads nothing; the proxy stops to read its watch, and keeps a bounded part of it."""
     path = "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=1"
