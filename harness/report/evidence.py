@@ -92,7 +92,7 @@ def _read_steps(evidence: Evidence) -> None:
     evidence.steps = sorter.chosen()
     evidence.step_counts = dict(sorted(sorter.counts.items()))
     evidence.remedy_costs = remedy_costs.costs(
-        evidence.history.plan.remedies, sorter.remedies, evidence.judgement.figures
+        evidence.history.plan.remedies, sorter.remedies, evidence.folded.holds
     )
 
 

@@ -2,9 +2,10 @@
 
 import collections
 import dataclasses
+import statistics
 from collections.abc import Sequence
 
-from harness.checks import figures
+from harness.checks import hold_history
 from harness.history import records
 
 PREFIX = "remedy."
@@ -17,8 +18,8 @@ class RemedySteps:
 
     def __init__(self) -> None:
         self.counts: collections.Counter[str] = collections.Counter()
-        self.waits_ms: list[float] = []
-        """Each wait that a remedy has reported at its end, in milliseconds."""
+        self.waits: list[tuple[int, int]] = []
+        """Begin and end of each wait, in nanoseconds; a remedy reports it at its end."""
 
     def add(self, step: records.Step) -> None:
         """Count a step, if a remedy has taken it."""
@@ -26,8 +27,8 @@ class RemedySteps:
             return
         self.counts[step.name] += 1
         waited_ms = step.fields.get("waited_ms")
-        if isinstance(waited_ms, int | float) and waited_ms >= 0:
-            self.waits_ms.append(waited_ms)
+        if isinstance(waited_ms, int | float) and waited_ms > 0:
+            self.waits.append((step.ts_ns - round(waited_ms * 1e6), step.ts_ns))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,23 +45,43 @@ class Costs:
     waits: int
     """Number of waits."""
     waited: str
-    """Their sum and the longest one."""
+    """Median and longest wait; empty if there was none."""
     share: str
-    """Their sum compared with the time from the first allocation to the last; empty if unknown."""
+    """Share of the time from the first allocation to the last in which anything waited; empty if
+    unknown."""
 
 
-def costs(remedies: Sequence[str], steps: RemedySteps, measured: figures.Figures) -> Costs | None:
+def costs(
+    remedies: Sequence[str], steps: RemedySteps, holds: Sequence[hold_history.Hold]
+) -> Costs | None:
     """Return the costs; None if no remedy was switched on."""
     if not remedies:
         return None
-    total_ms, longest_ms = sum(steps.waits_ms), max(steps.waits_ms, default=0.0)
-    seconds = measured.scheduling_seconds
     return Costs(
         remedies=remedies,
         fences=steps.counts[FENCED],
         reads=steps.counts[READ],
         retries=steps.counts[POSTPONED],
-        waits=len(steps.waits_ms),
-        waited=f"{total_ms:.0f} ms, the longest {longest_ms:.0f} ms" if steps.waits_ms else "",
-        share=f"{total_ms / 10 / seconds:.1f} %" if seconds and steps.waits_ms else "",
+        waits=len(steps.waits),
+        waited=_waited(steps.waits),
+        share=_share(steps.waits, [hold.from_ts_ns for hold in holds]),
     )
+
+
+def _waited(waits: Sequence[tuple[int, int]]) -> str:
+    if not waits:
+        return ""
+    lengths = [(end - begin) / 1e6 for begin, end in waits]
+    return f"median {statistics.median(lengths):.0f} ms, longest {max(lengths):.0f} ms"
+
+
+def _share(waits: Sequence[tuple[int, int]], allocated_ns: Sequence[int]) -> str:
+    """Return the share of the scheduling time that is covered by waits, which may overlap."""
+    first, last = min(allocated_ns, default=0), max(allocated_ns, default=0)
+    if first == last:
+        return ""
+    covered, reached = 0, first
+    for begin, end in sorted(waits):
+        covered += max(min(end, last) - max(begin, reached), 0)
+        reached = max(reached, end)
+    return f"{100 * covered / (last - first):.1f} %"

@@ -223,19 +223,21 @@ STEPS = [
     _remedy(2, "read", claim="uid-a"),
     _remedy(3, "read", claim="uid-b"),
     _remedy(4, "postponed", claim="uid-b"),
-    _remedy(5, "settled", claim="uid-a", waited_ms=100),
-    _remedy(6, "settled", claim="uid-b", waited_ms=20),
+    _remedy(101, "settled", claim="uid-a", waited_ms=40),
+    _remedy(111, "settled", claim="uid-b", waited_ms=20),
+    _remedy(900, "settled", claim="uid-b", waited_ms=4),
+    _remedy(901, "took-over", claims=0, waited_ms=0),
 ]
 
 
 def test_the_remedies_and_their_costs(tmp_path: pathlib.Path) -> None:
-    text = "a+D1 .998 b+D2"
+    text = "a+D1 .198 b+D2"
     page = _page(_published(tmp_path, text, steps=STEPS, remedies=["keep-in-flight"]))
     start = page.texts.index("Cost of the remedies")
     assert page.texts[start + 8 : start + 15] == [
-        *("keep-in-flight", "1", "2", "1", "2"),
-        "120 ms, the longest 100 ms",
-        "12.0 %",
+        *("keep-in-flight", "1", "2", "1", "3"),
+        "median 20 ms, longest 40 ms",
+        "25.1 %",
     ]
 
 
