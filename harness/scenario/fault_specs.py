@@ -4,7 +4,7 @@ Faults of traffic apply to API calls and watch events of a role. Faults of objec
 the API server are injected by the run itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 import pydantic
@@ -281,18 +281,36 @@ def one(keys: Mapping[str, Any]) -> AnyFault:
     return _any_fault.validate_python(keys)
 
 
+def named(faults: Sequence[AnyFault]) -> Iterator[tuple[str, AnyFault]]:
+    """Yield the faults with their names: given ones, or the kind, numbered from the second on."""
+    taken = {fault.name for fault in faults if fault.name}
+    for fault in faults:
+        name = fault.name or _free_name(fault.kind, taken)
+        taken.add(name)
+        yield name, fault
+
+
+def _free_name(kind: str, taken: set[str]) -> str:
+    """Return the kind, or the kind with the first free number from 2 on."""
+    number, name = 2, kind
+    while name in taken:
+        name, number = f"{kind}-{number}", number + 1
+    return name
+
+
 def require_consistent(faults: Sequence[AnyFault]) -> None:
     """Check that names differ and that conditions name faults of the scenario.
 
     Raises ValueError if they do not.
     """
-    names = [fault.name for fault in faults if fault.name is not None]
-    doubled = [name for index, name in enumerate(names) if name in names[:index]]
+    given = [fault.name for fault in faults if fault.name is not None]
+    doubled = [name for index, name in enumerate(given) if name in given[:index]]
     if doubled:
         raise ValueError(f"faults: expected different names, got {doubled[0]!r} twice")
+    names = [name for name, _ in named(faults)]
     for fault in faults:
         if fault.start_after is not None and fault.start_after.fault not in names:
             raise ValueError(
-                "faults: expected start_after to name another fault of the scenario, got "
-                f"{fault.start_after.fault!r}. Known: {', '.join(names) or 'none has a name'}"
+                "faults: expected start_after to name a fault of the scenario, got "
+                f"{fault.start_after.fault!r}. Known: {', '.join(names)}"
             )

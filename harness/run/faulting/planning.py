@@ -1,7 +1,7 @@
 """From the faults of a scenario to those of a plan: names, processes, rules and seeds resolved."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from harness import errors, seeds
@@ -43,7 +43,7 @@ def plan(
     _require_start_conditions(scenario.faults)
     named = [
         fault
-        for name, spec in _named(scenario.faults)
+        for name, spec in fault_specs.named(scenario.faults)
         for fault in _resolved(name, spec, run, random)
     ]
     for fault in named:
@@ -67,30 +67,14 @@ def _carrier(choice: CarrierChoice, provider: str) -> Literal["server", "proxy"]
 
 def _require_start_conditions(faults: Sequence[fault_specs.AnyFault]) -> None:
     """Raise UsageError for a fault that begins after a nemesis, which takes no effect itself."""
-    drawing = {fault.name for fault in faults if isinstance(fault, fault_specs.Nemesis)}
-    for fault in faults:
+    named = list(fault_specs.named(faults))
+    drawing = {name for name, fault in named if isinstance(fault, fault_specs.Nemesis)}
+    for name, fault in named:
         if fault.start_after is not None and fault.start_after.fault in drawing:
             raise errors.UsageError(
-                f"fault {fault.name or fault.kind}: expected start_after to name a fault that takes "
-                f"effect itself, got the nemesis {fault.start_after.fault}: name another one"
+                f"fault {name}: expected start_after to name a fault that takes effect itself, got "
+                f"the nemesis {fault.start_after.fault}: name another one"
             )
-
-
-def _named(faults: Sequence[fault_specs.AnyFault]) -> Iterator[tuple[str, fault_specs.AnyFault]]:
-    """Yield the faults with their names; those without one get the name of their kind."""
-    taken = {fault.name for fault in faults if fault.name}
-    for fault in faults:
-        name = fault.name or _free_name(fault.kind, taken)
-        taken.add(name)
-        yield name, fault
-
-
-def _free_name(kind: str, taken: set[str]) -> str:
-    """Return the kind, or the kind with the first free number from 2 on."""
-    number, name = 2, kind
-    while name in taken:
-        name, number = f"{kind}-{number}", number + 1
-    return name
 
 
 def _resolved(

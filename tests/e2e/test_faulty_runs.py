@@ -1,0 +1,306 @@
+"""Runs with faults: what the scenario asks for happens, is recorded alike, and is healed."""
+
+import collections
+import os
+import pathlib
+import signal
+
+import pytest
+
+from harness import clocks
+from harness.checks import judging, verdicts
+from harness.history import directories, journal_reader, plans, records
+from tests.e2e import running
+
+pytestmark = pytest.mark.e2e
+
+HEAD = """
+schema_version = 1
+name = "small"
+title = "faults"
+description = "for tests"
+[pools]
+nodes = 2
+devices_per_node = 3
+[traffic]
+profile = "churn"
+users = 8
+duration_s = 4.0
+duration_max_s = 20.0
+wait_s = 20.0
+[subject]
+backoff_initial_s = 0.02
+backoff_max_s = 0.1
+[load]
+allocations_min = 20
+pods_running_min = 20
+"""
+TRAFFIC = """
+[[faults]]
+kind = "lose-request"
+times = 2
+on = { resource = "pods", subresource = "binding" }
+[[faults]]
+kind = "lose-response"
+times = 3
+on = { resource = "resourceclaims", subresource = "status" }
+[[faults]]
+kind = "delay-request"
+seconds = 0.2
+times = 2
+skip = 3
+on = { resource = "pods", subresource = "binding" }
+[[faults]]
+kind = "delay-response"
+seconds = 0.2
+times = 2
+on = { role = "kubelet", resource = "pods", subresource = "status" }
+[[faults]]
+kind = "reject"
+name = "throttled"
+code = 429
+retry_after_s = 1
+times = 2
+on = { role = "claim-controller", resource = "resourceclaims", verbs = ["create"] }
+[[faults]]
+kind = "reject"
+name = "conflict"
+code = 409
+times = 2
+start_after = { fault = "lose-response", applied = 3 }
+on = { resource = "resourceclaims", subresource = "status" }
+[[faults]]
+kind = "reject"
+name = "broken"
+code = 500
+times = 2
+on = { role = "load", resource = "pods", verbs = ["delete"] }
+[[faults]]
+kind = "delay-events"
+seconds = 0.1
+times = 10
+on = { resource = "resourceclaims" }
+[[faults]]
+kind = "drop-watch"
+times = 1
+on = { role = "claim-controller", resource = "pods" }
+[[faults]]
+kind = "expire-watch"
+times = 1
+on = { resource = "pods" }
+[[faults]]
+kind = "stale-list"
+seconds = 0.5
+times = 1
+start_after = { fault = "expire-watch" }
+on = { resource = "pods" }
+required = false
+[[faults]]
+kind = "truncate-response"
+times = 1
+skip = 10
+on = { role = "kubelet", resource = "pods", subresource = "status" }
+"""
+PROCESSES = """
+[[faults]]
+kind = "kill-process"
+start_s = 0.5
+down_s = 0.1
+[[faults]]
+kind = "pause-process"
+role = "claim-controller"
+seconds = 0.5
+start_s = 0.5
+[[faults]]
+kind = "restart-process"
+role = "kubelet"
+start_s = 1
+[[faults]]
+kind = "touch-objects"
+resource = "resourceclaims"
+"""
+
+
+def scenario(folder: pathlib.Path, faults: str) -> str:
+    path = folder / "small.toml"
+    path.write_text(HEAD + faults)
+    return str(path)
+
+
+def read(folder: pathlib.Path) -> tuple[plans.Plan, list[records.Body]]:
+    """The plan, and the record of its faults, which was closed."""
+    directory = directories.existing(running.run_directory(folder))
+    journal = journal_reader.read(directory.faults)
+    assert journal.trailer is not None
+    return plans.read(directory.plan), journal.records
+
+
+def applications(body: list[records.Body]) -> list[records.FaultApplied]:
+    return [item for item in body if isinstance(item, records.FaultApplied)]
+
+
+def hit(body: list[records.Body]) -> collections.Counter[tuple[str, ...]]:
+    """What was hit how often: fault, client, resource, subresource."""
+    return collections.Counter(
+        (item.fault, item.client, item.resource, item.subresource, item.detail)
+        for item in applications(body)
+    )
+
+
+def run(folder: pathlib.Path, faults: str, *options: str) -> tuple[plans.Plan, list[records.Body]]:
+    """Run a scenario that is VALID in spite of its faults."""
+    folder.mkdir(exist_ok=True)
+    code, output = running.run(folder, "run", scenario(folder, faults), *options)
+    assert code == 0, output
+    assert "Traceback" not in output
+    return read(folder)
+
+
+@pytest.fixture(scope="module")
+def through_server(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    folder = tmp_path_factory.mktemp("server")
+    run(folder, TRAFFIC, "--fault-carrier", "server")
+    return folder
+
+
+def test_every_kind_of_traffic_takes_effect_as_often_as_planned(
+    through_server: pathlib.Path,
+) -> None:
+    plan, body = read(through_server)
+    counts = collections.Counter(item.fault for item in applications(body))
+    wanted = {fault.name: fault.rule["count"] for fault in plan.faults if fault.required}
+    assert {name: counts[name] for name in wanted} == wanted
+    windows = {item.fault: item for item in body if isinstance(item, records.FaultWindow)}
+    assert {name: item.applied_count for name, item in windows.items() if item.applied_count} == (
+        dict(counts)
+    )
+    assert {item.error for item in windows.values()} == {""}
+    for item in applications(body):
+        window = windows[item.fault]
+        assert window.begun_ns <= item.begun_ns <= (item.ended_ns or 0) <= window.ended_ns
+
+
+def test_an_effect_names_the_object_that_was_hit(through_server: pathlib.Path) -> None:
+    _, body = read(through_server)
+    lost = [item for item in applications(body) if item.fault == "lose-response"]
+    assert all(item.uid and item.resource_version and item.namespace for item in lost)
+    assert len({item.resource_version for item in lost}) == 3
+
+
+def test_the_same_scenario_bites_alike_through_the_proxy(
+    through_server: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    plan, body = run(tmp_path, TRAFFIC, "--fault-carrier", "proxy")
+    assert plan.carrier == "proxy"
+    optional = {fault.name for fault in plan.faults if not fault.required}
+    mine, other = hit(body), hit(read(through_server)[1])
+    assert {key: count for key, count in mine.items() if key[0] not in optional} == {
+        key: count for key, count in other.items() if key[0] not in optional
+    }
+
+
+def test_faults_of_processes_and_objects(tmp_path: pathlib.Path) -> None:
+    plan, body = run(tmp_path, PROCESSES)
+    assert plan.carrier == ""
+    counts = collections.Counter(item.fault for item in applications(body))
+    assert counts.pop("touch-objects") > 10
+    assert counts == {"kill-process": 1, "pause-process": 1, "restart-process": 1}
+    log = journal_reader.read(running.run_directory(tmp_path) / "processes.jsonl").records
+    started = {item.process for item in log if isinstance(item, records.ProcessStarted)}
+    assert {"scheduler.2", "kubelet.2"} <= started
+    assert "fault-proxy" not in started
+
+
+def test_the_api_server_is_restarted_under_its_faults(tmp_path: pathlib.Path) -> None:
+    faults = """
+        [[faults]]
+        kind = "restart-api-server"
+        kill = true
+        times = 2
+        interval_s = 1
+        start_s = 0.5
+        [[faults]]
+        kind = "delay-events"
+        seconds = 0.05
+        on = { resource = "resourceclaims" }
+    """
+    _, body = run(tmp_path, faults, "--cluster-set", "storage=disk")
+    restarts = [item for item in applications(body) if item.process == "api-server"]
+    late = [item for item in applications(body) if item.fault == "delay-events"]
+    assert len(restarts) == 2
+    assert min(item.begun_ns for item in late) < restarts[0].begun_ns
+    assert max(item.begun_ns for item in late) > (restarts[1].ended_ns or 0)
+
+
+def test_a_required_fault_that_never_takes_effect_makes_the_run_unknown(
+    tmp_path: pathlib.Path,
+) -> None:
+    faults = '[[faults]]\nkind = "stale-list"\nseconds = 1\nstart_s = 1\non = {resource = "nodes"}'
+    code, output = running.run(tmp_path, "run", scenario(tmp_path, faults))
+    assert code == verdicts.Verdict.UNKNOWN.exit_code, output
+    assert "stale-list never took effect" in output
+
+
+def test_a_nemesis_says_what_it_drew(tmp_path: pathlib.Path) -> None:
+    faults = '[[faults]]\nkind = "nemesis"\nname = "chaos"\nwithin_s = 3'
+    code, output = running.run(tmp_path, "run", scenario(tmp_path, faults), "--seed", "3")
+    assert code in (verdicts.Verdict.VALID.exit_code, verdicts.Verdict.UNKNOWN.exit_code), output
+    plan, _ = read(tmp_path)
+    assert [fault.name for fault in plan.faults] == [f"chaos-{number}" for number in range(1, 7)]
+    for fault in plan.faults:
+        assert f"{fault.name}: {fault.text}" in output
+    judgement = judging.judge(directories.existing(running.run_directory(tmp_path)))
+    for item in judgement.certificate:
+        assert item.ok or item.reason
+
+
+@pytest.mark.parametrize("carrier", ["server", "proxy"])
+def test_an_interruption_in_mid_fault_leaves_nothing(tmp_path: pathlib.Path, carrier: str) -> None:
+    faults = """
+        [[faults]]
+        kind = "delay-request"
+        seconds = 60
+        on = { resource = "resourceclaims", subresource = "status" }
+        [[faults]]
+        kind = "pause-process"
+        role = "kubelet"
+        seconds = 20
+    """
+    path = scenario(tmp_path, faults)
+    with running.started(tmp_path, "run", path, "--fault-carrier", carrier) as command:
+        command.wait_for_other("-m locust")
+        clocks.wait_until(
+            lambda: "on: delay-request, pause-process" in command.text(),
+            timeout_s=60,
+            why="both faults",
+        )
+        os.killpg(command.process.pid, signal.SIGINT)
+        assert command.wait() == 130, command.text()
+        assert "Traceback" not in command.text()
+        command.require_alone()
+    _, body = read(tmp_path)
+    assert {item.fault for item in body if isinstance(item, records.FaultWindow)} == {
+        "delay-request",
+        "pause-process",
+    }
+    kept = list(running.run_directory(tmp_path).rglob("*kubeconfig*"))
+    assert kept == []
+
+
+@pytest.mark.parametrize(
+    ("faults", "words"),
+    [
+        ('kind = "nemesys"', "Did you mean 'nemesis'?"),
+        ('kind = "kill-process"\nrole = "recorder"', "faults"),
+        ('kind = "restart-api-server"', "add --cluster-set storage=disk"),
+        ('kind = "lose-response"\non = {verbs = ["watch"]}', "for lose-response, got watch"),
+    ],
+)
+def test_a_bad_fault_is_refused_before_anything_starts(
+    tmp_path: pathlib.Path, faults: str, words: str
+) -> None:
+    code, output = running.run(tmp_path, "run", scenario(tmp_path, f"[[faults]]\n{faults}"))
+    assert code == 2, output
+    assert words in output
+    assert "Traceback" not in output
+    assert not (tmp_path / "reports").exists()
