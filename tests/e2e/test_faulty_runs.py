@@ -140,7 +140,7 @@ def applications(body: list[records.Body]) -> list[records.FaultApplied]:
 
 
 def hit(body: list[records.Body]) -> collections.Counter[tuple[str, ...]]:
-    """What was hit how often: fault, client, resource, subresource."""
+    """The number of effects by fault, client, resource, subresource and effect."""
     return collections.Counter(
         (item.fault, item.client, item.resource, item.subresource, item.detail)
         for item in applications(body)

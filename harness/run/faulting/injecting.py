@@ -74,8 +74,8 @@ def inject(
         finally:
             window.has_begun = True
         injection.last(ending)
-    except errors.HarnessError as error:
-        window.errors.append(f"it could not be injected as planned: {error}")
+    except Exception as error:  # noqa: BLE001 - the edge of a thread: the record shows the error
+        window.errors.append(f"it could not be injected as planned: {_told(error)}")
     finally:
         _heal(injection, window, ending)
 
@@ -83,7 +83,13 @@ def inject(
 def _heal(injection: Injection, window: fault_journal.Window, ending: Ending) -> None:
     try:
         injection.heal(ending)
-    except errors.HarnessError as error:
-        window.errors.append(f"it could not be healed: {error}")
+    except Exception as error:  # noqa: BLE001 - as above
+        window.errors.append(f"it could not be healed: {_told(error)}")
     finally:
         window.ended_ns = clocks.monotonic_ns()
+
+
+def _told(error: Exception) -> str:
+    """Return an error in words; those that are not ours need their type to be understood."""
+    is_ours = isinstance(error, errors.HarnessError)
+    return str(error) if is_ours else f"{type(error).__name__}: {error}"
