@@ -50,7 +50,6 @@ def check(given: check_inputs.CheckInput) -> verdicts.CheckResult:
         for difference in compare(name, books, given.final)
     ]
     examined = [name for name, reason in refusals.items() if not reason]
-    reasons = [f"{name} was not examined: {reason}" for name, reason in refusals.items() if reason]
     return verdicts.CheckResult(
         check=NAME,
         promise=PROMISE,
@@ -59,7 +58,8 @@ def check(given: check_inputs.CheckInput) -> verdicts.CheckResult:
         violation_count=len(differences),
         violations=[_violation(item) for item in differences[:IN_FULL_MAX]],
         others=[item.summary for item in differences[IN_FULL_MAX:][:OTHERS_MAX]],
-        reason="; ".join([*_told(examined, differences), *reasons]) or "no scheduler left books",
+        reason="; ".join([*_told(examined, differences), *_refused(refusals)])
+        or "no scheduler left books",
     )
 
 
@@ -77,16 +77,23 @@ def _told(examined: Sequence[str], differences: Sequence[Difference]) -> Iterato
         yield f"the books of {', '.join(examined)} equal the API"
 
 
+def _refused(refusals: Mapping[str, str]) -> Iterator[str]:
+    """Yield the reasons why books were not examined, each with its schedulers."""
+    for reason in dict.fromkeys(filter(None, refusals.values())):
+        names = [name for name, why in refusals.items() if why == reason]
+        yield f"not examined: {', '.join(names)} ({reason})"
+
+
 def _refusal(books: written_books.Books | None, given: check_inputs.CheckInput) -> str:
     """Return why books cannot be compared; empty if they can."""
     stream = given.folded.stream(world_states.CLAIMS)
     if books is None:
-        return "it left no books, as it was killed or had not begun"
+        return "no books: killed, or stopped before it began"
     if not stream.has_final_list or stream.live != stream.final:
         return "the final state of the claims is not known"
     quiet_s = (books.ts_ns - given.final.claims_changed_ns) / 1e9
     if quiet_s < QUIET_S:
-        return f"a claim changed less than {QUIET_S:g} s before its books were written, or later"
+        return f"stopped while claims changed, or less than {QUIET_S:g} s afterwards"
     return ""
 
 
