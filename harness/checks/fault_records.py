@@ -67,6 +67,7 @@ def _problems(found: FaultRecords) -> Iterator[str]:
             yield f"{window.fault}: {window.error}"
     for fault in found.planned:
         yield from _of_plan(fault, counts[fault.name], counted.get(fault.name))
+    yield from _idle_nemeses(found.planned, counts)
     yield from _not_planned(found)
     yield from (f"{item.fault}: {item.error}" for item in found.windows if item.error)
 
@@ -78,7 +79,7 @@ def _of_plan(fault: plans.PlannedFault, applied: int, counted: int | None) -> It
     """
     if RECORDER in fault.clients:
         yield f"{fault.name} applies to the recorder, whose record is judged"
-    if fault.required and not applied:
+    if fault.required and not fault.drawn_by and not applied:
         yield f"{fault.name} never took effect"
     if applied and counted is None:
         yield f"{fault.name} was never healed"
@@ -87,6 +88,16 @@ def _of_plan(fault: plans.PlannedFault, applied: int, counted: int | None) -> It
     limit = times(fault)
     if limit is not None and applied > limit:
         yield f"{fault.name} took effect {_times(applied)}, expected at most {limit}"
+
+
+def _idle_nemeses(
+    planned: Sequence[plans.PlannedFault], counts: collections.Counter[str]
+) -> Iterator[str]:
+    """Yield each nemesis that is required to take effect, and of whose faults none did."""
+    required = [fault for fault in planned if fault.drawn_by and fault.required]
+    for nemesis in dict.fromkeys(fault.drawn_by for fault in required):
+        if not any(counts[fault.name] for fault in required if fault.drawn_by == nemesis):
+            yield f"no fault that {nemesis} has drawn took effect"
 
 
 def _not_planned(found: FaultRecords) -> Iterator[str]:

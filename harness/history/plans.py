@@ -41,7 +41,8 @@ class PlannedFault(msgspec.Struct, frozen=True, kw_only=True):
     clients: list[str] = []
     """Processes whose calls, watches or lives it hits: `scheduler`, `scheduler-2`, `kubelet`, …"""
     required: bool = True
-    """The run is UNKNOWN if the fault never takes effect."""
+    """The run is UNKNOWN if the fault never takes effect; of those that a nemesis has drawn, if
+    none does."""
     start_s: float = 0.0
     """Seconds from the start of the load, or from the condition, until the fault begins."""
     start_after: StartCondition | None = None

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from harness.checks import fault_records
-from harness.history import records
+from harness.history import plans, records
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,9 +35,17 @@ def rows(faults: fault_records.FaultRecords, *, started_ns: int) -> list[Row]:
     for name in dict.fromkeys([*planned, *others]):
         fault = planned.get(name)
         text = fault.text if fault else "in the record only"
-        required = "not planned" if fault is None else "yes" if fault.required else "no"
-        found.append(_row(faults, name, text, required, started_ns))
+        found.append(_row(faults, name, text, _requirement(fault), started_ns))
     return found
+
+
+def _requirement(fault: plans.PlannedFault | None) -> str:
+    """Return whether a fault has to take effect; None: it is in the record only."""
+    if fault is None:
+        return "not planned"
+    if not fault.required:
+        return "no"
+    return f"one of {fault.drawn_by}" if fault.drawn_by else "yes"
 
 
 def _row(

@@ -128,7 +128,8 @@ def draw(
 ) -> list[refusals.NamedFault]:
     """Return the faults that a nemesis of this name injects.
 
-    Not one of them is required to take effect: which calls happen in its time is chance.
+    If the nemesis is required, at least one of them has to take effect: which calls happen in the
+    time of each is chance.
 
     Raises UsageError for an unknown kind, or if the run allows too few of the kinds.
     """
@@ -163,7 +164,7 @@ def _draw_one(
     for _ in range(TRIES_PER_DRAW):
         kind = dice.choice(kinds)
         start_s = spec.start_s + _between(dice, (0.0, spec.within_s))
-        keys = {"kind": kind, "start_s": start_s, "required": False, **DRAWS[kind](dice)}
+        keys = {"kind": kind, "start_s": start_s, "required": spec.required, **DRAWS[kind](dice)}
         candidate = refusals.NamedFault(name=name, spec=_spec(keys, spec))
         why = refusals.why_not([*drawn, candidate], run)
         if not why:

@@ -66,6 +66,39 @@ def test_unless_it_is_not_required(tmp_path: pathlib.Path) -> None:
     assert judgement.verdict is verdicts.Verdict.VALID
 
 
+def test_of_the_faults_of_a_nemesis_one_suffices(tmp_path: pathlib.Path) -> None:
+    drawn = [building.fault(kind, drawn_by="chaos") for kind in ("lose-response", "drop-watch")]
+    assert _judged(tmp_path, faults=drawn).verdict is verdicts.Verdict.VALID
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_a_nemesis_without_any_effect(tmp_path: pathlib.Path, required: bool) -> None:
+    drawn = [
+        building.fault(kind, drawn_by="chaos", required=required)
+        for kind in ("lose-response", "drop-watch")
+    ]
+    judgement = _judged(tmp_path, text="a+D1", faults=drawn)
+    if required:
+        assert _reason(judgement) == "no fault that chaos has drawn took effect"
+    else:
+        assert judgement.verdict is verdicts.Verdict.VALID
+
+
+def test_a_fault_that_failed(tmp_path: pathlib.Path) -> None:
+    why = "it could not be healed: the carrier does not answer"
+
+    def fail(body: damages.Body) -> damages.Body:
+        return [
+            msgspec.structs.replace(item, error=why)
+            if isinstance(item, records.FaultWindow)
+            else item
+            for item in body
+        ]
+
+    reason = _reason(_judged(tmp_path, damages.changed(damages.faults, fail)))
+    assert reason == f"lose-response: {why}"
+
+
 def test_no_record(tmp_path: pathlib.Path) -> None:
     reason = _reason(_judged(tmp_path, damages.missing(damages.faults)))
     assert reason == "the run left no record of its faults; lose-response never took effect"

@@ -49,11 +49,11 @@ def test_the_seed_decides() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_all_drawn_faults_are_named_begin_in_time_and_are_not_required(seed: int) -> None:
+def test_all_drawn_faults_are_named_begin_in_time_and_end(seed: int) -> None:
     found = drawn(seed, draws=8, within_s=5, start_s=1)
     assert [fault.name for fault in found] == [f"chaos-{number}" for number in range(1, 9)]
     assert {fault.drawn_by for fault in found} == {"chaos"}
-    assert all(1 <= fault.start_s <= 6 and not fault.required for fault in found)
+    assert all(1 <= fault.start_s <= 6 for fault in found)
     assert all(fault.duration_s for fault in found if fault.rule)
 
 
@@ -81,3 +81,8 @@ def test_kinds_of_which_the_run_allows_none() -> None:
         errors.UsageError, match="kinds that this run allows, got restart-api-server"
     ):
         drawn(1, on=interfaces.Capabilities(), kinds=["restart-api-server"])
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_drawn_faults_are_required_as_their_nemesis_is(required: bool) -> None:
+    assert {fault.required for fault in drawn(1, required=required)} == {required}
