@@ -20,7 +20,7 @@ from harness.fault_proxy import (
     watch_frames,
     watch_relays,
 )
-from harness.faults import api_calls, injection
+from harness.faults import api_calls, injection, matching
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 """Maximum size of a request's body; the API server accepts 3 MiB."""
@@ -136,7 +136,7 @@ class Exchange:
         await done.wait()
 
     async def _find_stale(
-        self, facts: injection.Facts
+        self, facts: matching.Facts
     ) -> dict[injection.Stale, stale_reads.StaleRead]:
         """Return the older answers that faults may ask for."""
         client = self._client
@@ -226,9 +226,9 @@ class Exchange:
 
     # ----------------------------------------------------------------- facts
 
-    def _facts(self, meta: object_metadata.Metadata, event_type: str = "") -> injection.Facts:
+    def _facts(self, meta: object_metadata.Metadata, event_type: str = "") -> matching.Facts:
         call = self._call
-        return injection.Facts(
+        return matching.Facts(
             verb=call.verb,
             path=self._path,
             user_agent=self._request.headers.get("User-Agent", ""),
@@ -242,7 +242,7 @@ class Exchange:
             resource_version=meta.version,
         )
 
-    def _event_facts(self, event_type: str, meta: object_metadata.Metadata) -> injection.Facts:
+    def _event_facts(self, event_type: str, meta: object_metadata.Metadata) -> matching.Facts:
         return self._facts(meta, event_type)
 
 

@@ -20,7 +20,7 @@ from harness.fault_proxy import (
     upstreams,
     version_notes,
 )
-from harness.faults import api_calls, injection
+from harness.faults import api_calls, injection, matching
 
 _OK, _NOT_FOUND = 200, 404
 _RAW, _ITEMS = 2, 2
@@ -51,14 +51,14 @@ def is_read(call: api_calls.ApiCall) -> bool:
     return call.verb in ("get", "list") and bool(call.resource) and not call.subresource
 
 
-def wanted(faults: injection.Faults, facts: injection.Facts) -> set[injection.Stale]:
+def wanted(faults: injection.Faults, facts: matching.Facts) -> set[injection.Stale]:
     """Return the actions of faults that may make this read stale."""
     return {
         fault.spec.action
         for fault in faults.all()
         if isinstance(fault.spec.action, injection.Stale)
         and not fault.is_used_up
-        and injection.matches(fault.spec.match, facts)
+        and matching.matches(fault.spec.match, facts)
     }
 
 

@@ -16,13 +16,13 @@ from typing import NamedTuple
 import aiohttp
 
 from harness.fault_proxy import client_responses, object_metadata, statuses, watch_frames
-from harness.faults import injection
+from harness.faults import injection, matching
 
 QUEUED_BYTES_MAX = 32 * 1024 * 1024
 """Size of waiting events from which on no more are read: the API server then ends the watch."""
 _INITIAL_EVENTS_END = b"k8s.io/initial-events-end"
 """The annotation of the bookmark after the initial objects."""
-FactsOf = Callable[[str, object_metadata.Metadata], injection.Facts]
+FactsOf = Callable[[str, object_metadata.Metadata], matching.Facts]
 """Returns the facts of an event from its type and its object's metadata."""
 
 

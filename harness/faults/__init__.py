@@ -5,5 +5,5 @@ on every cluster. Not in here: delaying, rejecting and dropping itself, which th
 faults of a scenario, which are in `scenario.fault_specs`; faults of processes, which the run
 injects.
 
-Contents: `admin_api`, `api_calls`, `injection`.
+Contents: `admin_api`, `api_calls`, `injection`, `matching`.
 """

@@ -7,7 +7,6 @@ application is recorded with its time, object and resourceVersion.
 """
 
 import collections
-import fnmatch
 import functools
 import itertools
 import random
@@ -16,33 +15,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from harness.faults import matching
+
 Point = Literal["request", "response", "event"]
 Resume = Callable[[], None]
 APPLIED_MAX = 100_000
 """Maximum number of recorded applications; the oldest are dropped."""
-
-
-class Match(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """Conditions that a request, response or event must meet; unset ones always match."""
-
-    clients: tuple[str, ...] = ()
-    """Names of the clients, such as `scheduler`; see `Facts.client`."""
-    user_agent: str = ""
-    """A prefix of the client's User-Agent."""
-    verbs: tuple[str, ...] = ()
-    """Verbs as in `api_calls.ApiCall`."""
-    resource: str = ""
-    """Plural name of the resource."""
-    subresource: str | None = None
-    """Name of the subresource; empty: requests of the object itself only; None: any."""
-    namespace: str = ""
-    """A shell pattern for the object's namespace."""
-    name: str = ""
-    """A shell pattern for the object's name."""
-    path: str = ""
-    """A shell pattern for the path without its query: `*/pods/*/binding`."""
-    event_types: tuple[Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"], ...] = ()
-    """Types of watch events; empty: all but bookmarks."""
 
 
 class _Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -116,7 +94,7 @@ class FaultSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
 
     point: Point
     action: Action
-    match: Match = Match()
+    match: matching.Match = matching.Match()
     skip: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Number of matches to pass over first."""
     every: Annotated[int, msgspec.Meta(ge=1)] = 1
@@ -141,28 +119,6 @@ class FaultSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
             raise ValueError("expected only the verbs get and list for the action stale")
 
 
-class Facts(msgspec.Struct, frozen=True, rename="camel"):
-    """The facts of a request, response or event that faults match, and that are recorded."""
-
-    verb: str
-    path: str
-    """Without the query."""
-    user_agent: str = ""
-    client: str = ""
-    """Name of the client; empty if it is unknown."""
-    resource: str = ""
-    subresource: str = ""
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-    """Empty if it is unknown."""
-    event_type: str = ""
-    """Empty for requests and responses."""
-    resource_version: int = 0
-    """Version of the object in a response or event, of the state that a stale read showed; in
-    other requests the version it was sent with, or the newest known version; 0: unknown."""
-
-
 class FaultTime(msgspec.Struct, frozen=True, rename="camel"):
     """A time, as text for people and as a monotonic clock in nanoseconds."""
 
@@ -177,7 +133,7 @@ class Applied(msgspec.Struct, rename="camel"):
     fault: str
     point: Point
     action: Action
-    facts: Facts
+    facts: matching.Facts
     begun: FaultTime
     ended: FaultTime | None = None
     """When it was let go, or a delayed event sent; None while the fault holds or delays it."""
@@ -200,10 +156,10 @@ class Fault:
         """True if its count is used up, so that it no longer applies."""
         return self.spec.count is not None and self.applied_count >= self.spec.count
 
-    def applies_to(self, point: Point, facts: Facts, is_possible: IsPossible) -> bool:
+    def applies_to(self, point: Point, facts: matching.Facts, is_possible: IsPossible) -> bool:
         """Return whether it applies; only a match counts and draws a random number."""
         spec = self.spec
-        if spec.point != point or self.is_used_up or not matches(spec.match, facts):
+        if spec.point != point or self.is_used_up or not matching.matches(spec.match, facts):
             return False
         if not is_possible(spec.action):
             return False
@@ -212,31 +168,6 @@ class Fault:
         if position < 1 or position % spec.every:
             return False
         return spec.probability >= 1.0 or self._dice.random() < spec.probability
-
-
-def matches(match: Match, facts: Facts) -> bool:
-    """Return whether the facts meet every condition that is set."""
-    return (
-        facts.user_agent.startswith(match.user_agent)
-        and (not match.clients or facts.client in match.clients)
-        and (not match.verbs or facts.verb in match.verbs)
-        and (not match.resource or facts.resource == match.resource)
-        and match.subresource in (None, facts.subresource)
-        and _fits(match.path, facts.path)
-        and _fits(match.namespace, facts.namespace)
-        and _fits(match.name, facts.name)
-        and _has_type(match, facts.event_type)
-    )
-
-
-def _fits(pattern: str, text: str) -> bool:
-    return not pattern or fnmatch.fnmatchcase(text, pattern)
-
-
-def _has_type(match: Match, event_type: str) -> bool:
-    if match.event_types:
-        return event_type in match.event_types
-    return event_type != "BOOKMARK"
 
 
 class Faults:
@@ -296,7 +227,7 @@ class Faults:
         }
 
     def strike(
-        self, point: Point, facts: Facts, *, is_possible: IsPossible = lambda _: True
+        self, point: Point, facts: matching.Facts, *, is_possible: IsPossible = lambda _: True
     ) -> Applied | None:
         """Apply the oldest fault that matches; return None if there is none.
 
@@ -350,7 +281,7 @@ class Faults:
         if resume is not None:  # else it was released before
             resume()
 
-    def _apply(self, fault: Fault, facts: Facts) -> Applied:
+    def _apply(self, fault: Fault, facts: matching.Facts) -> Applied:
         fault.applied_count += 1
         begun = self._now()
         lasts = isinstance(fault.spec.action, Block | Delay)

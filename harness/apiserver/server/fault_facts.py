@@ -6,7 +6,7 @@ from harness.apiserver.codec import protobuf_wire
 from harness.apiserver.endpoints import request_info, responses
 from harness.apiserver.serializer import decoding, protobuf
 from harness.apiserver.storage import stored_objects
-from harness.faults import api_calls, injection
+from harness.faults import api_calls, matching
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -24,13 +24,13 @@ _object_decoder = msgspec.json.Decoder(_Object)
 
 def of_request(
     request: request_info.Request, answer: responses.Response | None, *, newest_version: int
-) -> injection.Facts:
+) -> matching.Facts:
     """Return the facts of a request (`answer` None), or of a response before it is sent."""
     is_watch = request_info.watched(request) is not None
     call = api_calls.parse(request.method, request.path, "watch=1" if is_watch else "")
     shown = _read_meta(answer.body if answer is not None else request.body)
     version = shown.resource_version if answer is not None else ""
-    return injection.Facts(
+    return matching.Facts(
         verb=call.verb,
         path=request.path,
         user_agent=request.headers.get("user-agent", ""),
@@ -46,9 +46,9 @@ def of_request(
 
 def of_event(
     request: request_info.Request, resource: str, kind: str, stored: stored_objects.Stored
-) -> injection.Facts:
+) -> matching.Facts:
     """Return the facts of an event of a watch; `resource` is the plural name."""
-    return injection.Facts(
+    return matching.Facts(
         verb="watch",
         path=request.path,
         user_agent=request.headers.get("user-agent", ""),
@@ -62,9 +62,9 @@ def of_event(
     )
 
 
-def of_bookmark(request: request_info.Request, resource: str, version: int) -> injection.Facts:
+def of_bookmark(request: request_info.Request, resource: str, version: int) -> matching.Facts:
     """Return the facts of a bookmark of a watch."""
-    return injection.Facts(
+    return matching.Facts(
         verb="watch",
         path=request.path,
         user_agent=request.headers.get("user-agent", ""),

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from harness.faults import injection
+from harness.faults import injection, matching
 from harness.scenario import fault_specs
 
 _ALL = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
@@ -65,7 +65,7 @@ def rule(
         name=name,
         point=point(spec),
         action=_action(spec),
-        match=injection.Match(
+        match=matching.Match(
             clients=tuple(clients),
             verbs=verbs(spec),
             resource=on.resource,

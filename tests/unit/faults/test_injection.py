@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.faults import injection
+from harness.faults import injection, matching
 
-BIND = injection.Facts(
+BIND = matching.Facts(
     verb="create",
     path="/api/v1/namespaces/ns/pods/pod-1/binding",
     user_agent="scheduler/1.2 (linux)",

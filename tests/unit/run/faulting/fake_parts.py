@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness import clocks, errors
-from harness.faults import injection
+from harness.faults import injection, matching
 from harness.history import journal_reader, plans, records
 from harness.run.faulting import traffic_rules
 from harness.scenario import fault_specs
@@ -68,7 +68,7 @@ class FakeCarrier:
 
     def apply(self, fault: str, name: str = "claim-1", *, lasts: bool = False) -> injection.Applied:
         """Let a fault take effect on an update of a claim's status."""
-        facts = injection.Facts(
+        facts = matching.Facts(
             verb="update",
             path="/",
             client="scheduler",

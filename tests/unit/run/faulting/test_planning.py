@@ -7,7 +7,7 @@ import pytest
 
 from harness import errors
 from harness.cluster import interfaces
-from harness.faults import injection
+from harness.faults import injection, matching
 from harness.history import plans
 from harness.run.faulting import planning
 from harness.scenario import specs
@@ -110,16 +110,16 @@ def test_the_rule_is_one_that_carriers_accept_and_matches_the_right_calls() -> N
     )
     rule = msgspec.convert(fault.rule, injection.FaultSpec)
     assert (rule.name, rule.point, rule.count, rule.skip) == ("lost", "response", 3, 2)
-    call = injection.Facts(
+    call = matching.Facts(
         verb="update",
         path="/",
         client="scheduler-2",
         resource="resourceclaims",
         subresource="status",
     )
-    assert injection.matches(rule.match, call)
+    assert matching.matches(rule.match, call)
     for other in ({"client": "kubelet"}, {"verb": "patch"}, {"subresource": ""}):
-        assert not injection.matches(rule.match, msgspec.structs.replace(call, **other))
+        assert not matching.matches(rule.match, msgspec.structs.replace(call, **other))
 
 
 EVERY_TRAFFIC_KIND = [
