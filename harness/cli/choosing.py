@@ -88,7 +88,7 @@ FaultCarrier = Annotated[
     Literal["auto", "server", "proxy"],
     _of_cluster(
         "--fault-carrier",
-        help="Where [[faults]] of API calls and watches are injected: in the embedded API server (server), or in a "
+        help="Where faults of API calls and watches are injected: in the embedded API server (server), or in a "
         "proxy before any API server; auto: server on an embedded cluster, else proxy.",
     ),
 ]

@@ -22,7 +22,7 @@ def run(
         str,
         typer.Argument(
             autocompletion=choosing.scenario_names,
-            help="Scenario file, or name of a shipped scenario.",
+            help="Scenario file, or name of a shipped scenario; its \\[\\[faults]] break something on purpose.",
         ),
     ],
     defect: choosing.Defects = None,

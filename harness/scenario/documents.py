@@ -96,6 +96,11 @@ class Shelf:
         target = document
         for parent in parents:
             target = target.setdefault(parent, {})
+            if isinstance(target, list):
+                raise errors.UsageError(
+                    f"{self.option.split()[0]} {override}: {parent!r} is a list; replace it as a "
+                    f"whole, as in {parent}=[…]"
+                )
             if not isinstance(target, dict):
                 raise errors.UsageError(
                     f"{self.option.split()[0]} {override}: {parent!r} is a value, not a table"

@@ -1,0 +1,150 @@
+"""Faults in scenario files: names, mistakes, overrides, and their documentation."""
+
+import pathlib
+import re
+import typing
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.scenario import fault_specs, loading
+
+README = pathlib.Path(__file__).parents[3] / "scenarios" / "README.md"
+TEXT = """
+schema_version = 1
+name = "mine"
+title = "a title"
+description = "a description"
+[traffic]
+profile = "churn"
+[load]
+allocations_min = 1
+pods_running_min = 0
+"""
+KINDS: dict[str, type[Any]] = {
+    typing.get_args(kind.model_fields["kind"].annotation)[0]: kind
+    for kind in (
+        *typing.get_args(fault_specs.TrafficFault),
+        *typing.get_args(fault_specs.RunFault),
+        fault_specs.Nemesis,
+    )
+}
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / "mine.toml"
+
+
+def load(path: pathlib.Path, faults: str, *overrides: str) -> list[fault_specs.AnyFault]:
+    path.write_text(TEXT + faults)
+    return loading.load(str(path), overrides=overrides).scenario.faults
+
+
+def mistakes(path: pathlib.Path, faults: str) -> str:
+    with pytest.raises(errors.ScenarioError) as caught:
+        load(path, faults)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("faults", "words"),
+    [
+        ('kind = "lose-respons"', "Did you mean 'lose-response'?"),
+        ('kind = "lose-response"\non = { rolle = "load" }', "Did you mean"),
+        ('kind = "reject"\ncode = 418', "code"),
+        ('kind = "delay-events"', "seconds"),
+        ('kind = "delay-events"\nseconds = 0', "seconds"),
+        ('kind = "drop-watch"\nprobability = 2', "probability"),
+        ('kind = "drop-watch"\nname = "Big"', "name"),
+        ('kind = "drop-watch"\nstart_after = { fault = "x" }', "got 'x'. Known: drop-watch"),
+        ('kind = "kill-process"\nrole = "recorder"', "role"),
+    ],
+)
+def test_mistakes_are_named(path: pathlib.Path, faults: str, words: str) -> None:
+    text = mistakes(path, f"[[faults]]\n{faults}")
+    assert "mistake" in text
+    assert words in text
+
+
+def test_two_faults_of_one_name(path: pathlib.Path) -> None:
+    fault = '[[faults]]\nkind = "drop-watch"\nname = "a"\n'
+    assert "expected different names, got 'a' twice" in mistakes(path, fault * 2)
+
+
+def test_too_many_faults(path: pathlib.Path) -> None:
+    fault = '[[faults]]\nkind = "drop-watch"\n'
+    assert "64" in mistakes(path, fault * 65)
+
+
+def test_names_of_faults_without_one(path: pathlib.Path) -> None:
+    fault = '[[faults]]\nkind = "drop-watch"\n'
+    found = load(path, f'{fault}name = "drop-watch-2"\n{fault}{fault}')
+    assert [name for name, _ in fault_specs.named(found)] == [
+        "drop-watch-2",
+        "drop-watch",
+        "drop-watch-3",
+    ]
+
+
+def test_a_condition_may_name_a_fault_by_its_kind(path: pathlib.Path) -> None:
+    faults = """
+        [[faults]]
+        kind = "drop-watch"
+        [[faults]]
+        kind = "kill-process"
+        start_after = { fault = "drop-watch" }
+    """
+    assert load(path, faults)[1].start_after == fault_specs.StartSpec(fault="drop-watch")
+
+
+def test_all_faults_can_be_replaced_on_the_command_line(path: pathlib.Path) -> None:
+    faults = '[[faults]]\nkind = "drop-watch"\n'
+    assert load(path, faults, "faults=[]") == []
+    other = 'faults=[{kind = "reject", code = 429, on = {resource = "pods"}}]'
+    [found] = load(path, faults, other)
+    assert isinstance(found, fault_specs.RejectRequest)
+    assert (found.code, found.on.resource) == (429, "pods")
+
+
+def test_one_key_of_a_fault_cannot_be_replaced(path: pathlib.Path) -> None:
+    with pytest.raises(errors.UsageError, match="'faults' is a list"):
+        load(path, '[[faults]]\nkind = "drop-watch"\n', "faults.times=3")
+
+
+# ---------------------------------------------------------------------------- documentation
+
+
+def rows() -> dict[str, tuple[str, str]]:
+    """Own keys and effect of each kind in the table of the README."""
+    _, _, table = README.read_text().partition("| kind | own keys | effect |")
+    found = re.findall(r"^\| `([\w-]+)` \| (.*?) \| (.*?) \|$", table.partition("\n\n")[0], re.M)
+    return {kind: (keys, effect) for kind, keys, effect in found}
+
+
+def common(kind: type[Any]) -> set[str]:
+    is_traffic = kind in typing.get_args(fault_specs.TrafficFault)
+    of_traffic = {"on", "skip", "every", "times", "probability", "duration_s"}
+    return {"kind", "name", "start_s", "start_after", "required"} | (
+        of_traffic if is_traffic else set()
+    )
+
+
+def test_the_readme_has_every_kind_in_order() -> None:
+    assert list(rows()) == list(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_readme_documents_a_kind_as_its_class_does(kind: str) -> None:
+    keys, effect = rows()[kind]
+    assert effect == " ".join((KINDS[kind].__doc__ or "").split())
+    own = [name for name in KINDS[kind].model_fields if name not in common(KINDS[kind])]
+    assert re.findall(r"`(\w+)`", keys) == own
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_readme_names_the_common_keys(kind: str) -> None:
+    _, _, section = README.read_text().partition("## Faults")
+    for key in common(KINDS[kind]):
+        assert f"`{key}`" in section or f"{key} =" in section
