@@ -1,5 +1,6 @@
 """The proxy as a process: what it refuses, how it ends, and what it leaves behind."""
 
+import contextlib
 import json
 import pathlib
 import signal
@@ -200,6 +201,46 @@ def test_a_signal_ends_it_in_order(
     assert not own_proxy.kubeconfig().exists()
     assert not (own_proxy.folder / "admin.kubeconfig").exists()
     assert own_proxy.process.log_tail() == "(it printed nothing)"
+
+
+def test_events_that_lag_are_sent_before_the_end(
+    own_proxy: proxies.Proxy, server: apis.Api
+) -> None:
+    name = own_proxy.add("event", {"type": "delay", "seconds": 3600})
+    version = server.list(proxies.CONFIG_MAPS, namespace="default").resource_version
+    with own_proxy.api() as api:
+        watch = api.watch(proxies.CONFIG_MAPS, resource_version=version, namespace="default")
+        for number in range(3):
+            proxies.create(server, f"lagging-{number}")
+        own_proxy.wait_held(name, 3)
+        assert own_proxy.process.stop(timeout_s=proxies.TIMEOUT_S) == 0
+        events = [json.loads(line) for line in watch]
+    shown = [event["object"]["metadata"]["name"] for event in events if event["type"] == "ADDED"]
+    assert shown == ["lagging-0", "lagging-1", "lagging-2"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+        b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /" + b"x" * 300_000 + b" HTTP/1.1\r\n\r\n",
+        b"\x00\xff" * 100 + b"\r\n\r\n",
+    ],
+)
+def test_requests_that_are_none_leave_it_as_it_is(proxy: proxies.Proxy, data: bytes) -> None:
+    with proxies.connection(proxy.kubeconfig()) as (connection, _):
+        connection.connect()
+        with contextlib.suppress(ConnectionError):
+            connection.sock.sendall(data)
+            connection.sock.shutdown(socket.SHUT_WR)
+            while connection.sock.recv(65536):
+                pass
+    with proxy.api() as api:
+        proxies.names(api)
+    assert proxy.process.log_tail() == "(it printed nothing)"
 
 
 def test_a_client_that_pins_another_certificate_is_told_of_once(own_proxy: proxies.Proxy) -> None:
