@@ -66,7 +66,7 @@ class Exchange:
         body = await self._read_body()
         if self._call.verb in ("list", "watch"):
             self._client.notes.last_collection = self._path
-        if self._client.faults.wants("request"):
+        if self._client.faults.wants("request", self._client.name):
             await self._pass_unless_struck(body)
         else:
             await self._relay(await self._send(body))
@@ -150,7 +150,7 @@ class Exchange:
     async def _answer_stale(self, applied: injection.Applied, stale: stale_reads.StaleRead) -> None:
         version = stale.version
         applied.facts = msgspec.structs.replace(applied.facts, resource_version=version)
-        applied.note = f"the state of {stale.age_s:.3f} s ago"
+        applied.note = stale.note
         await self.response.send(*stale.answer)
 
     # ---------------------------------------------------------- the response
@@ -159,7 +159,7 @@ class Exchange:
         try:
             if self._call.verb == "watch" and answer.status == _OK:
                 await self._relay_watch(answer)
-            elif self._client.faults.wants("response"):
+            elif self._client.faults.wants("response", self._client.name):
                 await self._relay_whole(await upstreams.whole(answer))
             else:
                 await self._relay_stream(answer)
@@ -178,7 +178,7 @@ class Exchange:
 
     async def _relay_whole(self, answer: upstreams.WholeAnswer) -> None:
         faults, applied = self._client.faults, None
-        if faults.wants("response"):
+        if faults.wants("response", self._client.name):
             encoding = answer.headers.get("Content-Encoding", "")
             meta = object_metadata.of_body(answer.body, content_encoding=encoding)
             applied = faults.strike(
@@ -216,6 +216,7 @@ class Exchange:
             framing,
             self._client.faults,
             self._event_facts,
+            client=self._client.name,
             has_initial_events=_asks_for_initial_events(self._query),
         )
         ended = self._client.follow(relay)

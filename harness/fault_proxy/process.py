@@ -65,12 +65,13 @@ class _Proxy:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopped.set)
         faults = injection.Faults(now=_now, call_later=loop.call_later)
-        notes = version_notes.VersionNotes(faults)
+        notes = version_notes.VersionNotes(faults, always=self._settings.notes_versions)
         async with upstreams.open_session() as session:
             clients = await self._listen_to_clients(session, faults, notes)
             admin = await self._listen_to_admin(
                 faults, on_change=lambda: notes.begin(clients[0].upstream)
             )
+            notes.begin(clients[0].upstream)
             _tame_garbage_collection()
             if ready_file is not None:
                 with writing.explained(ready_file):

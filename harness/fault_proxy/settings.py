@@ -37,6 +37,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     clients: Annotated[list[Client], msgspec.Meta(min_length=1)]
     admin: Admin
+    notes_versions: bool = False
+    """Note the API server's versions from the start, for faults that make reads stale later."""
 
     @property
     def written(self) -> list[pathlib.Path]:

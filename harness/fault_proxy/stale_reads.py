@@ -39,11 +39,12 @@ class Read(NamedTuple):
 
 
 class StaleRead(NamedTuple):
-    """An older answer to a read, with its version and its age in seconds."""
+    """An older answer to a read."""
 
     answer: upstreams.WholeAnswer
     version: int
-    age_s: float
+    note: str
+    """For the record: that it is less old than asked, or empty."""
 
 
 def is_read(call: api_calls.ApiCall) -> bool:
@@ -79,8 +80,13 @@ async def find(
             continue
         old = await _older(read, upstream, note.version)
         if old is not None and _content(old) != _content(await _current(read, upstream)):
-            found[action] = StaleRead(old, note.version, note.age_s)
+            found[action] = StaleRead(old, note.version, _noted(note, action))
     return found
+
+
+def _noted(note: version_notes.Note, action: injection.Stale) -> str:
+    is_old = note.age_s >= action.seconds
+    return "" if is_old else f"the oldest state that is known, {note.age_s:.1f} s old"
 
 
 def _allows(query: str, version: int) -> bool:
@@ -88,10 +94,11 @@ def _allows(query: str, version: int) -> bool:
     if not query:
         return True
     options = dict(urllib.parse.parse_qsl(query))
-    asked = options.get(_VERSION, "")
-    if "continue" in options or options.get(_MATCH) == "Exact":
-        return False
-    return not asked.isdecimal() or int(asked) <= version
+    text, match = options.get(_VERSION, ""), options.get(_MATCH, "")
+    asked = int(text) if text.isdecimal() else 0
+    is_paged = options.get("limit", "0") != "0"
+    is_exact = match == "Exact" or (asked > 0 and is_paged and not match)
+    return asked <= version and not is_exact and "continue" not in options
 
 
 async def _current(read: Read, upstream: upstreams.Upstream) -> upstreams.WholeAnswer:

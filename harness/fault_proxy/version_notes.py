@@ -1,4 +1,4 @@
-"""The versions of an API server in the past, noted at short intervals while a fault needs them."""
+"""The versions of an API server in the past, noted at short intervals while they are needed."""
 
 import asyncio
 import collections
@@ -28,10 +28,11 @@ class Note(NamedTuple):
 
 
 class VersionNotes:
-    """The versions of one API server since a fault has needed them."""
+    """The versions of one API server since they have been needed."""
 
-    def __init__(self, faults: injection.Faults) -> None:
-        self._faults = faults
+    def __init__(self, faults: injection.Faults, *, always: bool) -> None:
+        """`always`: they are needed even while no fault makes reads stale."""
+        self._faults, self._always = faults, always
         self._notes: collections.deque[Note] = collections.deque(maxlen=_NOTES_MAX)
         self._task: asyncio.Task[None] | None = None
         self.last_collection = ""
@@ -45,8 +46,9 @@ class VersionNotes:
         )
 
     def begin(self, upstream: upstreams.Upstream) -> None:
-        """Note versions from now on if a fault wants them and they are not noted yet."""
-        if self.are_wanted and (self._task is None or self._task.done()):
+        """Note versions from now on if they are needed and not noted yet."""
+        is_noting = self._task is not None and not self._task.done()
+        if (self._always or self.are_wanted) and not is_noting:
             self._notes.clear()  # nothing is known of the time between
             self._task = asyncio.create_task(self._take(upstream))
 
@@ -56,11 +58,17 @@ class VersionNotes:
             self._task.cancel()
 
     def before(self, age_s: float) -> Note | None:
-        """Return the newest note of at least this age, None if there is none."""
-        return next((note for note in reversed(self._notes) if note.age_s >= age_s), None)
+        """Return the newest note of at least this age, or else the oldest one.
+
+        None if there is none yet.
+        """
+        for note in reversed(self._notes):
+            if note.age_s >= age_s:
+                return note
+        return self._notes[0] if self._notes else None
 
     async def _take(self, upstream: upstreams.Upstream) -> None:
-        while self.are_wanted:
+        while self._always or self.are_wanted:
             noted_ns = clocks.monotonic_ns()
             if version := await _current(upstream, self.last_collection or _ANY_COLLECTION):
                 self._notes.append(Note(noted_ns, version))

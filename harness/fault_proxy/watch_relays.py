@@ -62,11 +62,15 @@ class WatchRelay:
         faults: injection.Faults,
         facts_of: FactsOf,
         *,
+        client: str,
         has_initial_events: bool,
     ) -> None:
-        """`has_initial_events`: the first events, until a bookmark, are not what happens now."""
+        """`client` is the client's name.
+
+        `has_initial_events`: the first events show what exists already, until a bookmark ends them.
+        """
         self._response, self._framing, self._faults = response, framing, faults
-        self._facts_of = facts_of
+        self._facts_of, self._client = facts_of, client
         self._is_initial = has_initial_events
         self._rest = b""
         self._queue: collections.deque[_Item] = collections.deque()
@@ -114,7 +118,7 @@ class WatchRelay:
         whole, self._rest = (data, b"") if size == len(data) else (data[:size], data[size:])
         if not whole:
             return
-        if self._faults.wants("event"):
+        if self._faults.wants("event", self._client):
             for frame in self._framing.split(whole):
                 await self._take_event(frame)
         else:

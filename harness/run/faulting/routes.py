@@ -12,6 +12,7 @@ import msgspec
 from harness import writing
 from harness.client import client_kubeconfigs, transports
 from harness.cluster import interfaces
+from harness.faults import injection
 from harness.history import directories, plans
 from harness.run import supervising
 from harness.run.faulting import carriers
@@ -67,14 +68,19 @@ def through_proxy(
     proxied = {client: folder / f"{PROXY}-{client}.kubeconfig" for client in clients(plan)}
     admin = folder / f"{PROXY}-{_ADMIN}.kubeconfig"
     settings = directory.logs / f"{PROXY}-settings.json"
-    writing.replace(settings, _settings(cluster, proxied, admin))
+    document = _settings(cluster, proxied, admin, notes_versions=_makes_reads_stale(plan))
+    writing.replace(settings, document)
     supervisor.start_part(PROXY, PROXY, "--settings", settings.resolve())
     supervisor.wait_ready(PROXY)
     return Routes(kubeconfigs=proxied, carrier=carriers.AdminCarrier(transports.connect(admin)))
 
 
 def _settings(
-    cluster: interfaces.Cluster, proxied: Mapping[str, pathlib.Path], admin: pathlib.Path
+    cluster: interfaces.Cluster,
+    proxied: Mapping[str, pathlib.Path],
+    admin: pathlib.Path,
+    *,
+    notes_versions: bool,
 ) -> bytes:
     """Return the proxy's settings file (see `fault_proxy.settings`)."""
     own = str(cluster.kubeconfig.resolve())
@@ -82,4 +88,15 @@ def _settings(
         {"name": client, "kubeconfig": own, "proxied_kubeconfig": str(path)}
         for client, path in proxied.items()
     ]
-    return msgspec.json.encode({"clients": named, "admin": {"kubeconfig": str(admin)}})
+    return msgspec.json.encode(
+        {
+            "clients": named,
+            "admin": {"kubeconfig": str(admin)},
+            "notes_versions": notes_versions,
+        }
+    )
+
+
+def _makes_reads_stale(plan: plans.Plan) -> bool:
+    actions = [fault.rule["action"]["type"] for fault in plan.faults if fault.rule]
+    return injection.Stale.__struct_config__.tag in actions
