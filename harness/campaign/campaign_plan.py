@@ -1,23 +1,22 @@
 """The runs of a campaign, decided before the first of them: campaign.json."""
 
 import pathlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from harness import errors, seeds, writing
+from harness.campaign.purposes import Purpose
 from harness.run import run_plan
-from harness.scenario import loading, profiles
+from harness.scenario import loading, profiles, specs
 from harness.subject import defects as known_defects
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 CORRECT = "correct"
 """Name in tables for the subject without defects."""
 PYTHON = "python"
-"""The subject of positive controls, as `--subject` takes it."""
-CONTROL_ATTEMPTS = 3
-"""Maximum number of attempts to catch a positive control; each attempt counts in the table."""
+"""The subject of controls and remedies, as `--subject` takes it."""
 
 
 class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,21 +26,18 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Path or name of the scenario."""
     title: str
     """The scenario's name, for tables."""
-    defects: list[str]
+    purpose: Purpose = Purpose.SUBJECT
+    defects: list[str] = []
+    remedies: list[str] = []
+    hypothesis: str = ""
+    """Name of the hazard, such as `H1`; empty unless the purpose is HAZARD or REMEDY."""
     subjects: list[str] = []
     """Schedulers that replace the scenario's; empty: the scenario's own.
 
-    A control always uses the Python subject, because the known defects are defects of that.
+    Controls and remedies always use the Python subject, because only that has them.
     """
-    remedies: list[str] = []
-    """Remedies of the Python scheduler; a control has none."""
     repetition: int
     seed: int
-
-    @property
-    def is_control(self) -> bool:
-        """True if a known defect is enabled, which the run must find."""
-        return bool(self.defects)
 
     @property
     def subject(self) -> str:
@@ -85,7 +81,7 @@ def plan(
     """Return the plan of a campaign.
 
     `defects` None: the controls that the scenarios name. `cluster` None: embedded clusters.
-    `subjects` replace the schedulers of the scenarios in all runs except the controls; `remedies`
+    `subjects` replace the schedulers of the scenarios in all runs except controls; `remedies`
     change the Python scheduler in these runs. Raises ScenarioError or UsageError for runs that
     cannot work.
     """
@@ -103,15 +99,13 @@ def plan(
             chosen_subjects=subjects,
             binaries=binaries,
         )
-        chosen = loaded.scenario.controls if defects is None else defects
-        known_defects.require_known(chosen)
-        title = loaded.scenario.name
-        runs += _repeated(name, title, [], repeat, random, subjects, remedies)
-        for defect in chosen:
-            runs += _repeated(name, title, [defect], repeat_controls, random, [PYTHON])
+        kinds = _kinds(name, loaded.scenario, defects=defects, remedies=remedies, subjects=subjects)
+        for kind in kinds:
+            times = repeat_controls if kind.purpose is Purpose.CONTROL else repeat
+            runs += _repeated(kind, times, random)
     if not runs:
         raise errors.UsageError("expected at least one run: raise --repeat or --repeat-controls")
-    longest_first = sorted(runs, key=lambda run: (run.is_control, run.repetition))
+    longest_first = sorted(runs, key=lambda run: (run.purpose.must_fail, run.repetition))
     return CampaignPlan(
         seed=seed,
         reports=str(reports.resolve()),
@@ -121,27 +115,42 @@ def plan(
     )
 
 
-def _repeated(
-    path: str,
-    title: str,
-    defects: list[str],
-    times: int,
-    random: seeds.Seeds,
+def _kinds(
+    name: str,
+    scenario: specs.Scenario,
+    *,
+    defects: Sequence[str] | None,
     subjects: Sequence[str],
-    remedies: Sequence[str] = (),
-) -> Iterable[PlannedRun]:
-    return (
-        PlannedRun(
-            scenario=path,
-            title=title,
-            defects=defects,
-            subjects=list(subjects),
-            remedies=list(remedies),
-            repetition=number,
-            seed=random.derive(title, *defects, number),
-        )
-        for number in range(times)
+) -> Iterator[PlannedRun]:
+    """Yield one run of each kind that a scenario needs; they still lack repetition and seed."""
+    hypothesis = scenario.known_to_fail
+    base = PlannedRun(scenario=name, title=scenario.name, repetition=0, seed=0)
+    yield msgspec.structs.replace(
+        base,
+        purpose=Purpose.HAZARD if hypothesis else Purpose.SUBJECT,
+        hypothesis=hypothesis,
+        subjects=list(subjects),
     )
+    if hypothesis and scenario.remedies:
+        yield msgspec.structs.replace(
+            base,
+            purpose=Purpose.REMEDY,
+            hypothesis=hypothesis,
+            remedies=scenario.remedies,
+            subjects=[PYTHON],
+        )
+    chosen = scenario.controls if defects is None else defects
+    known_defects.require_known(chosen)
+    for defect in chosen:
+        yield msgspec.structs.replace(
+            base, purpose=Purpose.CONTROL, defects=[defect], subjects=[PYTHON]
+        )
+
+
+def _repeated(kind: PlannedRun, times: int, random: seeds.Seeds) -> Iterator[PlannedRun]:
+    for number in range(times):
+        seed = random.derive(kind.title, *kind.defects, *kind.remedies, number)
+        yield msgspec.structs.replace(kind, repetition=number, seed=seed)
 
 
 def write(path: pathlib.Path, plan: CampaignPlan) -> None:

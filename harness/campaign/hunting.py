@@ -1,15 +1,14 @@
 """Executes a campaign: runs pytest with xdist in this process and collects the results."""
 
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 import pytest
 
 from harness import clocks, errors, writing
-from harness.campaign import campaign_plan, plugin, results, summaries
+from harness.campaign import campaign_plan, plugin, purposes, results, summaries
 from harness.cluster import cluster_records
-from harness.subject import defects
 
 Listener = Callable[[results.RunResult], None]
 _CONFIGURATION = """\
@@ -31,7 +30,7 @@ def hunt(
     campaign_plan.write(campaign, plan)
     configuration = folder / "pytest.ini"
     writing.replace(configuration, _CONFIGURATION.encode())
-    collector = _Collector(folder / "results.jsonl", listener)
+    collector = _Collector(plan, folder / "results.jsonl", listener)
     cluster_records.mark_children()  # so that `cluster prune` finds workers of a killed campaign
     with cluster_records.temporary_folder() as temporary:
         arguments = _arguments(campaign, configuration, jobs=jobs, temporary=temporary)
@@ -79,7 +78,10 @@ def new_folder(reports: pathlib.Path, seed: int) -> pathlib.Path:
 class _Collector:
     """A pytest plugin that collects the results in the controlling process."""
 
-    def __init__(self, path: pathlib.Path, listener: Listener) -> None:
+    def __init__(
+        self, plan: campaign_plan.CampaignPlan, path: pathlib.Path, listener: Listener
+    ) -> None:
+        self._planned = {run.id: run for run in plan.runs}
         self._path, self._listener = path, listener
         self.results: list[results.RunResult] = []
         self.failure: errors.HarnessError | None = None
@@ -95,7 +97,7 @@ class _Collector:
                 if name == plugin.RESULT:
                     self._add(msgspec.json.decode(str(value), type=results.RunResult))
         if report.failed and plugin.JUDGED not in dict(report.user_properties):
-            self._add(_broken(report))
+            self._add(_broken(report, self._planned))
 
     def _add(self, result: results.RunResult) -> None:
         self.results.append(result)
@@ -107,15 +109,17 @@ class _Collector:
         self._listener(result)
 
 
-def _broken(report: pytest.TestReport) -> results.RunResult:
+def _broken(
+    report: pytest.TestReport, planned: Mapping[str, campaign_plan.PlannedRun]
+) -> results.RunResult:
     """Return the result of a run whose worker died or that ended with a bug of the harness."""
     name = report.nodeid.rpartition("::")[2]
-    scenario, _, rest = name.partition("[")
-    subject = rest.removesuffix("]").rpartition("-")[0]
+    run = planned.get(name)
     return results.RunResult(
-        scenario=scenario,
-        subject=subject,
-        is_control=set(subject.split(", ")) <= set(defects.names()),
+        scenario=run.title if run else name,
+        subject=run.subject if run else "",
+        purpose=run.purpose if run else purposes.Purpose.SUBJECT,
+        hypothesis=run.hypothesis if run else "",
         seconds=report.duration,
         error=str(report.longrepr)[-2000:],
     )

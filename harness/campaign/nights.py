@@ -1,8 +1,8 @@
 """A night: one campaign after the other until the time is used up, and its summary.
 
-A night fails for two reasons only: a double allocation by the tested subject, or a positive control
-that was not caught (which includes a night that could not hunt at all). Anything else, such as an
-occasional UNKNOWN, is shown in the summary and in the history.
+A night fails for two reasons only: a violation by the tested subject, or a positive control or
+known hazard that was not found (which includes a night that could not hunt at all). Anything else,
+such as an occasional UNKNOWN, is shown in the summary and in the history.
 """
 
 import pathlib
@@ -12,6 +12,7 @@ import msgspec
 
 from harness import clocks, errors, writing
 from harness.campaign import results, summaries
+from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 
 HISTORY = "nights.jsonl"
@@ -80,8 +81,8 @@ def night(
 ) -> Night:
     """Return the history line for the results of a night."""
     table = results.rows(run_results)
-    tested = [run for run in run_results if not run.is_control]
-    controls = [row for row in table if row.is_control]
+    tested = [run for run in run_results if run.purpose is Purpose.SUBJECT]
+    controls = results.of_purpose(table, Purpose.CONTROL)
     return Night(
         ended=clocks.wall_text(),
         cluster=cluster,
@@ -100,11 +101,11 @@ def night(
 
 
 def exit_code(table: Sequence[results.Row]) -> int:
-    """Return 10 for a double allocation, 20 for a missed control or no control at all, else 0."""
-    if any(row.verdict is verdicts.Verdict.INVALID for row in table if not row.is_control):
+    """Return 10 for a violation, 20 for what was missed or no control at all, else 0."""
+    if any(row.caught for row in table if not row.purpose.must_fail):
         return verdicts.Verdict.INVALID.exit_code
-    controls = [row for row in table if row.is_control]
-    if not controls or any(row.caught == 0 for row in controls):
+    to_find = [row for row in table if row.purpose.must_fail]
+    if not to_find or any(row.caught == 0 for row in to_find):
         return verdicts.Verdict.UNKNOWN.exit_code
     return verdicts.Verdict.VALID.exit_code
 

@@ -1,8 +1,9 @@
 """A pytest plugin that collects campaign.json as tests, one for each planned run.
 
-Each worker executes its runs on one cluster. A test fails if the correct subject is INVALID or a
-control is not caught. It has an error, raised in its teardown, if the run is UNKNOWN or could not
-be executed. The results of all attempts reach the controlling process as properties of the test.
+Each worker executes its runs on one cluster. A test fails if the correct subject is INVALID, or
+if a control is not caught or a hazard not shown. It has an error, raised in its teardown, if the
+run is UNKNOWN or could not be executed. The results of all attempts reach the controlling process
+as properties of the test.
 """
 
 import contextlib
@@ -84,7 +85,7 @@ class RunItem(pytest.Item):
         self._attempts: list[results.RunResult] = []
 
     def runtest(self) -> None:
-        """Execute the run, a missed control repeatedly; fail if the outcome is a failure."""
+        """Execute the run, repeatedly if it misses what it must find; fail for a failure."""
         self._execute_attempts()
         self.user_properties.append((JUDGED, "yes"))
         self.add_report_section("call", "stdout", run_outcomes.story(self._attempts))
@@ -97,8 +98,7 @@ class RunItem(pytest.Item):
             pytest.fail(text, pytrace=False)
 
     def _execute_attempts(self) -> None:
-        attempts = campaign_plan.CONTROL_ATTEMPTS if self._run.is_control else 1
-        for attempt in range(attempts):
+        for attempt in range(self._run.purpose.attempts):
             result = self._attempt(attempt)
             self._attempts.append(result)
             self.user_properties.append((RESULT, msgspec.json.encode(result).decode()))
@@ -141,7 +141,7 @@ class RunItem(pytest.Item):
             defects=self._run.defects,
             remedies=self._run.remedies,
             cluster=profile,
-            until_found=self._run.is_control,
+            until_found=self._run.purpose.must_fail,
             chosen_subjects=self._run.subjects,
             binaries=self._plan.binaries,
         )
@@ -155,7 +155,8 @@ class RunItem(pytest.Item):
             {
                 "scenario": self._run.title,
                 "subject": self._run.subject,
-                "is_control": self._run.is_control,
+                "purpose": self._run.purpose,
+                "hypothesis": self._run.hypothesis,
                 "seconds": time.monotonic() - started,
                 **fields,
             },

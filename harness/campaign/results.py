@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 
 HARNESS_ERROR = 1
@@ -17,7 +18,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     scenario: str
     subject: str
-    is_control: bool
+    purpose: Purpose = Purpose.SUBJECT
+    hypothesis: str = ""
+    """Name of the hazard, such as `H1`; empty if the scenario has none."""
     seconds: float
     """Duration of the run, in seconds."""
     directory: str = ""
@@ -30,13 +33,17 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     """Why the run could not be executed; empty: it was."""
     attempt: int = 0
-    """Number of earlier attempts that missed the same positive control."""
+    """Number of earlier attempts that missed the same control or hazard."""
+
+    @property
+    def is_found(self) -> bool:
+        """True if a violation was found."""
+        return self.verdict is verdicts.Verdict.INVALID
 
     @property
     def is_missed(self) -> bool:
-        """True if it is a positive control whose defect was not found."""
-        is_caught = self.verdict is verdicts.Verdict.INVALID
-        return self.is_control and not self.error and not is_caught
+        """True if it did not find what it must find: a known defect or hazard."""
+        return self.purpose.must_fail and not self.error and not self.is_found
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,13 +52,14 @@ class Row:
 
     scenario: str
     subject: str
-    is_control: bool
+    purpose: Purpose
+    hypothesis: str
     runs: tuple[RunResult, ...]
 
     @property
     def caught(self) -> int:
-        """The number of runs in which a double allocation was found."""
-        return sum(run.verdict is verdicts.Verdict.INVALID for run in self.runs)
+        """The number of runs in which a violation was found."""
+        return sum(run.is_found for run in self.runs)
 
     @property
     def claims(self) -> int:
@@ -75,44 +83,54 @@ class Row:
 
     @property
     def verdict(self) -> verdicts.Verdict:
-        """The worst verdict of the runs; INVALID for a control that was caught at least once."""
+        """The worst verdict of the runs: INVALID if a violation was found at least once."""
         known = [run.verdict for run in self.runs if run.verdict is not None]
         return verdicts.worst(known)
 
     @property
     def is_as_expected(self) -> bool:
-        """True if the correct subject is VALID in every run, or a control was caught.
+        """True if every run is VALID that should be, and what must be found was found once.
 
         A run with an error is never as expected.
         """
-        expected = verdicts.Verdict.INVALID if self.is_control else verdicts.Verdict.VALID
-        return self.verdict is expected and not self.errors
+        return self.verdict is self.purpose.expected and not self.errors
 
 
 def rows(results: Iterable[RunResult]) -> list[Row]:
-    """Return one row for each scenario and subject; the correct subject comes first."""
+    """Return one row for each purpose, scenario and subject, in the order of the purposes."""
     ordered = sorted(results, key=_row_key)
     return [
-        Row(scenario, subject, is_control, tuple(group))
-        for (scenario, is_control, subject), group in itertools.groupby(ordered, key=_row_key)
+        Row(scenario, subject, list(Purpose)[order], hypothesis, tuple(group))
+        for (order, scenario, subject, hypothesis), group in itertools.groupby(
+            ordered, key=_row_key
+        )
     ]
 
 
-def _row_key(result: RunResult) -> tuple[str, bool, str]:
-    return result.scenario, result.is_control, result.subject
+def _row_key(result: RunResult) -> tuple[int, str, str, str]:
+    order = list(Purpose).index(result.purpose)
+    return order, result.scenario, result.subject, result.hypothesis
+
+
+def of_purpose(table: Iterable[Row], purpose: Purpose) -> list[Row]:
+    """Return the rows of one purpose."""
+    return [row for row in table if row.purpose is purpose]
 
 
 def verdict(table: Sequence[Row]) -> verdicts.Verdict:
-    """Return the verdict on the correct subject; UNKNOWN if a control was not caught.
+    """Return the verdict on the subject, with and without remedies.
 
-    After a missed control it is not known whether other defects would have been found.
+    UNKNOWN if a control was not caught or a hazard not shown: it is not known then whether other
+    defects would have been found.
     """
-    of_subject = [row.verdict for row in table if not row.is_control]
+    of_subject = [row.verdict for row in table if not row.purpose.must_fail]
     missed = [
-        verdicts.Verdict.UNKNOWN for row in table if row.is_control and not row.is_as_expected
+        verdicts.Verdict.UNKNOWN
+        for row in table
+        if row.purpose.must_fail and not row.is_as_expected
     ]
     if not of_subject and not missed:
-        return verdicts.Verdict.VALID  # the campaign has only controls, and all were caught
+        return verdicts.Verdict.VALID  # only controls and hazards, and all were found
     return verdicts.worst([*of_subject, *missed])
 
 

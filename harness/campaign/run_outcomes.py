@@ -7,16 +7,16 @@ from harness.checks import verdicts
 
 
 def failure(attempts: Sequence[results.RunResult]) -> str:
-    """Return why the run fails: the correct subject is INVALID, or a control was not caught.
+    """Return why the run fails: the subject is INVALID, or what must be found was not.
 
     Empty: it does not fail.
     """
     last = attempts[-1]
-    if not last.is_control and last.verdict is verdicts.Verdict.INVALID:
+    if last.is_found and not last.purpose.must_fail:
         return f"INVALID: {last.reason}"
-    if last.is_control and not last.error and last.verdict is not verdicts.Verdict.INVALID:
+    if last.is_missed:
         return (
-            f"control not caught, attempts: {len(attempts)}; "
+            f"{last.purpose.missed}, attempts: {len(attempts)}; "
             f"the last one was {last.verdict}: {last.reason}"
         )
     return ""
@@ -30,13 +30,13 @@ def inconclusive(attempts: Sequence[results.RunResult]) -> str:
     last = attempts[-1]
     if last.error:
         return f"ERROR: the run could not be executed: {last.error}"
-    if not last.is_control and last.verdict is not verdicts.Verdict.INVALID:
+    if not last.purpose.must_fail and not last.is_found:
         return "" if last.verdict is verdicts.Verdict.VALID else f"UNKNOWN: {last.reason}"
     return ""
 
 
 def story(attempts: Sequence[results.RunResult]) -> str:
-    """Return one line for each attempt; a control is marked as caught or not caught."""
+    """Return one line for each attempt; controls and hazards are marked as found or not."""
     lines = [f"attempt {number}: {_line(run)}" for number, run in enumerate(attempts, start=1)]
     return "\n".join(lines) + "\n"
 
@@ -44,6 +44,10 @@ def story(attempts: Sequence[results.RunResult]) -> str:
 def _line(run: results.RunResult) -> str:
     if run.error:
         return f"ERROR {run.error}"
-    is_caught = run.verdict is verdicts.Verdict.INVALID
-    control = (" (caught)" if is_caught else " (not caught)") if run.is_control else ""
-    return f"{run.verdict}{control} {run.reason} {run.directory}".rstrip()
+    return f"{run.verdict}{_mark(run)} {run.reason} {run.directory}".rstrip()
+
+
+def _mark(run: results.RunResult) -> str:
+    if not run.purpose.must_fail:
+        return ""
+    return f" ({run.purpose.found})" if run.is_found else f" (not {run.purpose.found})"

@@ -19,8 +19,8 @@ def campaign(table: Sequence[results.Row], *, headline: str, seed: int) -> str:
 def rows(table: Sequence[results.Row]) -> list[str]:
     """Return the lines of the table; unexpected verdicts are bold."""
     return [
-        "| scenario | subject | runs | caught | claims | double allocations | verdict |",
-        "|---|---|---:|---:|---:|---:|---|",
+        "| purpose | scenario | subject | runs | found | claims | double allocations | verdict |",
+        "|---|---|---|---:|---:|---:|---:|---|",
         *map(_row, table),
     ]
 
@@ -38,9 +38,10 @@ def merge_junit(campaigns: Iterable[pathlib.Path], target: pathlib.Path) -> None
 
 
 def _row(row: results.Row) -> str:
-    caught = row.caught if row.is_control else ""
-    figures = f"{len(row.runs)} | {caught} | {row.claims} | {row.double_allocations}"
-    return f"| {row.scenario} | {row.subject} | {figures} | {_verdict(row)} |"
+    found = row.caught if row.purpose.must_fail else ""
+    figures = f"{len(row.runs)} | {found} | {row.claims} | {row.double_allocations}"
+    purpose = " ".join(filter(None, (row.purpose.value, row.hypothesis)))
+    return f"| {purpose} | {row.scenario} | {row.subject} | {figures} | {_verdict(row)} |"
 
 
 def _verdict(row: results.Row) -> str:

@@ -34,21 +34,21 @@ def of_judgement(judgement: "judging.Judgement") -> None:
 
 
 def of_campaign(table: "Iterable[results.Row]") -> None:
-    """Annotate every unexpected run, and every control that no attempt caught."""
+    """Annotate every unexpected run, and every control or hazard that no attempt found."""
     for row in table:
-        if row.is_control:
-            _of_control(row)
+        if row.purpose.must_fail:
+            _of_expected_failure(row)
         else:
             for run in row.runs:
                 _of_run(run)
 
 
-def _of_control(row: "results.Row") -> None:
+def _of_expected_failure(row: "results.Row") -> None:
     for text in row.errors:
         error(f"ERROR {row.scenario}, {row.subject}", text)
     if not row.caught and not row.errors:
         error(
-            f"control not caught: {row.scenario}, {row.subject}",
+            f"{row.purpose.missed}: {row.scenario}, {row.subject}",
             f"runs: {len(row.runs)}; the last one was {row.runs[-1].verdict}: {row.runs[-1].reason}",
         )
 

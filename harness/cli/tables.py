@@ -11,7 +11,8 @@ import rich.progress
 import rich.table
 import rich.text
 
-from harness.campaign import campaign_plan, results
+from harness.campaign import campaign_plan, purposes, results
+from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.cli import displaying, outputs
 from harness.report import campaign_index, escaping
@@ -49,22 +50,23 @@ def campaign_progress(
 
 
 def _is_tried_again(result: results.RunResult) -> bool:
-    is_last = result.attempt + 1 >= campaign_plan.CONTROL_ATTEMPTS
+    is_last = result.attempt + 1 >= purposes.ATTEMPTS
     return result.is_missed and not is_last
 
 
 def line(result: results.RunResult) -> tuple[str, str, str]:
     """Return (word, style, text) for the line of a run: how it ended, and its details."""
-    about = f"{result.scenario}, {result.subject}"
+    about = ", ".join(filter(None, (result.scenario, result.hypothesis, result.subject)))
     took = f"({result.seconds:.1f} s)"
     if result.error:
         return "ERROR", "bold red", f"{about}: {result.error.splitlines()[-1]} {took}"
     if result.is_missed:
         then = ", trying again" if _is_tried_again(result) else ""
-        attempt = f"attempt {result.attempt + 1} of {campaign_plan.CONTROL_ATTEMPTS}"
-        return "NOT CAUGHT", "bold yellow", f"{about}: {attempt}{then} {took}"
-    if result.is_control:
-        return "CAUGHT", "green", f"{about}: {result.reason} {took}"
+        attempt = f"attempt {result.attempt + 1} of {purposes.ATTEMPTS}"
+        word = f"not {result.purpose.found}".upper()
+        return word, "bold yellow", f"{about}: {attempt}{then} {took}"
+    if result.purpose.must_fail:
+        return result.purpose.found.upper(), "green", f"{about}: {result.reason} {took}"
     style = displaying.STYLES[result.verdict or verdicts.Verdict.UNKNOWN]
     return str(result.verdict), style, f"{about}: {result.reason} {took}"
 
@@ -110,7 +112,7 @@ def document(
     """Return the JSON document of a campaign."""
     verdict, _, summary = headline(table, code).partition(" ")
     return {
-        "schema": 1,
+        "schema": 2,
         "seed": seed,
         "verdict": verdict,
         "exit_code": code,
@@ -124,7 +126,8 @@ def _row(row: results.Row) -> dict[str, Any]:
     return {
         "scenario": row.scenario,
         "subject": row.subject,
-        "is_control": row.is_control,
+        "purpose": row.purpose,
+        "hypothesis": row.hypothesis,
         "is_as_expected": row.is_as_expected,
         "verdict": row.verdict,
         "caught": row.caught,
@@ -148,7 +151,9 @@ def _index_rows(table: list[results.Row], folder: pathlib.Path) -> list[campaign
             subject=row.subject,
             is_as_expected=row.is_as_expected,
             verdict=str(row.verdict),
-            caught=row.caught if row.is_control else None,
+            purpose=row.purpose.heading,
+            hypothesis=row.hypothesis,
+            caught=row.caught if row.purpose.must_fail else None,
             claims=row.claims,
             double_allocations=row.double_allocations,
             seconds=row.seconds,
@@ -169,25 +174,34 @@ def _index_run(run: results.RunResult, folder: pathlib.Path) -> campaign_index.I
 
 
 def _table(table: list[results.Row]) -> rich.table.Table:
+    """Return the table, with a heading for each purpose if there are several."""
     drawn = rich.table.Table(box=None, pad_edge=False)
     for name in ("scenario", "subject"):
         drawn.add_column(name, overflow="fold")
-    for name in ("runs", "caught", "claims", "double allocations"):
+    for name in ("runs", "found", "claims", "double allocations"):
         drawn.add_column(name, justify="right", no_wrap=name != "double allocations")
     drawn.add_column("verdict", no_wrap=True)
     drawn.add_column("seconds", justify="right", no_wrap=True)
-    for row in table:
-        drawn.add_row(
-            row.scenario,
-            row.subject,
-            str(len(row.runs)),
-            str(row.caught) if row.is_control else "",
-            str(row.claims),
-            str(row.double_allocations),
-            _verdict(row),
-            f"{row.seconds:.1f}",
-        )
+    for purpose in Purpose:
+        group = results.of_purpose(table, purpose)
+        if group and len(group) < len(table):
+            drawn.add_row(f"[bold]{purpose.heading}[/]")
+        for row in group:
+            drawn.add_row(*_cells(row))
     return drawn
+
+
+def _cells(row: results.Row) -> tuple[str, ...]:
+    return (
+        f"{row.scenario} ({row.hypothesis})" if row.hypothesis else row.scenario,
+        row.subject,
+        str(len(row.runs)),
+        str(row.caught) if row.purpose.must_fail else "",
+        str(row.claims),
+        str(row.double_allocations),
+        _verdict(row),
+        f"{row.seconds:.1f}",
+    )
 
 
 def _verdict(row: results.Row) -> str:
@@ -198,15 +212,18 @@ def _verdict(row: results.Row) -> str:
 
 
 def _summary(table: list[results.Row]) -> str:
-    subject = [row for row in table if not row.is_control]
-    controls = [row for row in table if row.is_control]
-    caught = sum(row.is_as_expected for row in controls)
-    runs, doubles = (
-        sum(len(row.runs) for row in subject),
-        sum(row.double_allocations for row in subject),
-    )
+    subject = results.of_purpose(table, Purpose.SUBJECT)
+    runs = sum(len(row.runs) for row in subject)
+    doubles = sum(row.double_allocations for row in subject)
     what = outputs.counted(doubles, "double allocation")
-    return (
-        f"{what} in {outputs.counted(runs, 'run')} of the correct subject; "
-        f"{caught} of {len(controls)} positive controls caught"
-    )
+    parts = [f"{what} in {outputs.counted(runs, 'run')} of the correct subject"]
+    for purpose, words in (
+        (Purpose.CONTROL, "positive controls caught"),
+        (Purpose.HAZARD, "known hazards shown"),
+        (Purpose.REMEDY, "remedies VALID"),
+    ):
+        group = results.of_purpose(table, purpose)
+        if group or purpose is Purpose.CONTROL:
+            good = sum(row.is_as_expected for row in group)
+            parts.append(f"{good} of {len(group)} {words}")
+    return "; ".join(parts)

@@ -24,12 +24,16 @@ class IndexedRun:
 class IndexRow:
     """All runs of one scenario and one subject."""
 
+    purpose: str
+    """Heading of this part of the table: `correct subject`, `positive controls`, …"""
     scenario: str
+    hypothesis: str
+    """Name of the hazard, such as `H1`; empty if the scenario has none."""
     subject: str
     is_as_expected: bool
     verdict: str
     caught: int | None
-    """Number of runs that caught the defect; None for the correct subject."""
+    """Number of runs that found what they must find; None where nothing must be found."""
     claims: int
     double_allocations: int
     seconds: float

@@ -33,6 +33,11 @@ def shipped_names() -> list[str]:
     return SHELF.names()
 
 
+def plain_hunt_names() -> list[str]:
+    """Return the names of the shipped scenarios that a plain hunt includes."""
+    return [name for name in SHELF.names() if load(name).scenario.plain_hunt]
+
+
 def load(name: str, *, overrides: Sequence[str] = ()) -> Loaded:
     """Load the scenario of this path or name, with `key=value` overrides (dotted keys).
 

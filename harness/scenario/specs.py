@@ -317,6 +317,8 @@ class Scenario(Spec):
         list[fault_specs.AnyFault], pydantic.Field(max_length=fault_specs.FAULTS_MAX)
     ] = []
     """Faults; all are healed when the load has ended, and progress is judged from then on."""
+    plain_hunt: bool = False
+    """`flake-hunt hunt` without names includes it; `hunt --all` runs every shipped scenario."""
     known_to_fail: str = ""
     """Hypothesis, such as `H1`, by which the correct subject fails as upstream does; empty: it is
     expected to be VALID. Campaigns expect INVALID then, and list the scenario as a hazard."""

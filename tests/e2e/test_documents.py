@@ -43,6 +43,6 @@ def test_a_campaign(tmp_path: pathlib.Path) -> None:
     code, found = document(tmp_path, "hunt", scenario, "--seed", "7", "--repeat", "1")
     assert code == found["exit_code"] == 0
     correct, control = found["rows"]
-    assert (correct["verdict"], correct["is_control"]) == ("VALID", False)
+    assert (correct["verdict"], correct["purpose"]) == ("VALID", "subject")
     assert (control["verdict"], control["caught"]) == ("INVALID", 1)
     assert pathlib.Path(control["runs"][-1]["directory"], "verdict.json").is_file()

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from harness import errors
-from harness.campaign import campaign_plan
+from harness.campaign import purposes
 from harness.checks import verdicts
 from harness.cli import commands, interruptions
 
@@ -150,7 +150,7 @@ def test_the_exit_codes_of_the_readme() -> None:
 
 
 def test_the_attempts_of_a_control() -> None:
-    assert f"{campaign_plan.CONTROL_ATTEMPTS} attempts in all" in (ROOT / "README.md").read_text()
+    assert f"{purposes.ATTEMPTS} attempts in all" in (ROOT / "README.md").read_text()
 
 
 def contents(package: pathlib.Path) -> set[str]:

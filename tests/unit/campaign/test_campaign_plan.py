@@ -6,6 +6,7 @@ import pytest
 
 from harness import errors
 from harness.campaign import campaign_plan
+from harness.campaign.purposes import Purpose
 
 
 def planned(tmp_path: pathlib.Path, **changes: object) -> campaign_plan.CampaignPlan:
@@ -15,8 +16,8 @@ def planned(tmp_path: pathlib.Path, **changes: object) -> campaign_plan.Campaign
 
 def test_every_control_of_the_scenario_is_planned(tmp_path: pathlib.Path) -> None:
     plan = planned(tmp_path)
-    assert sum(not run.is_control for run in plan.runs) == 2
-    assert len({run.subject for run in plan.runs if run.is_control}) == 6
+    assert sum(run.purpose is Purpose.SUBJECT for run in plan.runs) == 2
+    assert len({run.subject for run in plan.runs if run.purpose is Purpose.CONTROL}) == 6
     assert len({run.id for run in plan.runs}) == len(plan.runs)
 
 
@@ -67,8 +68,10 @@ def test_chosen_subjects_are_not_for_the_controls(tmp_path: pathlib.Path) -> Non
     happens on this cluster.
     """
     plan = planned(tmp_path, subjects=["external=volcano"], binaries="/opt")
-    assert {run.subject for run in plan.runs if not run.is_control} == {"external=volcano"}
-    assert all(run.subjects == ["python"] for run in plan.runs if run.is_control)
+    assert {run.subject for run in plan.runs if run.purpose is Purpose.SUBJECT} == {
+        "external=volcano"
+    }
+    assert all(run.subjects == ["python"] for run in plan.runs if run.purpose is Purpose.CONTROL)
     assert plan.binaries == "/opt"
 
 

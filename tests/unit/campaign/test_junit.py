@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.campaign import campaign_plan, hunting, plugin, results, summaries
+from harness.campaign import campaign_plan, hunting, plugin, purposes, results, summaries
 from harness.checks import verdicts
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
@@ -18,7 +18,7 @@ RUNS = {
     "correct-3": [None],
     "caught-0": [INVALID],
     "caught-late-0": [VALID, UNKNOWN, INVALID],
-    "missed-0": [VALID] * campaign_plan.CONTROL_ATTEMPTS,
+    "missed-0": [VALID] * purposes.ATTEMPTS,
     "broken-0": [None],
 }
 """Subject and repetition -> the verdicts of its attempts; None: the run could not be executed."""
@@ -30,6 +30,7 @@ def plan() -> campaign_plan.CampaignPlan:
         campaign_plan.PlannedRun(
             scenario="churn",
             title="churn",
+            purpose="subject" if subject == "correct" else "control",
             defects=[] if subject == "correct" else [subject],
             repetition=int(number),
             seed=1,
@@ -52,7 +53,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         return results.RunResult(
             scenario="churn",
             subject=run.subject,
-            is_control=run.is_control,
+            purpose=run.purpose,
             seconds=0.1,
             verdict=verdict,
             reason="because",
@@ -85,7 +86,7 @@ def test_what_fails_is_told_apart(folder: pathlib.Path) -> None:
     assert in_error == {"correct-2", "correct-3", "broken-0"}
     assert set(found) == set(RUNS)
     assert "INVALID: because" in message(found["correct-1"], "failure")
-    assert f"control not caught, attempts: {campaign_plan.CONTROL_ATTEMPTS}" in message(
+    assert f"control not caught, attempts: {purposes.ATTEMPTS}" in message(
         found["missed-0"], "failure"
     )
     assert "UNKNOWN: because" in message(found["correct-2"], "error")

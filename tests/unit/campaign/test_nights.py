@@ -6,6 +6,7 @@ import pytest
 
 from harness import clocks, errors
 from harness.campaign import nights, results
+from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 
 VALID, INVALID, UNKNOWN = (
@@ -21,7 +22,7 @@ def run(
     return results.RunResult(
         scenario="churn",
         subject="gather-not-atomic" if control else "correct",
-        is_control=control,
+        purpose=Purpose.CONTROL if control else Purpose.SUBJECT,
         seconds=1.0,
         verdict=verdict,
         claims=10,

@@ -3,17 +3,20 @@
 import pytest
 
 from harness.campaign import results
+from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 ERROR = None
 
 
-def run(verdict: verdicts.Verdict | None, *, control: str = "") -> results.RunResult:
+def run(
+    verdict: verdicts.Verdict | None, *, control: str = "", purpose: Purpose = Purpose.SUBJECT
+) -> results.RunResult:
     return results.RunResult(
         scenario="churn",
         subject=control or "correct",
-        is_control=bool(control),
+        purpose=Purpose.CONTROL if control else purpose,
         seconds=1.0,
         verdict=verdict,
         error="" if verdict else "it could not be made",
@@ -44,6 +47,29 @@ def test_exit_code(
     expected: int,
 ) -> None:
     found = [run(item) for item in subject] + [run(item, control="defect") for item in controls]
+    assert results.exit_code(results.rows(found), planned=len(found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("hazards", "remedied", "expected"),
+    [
+        ([INVALID], [VALID], 0),
+        ([VALID, INVALID], [VALID, VALID], 0),
+        ([VALID], [VALID], 20),
+        ([UNKNOWN], [VALID], 20),
+        ([INVALID], [UNKNOWN], 20),
+        ([INVALID], [INVALID], 10),
+        ([VALID], [INVALID], 10),
+        ([ERROR], [VALID], 1),
+    ],
+)
+def test_a_hazard_must_show_and_its_remedy_must_help(
+    hazards: list[verdicts.Verdict | None],
+    remedied: list[verdicts.Verdict | None],
+    expected: int,
+) -> None:
+    found = [run(item, purpose=Purpose.HAZARD) for item in hazards]
+    found += [run(item, purpose=Purpose.REMEDY) for item in remedied]
     assert results.exit_code(results.rows(found), planned=len(found)) == expected
 
 

@@ -8,6 +8,7 @@ import types
 import pytest
 
 from harness.campaign import results
+from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.cli import annotations
 
@@ -19,7 +20,7 @@ def run(verdict: verdicts.Verdict | None, *, control: bool = False) -> results.R
     return results.RunResult(
         scenario="churn",
         subject="a-defect" if control else "correct",
-        is_control=control,
+        purpose=Purpose.CONTROL if control else Purpose.SUBJECT,
         seconds=1.0,
         verdict=verdict,
         reason="because",

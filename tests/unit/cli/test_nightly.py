@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from harness.campaign import nights, results, summaries
+from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
 from harness.cli import campaigning, nightly_command
 
@@ -18,11 +19,11 @@ def test_it_leaves_one_junit_and_one_summary(
     (tmp_path / summaries.JUNIT_NAME).write_text(SUITE)
     found = [
         results.RunResult(
-            scenario="churn", subject=subject, is_control=is_control, seconds=1.0, verdict=verdict
+            scenario="churn", subject=subject, purpose=purpose, seconds=1.0, verdict=verdict
         )
-        for subject, is_control, verdict in (
-            ("correct", False, verdicts.Verdict.VALID),
-            ("a-defect", True, verdicts.Verdict.INVALID),
+        for subject, purpose, verdict in (
+            ("correct", Purpose.SUBJECT, verdicts.Verdict.VALID),
+            ("a-defect", Purpose.CONTROL, verdicts.Verdict.INVALID),
         )
     ]
     made = campaigning.CampaignOutcome(

@@ -301,7 +301,7 @@ def test_more_processes_than_the_machine_can_bear(
 
 def result(**changes: Any) -> results.RunResult:
     about = {"scenario": "churn", "subject": "gather-not-atomic", "seconds": 1.0}
-    return msgspec.convert({"is_control": True, **about, **changes}, results.RunResult)
+    return msgspec.convert({"purpose": "control", **about, **changes}, results.RunResult)
 
 
 MISSED = {"verdict": "VALID", "reason": "fine"}
@@ -313,7 +313,10 @@ MISSED = {"verdict": "VALID", "reason": "fine"}
         (result(attempt=0, **MISSED), "NOT CAUGHT", "bold yellow", "attempt 1 of 3, trying again (1.0 s)"),
         (result(attempt=2, **MISSED), "NOT CAUGHT", "bold yellow", "attempt 3 of 3 (1.0 s)"),
         (result(verdict="INVALID", reason="two"), "CAUGHT", "green", "two (1.0 s)"),
-        (result(is_control=False, verdict="VALID", reason="r"), "VALID", "bold green", "r (1.0 s)"),
+        (result(purpose="subject", verdict="VALID", reason="r"), "VALID", "bold green", "r (1.0 s)"),
+        (result(purpose="hazard", verdict="INVALID", reason="two"), "SHOWN", "green", "two (1.0 s)"),
+        (result(purpose="hazard", attempt=2, **MISSED), "NOT SHOWN", "bold yellow", "attempt 3 of 3 (1.0 s)"),
+        (result(purpose="remedy", verdict="VALID", reason="r"), "VALID", "bold green", "r (1.0 s)"),
         (result(error="a\nb"), "ERROR", "bold red", "b (1.0 s)"),
     ],
 )  # fmt: skip
@@ -334,14 +337,14 @@ def test_a_run_is_one_line_above_the_bar() -> None:
 
 
 def test_one_run_is_one_run() -> None:
-    table = results.rows([result(is_control=False, verdict="VALID"), result(**MISSED)])
+    table = results.rows([result(purpose="subject", verdict="VALID"), result(**MISSED)])
     assert tables.headline(table, 20) == (
         "UNKNOWN 0 double allocations in 1 run of the correct subject; 0 of 1 positive controls caught"
     )
 
 
 def test_a_campaign_as_json(tmp_path: pathlib.Path) -> None:
-    table = results.rows([result(is_control=False, subject="correct", verdict="VALID")])
+    table = results.rows([result(purpose="subject", subject="correct", verdict="VALID")])
     document = json.loads(
         msgspec.json.encode(tables.document(table, seed=3, code=0, folder=tmp_path))
     )

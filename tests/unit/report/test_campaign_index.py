@@ -16,7 +16,9 @@ RUNS = [
 ]
 ROWS = [
     campaign_index.IndexRow(
+        purpose="correct subject",
         scenario="pod-churn",
+        hypothesis="",
         subject="correct",
         is_as_expected=True,
         verdict="VALID",
@@ -27,6 +29,8 @@ ROWS = [
         runs=RUNS,
     ),
     campaign_index.IndexRow(
+        purpose="known upstream hazards",
+        hypothesis="H1",
         scenario="<script>alert(1)</script>",
         subject='"><img src=x>',
         is_as_expected=False,
@@ -57,6 +61,9 @@ def test_rows_and_runs_are_shown(tmp_path: pathlib.Path) -> None:
     for text in ("pod-churn", "correct", "✓ yes", "✗ no", "42", "50", "7", "1.8", "it died"):
         assert any(text in found for found in page.texts), text
     assert ": 2 rows <i>" in page.text
+    for heading in ("correct subject", "known upstream hazards"):
+        assert page.texts.count(heading) == 1
+    assert "<script>alert(1)</script> (H1)" in page.text
 
 
 def test_links_are_relative_and_only_to_runs_with_a_report(tmp_path: pathlib.Path) -> None:

@@ -1,0 +1,59 @@
+"""The purposes of a campaign's runs, and the verdict that each is expected to have."""
+
+import enum
+
+from harness.checks import verdicts
+
+ATTEMPTS = 3
+"""Maximum number of attempts to find what must be found; each attempt counts in the table."""
+
+
+class Purpose(enum.StrEnum):
+    """The purpose of a run in a campaign, declared in the order of the table."""
+
+    SUBJECT = "subject"
+    """The tested subject, which is expected to be VALID."""
+    CONTROL = "control"
+    """A known defect is enabled, and must be found."""
+    HAZARD = "hazard"
+    """The scenario is known to fail with the correct subject, as upstream, and must still fail."""
+    REMEDY = "remedy"
+    """The remedies of a hazard are enabled, and the subject is expected to be VALID."""
+
+    @property
+    def must_fail(self) -> bool:
+        """True if a violation is expected, so that a run ends at the first one."""
+        return self in (Purpose.CONTROL, Purpose.HAZARD)
+
+    @property
+    def expected(self) -> verdicts.Verdict:
+        """The expected verdict."""
+        return verdicts.Verdict.INVALID if self.must_fail else verdicts.Verdict.VALID
+
+    @property
+    def attempts(self) -> int:
+        """Maximum number of attempts of one run."""
+        return ATTEMPTS if self.must_fail else 1
+
+    @property
+    def heading(self) -> str:
+        """Heading of this part of the table."""
+        return _HEADINGS[self]
+
+    @property
+    def found(self) -> str:
+        """The word for a run that found what it must find."""
+        return "shown" if self is Purpose.HAZARD else "caught"
+
+    @property
+    def missed(self) -> str:
+        """The words for a run that did not find what it must find."""
+        return f"{self.value} not {self.found}"
+
+
+_HEADINGS = {
+    Purpose.SUBJECT: "correct subject",
+    Purpose.CONTROL: "positive controls",
+    Purpose.HAZARD: "known upstream hazards",
+    Purpose.REMEDY: "remedies",
+}
