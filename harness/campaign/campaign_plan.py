@@ -120,30 +120,39 @@ def _kinds(
     scenario: specs.Scenario,
     *,
     defects: Sequence[str] | None,
+    remedies: Sequence[str],
     subjects: Sequence[str],
 ) -> Iterator[PlannedRun]:
-    """Yield one run of each kind that a scenario needs; they still lack repetition and seed."""
-    hypothesis = scenario.known_to_fail
-    base = PlannedRun(scenario=name, title=scenario.name, repetition=0, seed=0)
-    yield msgspec.structs.replace(
-        base,
-        purpose=Purpose.HAZARD if hypothesis else Purpose.SUBJECT,
-        hypothesis=hypothesis,
-        subjects=list(subjects),
+    """Yield one run of each kind that a scenario needs; they still lack repetition and seed.
+
+    A scenario with remedies but without a hypothesis fails now and then without them: only chosen
+    subjects run it so.
+    """
+    base = PlannedRun(
+        scenario=name,
+        title=scenario.name,
+        hypothesis=scenario.known_to_fail,
+        repetition=0,
+        seed=0,
     )
-    if hypothesis and scenario.remedies:
+    is_mended = bool(scenario.remedies) and set(scenario.remedies) <= set(remedies)
+    purpose = Purpose.HAZARD if scenario.known_to_fail else Purpose.SUBJECT
+    if scenario.known_to_fail or subjects or is_mended or not scenario.remedies:
         yield msgspec.structs.replace(
             base,
-            purpose=Purpose.REMEDY,
-            hypothesis=hypothesis,
-            remedies=scenario.remedies,
-            subjects=[PYTHON],
+            purpose=Purpose.REMEDY if is_mended else purpose,
+            remedies=list(remedies),
+            subjects=list(subjects),
+        )
+    if scenario.remedies and not is_mended:
+        yield msgspec.structs.replace(
+            base, purpose=Purpose.REMEDY, remedies=scenario.remedies, subjects=[PYTHON]
         )
     chosen = scenario.controls if defects is None else defects
     known_defects.require_known(chosen)
     for defect in chosen:
         yield msgspec.structs.replace(
-            base, purpose=Purpose.CONTROL, defects=[defect], subjects=[PYTHON]
+            base, purpose=Purpose.CONTROL, hypothesis="", defects=[defect], subjects=[PYTHON]
         )
 
 

@@ -123,6 +123,9 @@ class ChurnTraffic(Spec):
     """Mean seconds for which a Running pod is kept (exponential, seeded)."""
     wait_s: Seconds = 30.0
     """Seconds for which a user waits for Running before it deletes the pod."""
+    force_delete: bool = False
+    """Delete pods with a grace period of zero, so that they are gone before their containers have
+    stopped."""
 
     @property
     def longest_s(self) -> float:

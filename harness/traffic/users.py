@@ -60,10 +60,16 @@ class ClaimUser(locust.User):
             gevent.sleep(FAILURE_WAIT_S)
         return result.may_exist
 
-    def delete(self, resource: apis.Resource, name: str) -> bool:
+    def delete(
+        self, resource: apis.Resource, name: str, *, grace_period_s: int | None = None
+    ) -> bool:
         """Delete an object, in several attempts if necessary; return whether that succeeded."""
         result = self._repeated(
-            "delete", resource, lambda: self.api.delete(resource, name, namespace=self.namespace)
+            "delete",
+            resource,
+            lambda: self.api.delete(
+                resource, name, namespace=self.namespace, grace_period_s=grace_period_s
+            ),
         )
         return result.failure is None
 
@@ -82,8 +88,9 @@ class ClaimUser(locust.User):
 
     def delete_pods(self, pods: Sequence[str], *, timeout_s: float) -> None:
         """Delete pods, then wait until they are gone; `timeout_s` applies to each."""
+        is_forced = getattr(self.worker.scenario.traffic, "force_delete", False)
         for pod in pods:
-            self.delete(apis.PODS, pod)
+            self.delete(apis.PODS, pod, grace_period_s=0 if is_forced else None)
         for pod in pods:
             self.wait_gone(pod, timeout_s=timeout_s)
 
