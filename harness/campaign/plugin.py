@@ -147,7 +147,8 @@ class RunItem(pytest.Item):
         )
         directory = runs.new_directory(plan, pathlib.Path(self._plan.reports))
         name = f"flake-hunt-{plan.run_id}-{_worker(self.config)}"
-        cluster = _cluster_of(self.config, profile, name=name, folder=self.path.parent)
+        suited = profiles.restore(plan.cluster_profile)
+        cluster = _cluster_of(self.config, suited, name=name, folder=self.path.parent)
         return directory, runs.run(loaded, plan, directory, cluster=cluster)
 
     def _result(self, started: float, **fields: object) -> results.RunResult:
@@ -167,23 +168,26 @@ class RunItem(pytest.Item):
 # --------------------------------------------------------------------------- the worker's cluster
 
 _CLUSTER = pytest.StashKey[interfaces.Cluster]()
+_PROFILE = pytest.StashKey[profiles.Profile]()
 _HOLDING = pytest.StashKey[contextlib.ExitStack]()
 
 
 def _cluster_of(
     config: pytest.Config, profile: profiles.Profile, *, name: str, folder: pathlib.Path
 ) -> interfaces.Cluster:
-    """Return the cluster of this worker; create one if there is none or it has died.
+    """Return the cluster of this worker; create one if there is none of this profile that lives.
 
     `name` is the name of a new cluster. Its files remain in the campaign's folder.
     """
     cluster = config.stash.get(_CLUSTER, None)
-    if cluster is None or cluster.exit_report() is not None:
+    is_other = config.stash.get(_PROFILE, None) != profile
+    if cluster is None or is_other or cluster.exit_report() is not None:
         pytest_unconfigure(config)
         holding = contextlib.ExitStack()
         request = interfaces.ClusterRequest(name=name, directory=folder / "clusters" / name)
         cluster = holding.enter_context(held_clusters.held(profile, request))
         config.stash[_CLUSTER], config.stash[_HOLDING] = cluster, holding
+        config.stash[_PROFILE] = profile
     return cluster
 
 

@@ -59,7 +59,7 @@ def plan(
     known_remedies.require_known(loaded.scenario.remedies)
     assembling.parts(defects, remedies)
     selectors.require_satisfiable(loaded.scenario)
-    profile = cluster or profiles.load("embedded")
+    profile = profiles.suited(cluster or profiles.load("embedded"), loaded.scenario)
     provider = providers.usable(profile)
     run_id = secrets.token_hex(4)
     scenario = _with_control_duration(loaded.scenario) if until_found else loaded.scenario

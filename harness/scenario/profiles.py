@@ -8,7 +8,7 @@ import pydantic
 from pydantic import json_schema
 
 from harness import errors
-from harness.scenario import documents, fields
+from harness.scenario import documents, fields, specs
 
 
 class Chosen(fields.Spec):
@@ -41,8 +41,9 @@ class EmbeddedProfile(ProfileSpec):
     """Port for plain HTTP on loopback; 0 takes a free one."""
     tls_port: Annotated[int, pydantic.Field(ge=0, le=65535)] = 0
     """Port for TLS on loopback; 0 takes a free one."""
-    storage: Literal["memory", "disk"] = "memory"
-    """Place of the data: memory, or the run directory, so that the API server can be restarted."""
+    storage: Literal["auto", "memory", "disk"] = "auto"
+    """Place of the data: memory, or the run directory, so that the API server can be restarted;
+    auto: disk if a fault of the scenario restarts it, memory otherwise."""
 
 
 class LocalProfile(ProfileSpec):
@@ -126,6 +127,8 @@ class KubeconfigProfile(ProfileSpec):
     and service accounts and deletes namespaces; our claim controller is not started."""
 
 
+_RESTARTS = ("restart-api-server", "nemesis")
+"""Kinds of faults that restart the API server, or may."""
 Profile: TypeAlias = EmbeddedProfile | LocalProfile | KindProfile | KubeconfigProfile
 SHELF = documents.Shelf(
     noun="cluster profile",
@@ -153,6 +156,14 @@ def load(name: str, *, overrides: Sequence[str] = ()) -> Profile:
         )
     chosen = Chosen(name=name, overrides=tuple(overrides))
     return _validate(document, path).model_copy(update={"chosen": chosen})
+
+
+def suited(profile: Profile, scenario: specs.Scenario) -> Profile:
+    """Return the profile with `storage` chosen for the scenario if the profile leaves it open."""
+    if not isinstance(profile, EmbeddedProfile) or profile.storage != "auto":
+        return profile
+    needs_disk = any(fault.kind in _RESTARTS for fault in scenario.faults)
+    return profile.model_copy(update={"storage": "disk" if needs_disk else "memory"})
 
 
 def restore(document: dict[str, Any]) -> Profile:

@@ -10,8 +10,15 @@ from harness.campaign.purposes import Purpose
 
 
 def planned(tmp_path: pathlib.Path, **changes: object) -> campaign_plan.CampaignPlan:
-    arguments = {"seed": 1, "repeat": 2, "repeat_controls": 1, "reports": tmp_path, **changes}
-    return campaign_plan.plan(["pod-churn"], **arguments)  # type: ignore[arg-type]
+    arguments = {
+        "scenarios": ["pod-churn"],
+        "seed": 1,
+        "repeat": 2,
+        "repeat_controls": 1,
+        "reports": tmp_path,
+        **changes,
+    }
+    return campaign_plan.plan(**arguments)  # type: ignore[arg-type]
 
 
 def test_every_control_of_the_scenario_is_planned(tmp_path: pathlib.Path) -> None:
@@ -58,9 +65,33 @@ def test_what_cannot_be_run(
 
 def test_remedies_are_not_for_the_controls(tmp_path: pathlib.Path) -> None:
     plan = planned(tmp_path, remedies=["fence-predecessor"])
-    remedied = {run.subject for run in plan.runs if not run.is_control}
+    controls = [run for run in plan.runs if run.purpose is Purpose.CONTROL]
+    remedied = {run.subject for run in plan.runs if run not in controls}
     assert remedied == {"python + fence-predecessor"}
-    assert all(run.remedies == [] for run in plan.runs if run.is_control)
+    assert all(run.remedies == [] for run in controls)
+
+
+def test_a_known_hazard_must_show_and_is_tried_with_its_remedies(tmp_path: pathlib.Path) -> None:
+    plan = planned(tmp_path, scenarios=["answer-lost"])
+    kinds = {(run.purpose, run.subject, run.hypothesis) for run in plan.runs}
+    assert kinds == {
+        (Purpose.HAZARD, "correct", "H1"),
+        (Purpose.REMEDY, "python + keep-in-flight-until-known", "H1"),
+    }
+    assert all(run.purpose.must_fail == (run.purpose is Purpose.HAZARD) for run in plan.runs)
+
+
+def test_with_its_remedies_chosen_a_hazard_is_none(tmp_path: pathlib.Path) -> None:
+    remedies = ["keep-in-flight-until-known"]
+    plan = planned(tmp_path, scenarios=["answer-lost"], remedies=remedies)
+    assert {run.purpose for run in plan.runs} == {Purpose.REMEDY}
+
+
+def test_what_fails_now_and_then_is_run_with_remedies_only(tmp_path: pathlib.Path) -> None:
+    plan = planned(tmp_path, scenarios=["nemesis"])
+    assert {run.purpose for run in plan.runs} == {Purpose.REMEDY}
+    plan = planned(tmp_path, scenarios=["nemesis"], subjects=["external=volcano"])
+    assert {run.purpose for run in plan.runs} == {Purpose.SUBJECT, Purpose.REMEDY}
 
 
 def test_chosen_subjects_are_not_for_the_controls(tmp_path: pathlib.Path) -> None:

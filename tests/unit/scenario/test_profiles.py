@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from harness import errors
-from harness.scenario import profiles
+from harness.scenario import loading, profiles
 
 
 @pytest.mark.parametrize("name", profiles.shipped_names())
@@ -68,3 +68,22 @@ def test_unknown_names_come_with_the_known_ones() -> None:
 def test_a_wrong_override_says_how_it_is_spelt() -> None:
     with pytest.raises(errors.UsageError, match="expected --cluster-set key=value"):
         profiles.load("embedded", overrides=["storage"])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "overrides", "storage"),
+    [
+        ("pod-churn", [], "memory"),
+        ("api-server-restart", [], "disk"),
+        ("nemesis", [], "disk"),
+        ("nemesis", ["storage=memory"], "memory"),
+        ("pod-churn", ["storage=disk"], "disk"),
+    ],
+)
+def test_data_go_to_disk_if_a_fault_restarts_the_server(
+    scenario: str, overrides: list[str], storage: str
+) -> None:
+    profile = profiles.load("embedded", overrides=overrides)
+    suited = profiles.suited(profile, loading.load(scenario).scenario)
+    assert isinstance(suited, profiles.EmbeddedProfile)
+    assert suited.storage == storage
