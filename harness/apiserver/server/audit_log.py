@@ -100,9 +100,15 @@ class AuditEntry:
         }
 
     def allow(self, user: authentication.User) -> None:
-        """Record the user, who is allowed to do this."""
+        """Record the user, who is allowed to do this, and whom the client impersonates.
+
+        The rights stay those of the user.
+        """
         self._decision = "allow"
         self._subject["user"] = {"username": user.name, "groups": user.groups}
+        if impersonated := self._request.headers.get("impersonate-user", ""):
+            groups = ["system:authenticated"]  # as Kubernetes adds when no group is named
+            self._subject["impersonatedUser"] = {"username": impersonated, "groups": groups}
 
     def started(self, status: int) -> None:
         """Log `ResponseStarted`, before the head of a watch is sent."""

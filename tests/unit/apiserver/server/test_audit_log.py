@@ -197,6 +197,18 @@ def test_a_watch_has_a_beginning_and_an_end(audited: Any, path: pathlib.Path) ->
     assert "responseObject" not in ended
 
 
+def test_the_impersonated_user_is_noted(audited: Any, path: pathlib.Path) -> None:
+    for headers in ({"Impersonate-User": "flake-hunt:scheduler"}, {}):
+        audited.call("GET", CONFIGMAPS, headers=headers)
+    named, plain = read(path)
+    assert named["user"] == plain["user"]
+    assert named["impersonatedUser"] == {
+        "username": "flake-hunt:scheduler",
+        "groups": ["system:authenticated"],
+    }
+    assert "impersonatedUser" not in plain
+
+
 def test_protobuf_is_noted_as_objects(audited: Any, path: pathlib.Path) -> None:
     document = {"kind": "ConfigMap", "apiVersion": "v1"} | config("a")
     headers = {"Content-Type": negotiation.PROTOBUF, "Accept": negotiation.PROTOBUF}
