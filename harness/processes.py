@@ -10,6 +10,7 @@ import ctypes
 import functools
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
@@ -54,8 +55,8 @@ class Process:
         A paused process is continued, so that it can end in an orderly way.
         """
         if self.poll() is None:
-            self._signal_leader(signal.SIGTERM)
             self.resume()
+            self._signal_leader(signal.SIGTERM)
             self.wait(timeout_s=timeout_s)
         return self.kill()
 
@@ -243,17 +244,44 @@ def die_with(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def stop_event() -> threading.Event:
-    """Return an event that SIGTERM and SIGINT set. Must be called in the main thread."""
-    stopped = threading.Event()
+class StopEvent:
+    """Is set by SIGTERM and SIGINT; to be created and waited for in the main thread.
 
-    def on_signal(number: int, frame: object) -> None:
+    Python runs signal handlers in the main thread, but the kernel may deliver a signal to another
+    thread (to a process that was stopped, for example), which does not wake a main thread that
+    waits for a lock. A pipe does.
+    """
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+
+    def is_set(self) -> bool:
+        """Return whether a signal has arrived."""
+        return self._is_set
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until a signal has arrived; return False on timeout (None: no limit)."""
+        deadline = None if timeout_s is None else clocks.monotonic_ns() + int(timeout_s * 1e9)
+        while not self._is_set:
+            left_s = None if deadline is None else (deadline - clocks.monotonic_ns()) / 1e9
+            if left_s is not None and left_s <= 0:
+                return False
+            if select.select([self._woken], [], [], left_s)[0]:
+                os.read(self._woken, 4096)
+        return True
+
+    def _on_signal(self, number: int, frame: object) -> None:
         del number, frame
-        stopped.set()
+        self._is_set = True
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, on_signal)
-    return stopped
+
+def stop_event() -> StopEvent:
+    """Return an event that SIGTERM and SIGINT set. Must be called in the main thread."""
+    return StopEvent()
 
 
 def touch_ready(path: pathlib.Path) -> None:

@@ -207,6 +207,7 @@ def _processes(history: histories.History) -> ItemResult:
     bad += [f"{name} never ended" for name in sorted(started - {item.process for item in ends})]
     bad += [phase.detail for phase in history.phases if phase.name == "ended early"]
     by_faults = [f"{item.process} ended by {item.fault}" for item in ends if item.fault]
+    by_faults += [f"{item.process} lost its lease" for item in ends if item.lease_lost]
     good = "; ".join([f"{len(ends)} processes", *by_faults])
     return not bad, "; ".join(dict.fromkeys(bad)) or good
 

@@ -150,6 +150,13 @@ def scheduler(
     namespace: Namespace = None,
     defect: Defects = None,
     remedy: Remedies = None,
+    *,
+    leader_elect: Annotated[
+        bool,
+        typer.Option(
+            "--leader-elect", help="Schedule only while holding the Lease named like the scheduler."
+        ),
+    ] = False,
     settings: Settings = None,
     steps: Steps = None,
     ready_file: ReadyFile = None,
@@ -164,6 +171,7 @@ def scheduler(
             namespace=namespace,
             defects=tuple(defect or ()),
             remedies=tuple(remedy or ()),
+            leader_elect=leader_elect,
             settings=settings,
             steps=steps,
             ready_file=ready_file,

@@ -81,7 +81,7 @@ def run(options: RecorderOptions) -> int:
     return 0
 
 
-def _wait(stopped: threading.Event, recorder: "Recorder") -> None:
+def _wait(stopped: processes.StopEvent, recorder: "Recorder") -> None:
     while not stopped.wait(0.2):
         recorder.raise_failure()
 

@@ -21,7 +21,7 @@ class EvidenceReader(journal_reader.Reader):
     def __init__(
         self, path: pathlib.Path, plan: plans.Plan, *, may_be_cut_off: bool = False
     ) -> None:
-        """`may_be_cut_off`: a fault killed the writer."""
+        """`may_be_cut_off`: the writer could not close the file (see `History.cut_off`)."""
         super().__init__(path)
         self._plan, self.may_be_cut_off = plan, may_be_cut_off
         self.damage = ""
@@ -38,7 +38,7 @@ class EvidenceReader(journal_reader.Reader):
     def ended_in_order(self, what: str) -> tuple[bool, str]:
         """Return whether the writer was closed, and the reason in words; call after the iteration.
 
-        A writer that a fault killed need not be closed. `what` names the records in the plural:
+        A writer that may be cut off need not be closed. `what` names the records in the plural:
         `observations`.
         """
         if self.damage:
@@ -46,7 +46,7 @@ class EvidenceReader(journal_reader.Reader):
         if self.may_be_cut_off and self.trailer is None:
             if self.header is None:
                 return False, f"the {what} have no header: nothing shows of which run they are"
-            return True, "cut off when a fault killed the process"
+            return True, "cut off when the process was killed by a fault or lost its lease"
         if self.torn:
             return False, f"the last line of the {what} is incomplete: the writer was killed"
         if self.trailer is None:
@@ -83,13 +83,17 @@ class History:
         return None if reader is None else journal_reader.gather(reader)
 
     @functools.cached_property
-    def killed_by_faults(self) -> frozenset[str]:
-        """Names of the processes that faults killed: their journals may end at any byte."""
+    def cut_off(self) -> frozenset[str]:
+        """Names of the processes that a fault killed or that lost their lease.
+
+        Their journals may end at any byte.
+        """
         journal = self.processes
         return frozenset(
             item.process
             for item in (journal.records if journal else ())
-            if isinstance(item, records.ProcessEnded) and item.fault and item.exit_code < 0
+            if isinstance(item, records.ProcessEnded)
+            and (item.lease_lost or (item.fault and item.exit_code < 0))
         )
 
     def expected_operations(self) -> list[str]:
@@ -159,8 +163,8 @@ class History:
     def _reader(self, path: pathlib.Path, process: str = "") -> EvidenceReader | None:
         if not os.path.lexists(path):
             return None
-        killed = bool(process) and process in self.killed_by_faults
-        self._readers[path] = EvidenceReader(path, self.plan, may_be_cut_off=killed)
+        cut_off = bool(process) and process in self.cut_off
+        self._readers[path] = EvidenceReader(path, self.plan, may_be_cut_off=cut_off)
         return self._readers[path]
 
 

@@ -154,6 +154,8 @@ class ProcessEnded(
     """True if the run had stopped the process, a fault had ended it, or its work was done."""
     fault: str = ""
     """Name of the fault that ended the process; empty: no fault did."""
+    lease_lost: bool = False
+    """True if it is a scheduler that ended at once because it had lost its lease."""
     ts_ns: Int62
 
 

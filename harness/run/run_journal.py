@@ -43,7 +43,16 @@ class RunJournal:
         """Record that a paused process continues."""
         self._write(records.ProcessResumed(process=process, pid=pid, ts_ns=clocks.monotonic_ns()))
 
-    def ended(self, process: str, pid: int, exit_code: int, *, expected: bool, fault: str) -> None:
+    def ended(
+        self,
+        process: str,
+        pid: int,
+        exit_code: int,
+        *,
+        expected: bool,
+        fault: str,
+        lease_lost: bool,
+    ) -> None:
         """Record the end of a process; `fault` is the name of the fault that ended it, if any."""
         self._write(
             records.ProcessEnded(
@@ -52,6 +61,7 @@ class RunJournal:
                 exit_code=exit_code,
                 expected=expected,
                 fault=fault,
+                lease_lost=lease_lost,
                 ts_ns=clocks.monotonic_ns(),
             )
         )

@@ -44,6 +44,8 @@ class RunProcesses:
         self._protobuf = protobuf
         self._led: dict[str, pathlib.Path] = {}
         """Kubeconfigs of clients that go through a carrier of faults."""
+        # As the kubelet does with the static pod of kube-scheduler.
+        supervisor.on_lease_lost = self._start_next
         self._starters: dict[str, Callable[[str], None]] = {
             KUBELET: self._start_kubelet,
             subjects.CONTROLLER: self._start_controller,
@@ -80,6 +82,12 @@ class RunProcesses:
         if self._scenario.subject.claim_controller == "python":
             self._start_controller(subjects.CONTROLLER)
 
+    def _start_next(self, name: str) -> str:
+        """Start the next incarnation of a process, without waiting for it."""
+        new = naming.incarnation(name, len(self._supervisor.incarnations(name)) + 1)
+        self._starters[name](new)
+        return new
+
     def start_again(self, name: str) -> str:
         """Start another incarnation of a scheduler, the claim controller or the kubelets.
 
@@ -87,8 +95,7 @@ class RunProcesses:
         Returns its process name when it is ready. Raises the errors of `Supervisor.wait_until`, and
         SubjectError if a program ends at once.
         """
-        new = naming.incarnation(name, len(self._supervisor.incarnations(name)) + 1)
-        self._starters[name](new)
+        new = self._start_next(name)
         if name in (KUBELET, *self._plan.expected_steps):
             self._supervisor.wait_ready(new)
         return new
@@ -139,7 +146,8 @@ class RunProcesses:
             options = ["--scheduler-name", scheduler.scheduler_name]
             for remedy in self._plan.remedies:
                 options += ["--remedy", remedy]
-            self._start_subject_part(name, subjects.PROCESS, *options)
+            options += ["--leader-elect"] if self._is_elected else []
+            self._start_subject_part(name, subjects.PROCESS, *options, elected=self._is_elected)
             return
         kubeconfig = self._led.get(naming.first_incarnation(name), self._user_kubeconfig)
         context = scheduler_commands.RunContext(
@@ -153,21 +161,32 @@ class RunProcesses:
         argv = scheduler_commands.command(name, scheduler, self._scenario.subject, context)
         if argv is not None:
             environment = {"KUBECONFIG": str(kubeconfig)}
-            self._supervisor.start_foreign(name, argv, env=environment)
+            elected = self._is_elected and isinstance(scheduler, specs.KubeScheduler)
+            self._supervisor.start_foreign(name, argv, env=environment, elected=elected)
 
-    def _start_subject_part(self, name: str, part: str, *arguments: str) -> None:
+    @property
+    def _is_elected(self) -> bool:
+        return self._scenario.subject.leader_election is not None
+
+    def _start_subject_part(
+        self, name: str, part: str, *arguments: str, elected: bool = False
+    ) -> None:
         """Start a part of the Python subject with its settings, its defects and a steps file."""
         common = [*self._connection(name), "--settings", self._write_settings(name)]
         for defect in self._plan.defects:
             common += ["--defect", defect]
         steps = self._directory.steps(name).resolve()
-        self._supervisor.start_part(name, part, *common, *arguments, "--steps", steps)
+        self._supervisor.start_part(
+            name, part, *common, *arguments, "--steps", steps, elected=elected
+        )
 
     def _write_settings(self, name: str) -> pathlib.Path:
         """Write the settings file of a part of the Python subject; return its path."""
         chosen = self._plan.settings["subject"]
         settings = {key: chosen[key] for key in _SUBJECT_SETTINGS}
         settings |= {"seed": self._plan.seed, "run_id": self._plan.run_id}
+        if chosen.get("leader_election"):
+            settings["lease"] = chosen["leader_election"]
         path = self._directory.logs / f"{name}-settings.json"
         writing.replace(path, msgspec.json.encode(settings))
         return path.resolve()

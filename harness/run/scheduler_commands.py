@@ -49,7 +49,11 @@ def command(
     if isinstance(scheduler, specs.KubeScheduler):
         file = context.folder / f"{name}-configuration.json"
         document = configuration(
-            scheduler, subject, kubeconfig=context.kubeconfig, protobuf=context.protobuf
+            scheduler,
+            subject,
+            kubeconfig=context.kubeconfig,
+            namespace=context.namespace,
+            protobuf=context.protobuf,
         )
         file.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2))
         return _kube_scheduler_command(scheduler, file)
@@ -81,18 +85,20 @@ def configuration(
     subject: specs.SubjectSpec,
     *,
     kubeconfig: pathlib.Path,
+    namespace: str,
     protobuf: bool,
 ) -> dict[str, Any]:
     """Return kube-scheduler's KubeSchedulerConfiguration.
 
-    Leader election is off, because several schedulers may be tested at once. Backoffs are rounded
-    up to whole seconds, and to at least one, as the configuration requires.
+    Leader election is off unless the scenario asks for it, because several schedulers may be tested
+    at once; its Lease is in `namespace`. Backoffs are rounded up to whole seconds, and to at least
+    one, as the configuration requires.
     """
     initial = max(1, math.ceil(subject.backoff_initial_s))
     return {
         "apiVersion": API_VERSION,
         "kind": "KubeSchedulerConfiguration",
-        "leaderElection": {"leaderElect": False},
+        "leaderElection": _leader_election(scheduler, subject.leader_election, namespace),
         "clientConnection": {
             "kubeconfig": str(kubeconfig),
             "contentType": PROTOBUF if protobuf else JSON,
@@ -103,6 +109,23 @@ def configuration(
         "podInitialBackoffSeconds": initial,
         "podMaxBackoffSeconds": max(initial, math.ceil(subject.backoff_max_s)),
         "profiles": [{"schedulerName": scheduler.scheduler_name}],
+    }
+
+
+def _leader_election(
+    scheduler: specs.KubeScheduler, chosen: specs.LeaderElectionSpec | None, namespace: str
+) -> dict[str, Any]:
+    """Return the settings of the election on the Lease that is named after the scheduler."""
+    if chosen is None:
+        return {"leaderElect": False}
+    return {
+        "leaderElect": True,
+        "leaseDuration": f"{chosen.lease_duration_s}s",
+        "renewDeadline": f"{chosen.renew_deadline_s:g}s",
+        "retryPeriod": f"{chosen.retry_period_s:g}s",
+        "resourceLock": "leases",
+        "resourceName": scheduler.scheduler_name,
+        "resourceNamespace": namespace,
     }
 
 

@@ -66,7 +66,10 @@ def resolve(
     envtest installs them). Raises UsageError for a subject that cannot work on this cluster.
     """
     schedulers = [parse(text) for text in chosen] or subject.schedulers
-    named = [_resolved(item, number, folder) for number, item in enumerate(schedulers)]
+    numbers = [0] * len(schedulers) if subject.leader_election else range(len(schedulers))
+    named = [
+        _resolved(item, number, folder) for number, item in zip(numbers, schedulers, strict=True)
+    ]
     for item in named:
         _require_usable(item, on)
     if not any(isinstance(item, specs.PythonScheduler) for item in named):

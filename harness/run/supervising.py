@@ -3,7 +3,6 @@
 Faults end and pause processes through it too, from the thread that injects them.
 """
 
-import dataclasses
 import pathlib
 import signal
 import threading
@@ -12,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from harness import clocks, errors, processes
 from harness.history import directories
 from harness.model import naming
-from harness.run import run_journal
+from harness.run import run_children, run_journal
 
 READY_TIMEOUT_S = 30.0
 """Time limit for a part to become ready, in seconds."""
@@ -26,22 +25,6 @@ ExitReport = Callable[[], str | None]
 """Returns a description of the cluster components that have ended; None while all run."""
 
 
-@dataclasses.dataclass(slots=True)
-class _Child:
-    name: str
-    process: processes.Process
-    foreign: bool
-    finite: bool
-    ended: bool = False
-    fault: str = ""
-    """Name of the fault that ended it."""
-    paused: bool = False
-
-    def ends_in_order(self, exit_code: int) -> bool:
-        """Return whether an end after SIGTERM is orderly; kube-scheduler ends with 1."""
-        return exit_code == 0 or (self.foreign and exit_code != -signal.SIGKILL)
-
-
 class Supervisor:
     """The processes of one run, and the journal of their starts and ends."""
 
@@ -52,10 +35,13 @@ class Supervisor:
         self._directory = directory
         self._cluster, self._cluster_look_ns = cluster, 0
         self._journal = run_journal.RunJournal(directory, run_id=run_id)
-        self._children: dict[str, _Child] = {}
+        self._children: dict[str, run_children.Child] = {}
         self._guard = threading.RLock()
         self._death: errors.HarnessError | None = None
         """The error of the first process that died: every thread that waits raises it."""
+        self.on_lease_lost: Callable[[str], object] = _ignore
+        """Called with the name under which a scheduler was started first, when it has ended
+        because it lost its lease."""
 
     @property
     def failure(self) -> errors.HarnessError | None:
@@ -74,11 +60,13 @@ class Supervisor:
         env: Mapping[str, str] | None = None,
         foreign: bool = False,
         finite: bool = False,
+        elected: bool = False,
     ) -> processes.Process:
         """Start a process of the run; its output goes to `logs/<name>.log`.
 
         A `foreign` process runs in the user's folder, and its exit code after a stop does not
-        matter. A `finite` process ends by itself, with exit code 0 when its work is done.
+        matter. A `finite` process ends by itself, with exit code 0 when its work is done. An
+        `elected` one is a scheduler with leader election: it may lose its lease and end.
         """
         # Relative paths of a foreign command refer to the user's working directory (None).
         folder = None if foreign else self._directory.logs
@@ -86,14 +74,14 @@ class Supervisor:
             process = processes.start(
                 name, list(argv), log=self._directory.log(name), env=env, folder=folder
             )
-            self._children[name] = _Child(name, process, foreign, finite)
+            self._children[name] = run_children.Child(name, process, foreign, finite, elected)
             self._journal.started(name, process.pid, argv)
         return process
 
-    def start_part(self, name: str, *arguments: str | pathlib.Path) -> None:
+    def start_part(self, name: str, *arguments: str | pathlib.Path, elected: bool = False) -> None:
         """Start a subcommand of Flake Hunt, which reports when it is ready (see `wait_ready`)."""
         argv = [*map(str, arguments), "--ready-file", str(self._ready_file(name))]
-        self.start(name, processes.command(*argv))
+        self.start(name, processes.command(*argv), elected=elected)
 
     def wait_ready(self, *names: str) -> None:
         """Wait until these parts are ready, except those that a fault has ended meanwhile.
@@ -109,12 +97,14 @@ class Supervisor:
             )
             ready.unlink(missing_ok=True)
 
-    def start_foreign(self, name: str, argv: Sequence[str], *, env: Mapping[str, str]) -> None:
+    def start_foreign(
+        self, name: str, argv: Sequence[str], *, env: Mapping[str, str], elected: bool = False
+    ) -> None:
         """Start a program that cannot report that it is ready.
 
         Raises SubjectError if it ends at once.
         """
-        process = self.start(name, argv, env=env, foreign=True)
+        process = self.start(name, argv, env=env, foreign=True, elected=elected)
         exit_code = process.wait(timeout_s=SETTLE_S)
         if exit_code is None:
             return
@@ -158,16 +148,25 @@ class Supervisor:
         """Raise an error if a process has ended unexpectedly.
 
         It is ClusterError if the cluster has died, which may be the cause, and ProcessError
-        otherwise. A finite process may end with exit code 0.
+        otherwise. A finite process may end with exit code 0. A scheduler that has lost its lease
+        is reported to `on_lease_lost`.
         """
         with self._guard:
+            lost: list[str] = []
             for child in self._children.values():
                 exit_code = None if child.ended else child.process.poll()
-                if exit_code is not None and not (child.finite and exit_code == 0):
+                if exit_code is None or (child.finite and exit_code == 0):
+                    continue
+                if child.has_lost_lease(exit_code):
+                    self._ended(child, exit_code, expected=True)
+                    lost.append(child.name)
+                else:
                     self._died(child, exit_code)
         if self._death is not None:
             require_living(self._cluster)  # the process may have ended because of it
             raise self._death
+        for name in lost:
+            self.on_lease_lost(naming.first_incarnation(name))
 
     def finished(self, name: str) -> bool:
         """Return whether a finite process has ended.
@@ -191,7 +190,8 @@ class Supervisor:
         exit_code = child.process.stop(timeout_s=timeout_s) if died is None else died
         in_order = exit_code == 0 or child.foreign
         in_time = died is None or child.finite
-        self._ended(child, exit_code, expected=in_time and in_order)
+        is_expected = (in_time and in_order) or child.has_lost_lease(exit_code)
+        self._ended(child, exit_code, expected=is_expected)
 
     def stop_all(self, order: Sequence[str]) -> None:
         """Stop all remaining processes and their incarnations in this order, unnamed ones last."""
@@ -275,18 +275,27 @@ class Supervisor:
         """Close the journal, unless it could not be written."""
         self._journal.close()
 
-    def _died(self, child: _Child, exit_code: int) -> None:
+    def _died(self, child: run_children.Child, exit_code: int) -> None:
         self._ended(child, exit_code, expected=False)
         self._death = self._death or errors.ProcessError(
             f"expected {child.name} to live until the end of the run, but "
             f"{child.process.exit_report()}"
         )
 
-    def _ended(self, child: _Child, exit_code: int, *, expected: bool) -> None:
+    def _ended(self, child: run_children.Child, exit_code: int, *, expected: bool) -> None:
         child.ended = True
         self._journal.ended(
-            child.name, child.process.pid, exit_code, expected=expected, fault=child.fault
+            child.name,
+            child.process.pid,
+            exit_code,
+            expected=expected,
+            fault=child.fault,
+            lease_lost=child.has_lost_lease(exit_code),
         )
+
+
+def _ignore(name: str) -> None:
+    del name
 
 
 def require_living(cluster: ExitReport) -> None:

@@ -239,6 +239,30 @@ AnyScheduler: TypeAlias = Annotated[
 ]
 
 
+class LeaderElectionSpec(Spec):
+    """Leader election of schedulers on a Lease in the run's namespace."""
+
+    lease_duration_s: Annotated[int, pydantic.Field(ge=1, le=3600)] = 15
+    """Seconds that a scheduler waits after the last renewal that it saw, before it takes the
+    lease."""
+    renew_deadline_s: Annotated[float, pydantic.Field(gt=0, le=3600)] = 10.0
+    """Seconds without a successful renewal after which the leader gives up and ends."""
+    retry_period_s: Annotated[float, pydantic.Field(gt=0, le=3600)] = 2.0
+    """Seconds between two attempts to take or renew the lease."""
+
+    @pydantic.model_validator(mode="after")
+    def _require_order(self) -> Self:
+        """Reject durations that client-go rejects."""
+        in_order = self.lease_duration_s > self.renew_deadline_s > self.retry_period_s * 1.2
+        if not in_order:
+            raise ValueError(
+                "leader_election: expected lease_duration_s > renew_deadline_s > 1.2 times "
+                f"retry_period_s, got {self.lease_duration_s}, {self.renew_deadline_s:g} and "
+                f"{self.retry_period_s:g}"
+            )
+        return self
+
+
 class SubjectSpec(Spec):
     """The scheduler and the claim controller under test."""
 
@@ -263,6 +287,15 @@ class SubjectSpec(Spec):
     """kube-scheduler's podMaxBackoffSeconds."""
     pauses: PausesSpec = PausesSpec()
     """Seeded pauses at named steps."""
+    leader_election: LeaderElectionSpec | None = None
+    """Leader election of Python schedulers and kube-schedulers: those with the same name share a
+    Lease, one schedules, the others stand by. true: with kube-scheduler's durations; false or left
+    out: every scheduler schedules."""
+
+    @pydantic.field_validator("leader_election", mode="before")
+    @classmethod
+    def _read_switch(cls, value: object) -> object:
+        return ({} if value else None) if isinstance(value, bool) else value
 
 
 class LoadSpec(Spec):

@@ -6,6 +6,8 @@ process. A scheduler that takes over trusts its first list. A write that its pre
 way can be committed after that list (hypothesis H3); a remedy replaces this part.
 """
 
+from collections.abc import Callable
+
 from harness.client import apis
 from harness.subject import assume_caches
 
@@ -15,6 +17,15 @@ class Leadership:
 
     def __init__(self, api: apis.Api, cache: assume_caches.AssumeCache) -> None:
         self._api, self._cache = api, cache
+        self._holds_lease: Callable[[], bool] | None = None
+
+    def use_lease(self, holds_lease: Callable[[], bool]) -> None:
+        """Use leader election; `holds_lease` returns whether the lease is certainly still held."""
+        self._holds_lease = holds_lease
+
+    def still_leads(self) -> bool:
+        """Return whether no other scheduler can lead now; True without leader election."""
+        return self._holds_lease is None or self._holds_lease()
 
     @property
     def writing_api(self) -> apis.Api:

@@ -8,7 +8,7 @@ that all pods compete for the same device.
 
 import dataclasses
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness import concurrency
@@ -112,9 +112,26 @@ class Scheduler:
 
         Raises ClusterError if the API server does not answer.
         """
+        self.stand_by()
+        self.lead()
+
+    def stand_by(self) -> None:
+        """Start the informers, so that everything is known when this scheduler begins to lead.
+
+        Raises ClusterError if the API server does not answer.
+        """
         for informer in self._informers:
             informer.start()
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
+
+    def lead(self, holds_lease: Callable[[], bool] | None = None) -> None:
+        """Start the scheduling and binding threads, after `stand_by`.
+
+        `holds_lease` returns whether the lease is certainly still held; None: there is no lease.
+        Raises ClusterError if the API server does not answer.
+        """
+        if holds_lease is not None:
+            self._leadership.use_lease(holds_lease)
         self._leadership.on_started_leading()
         self._plugin.start()
         self._spawn("scheduling", self._schedule_all)
@@ -122,16 +139,20 @@ class Scheduler:
             self._spawn(f"binder-{index}", self._bind_all)
 
     def stop(self) -> None:
-        """Take no more pods, finish the bindings, and end every thread."""
+        """Take no more pods, finish the bindings, and end every thread; also while standing by."""
         self._leadership.on_stopped_leading()
         self._queue.close()
+        if self._threads:
+            self._stop_leading()
+        for informer in self._informers:
+            informer.stop()
+
+    def _stop_leading(self) -> None:
         self._threads[0].join()
         self._bindings.close()
         for thread in self._threads[1:]:
             thread.join()
         self._plugin.stop()
-        for informer in self._informers:
-            informer.stop()
 
     def write_books(self) -> None:
         """Write the final books as steps, after `stop`."""

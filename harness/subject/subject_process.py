@@ -2,7 +2,9 @@
 
 import contextlib
 import dataclasses
+import os
 import pathlib
+import socket
 import sys
 from collections.abc import Iterator
 from typing import Protocol
@@ -11,8 +13,16 @@ import msgspec
 
 from harness import concurrency, errors, processes, seeds
 from harness.client import apis, transports
-from harness.subject import assembling, defects, recording, schedulers
+from harness.subject import assembling, defects, leader_election, recording, schedulers
 from harness.subject.claim_control import claim_controllers
+
+LOST_LEASE = "leaderelection lost"
+"""What a scheduler says when it has lost its lease; kube-scheduler says it too."""
+LOST_LEASE_CODE = 1
+"""Its exit code then, as kube-scheduler's."""
+DEFAULT_LEASE_NAMESPACE = "kube-system"
+_LOOK_S = 0.05
+"""Seconds between two looks for SIGTERM while standing by."""
 
 
 class Pauses(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,6 +45,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     backoff_initial_s: float = 1.0
     backoff_max_s: float = 10.0
     pauses: Pauses = Pauses()
+    lease: leader_election.LeaseTimes = leader_election.LeaseTimes()
+    """Used only with `--leader-elect`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +59,8 @@ class SubjectOptions:
     """None: all namespaces."""
     defects: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
+    leader_elect: bool = False
+    """Schedule only while holding the Lease that is named after the scheduler."""
     settings: pathlib.Path | None = None
     """The settings file; None: the defaults."""
     steps: pathlib.Path | None = None
@@ -64,7 +78,8 @@ class _Part(Protocol):
 def run_scheduler(options: SubjectOptions) -> int:
     """Run the scheduler until SIGTERM or Ctrl-C.
 
-    Raises UsageError for unusable options, and ClusterError if the API server does not answer.
+    With leader election it ends the process with LOST_LEASE_CODE when it loses its lease. Raises
+    UsageError for unusable options, and ClusterError if the API server does not answer.
     """
     settings = read_settings(options.settings)
     parts = assembling.parts(options.defects, options.remedies)
@@ -81,7 +96,10 @@ def run_scheduler(options: SubjectOptions) -> int:
             ),
             parts,
         )
-        _run(scheduler, options)
+        if options.leader_elect:
+            _run_elected(scheduler, _elector(api, options, settings), options)
+        else:
+            _run(scheduler, options)
         scheduler.write_books()
     return 0
 
@@ -119,6 +137,50 @@ def _run(part: _Part, options: SubjectOptions) -> None:
         processes.touch_ready(options.ready_file)
     stopped.wait()
     part.stop()
+
+
+def _elector(
+    api: apis.Api, options: SubjectOptions, settings: Settings
+) -> leader_election.LeaderElector:
+    return leader_election.LeaderElector(
+        api,
+        settings.lease,
+        namespace=options.namespace or DEFAULT_LEASE_NAMESPACE,
+        name=options.scheduler_name,
+        identity=f"{socket.gethostname()}_{os.getpid()}",
+        jitter=seeds.Seeds(settings.seed).stream("leader-election", str(os.getpid())),
+        on_lost=_end_at_once,
+    )
+
+
+def _run_elected(
+    scheduler: schedulers.Scheduler,
+    elector: leader_election.LeaderElector,
+    options: SubjectOptions,
+) -> None:
+    """Stand by until the lease is held, schedule, and release the lease when all has ended."""
+    stopped = processes.stop_event()
+    scheduler.stand_by()
+    if options.ready_file is not None:
+        processes.touch_ready(options.ready_file)
+    elector.start()
+    while not (stopped.is_set() or elector.wait_leading(_LOOK_S)):
+        pass
+    if not stopped.is_set():
+        scheduler.lead(elector.still_leads)
+        stopped.wait()
+    scheduler.stop()
+    elector.stop()
+
+
+def _end_at_once() -> None:
+    """End the process as kube-scheduler does; what it has sent to the API server stays under way.
+
+    Its steps get no trailer: other threads may still take steps.
+    """
+    sys.stderr.write(f"flake-hunt scheduler: {LOST_LEASE}\n")
+    sys.stderr.flush()
+    os._exit(LOST_LEASE_CODE)
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """A remedy for hypothesis H3: a write of the predecessor lands after the successor's first list."""
 
+from collections.abc import Callable
 from typing import Any
 
 from harness import concurrency, errors
@@ -36,8 +37,7 @@ class FencingLeadership(leaderships.Leadership):
     - one that has been stopped, or has lost its lease, and lives: by (1) it begins nothing;
     - one that was paused and does not know yet that its lease is over: what it had read has an old
       version, and after a conflict it reads, looks, and finds that it no longer leads. (The look
-      must compare the time with the lease's end, as client-go's RenewDeadline does, and not only a
-      flag; the scheduler here has no lease and is told by `Scheduler.stop`.)
+      compares the time with the lease's end, because the paused scheduler knows nothing else.)
     - a write that a proxy delays, for however long.
 
     The list must be answered from the newest state. Here it is: `informers.Informer` lists without
@@ -55,7 +55,7 @@ class FencingLeadership(leaderships.Leadership):
 
     def __init__(self, api: apis.Api, cache: assume_caches.AssumeCache) -> None:
         super().__init__(api, cache)
-        self._gate = _WriteGate(api.transport)
+        self._gate = _WriteGate(api.transport, still_leads=self.still_leads)
 
     @property
     def writing_api(self) -> apis.Api:
@@ -123,10 +123,10 @@ def _may_be_under_way(claim: Object) -> bool:
 
 
 class _WriteGate:
-    """A transport that sends no writes once it is closed for them."""
+    """A transport that sends no writes once it is closed for them, or when the lease is over."""
 
-    def __init__(self, transport: transports.Transport) -> None:
-        self._transport = transport
+    def __init__(self, transport: transports.Transport, *, still_leads: Callable[[], bool]) -> None:
+        self._transport, self._still_leads = transport, still_leads
         self._guard = concurrency.lock("write-gate")
         self._is_closed = False
 
@@ -144,10 +144,10 @@ class _WriteGate:
     def _require_open(self, request: transports.Request) -> None:
         with self._guard:
             is_closed = self._is_closed
-        if is_closed:
+        if is_closed or not self._still_leads():
             concurrency.step("remedy.write-refused", method=request.method, path=request.path)
             raise transports.TransportError(
-                f"{request.method} {request.path}: not sent, because this scheduler has stopped",
+                f"{request.method} {request.path}: not sent, because this scheduler has stopped or lost its lease",
                 sent=False,
             )
 

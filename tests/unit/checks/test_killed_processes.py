@@ -71,7 +71,9 @@ def test_journals_of_processes_that_faults_killed_may_be_cut_off(
     )
     assert judgement.verdict is verdicts.Verdict.VALID
     yes = reasons(judgement, ok=True)
-    assert yes["steps"] == "scheduler: cut off when a fault killed the process"
+    assert yes["steps"] == (
+        "scheduler: cut off when the process was killed by a fault or lost its lease"
+    )
     assert yes["processes"] == "4 processes; kubelet ended by lost; scheduler ended by crash"
 
 

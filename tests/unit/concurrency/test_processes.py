@@ -131,6 +131,49 @@ def test_stop_lets_a_process_end_in_order(start: Start, tmp_path: pathlib.Path) 
     assert process.log_tail() == "in order"
 
 
+def test_a_signal_that_another_thread_receives_ends_the_wait(start: Start) -> None:
+    """As the kernel delivers it to a process that was stopped."""
+    process = start(
+        python(
+            "import signal, threading, time",
+            "from harness import processes",
+            "stopped = processes.stop_event()",
+            "def send():",
+            "    time.sleep(0.2)",
+            "    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)",
+            "    time.sleep(3600)",
+            "threading.Thread(target=send, daemon=True).start()",
+            "print(stopped.wait(0.001), stopped.wait(), stopped.wait(0.001), stopped.is_set())",
+        )
+    )
+    assert process.wait(timeout_s=TIMEOUT_S) == 0
+    assert process.log_tail() == "False True True True"
+
+
+def test_a_paused_process_does_nothing_until_it_is_resumed_or_stopped(start: Start) -> None:
+    process = start(
+        python(
+            "import itertools, time",
+            "from harness import processes",
+            "stopped = processes.stop_event()",
+            "for number in itertools.count():",
+            "    print(number, flush=True)",
+            "    if stopped.wait(0.01): break",
+        )
+    )
+    wait_for(lambda: process.log_tail() != "(it printed nothing)", "its first line")
+    for _ in range(2):
+        assert process.pause()
+        seen = process.log.read_text()
+        clocks.sleep(0.1)
+        assert process.log.read_text() == seen
+        process.resume()
+        wait_for(lambda seen=seen: process.log.read_text() != seen, "it to go on")  # type: ignore[misc]
+    assert process.pause()
+    assert process.stop(timeout_s=TIMEOUT_S) == 0
+    assert not process.pause()
+
+
 def test_stop_kills_the_whole_group_of_a_process_that_does_not_listen(
     start: Start, tmp_path: pathlib.Path
 ) -> None:

@@ -63,11 +63,37 @@ def test_the_configuration_is_one_of_the_published_types(
         specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
         specs.SubjectSpec(backoff_initial_s=backoffs[0], backoff_max_s=backoffs[1]),
         kubeconfig=tmp_path,
+        namespace="space",
         protobuf=protobuf,
     )
     jsonschema.Draft202012Validator(SCHEMA).validate(made)
     assert made["podMaxBackoffSeconds"] >= made["podInitialBackoffSeconds"]  # else it is refused
     assert ("protobuf" in made["clientConnection"]["contentType"]) is protobuf
+
+
+def test_leader_election_is_off_unless_the_scenario_asks_for_it(tmp_path: pathlib.Path) -> None:
+    def election(**chosen: Any) -> Any:
+        made = scheduler_commands.configuration(
+            specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
+            specs.SubjectSpec(**chosen),
+            kubeconfig=tmp_path,
+            namespace="space",
+            protobuf=False,
+        )
+        jsonschema.Draft202012Validator(SCHEMA).validate(made)
+        return made["leaderElection"]
+
+    assert election() == {"leaderElect": False}
+    times = {"lease_duration_s": 2, "renew_deadline_s": 1.5, "retry_period_s": 0.25}
+    assert election(leader_election=times) == {
+        "leaderElect": True,
+        "leaseDuration": "2s",
+        "renewDeadline": "1.5s",
+        "retryPeriod": "0.25s",
+        "resourceLock": "leases",
+        "resourceName": "mine",
+        "resourceNamespace": "space",
+    }
 
 
 @pytest.mark.parametrize(
@@ -87,6 +113,7 @@ def test_the_schema_refuses_what_kube_scheduler_refuses(change: dict[str, Any]) 
         specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
         specs.SubjectSpec(),
         kubeconfig=pathlib.Path("k"),
+        namespace="space",
         protobuf=True,
     )
     with pytest.raises(jsonschema.ValidationError):

@@ -3,6 +3,7 @@
 import pathlib
 from typing import Any
 
+import pydantic
 import pytest
 
 from harness import errors
@@ -84,6 +85,33 @@ def test_a_name_that_is_given_stays_also_twice() -> None:
     twice = [specs.PythonScheduler(scheduler_name="one")] * 2
     subject = resolve(subject=specs.SubjectSpec(schedulers=twice))
     assert [item.scheduler_name for item in subject.schedulers] == ["one", "one"]
+
+
+def test_schedulers_with_leader_election_share_a_name() -> None:
+    subject = specs.SubjectSpec(leader_election=True)  # type: ignore[arg-type]
+    found = resolve("python", "python", subject=subject)
+    assert [item.scheduler_name for item in found.schedulers] == ["flake-hunt"] * 2
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [(True, specs.LeaderElectionSpec()), (False, None), (None, None)],
+)
+def test_leader_election_can_be_switched_on_and_off(given: Any, expected: Any) -> None:
+    assert specs.SubjectSpec(leader_election=given).leader_election == expected
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"lease_duration_s": 10},
+        {"renew_deadline_s": 2.3},
+        {"lease_duration_s": 0, "renew_deadline_s": 0.1, "retry_period_s": 0.01},
+    ],
+)
+def test_durations_that_client_go_rejects(times: dict[str, float]) -> None:
+    with pytest.raises(pydantic.ValidationError, match="lease_duration_s"):
+        specs.LeaderElectionSpec(**times)  # type: ignore[arg-type]
 
 
 def test_the_clusters_own_claim_controller_is_taken_where_there_is_one() -> None:
