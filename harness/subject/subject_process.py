@@ -17,7 +17,7 @@ from harness.subject import assembling, defects, leader_election, recording, sch
 from harness.subject.claim_control import claim_controllers
 
 LOST_LEASE = "leaderelection lost"
-"""What a scheduler says when it has lost its lease; kube-scheduler says it too."""
+"""Last words of a scheduler that has lost its lease; kube-scheduler uses them, too."""
 LOST_LEASE_CODE = 1
 """Its exit code then, as kube-scheduler's."""
 DEFAULT_LEASE_NAMESPACE = "kube-system"
