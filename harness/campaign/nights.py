@@ -34,6 +34,8 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     """Runs of the tested subject, without the controls."""
     valid: int
     double_allocations: int
+    stuck: int = 0
+    """Objects that could go on and did not; 0 in lines of older versions."""
     controls: int
     caught: int
     """Controls that were caught at least once."""
@@ -92,6 +94,7 @@ def night(
         runs=len(tested),
         valid=sum(run.verdict is verdicts.Verdict.VALID for run in tested),
         double_allocations=sum(run.double_allocations for run in tested),
+        stuck=sum(run.stuck for run in tested),
         controls=len(controls),
         caught=sum(row.caught > 0 for row in controls),
         failed=sum(bool(run.error) for run in run_results),
@@ -151,8 +154,9 @@ def markdown(entry: Night, table: Sequence[results.Row], history: Sequence[Night
 
 
 def _figures(entry: Night) -> str:
+    stuck = f" and {entry.stuck} stuck objects" * (entry.stuck > 0)
     return (
-        f"{entry.subject} on {entry.cluster}: {entry.double_allocations} double allocations in "
+        f"{entry.subject} on {entry.cluster}: {entry.double_allocations} double allocations{stuck} in "
         f"{entry.runs} runs, {entry.valid} of them VALID; {entry.caught} of {entry.controls} "
         f"positive controls caught; {entry.failed} runs failed with an error. Seed {entry.seed}, "
         f"{entry.campaigns} campaigns, {entry.seconds / 60:.0f} minutes."
@@ -161,10 +165,16 @@ def _figures(entry: Night) -> str:
 
 def _headline(entry: Night) -> str:
     if entry.exit_code == verdicts.Verdict.INVALID.exit_code:
-        return "INVALID: a device was allocated to two claims"
+        return f"INVALID: {_violated(entry)}"
     if entry.exit_code:
         return "A positive control was not caught: finding nothing proves nothing"
     return "No double allocation"
+
+
+def _violated(entry: Night) -> str:
+    if entry.double_allocations:
+        return "a device was allocated to two claims"
+    return "STUCK: pods or claims did not go on" if entry.stuck else "a guarantee was broken"
 
 
 def _mark(night: Night) -> str:

@@ -18,7 +18,7 @@ import pytest
 
 from harness import errors, processes, writing
 from harness.campaign import campaign_plan, results, run_outcomes
-from harness.checks import judging, verdicts
+from harness.checks import judging
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import directories
@@ -102,7 +102,7 @@ class RunItem(pytest.Item):
             result = self._attempt(attempt)
             self._attempts.append(result)
             self.user_properties.append((RESULT, msgspec.json.encode(result).decode()))
-            if result.error or result.verdict is verdicts.Verdict.INVALID:
+            if result.error or result.is_found:
                 return
 
     def reportinfo(self) -> tuple[pathlib.Path, int | None, str]:
@@ -128,6 +128,7 @@ class RunItem(pytest.Item):
             reason=judgement.reason,
             claims=judgement.figures.claims,
             double_allocations=judgement.figures.double_allocations,
+            stuck=judgement.figures.stuck,
         )
 
     def _execute(self, attempt: int) -> tuple[directories.RunDirectory, judging.Judgement]:

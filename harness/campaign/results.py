@@ -30,6 +30,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     claims: int = 0
     double_allocations: int = 0
+    stuck: int = 0
+    """Objects that could go on and did not."""
     error: str = ""
     """Why the run could not be executed; empty: it was."""
     attempt: int = 0
@@ -37,7 +39,12 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_found(self) -> bool:
-        """True if a violation was found."""
+        """True if a violation was found.
+
+        A run that must fail is known for its double allocations; to be stuck is another failure.
+        """
+        if self.purpose.must_fail:
+            return self.double_allocations > 0
         return self.verdict is verdicts.Verdict.INVALID
 
     @property
@@ -72,6 +79,11 @@ class Row:
         return sum(run.double_allocations for run in self.runs)
 
     @property
+    def stuck(self) -> int:
+        """The number of stuck objects in all runs."""
+        return sum(run.stuck for run in self.runs)
+
+    @property
     def seconds(self) -> float:
         """The total duration of all runs, in seconds."""
         return sum(run.seconds for run in self.runs)
@@ -93,7 +105,8 @@ class Row:
 
         A run with an error is never as expected.
         """
-        return self.verdict is self.purpose.expected and not self.errors
+        is_found = self.caught > 0 or not self.purpose.must_fail
+        return self.verdict is self.purpose.expected and is_found and not self.errors
 
 
 def rows(results: Iterable[RunResult]) -> list[Row]:

@@ -19,8 +19,8 @@ def campaign(table: Sequence[results.Row], *, headline: str, seed: int) -> str:
 def rows(table: Sequence[results.Row]) -> list[str]:
     """Return the lines of the table; unexpected verdicts are bold."""
     return [
-        "| purpose | scenario | subject | runs | found | claims | double allocations | verdict |",
-        "|---|---|---|---:|---:|---:|---:|---|",
+        "| purpose | scenario | subject | runs | found | claims | double allocations | stuck | verdict |",
+        "|---|---|---|---:|---:|---:|---:|---:|---|",
         *map(_row, table),
     ]
 
@@ -39,7 +39,7 @@ def merge_junit(campaigns: Iterable[pathlib.Path], target: pathlib.Path) -> None
 
 def _row(row: results.Row) -> str:
     found = row.caught if row.purpose.must_fail else ""
-    figures = f"{len(row.runs)} | {found} | {row.claims} | {row.double_allocations}"
+    figures = f"{len(row.runs)} | {found} | {row.claims} | {row.double_allocations} | {row.stuck}"
     purpose = " ".join(filter(None, (row.purpose.value, row.hypothesis)))
     return f"| {purpose} | {row.scenario} | {row.subject} | {figures} | {_verdict(row)} |"
 

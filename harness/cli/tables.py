@@ -133,6 +133,7 @@ def _row(row: results.Row) -> dict[str, Any]:
         "caught": row.caught,
         "claims": row.claims,
         "double_allocations": row.double_allocations,
+        "stuck": row.stuck,
         "seconds": row.seconds,
         "runs": row.runs,
     }
@@ -156,6 +157,7 @@ def _index_rows(table: list[results.Row], folder: pathlib.Path) -> list[campaign
             caught=row.caught if row.purpose.must_fail else None,
             claims=row.claims,
             double_allocations=row.double_allocations,
+            stuck=row.stuck,
             seconds=row.seconds,
             runs=[_index_run(run, folder) for run in row.runs],
         )
@@ -178,7 +180,7 @@ def _table(table: list[results.Row]) -> rich.table.Table:
     drawn = rich.table.Table(box=None, pad_edge=False)
     for name in ("scenario", "subject"):
         drawn.add_column(name, overflow="fold")
-    for name in ("runs", "found", "claims", "double allocations"):
+    for name in ("runs", "found", "claims", "double allocations", "stuck"):
         drawn.add_column(name, justify="right", no_wrap=name != "double allocations")
     drawn.add_column("verdict", no_wrap=True)
     drawn.add_column("seconds", justify="right", no_wrap=True)
@@ -199,6 +201,7 @@ def _cells(row: results.Row) -> tuple[str, ...]:
         str(row.caught) if row.purpose.must_fail else "",
         str(row.claims),
         str(row.double_allocations),
+        str(row.stuck),
         _verdict(row),
         f"{row.seconds:.1f}",
     )
@@ -215,7 +218,8 @@ def _summary(table: list[results.Row]) -> str:
     subject = results.of_purpose(table, Purpose.SUBJECT)
     runs = sum(len(row.runs) for row in subject)
     doubles = sum(row.double_allocations for row in subject)
-    what = outputs.counted(doubles, "double allocation")
+    stuck = sum(row.stuck for row in subject)
+    what = outputs.counted(doubles, "double allocation") + f", {stuck} STUCK" * (stuck > 0)
     parts = [f"{what} in {outputs.counted(runs, 'run')} of the correct subject"]
     for purpose, words in (
         (Purpose.CONTROL, "positive controls caught"),

@@ -36,6 +36,7 @@ class IndexRow:
     """Number of runs that found what they must find; None where nothing must be found."""
     claims: int
     double_allocations: int
+    stuck: int
     seconds: float
     runs: Sequence[IndexedRun]
 

@@ -56,6 +56,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
             purpose=run.purpose,
             seconds=0.1,
             verdict=verdict,
+            double_allocations=int(verdict is INVALID),
             reason="because",
             error="" if verdict else "no engine",
         )

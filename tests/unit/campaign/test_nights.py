@@ -2,6 +2,7 @@
 
 import pathlib
 
+import msgspec
 import pytest
 
 from harness import clocks, errors
@@ -113,11 +114,30 @@ def test_the_history_grows(tmp_path: pathlib.Path) -> None:
         nights.read(tmp_path / nights.HISTORY)
 
 
+@pytest.mark.parametrize(
+    ("stuck", "headline", "figures"),
+    [
+        (
+            2,
+            "INVALID: STUCK: pods or claims did not go on",
+            "0 double allocations and 2 stuck objects in",
+        ),
+        (0, "INVALID: a guarantee was broken", "0 double allocations in"),
+    ],
+)
+def test_a_stuck_scheduler_is_no_double_allocation(stuck: int, headline: str, figures: str) -> None:
+    ended = msgspec.structs.replace(run(INVALID), double_allocations=0, stuck=stuck)
+    made = entry([ended, CAUGHT])
+    text = nights.markdown(made, results.rows([ended, CAUGHT]), [made])
+    assert text.startswith(f"## {headline}\n")
+    assert figures in text
+
+
 def test_the_summary() -> None:
     found = [run(VALID), run(INVALID), CAUGHT]
     made = entry(found)
     text = nights.markdown(made, results.rows(found), [entry([run(VALID), CAUGHT]), made])
     assert text.startswith("## INVALID: a device was allocated to two claims\n")
-    assert "| churn | correct | 2 |  | 20 | 1 | **INVALID** |" in text
-    assert "| churn | gather-not-atomic | 1 | 1 | 10 | 1 | INVALID |" in text
+    assert "| churn | correct | 2 |  | 20 | 1 | 0 | **INVALID** |" in text
+    assert "| churn | gather-not-atomic | 1 | 1 | 10 | 1 | 0 | INVALID |" in text
     assert "The last 2 nights, oldest first: ok INVALID" in text

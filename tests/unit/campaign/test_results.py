@@ -87,3 +87,31 @@ def test_rows_put_the_correct_subject_first_and_count() -> None:
     assert (correct.subject, len(correct.runs)) == ("correct", 1)
     assert (control.caught, len(control.runs), control.double_allocations) == (1, 2, 2)
     assert control.is_as_expected
+
+
+def stuck(purpose: Purpose) -> results.RunResult:
+    """A run that only got stuck."""
+    return results.RunResult(
+        scenario="churn",
+        subject="some",
+        purpose=purpose,
+        seconds=1.0,
+        verdict=INVALID,
+        stuck=3,
+    )
+
+
+@pytest.mark.parametrize("purpose", [Purpose.CONTROL, Purpose.HAZARD])
+def test_a_run_that_must_show_double_allocations_and_gets_stuck_has_missed_them(
+    purpose: Purpose,
+) -> None:
+    [row] = results.rows([stuck(purpose)])
+    assert stuck(purpose).is_missed
+    assert (row.caught, row.stuck, row.is_as_expected) == (0, 3, False)
+    assert results.verdict([row]) is UNKNOWN
+
+
+def test_a_stuck_subject_is_invalid() -> None:
+    [row] = results.rows([stuck(Purpose.SUBJECT)])
+    assert (row.stuck, row.double_allocations, row.is_as_expected) == (3, 0, False)
+    assert results.exit_code([row], planned=1) == 10

@@ -23,6 +23,7 @@ def run(verdict: verdicts.Verdict | None, *, control: bool = False) -> results.R
         purpose=Purpose.CONTROL if control else Purpose.SUBJECT,
         seconds=1.0,
         verdict=verdict,
+        double_allocations=int(verdict is INVALID),
         reason="because",
         error="" if verdict else "no engine",
     )

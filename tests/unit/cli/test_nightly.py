@@ -19,7 +19,12 @@ def test_it_leaves_one_junit_and_one_summary(
     (tmp_path / summaries.JUNIT_NAME).write_text(SUITE)
     found = [
         results.RunResult(
-            scenario="churn", subject=subject, purpose=purpose, seconds=1.0, verdict=verdict
+            scenario="churn",
+            subject=subject,
+            purpose=purpose,
+            seconds=1.0,
+            verdict=verdict,
+            double_allocations=int(purpose is Purpose.CONTROL),
         )
         for subject, purpose, verdict in (
             ("correct", Purpose.SUBJECT, verdicts.Verdict.VALID),

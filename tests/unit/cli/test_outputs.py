@@ -300,7 +300,8 @@ def test_more_processes_than_the_machine_can_bear(
 
 
 def result(**changes: Any) -> results.RunResult:
-    about = {"scenario": "churn", "subject": "gather-not-atomic", "seconds": 1.0}
+    about: dict[str, Any] = {"scenario": "churn", "subject": "gather-not-atomic", "seconds": 1.0}
+    about["double_allocations"] = int(changes.get("verdict") == "INVALID")
     return msgspec.convert({"purpose": "control", **about, **changes}, results.RunResult)
 
 

@@ -25,6 +25,7 @@ ROWS = [
         caught=None,
         claims=40,
         double_allocations=0,
+        stuck=0,
         seconds=1.75,
         runs=RUNS,
     ),
@@ -38,6 +39,7 @@ ROWS = [
         caught=3,
         claims=50,
         double_allocations=7,
+        stuck=5,
         seconds=2.0,
         runs=[
             campaign_index.IndexedRun(
