@@ -9,6 +9,7 @@ import msgspec
 from harness import errors, seeds, writing
 from harness.campaign.purposes import Purpose
 from harness.run import run_plan
+from harness.run.faulting import planning
 from harness.scenario import loading, profiles, specs
 from harness.subject import defects as known_defects
 
@@ -62,6 +63,8 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster profile after overrides, as a plain document; each worker has its own cluster."""
     binaries: str = ""
     """The folder of a kube-scheduler; empty: where envtest installs it."""
+    fault_carrier: planning.CarrierChoice = "auto"
+    """Carrier of faults of traffic, as `--fault-carrier` takes it."""
     runs: list[PlannedRun]
 
 
@@ -77,6 +80,7 @@ def plan(
     subjects: Sequence[str] = (),
     remedies: Sequence[str] = (),
     binaries: str = "",
+    fault_carrier: planning.CarrierChoice = "auto",
 ) -> CampaignPlan:
     """Return the plan of a campaign.
 
@@ -98,6 +102,7 @@ def plan(
             cluster=profile,
             chosen_subjects=subjects,
             binaries=binaries,
+            fault_carrier=fault_carrier,
         )
         kinds = _kinds(name, loaded.scenario, defects=defects, remedies=remedies, subjects=subjects)
         for kind in kinds:
@@ -111,6 +116,7 @@ def plan(
         reports=str(reports.resolve()),
         cluster=profile.model_dump(mode="json"),
         binaries=binaries,
+        fault_carrier=fault_carrier,
         runs=longest_first,
     )
 

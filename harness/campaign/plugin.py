@@ -145,6 +145,7 @@ class RunItem(pytest.Item):
             until_found=self._run.purpose.must_fail,
             chosen_subjects=self._run.subjects,
             binaries=self._plan.binaries,
+            fault_carrier=self._plan.fault_carrier,
         )
         directory = runs.new_directory(plan, pathlib.Path(self._plan.reports))
         name = f"flake-hunt-{plan.run_id}-{_worker(self.config)}"

@@ -63,6 +63,7 @@ def hunt(
     cluster: choosing.Cluster = "embedded",
     cluster_set: choosing.ClusterSet = None,
     binaries: choosing.Binaries = None,
+    fault_carrier: choosing.FaultCarrier = "auto",
     kubeconfig: choosing.Kubeconfig = None,
     context: choosing.Context = None,
     i_know_this_cluster: choosing.IKnow = False,  # noqa: FBT002 - typer turns it into a flag
@@ -113,6 +114,7 @@ def hunt(
         subjects=subject or (),
         remedies=remedy or (),
         binaries=choosing.folder(binaries),
+        fault_carrier=fault_carrier,
         defects=defect or None,
     )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:

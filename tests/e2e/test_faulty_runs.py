@@ -224,7 +224,7 @@ def test_the_api_server_is_restarted_under_its_faults(tmp_path: pathlib.Path) ->
         seconds = 0.05
         on = { resource = "resourceclaims" }
     """
-    _, body = run(tmp_path, faults, "--cluster-set", "storage=disk")
+    _, body = run(tmp_path, faults)
     restarts = [item for item in applications(body) if item.process == "api-server"]
     late = [item for item in applications(body) if item.fault == "delay-events"]
     assert len(restarts) == 2
@@ -246,7 +246,8 @@ def test_a_nemesis_says_what_it_drew(tmp_path: pathlib.Path) -> None:
     code, output = running.run(tmp_path, "run", scenario(tmp_path, faults), "--seed", "3")
     assert code in (verdicts.Verdict.VALID.exit_code, verdicts.Verdict.UNKNOWN.exit_code), output
     plan, _ = read(tmp_path)
-    assert [fault.name for fault in plan.faults] == [f"chaos-{number}" for number in range(1, 7)]
+    assert len(plan.faults) == 6
+    assert {fault.drawn_by for fault in plan.faults} == {"chaos"}
     for fault in plan.faults:
         assert f"{fault.name}: {fault.text}" in output
     judgement = judging.judge(directories.existing(running.run_directory(tmp_path)))
@@ -299,7 +300,8 @@ def test_an_interruption_in_mid_fault_leaves_nothing(tmp_path: pathlib.Path, car
 def test_a_bad_fault_is_refused_before_anything_starts(
     tmp_path: pathlib.Path, faults: str, words: str
 ) -> None:
-    code, output = running.run(tmp_path, "run", scenario(tmp_path, f"[[faults]]\n{faults}"))
+    path = scenario(tmp_path, f"[[faults]]\n{faults}")
+    code, output = running.run(tmp_path, "run", path, "--cluster-set", "storage=memory")
     assert code == 2, output
     assert words in output
     assert "Traceback" not in output

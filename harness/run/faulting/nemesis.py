@@ -1,5 +1,6 @@
 """Draws faults for a nemesis: at random from the run's seed, only such as can work in the run."""
 
+import dataclasses
 import random
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -137,7 +138,7 @@ def draw(
     drawn: list[refusals.NamedFault] = []
     for number in range(1, spec.draws + 1):
         found = _draw_one(f"{name}-{number}", spec, kinds, run, dice, drawn)
-        drawn.append(refusals.NamedFault(name=found.name, spec=found.spec, drawn_by=name))
+        drawn.append(dataclasses.replace(found, drawn_by=name))
     return drawn
 
 
@@ -165,7 +166,7 @@ def _draw_one(
         kind = dice.choice(kinds)
         start_s = spec.start_s + _between(dice, (0.0, spec.within_s))
         keys = {"kind": kind, "start_s": start_s, "required": spec.required, **DRAWS[kind](dice)}
-        candidate = refusals.NamedFault(name=name, spec=_spec(keys, spec))
+        candidate = refusals.NamedFault(name=f"{name}-{kind}", spec=_spec(keys, spec))
         why = refusals.why_not([*drawn, candidate], run)
         if not why:
             return candidate

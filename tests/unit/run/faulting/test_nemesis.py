@@ -51,7 +51,9 @@ def test_the_seed_decides() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_all_drawn_faults_are_named_begin_in_time_and_end(seed: int) -> None:
     found = drawn(seed, draws=8, within_s=5, start_s=1)
-    assert [fault.name for fault in found] == [f"chaos-{number}" for number in range(1, 9)]
+    assert [fault.name for fault in found] == [
+        f"chaos-{number}-{fault.kind}" for number, fault in enumerate(found, 1)
+    ]
     assert {fault.drawn_by for fault in found} == {"chaos"}
     assert all(1 <= fault.start_s <= 6 for fault in found)
     assert all(fault.duration_s for fault in found if fault.rule)
