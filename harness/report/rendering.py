@@ -10,6 +10,7 @@ import jinja2
 
 from harness import writing
 from harness.checks import judging, verdicts
+from harness.checks.progress import claim_progress
 from harness.history import directories
 from harness.report import charts, escaping, evidence, fault_tables, junit, strips, traces
 
@@ -112,7 +113,7 @@ def _headline(judgement: judging.Judgement) -> str:
     match judgement.verdict:
         case verdicts.Verdict.INVALID:
             return "; ".join(
-                f"{_counted(check.violation_count, 'violation')} of “{check.promise}”"
+                _broken(check)
                 for check in judgement.checks
                 if check.verdict is verdicts.Verdict.INVALID
             )
@@ -123,6 +124,11 @@ def _headline(judgement: judging.Judgement) -> str:
             promises = "; ".join(check.promise for check in judgement.checks)
             allocations = _counted(figures.allocations, "allocation")
             return f"{promises}, in {allocations} of {_counted(figures.devices, 'device')}"
+
+
+def _broken(check: verdicts.CheckResult) -> str:
+    text = f"{_counted(check.violation_count, 'violation')} of “{check.promise}”"
+    return f"STUCK: {text}" if check.check == claim_progress.NAME else text
 
 
 def _counted(count: int, noun: str) -> str:

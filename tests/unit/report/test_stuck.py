@@ -1,0 +1,54 @@
+"""In the report and JUnit, what is stuck stands beside a double allocation and is not one."""
+
+import pathlib
+import xml.etree.ElementTree as ET
+
+import msgspec
+import pytest
+
+from harness.checks import judging, verdicts
+from harness.checks.progress import claim_progress
+from harness.report import junit, rendering
+from tests.histories import building, worlds
+
+STUCK = "STUCK: 1 violation of “every pod that can run runs, and nothing is leaked”"
+
+
+@pytest.fixture
+def judgement(tmp_path: pathlib.Path) -> judging.Judgement:
+    """A double allocation, and a pod that waits while a device is idle."""
+    found = judging.judge(building.build(tmp_path / "run", "a+D1 b+D1"))
+    world = worlds.World(
+        pods=[worlds.pod("p", claim="a")],
+        claims=[worlds.claim("a")],
+        slices=[worlds.devices_of("n", 1)],
+    )
+    given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=60))
+    checks = [*found.checks, claim_progress.check(given)]
+    return msgspec.structs.replace(found, checks=checks)
+
+
+def test_the_headline_names_both(judgement: judging.Judgement) -> None:
+    double = "1 violation of “no device is held by two claims at once”"
+    assert rendering._headline(judgement) == f"{double}; {STUCK}"
+
+
+def test_the_headline_names_what_is_stuck_alone(judgement: judging.Judgement) -> None:
+    alone = msgspec.structs.replace(judgement, checks=judgement.checks[1:])
+    assert rendering._headline(alone) == STUCK
+
+
+def test_only_the_double_allocation_has_a_strip(judgement: judging.Judgement) -> None:
+    assert len(verdicts.double_allocations(judgement.checks)) == 1
+
+
+def test_junit_has_a_failure_for_each(judgement: judging.Judgement) -> None:
+    suite = ET.fromstring(junit.render(judgement).encode())
+    failures = {
+        case.get("name"): failure.get("message", "")
+        for case in suite.findall("testcase")
+        for failure in case.findall("failure")
+    }
+    assert set(failures) == {"device_exclusivity", "claim_progress"}
+    assert failures["claim_progress"].startswith("STUCK: pod p waits while")
+    assert "STUCK" not in failures["device_exclusivity"]
