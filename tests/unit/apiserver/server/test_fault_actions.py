@@ -3,6 +3,7 @@ events, in JSON and in protobuf.
 """
 
 import asyncio
+import dataclasses
 import json
 import os
 import random
@@ -13,7 +14,13 @@ from typing import Any
 import pytest
 
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import connections, identities, stale_reads, watch_streams
+from harness.apiserver.server import (
+    connections,
+    identities,
+    server_limits,
+    stale_reads,
+    watch_streams,
+)
 from tests.support import faulty_servers
 from tests.support.faulty_servers import CONFIGMAPS, FAULTS, VICTIM, RawWatch, applied, begin
 
@@ -406,6 +413,20 @@ def test_initial_objects_are_not_hit(faulty: Any) -> None:
     with RawWatch(faulty) as watch:
         assert [watch.next_name() for _ in "ab"] == ["a", "b"]
     assert applied(faulty) == []
+
+
+def test_a_watch_that_is_too_far_behind_is_dropped(
+    serve: Callable[..., Any], clock: faulty_servers.Clock
+) -> None:
+    limits = server_limits.Limits(watch_unread_bytes_max=2_000)
+    live = serve(make_parts=lambda: dataclasses.replace(clock.parts(), limits=limits))
+    lag(live)
+    with RawWatch(live) as watch:
+        create(live, *"abc", size=1_000)
+        assert watch.end() == b""
+    for _, end in clock.delays:
+        live.run(end)
+    assert all(entry["ended"] is not None for entry in applied(live))
 
 
 def test_a_watch_that_ends_drops_what_is_late(faulty: Any, clock: faulty_servers.Clock) -> None:
