@@ -10,7 +10,7 @@ Item = event_queues.Item
 
 
 class Sent(list[bytes]):
-    """What was sent."""
+    """The lines that were sent."""
 
     def perform(self, item: Item) -> None:
         assert item.is_due
