@@ -152,9 +152,15 @@ class Api:
         *,
         namespace: str | None = None,
         label_selector: str | None = None,
+        is_cached: bool = False,
     ) -> Listing:
-        """Return a collection in one consistent response. `namespace` None: all namespaces."""
+        """Return a collection in one consistent response. `namespace` None: all namespaces.
+
+        `is_cached`: any state will do, also an older one from a watch cache (resourceVersion 0).
+        """
         query = {"labelSelector": label_selector} if label_selector else {}
+        if is_cached:
+            query["resourceVersion"] = "0"
         listed = self._call("GET", _with_query(resource.path(namespace), query))
         return Listing(listed.get("items") or [], listed["metadata"]["resourceVersion"])
 

@@ -67,7 +67,10 @@ class Informer:
         handlers: Iterable[EventHandler],
         namespace: str | None = None,
         label_selector: str | None = None,
+        lists_cached: bool = False,
     ) -> None:
+        """`lists_cached`: the first list may be an older state, from a watch cache."""
+        self._lists_cached = lists_cached
         self._api, self._resource, self._name = api, resource, name
         self._handlers = tuple(handlers)
         self._namespace, self._label_selector = namespace, label_selector
@@ -158,7 +161,10 @@ class Informer:
 
     def _list(self) -> None:
         listing = self._api.list(
-            self._resource, namespace=self._namespace, label_selector=self._label_selector
+            self._resource,
+            namespace=self._namespace,
+            label_selector=self._label_selector,
+            is_cached=self._lists_cached and not self._synced.is_set(),
         )
         concurrency.step("informer.listed", informer=self._name, count=len(listing.items))
         present = {key_of(obj): obj for obj in listing.items}

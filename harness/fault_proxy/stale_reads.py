@@ -1,9 +1,9 @@
 """Stale reads: a get or list answered from an older version, as an API server's cache may.
 
 A list is asked for again at the version of some seconds ago (`resourceVersionMatch=Exact`), which
-API servers serve until they compact it. A get becomes such a list of its one object, in JSON. Reads
-that ask for an exact or a newer version are left alone, and so are those whose result has not
-changed since: they would not be stale.
+API servers serve until they compact it. A get becomes such a list of its one object, in JSON.
+Reads that ask for an exact, a newer or (without a version) the newest state are left alone, and so
+are those whose result has not changed since: they would not be stale.
 """
 
 import urllib.parse
@@ -90,11 +90,14 @@ def _noted(note: version_notes.Note, action: injection.Stale) -> str:
 
 
 def _allows(query: str, version: int) -> bool:
-    """Return whether a read accepts an older version than the newest."""
-    if not query:
-        return True
+    """Return whether a read accepts an older version than the newest.
+
+    Without a resourceVersion it asks for the newest.
+    """
     options = dict(urllib.parse.parse_qsl(query))
     text, match = options.get(_VERSION, ""), options.get(_MATCH, "")
+    if not text:
+        return False
     asked = int(text) if text.isdecimal() else 0
     is_paged = options.get("limit", "0") != "0"
     is_exact = match == "Exact" or (asked > 0 and is_paged and not match)

@@ -20,7 +20,14 @@ from harness.traffic import launching
 RECORDER, KUBELET, TRAFFIC = "recorder", "kubelet", "traffic"
 TRAFFIC_STOP_TIMEOUT_S = launching.STOP_TIMEOUT_S + 10.0
 """Seconds for the traffic to end before it is killed; users alone may take STOP_TIMEOUT_S."""
-_SUBJECT_SETTINGS = ("switch_interval_s", "binders", "backoff_initial_s", "backoff_max_s", "pauses")
+_SUBJECT_SETTINGS = (
+    "switch_interval_s",
+    "binders",
+    "backoff_initial_s",
+    "backoff_max_s",
+    "lists_cached",
+    "pauses",
+)
 """Keys of the scenario's `subject` that go to the settings file of the Python subject."""
 
 

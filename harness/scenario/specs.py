@@ -285,6 +285,9 @@ class SubjectSpec(Spec):
     """kube-scheduler's podInitialBackoffSeconds."""
     backoff_max_s: Seconds = 10.0
     """kube-scheduler's podMaxBackoffSeconds."""
+    lists_cached: bool = False
+    """Our scheduler's first lists may come from a watch cache that lags (resourceVersion 0), as
+    those of kube-scheduler do when the feature WatchListClient is off."""
     pauses: PausesSpec = PausesSpec()
     """Seeded pauses at named steps."""
     leader_election: LeaderElectionSpec | None = None

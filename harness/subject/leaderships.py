@@ -15,6 +15,10 @@ from harness.subject import assume_caches
 class Leadership:
     """The time during which one scheduler leads."""
 
+    accepts_cached_lists = True
+    """True if the first lists may come from a watch cache that lags, if the scheduler's options
+    ask for such lists."""
+
     def __init__(self, api: apis.Api, cache: assume_caches.AssumeCache) -> None:
         self._api, self._cache = api, cache
         self._holds_lease: Callable[[], bool] | None = None

@@ -57,6 +57,9 @@ class SchedulerOptions:
     """Number of binding threads."""
     backoff_initial_s: float = 1.0
     backoff_max_s: float = 10.0
+    lists_cached: bool = False
+    """The first lists may come from a watch cache that lags, as with client-go's reflector without
+    WatchListClient."""
     seed: int = 0
     """Seed of PostFilter's choice of the claim to deallocate."""
 
@@ -182,6 +185,7 @@ class Scheduler:
                 name=f"informer-{resource.plural}",
                 handlers=handlers,
                 namespace=namespace if resource.namespaced else None,
+                lists_cached=self._options.lists_cached and self._leadership.accepts_cached_lists,
             )
             for resource, handlers in followed
         ]

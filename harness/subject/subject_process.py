@@ -44,6 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     binders: int = 32
     backoff_initial_s: float = 1.0
     backoff_max_s: float = 10.0
+    lists_cached: bool = False
     pauses: Pauses = Pauses()
     lease: leader_election.LeaseTimes = leader_election.LeaseTimes()
     """Used only with `--leader-elect`."""
@@ -92,6 +93,7 @@ def run_scheduler(options: SubjectOptions) -> int:
                 binders=settings.binders,
                 backoff_initial_s=settings.backoff_initial_s,
                 backoff_max_s=settings.backoff_max_s,
+                lists_cached=settings.lists_cached,
                 seed=settings.seed,
             ),
             parts,

@@ -1,8 +1,8 @@
 """Stale reads: the older state that a get or list shows when a fault asks for it.
 
 As the watch cache of an API server may, a read shows the state at an older resourceVersion, but
-never one that is older than the version it asks for. Reads of exactly one version, and pages after
-the first, always show that version.
+never one that is older than the version it asks for; without a version it asks for the newest.
+Reads of exactly one version, and pages after the first, always show that version.
 """
 
 import array
@@ -89,9 +89,14 @@ def older_state(
 
 
 def _is_free_to_choose(request: request_info.Request, target: request_info.Target) -> bool:
-    """Return whether it is a get or list that does not ask for one exact version."""
+    """Return whether it is a get or list that accepts any version, or any from some version on.
+
+    Without a resourceVersion a read asks for the newest state.
+    """
     query = request.query
     if request.method not in ("GET", "HEAD") or request_info.watched(request) is not None:
+        return False
+    if not query.get("resourceVersion"):
         return False
     match = query.get("resourceVersionMatch", "")
     is_paged = query.get("limit", "0") not in ("", "0") and not target.name

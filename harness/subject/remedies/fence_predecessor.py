@@ -40,9 +40,10 @@ class FencingLeadership(leaderships.Leadership):
       compares the time with the lease's end, because the paused scheduler knows nothing else.)
     - a write that a proxy delays, for however long.
 
-    The list must be answered from the newest state. Here it is: `informers.Informer` lists without
-    a resourceVersion. client-go's reflector lists with resourceVersion "0", which a watch cache
-    that lags may answer, and would have to ask for the newest.
+    The list must be answered from the newest state, so the remedy refuses lists from a watch cache
+    (`SchedulerOptions.lists_cached`). client-go's reflector lists with resourceVersion "0" unless
+    WatchListClient is on, which a watch cache that lags may answer; it would have to ask for the
+    newest.
 
     It costs one read and one write for each claim whose binding was under way, and a start that
     fails after 30 s without an API server. If every unallocated claim were fenced, it would cost
@@ -52,6 +53,8 @@ class FencingLeadership(leaderships.Leadership):
     on purpose; the predecessor's late removal of a reservation, which carries no resourceVersion,
     after the pod was bound by its successor.
     """
+
+    accepts_cached_lists = False
 
     def __init__(self, api: apis.Api, cache: assume_caches.AssumeCache) -> None:
         super().__init__(api, cache)

@@ -37,6 +37,11 @@ def change(server: apis.Api) -> apis.Object:
     return server.patch(proxies.CONFIG_MAPS, "stale", {"data": {"a": "new"}}, namespace="default")
 
 
+def read(api: apis.Api, name: str = "stale") -> apis.Object:
+    """Get an object in any version."""
+    return api._call("GET", proxies.CONFIG_MAPS.path("default", name) + "?resourceVersion=0")
+
+
 def shown(listed: apis.Listing) -> dict[str, Any]:
     return {item["metadata"]["name"]: item.get("data") for item in listed.items}
 
@@ -45,7 +50,7 @@ def test_a_list_shows_the_past(proxy: proxies.Proxy, server: apis.Api, old: apis
     name = add(proxy)
     new = change(server)
     with proxy.api() as api:
-        listed = api.list(proxies.CONFIG_MAPS, namespace="default")
+        listed = api.list(proxies.CONFIG_MAPS, namespace="default", is_cached=True)
     assert shown(listed)["stale"] == {"a": "old"}
     version = int(listed.resource_version)
     first, last = (int(item["metadata"]["resourceVersion"]) for item in (old, new))
@@ -59,14 +64,14 @@ def test_a_get_shows_the_past(proxy: proxies.Proxy, server: apis.Api, old: apis.
     add(proxy)
     change(server)
     with proxy.api() as api:
-        assert api.get(proxies.CONFIG_MAPS, "stale", namespace="default") == old
+        assert read(api) == old
 
 
 def test_an_object_that_is_new_is_not_found(proxy: proxies.Proxy, server: apis.Api) -> None:
     add(proxy)
     proxies.create(server, "newborn")
     with proxy.api() as api, pytest.raises(apis.ApiError) as raised:
-        api.get(proxies.CONFIG_MAPS, "newborn", namespace="default")
+        read(api, "newborn")
     assert raised.value.is_not_found
 
 
@@ -76,7 +81,7 @@ def test_an_object_that_is_deleted_is_found(
     add(proxy)
     server.delete(proxies.CONFIG_MAPS, "stale", namespace="default")
     with proxy.api() as api:
-        assert api.get(proxies.CONFIG_MAPS, "stale", namespace="default") == old
+        assert read(api) == old
 
 
 def test_a_list_in_protobuf_shows_the_past(
@@ -85,7 +90,7 @@ def test_a_list_in_protobuf_shows_the_past(
     add(proxy)
     change(server)
     with proxies.connection(proxy.kubeconfig()) as (connection, common):
-        path = "/api/v1/namespaces/default/configmaps?limit=500"
+        path = "/api/v1/namespaces/default/configmaps?limit=500&resourceVersion=0"
         connection.request("GET", path, headers={**common, "Accept": PROTOBUF})
         body = connection.getresponse().read()
     assert body.startswith(b"k8s\x00")
@@ -95,13 +100,15 @@ def test_a_list_in_protobuf_shows_the_past(
 @pytest.mark.parametrize(
     "query",
     [
+        "",
+        "limit=1000",
         "resourceVersion={newest}",
         "resourceVersion={newest}&limit=1000",
         "resourceVersion={newest}&resourceVersionMatch=NotOlderThan",
         "resourceVersion={newest}&resourceVersionMatch=Exact",
     ],
 )
-def test_a_read_that_asks_for_a_newer_version_is_left_alone(
+def test_a_read_that_asks_for_a_newer_version_or_the_newest_is_left_alone(
     proxy: proxies.Proxy, server: apis.Api, old: apis.Object, query: str
 ) -> None:
     name = add(proxy)
@@ -119,7 +126,7 @@ def test_a_read_whose_result_has_not_changed_is_left_alone(
 ) -> None:
     name = add(proxy)
     with proxy.api() as api:
-        assert api.get(proxies.CONFIG_MAPS, "stale", namespace="default") == old
+        assert read(api) == old
         proxies.names(api)
     assert proxy.applied(name) == []
 
@@ -129,7 +136,7 @@ def test_other_faults_of_reads_still_apply(proxy: proxies.Proxy, old: apis.Objec
     action = {"type": "reject", "code": 500, "reason": "InternalError"}
     proxy.add("request", action, match={"verbs": ["get"], "name": "stale"})
     with proxy.api() as api, pytest.raises(apis.ApiError) as raised:
-        api.get(proxies.CONFIG_MAPS, "stale", namespace="default")
+        read(api)
     assert raised.value.code == 500
 
 
@@ -144,7 +151,7 @@ def test_versions_that_are_noted_from_the_start_serve_a_fault_at_once(
         change(server)
         proxy.add("request", {"type": "stale", "seconds": AGE_S}, match={"verbs": ["get"]})
         with proxy.api() as api:
-            assert api.get(proxies.CONFIG_MAPS, "stale", namespace="default") == old
+            assert read(api) == old
     finally:
         proxy.process.stop(timeout_s=proxies.TIMEOUT_S)
 
@@ -157,5 +164,5 @@ def test_a_state_that_is_less_old_than_asked_is_said_to_be_so(
     clocks.sleep(AGE_S)
     change(server)
     with proxy.api() as api:
-        assert api.get(proxies.CONFIG_MAPS, "stale", namespace="default") == old
+        assert read(api) == old
     assert proxy.applied(name)[0]["note"].startswith("the oldest state that is known, ")
