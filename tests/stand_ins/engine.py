@@ -33,6 +33,11 @@ import urllib.parse
 from typing import Any
 
 API_VERSION, API_VERSION_MIN = "1.47", "1.24"
+MANIFEST = "etc/kubernetes/manifests/kube-apiserver.yaml"
+KUBELET_S = 0.1
+_STOP = re.compile(
+    r"crictl stop --timeout (?P<timeout>\d+) \$\(crictl ps --quiet --name '(?P<name>\S+)'\)"
+)
 BOOTED = "[  OK  ] Reached target Multi-User System.\n"
 
 
@@ -55,6 +60,8 @@ class Container:
         self.root.mkdir(parents=True)
         self.volumes = {path: secrets.token_hex(32) for path in config.get("Volumes") or {}}
         self.processes: list[subprocess.Popen[bytes]] = []
+        self.api_server: tuple[str, ...] = ()
+        """The command of its API server, which is its first process."""
         self.running = False
         self.ports: dict[str, Any] = {}
 
@@ -73,25 +80,27 @@ class Container:
         return self.root / inside.lstrip("/")
 
     def start(self, *words: str) -> None:
-        """Start one of its processes, in a session of its own as containerd does."""
+        """Start one of its processes."""
+        self.processes.append(self.spawn(*words))
+
+    def spawn(self, *words: str) -> "subprocess.Popen[bytes]":
+        """Start a process in a session of its own, as containerd does."""
         with (self.folder / "processes.log").open("ab") as log:
-            self.processes.append(
-                subprocess.Popen(
-                    [sys.executable, *words],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,
-                )
+            return subprocess.Popen(
+                [sys.executable, *words],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def stop(self) -> None:
         """Kill its processes."""
+        self.running = False
         for process in self.processes:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        self.running = False
 
 
 class State:
@@ -105,6 +114,8 @@ class State:
         self.containers: dict[str, Container] = {}
         self.networks: dict[str, dict[str, Any]] = {}
         self.volumes: dict[str, dict[str, Any]] = {}
+        self.runs: dict[str, dict[str, Any]] = {}
+        """Commands of `docker exec`."""
         self.guard = threading.RLock()
         for name in ("bridge", "host", "none"):
             self.add_network(name)
@@ -263,8 +274,71 @@ def boot(item: Container, image: dict[str, Any]) -> None:
     etc.mkdir(parents=True, exist_ok=True)
     port = item.ports["6443/tcp"][0]["HostPort"]
     admin = str(etc / "admin.conf")
-    item.start("-m", "harness.cli.main", "apiserver", "--kubeconfig", admin, "--tls-port", port)
+    data = ("--data-dir", str(item.root / "var/lib/etcd"), "--fsync", "never")
+    item.api_server = (
+        *("-m", "harness.cli.main", "apiserver", "--kubeconfig", admin),
+        *("--tls-port", port, *data),
+    )
+    item.start(*item.api_server)
     item.start("-m", "tests.stand_ins.controllers", admin)
+    threading.Thread(target=play_kubelet, args=(item,), daemon=True).start()
+
+
+def play_kubelet(item: Container) -> None:
+    """Start the static pod of the API server again when it has ended, while there is a manifest."""
+    manifest = item.root / MANIFEST
+    while not manifest.exists() and item.root.exists():
+        time.sleep(KUBELET_S)  # kubeadm has not written it yet
+    while item.root.exists():
+        server = item.processes[0]
+        if server.poll() is not None and item.running and manifest.exists():
+            item.processes[0] = item.spawn(*item.api_server)
+        time.sleep(KUBELET_S)
+
+
+def create_exec(state: State, *, target: str, body: Any, **_: Any) -> Any:
+    item = state.container(target)
+    if not item.running:
+        raise RefusalError(409, f"container {item.id} is not running")
+    name = secrets.token_hex(32)
+    state.runs[name] = {"ID": name, "Running": True, "ExitCode": None, "words": body["Cmd"]}
+    state.runs[name]["container"] = item
+    return 201, {"Id": name}
+
+
+def start_exec(state: State, *, target: str, **_: Any) -> Any:
+    run = state.runs[target]
+    run |= {"Running": False, "ExitCode": execute(run["container"], run["words"])}
+    return 200, b""
+
+
+def inspect_exec(state: State, *, target: str, **_: Any) -> Any:
+    run = state.runs[target]
+    return {name: run[name] for name in ("ID", "Running", "ExitCode")}
+
+
+def execute(item: Container, words: list[str]) -> int:
+    """Do what `mv`, and `crictl stop` in a shell, do in a node; 127: no such command."""
+    if words[0] == "mv":
+        try:
+            item.path(words[1]).rename(item.path(words[2]))
+        except FileNotFoundError:
+            return 1
+        return 0
+    stop = _STOP.fullmatch(words[-1]) if words[:2] == ["sh", "-c"] else None
+    if stop is None:
+        return 127
+    server = item.processes[0]
+    if stop["name"] != "^kube-apiserver$" or server.poll() is not None:
+        return 1  # crictl stop needs at least one container
+    if int(stop["timeout"]):
+        server.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(int(stop["timeout"]))
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(server.pid, signal.SIGKILL)
+    server.wait()
+    return 0
 
 
 def inspect_container(state: State, *, target: str, **_: Any) -> Any:
@@ -441,6 +515,9 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("GET", r"/containers/([^/]+)/logs", logs),
     ("GET", r"/containers/([^/]+)/archive", get_archive),
     ("PUT", r"/containers/([^/]+)/archive", put_archive),
+    ("POST", r"/containers/([^/]+)/exec", create_exec),
+    ("POST", r"/exec/([^/]+)/start", start_exec),
+    ("GET", r"/exec/([^/]+)/json", inspect_exec),
     ("DELETE", r"/containers/([^/]+)", delete_container),
     ("GET", r"/networks", list_networks),
     ("POST", r"/networks/create", create_network),

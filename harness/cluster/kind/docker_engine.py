@@ -180,6 +180,26 @@ class Engine:
                 return None
         return tar_archives.only_file(packed)
 
+    def execute(self, container: str, command: Sequence[str]) -> None:
+        """Run a command in a container, as `docker exec` does, and wait for its end.
+
+        Raises ClusterError if it fails.
+        """
+        with _explained(f"running {command[0]} in {container}"):
+            run = self._client.api.exec_create(container, list(command))["Id"]
+            self._client.api.exec_start(run, detach=True)
+            clocks.wait_until(
+                lambda: not self._client.api.exec_inspect(run)["Running"],
+                timeout_s=TIMEOUT_S,
+                why=f"`{' '.join(command)}` in {container}",
+            )
+            exit_code = self._client.api.exec_inspect(run)["ExitCode"]
+        if exit_code != 0:
+            raise errors.ClusterError(
+                f"expected `{' '.join(command)}` to succeed in the container {container}, but it "
+                f"ended with exit code {exit_code}"
+            )
+
     def save_folder(self, container: str, path: str, to: pathlib.Path) -> list[pathlib.Path]:
         """Copy the files of a container's folder to this folder; return their paths.
 

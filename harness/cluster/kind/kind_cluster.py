@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from harness import clocks, errors
 from harness.cluster import control_plane_settings, interfaces, state_folder
 from harness.cluster.kind import (
+    api_server_restarts,
     docker_engine,
     kind_command,
     kind_config,
@@ -67,11 +68,11 @@ class KindCluster:
         return None
 
     def restart_api_server(self, *, kill: bool, down_s: float) -> None:
-        """Raise ClusterError: the harness cannot restart this cluster's API server."""
-        del kill, down_s
-        raise interfaces.unsupported_restart(
-            self.name, "use the embedded cluster with storage=disk"
-        )
+        """End kube-apiserver and let the kubelet start it again; etcd keeps running."""
+        with docker_engine.connected() as engine:
+            api_server_restarts.restart(
+                engine, self.node, self.kubeconfig, kill=kill, down_s=down_s
+            )
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """Save the audit log and, if the run is failing or the node has died, all other logs."""
@@ -107,6 +108,7 @@ class Provider:
             scheduler=True,
             claim_controller=self._profile.claim_controller,
             service_accounts=True,
+            restarts_api_server=True,
         )
 
     def check(self) -> None:

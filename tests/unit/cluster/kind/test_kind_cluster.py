@@ -2,10 +2,11 @@
 (tests/stand_ins).
 """
 
+import contextlib
 import pathlib
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import docker
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from harness import clocks, errors
 from harness.client import apis, transports
 from harness.cluster import cluster_records, interfaces
-from harness.cluster.kind import docker_engine, kind_cluster
+from harness.cluster.kind import api_server_restarts, docker_engine, kind_cluster
 from harness.cluster.lifecycle import held_clusters, prune
 from harness.scenario import specs
 from tests.stand_ins import standing_in
@@ -50,6 +51,64 @@ def request(tmp_path: pathlib.Path, name: str = "fh-abc-gw0") -> interfaces.Clus
     directory = tmp_path / name
     directory.mkdir()
     return interfaces.ClusterRequest(name=name, directory=directory)
+
+
+@pytest.mark.parametrize("kill", [True, False])
+def test_the_api_server_can_be_restarted_on_its_data(
+    used: standing_in.StandIn, tmp_path: pathlib.Path, kill: bool
+) -> None:
+    provider = kind_cluster.Provider(standing_in.profile())
+    assert provider.capabilities.restarts_api_server
+    cluster = provider.up(request(tmp_path))
+    created = ask(cluster, lambda api: api.create(apis.NAMESPACES, {"metadata": {"name": "kept"}}))
+    answers: list[bool] = []
+    with watching(cluster, answers):
+        cluster.restart_api_server(kill=kill, down_s=0.5)
+    assert False in answers, "it was away"
+    assert cluster.exit_report() is None
+    found = ask(cluster, lambda api: api.get(apis.NAMESPACES, "kept"))
+    assert found["metadata"]["uid"] == created["metadata"]["uid"]
+    cluster.down()
+    assert used.left() == NOTHING
+
+
+@contextlib.contextmanager
+def watching(cluster: interfaces.Cluster, answers: list[bool]) -> Iterator[None]:
+    """Collect whether the API server answers."""
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.05):
+            answers.append(api_server_restarts._is_ready(cluster.kubeconfig))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def ask(cluster: interfaces.Cluster, question: Callable[[apis.Api], apis.Object]) -> apis.Object:
+    """Ask on a connection of its own."""
+    transport = transports.connect(cluster.kubeconfig)
+    try:
+        return question(apis.Api(transport))
+    finally:
+        transport.close()
+
+
+def test_an_api_server_that_cannot_be_stopped_is_named_and_keeps_its_manifest(
+    used: standing_in.StandIn, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = kind_cluster.Provider(standing_in.profile()).up(request(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(api_server_restarts, "_stop_command", lambda _: "crictl stop")
+        with pytest.raises(errors.ClusterError, match=r"crictl stop` to succeed .* exit code 127"):
+            cluster.restart_api_server(kill=True, down_s=0)
+    cluster.restart_api_server(kill=True, down_s=0)
+    cluster.down()
 
 
 def test_a_cluster_comes_answers_and_goes(
