@@ -1,0 +1,81 @@
+"""A real run with lost answers and a lagging watch: the verdict names both on each carrier."""
+
+import json
+import pathlib
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+
+from tests.e2e import running
+
+ANSWER_LOST = """
+schema_version = 1
+name = "small"
+title = "answers lost, watch behind"
+description = "for tests"
+[[faults]]
+kind = "lose-response"
+name = "lost-answers"
+on = { resource = "resourceclaims", subresource = "status", verbs = ["update"] }
+times = 20
+[[faults]]
+kind = "delay-events"
+name = "lag"
+on = { resource = "resourceclaims" }
+seconds = 3
+[[faults]]
+kind = "reject"
+name = "idle"
+on = { resource = "resourceclaims" }
+skip = 1_000_000
+code = 503
+[pools]
+nodes = 1
+devices_per_node = 40
+[traffic]
+profile = "all-at-once"
+users = 4
+pods = 240
+overcommit = true
+[subject]
+start = "after-traffic"
+[load]
+allocations_min = 10
+pods_running_min = 5
+"""
+BEHIND = ("lost-answers", "lag")
+
+
+def _run(folder: pathlib.Path, *arguments: str) -> tuple[int, Any]:
+    path = folder / "small.toml"
+    path.write_text(ANSWER_LOST)
+    code, text = running.run(folder, "run", str(path), "--seed", "1", *arguments)
+    assert "Traceback" not in text
+    directory = running.run_directory(folder)
+    return code, json.loads((directory / "verdict.json").read_bytes())
+
+
+def _item(verdict: Any) -> Any:
+    [found] = [item for item in verdict["certificate"] if item["name"] == "faults"]
+    return found
+
+
+@pytest.mark.parametrize("carrier", ["server", "proxy"])
+def test_the_faults_behind_a_double_allocation_are_named(
+    tmp_path: pathlib.Path, carrier: str
+) -> None:
+    code, verdict = _run(tmp_path, "--fault-carrier", carrier)
+    assert code == 10
+    assert _item(verdict)["reason"] == "idle never took effect"
+    [check] = [check for check in verdict["checks"] if check["check"] == "device_exclusivity"]
+    first = check["violations"][0]
+    assert [effect["fault"] for effect in first["faults"]] == list(BEHIND)
+    assert first["attribution"].endswith("the scheduler could not know of it")
+    lost, late = first["faults"]
+    allocated = first["holders"][0]["held_from_rv"]
+    assert (lost["resource_version"], late["resource_version"]) == (allocated, allocated)
+    directory = running.run_directory(tmp_path)
+    assert 'class="fault-shade"' in (directory / "report.html").read_text()
+    output = ET.parse(directory / "junit.xml").findtext("testcase/system-out") or ""
+    assert "(lost-answers)" in output.splitlines()[0]
