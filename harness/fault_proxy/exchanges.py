@@ -64,8 +64,6 @@ class Exchange:
         has gone, TooLargeError if the body of the request is too large.
         """
         body = await self._read_body()
-        if self._call.verb in ("list", "watch"):
-            self._client.notes.last_collection = self._path
         if self._client.faults.wants("request", self._client.name):
             await self._pass_unless_struck(body)
         else:
@@ -156,6 +154,8 @@ class Exchange:
     # ---------------------------------------------------------- the response
 
     async def _relay(self, answer: aiohttp.ClientResponse) -> None:
+        if self._call.verb in ("list", "watch") and answer.status == _OK:
+            self._client.notes.last_collection = self._path
         try:
             if self._call.verb == "watch" and answer.status == _OK:
                 await self._relay_watch(answer)

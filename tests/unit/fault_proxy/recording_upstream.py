@@ -60,7 +60,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             "path": self.path,
             "headers": [[name.lower(), value] for name, value in self.headers.items()],
             "user": names.get("commonName"),
-            "body": body.decode(),
+            "body": body.decode("latin-1"),
         }
 
     def _send(

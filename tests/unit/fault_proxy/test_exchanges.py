@@ -23,6 +23,7 @@ body = sys.argv[2].encode()
 transport.send(transports.Request(
     method="POST", path="/api/v1/namespaces/default/configmaps", body=body))
 """
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 CREATES = {"verbs": ["create"], "resource": "configmaps", "clients": ["scheduler"]}
 
 
@@ -86,21 +87,18 @@ def test_a_head_has_the_length_and_no_body(proxy: proxies.Proxy) -> None:
 def test_a_protobuf_body_passes_byte_for_byte(
     proxy: proxies.Proxy, server: apis.Api, folder: pathlib.Path
 ) -> None:
-    protobuf = "application/vnd.kubernetes.protobuf"
-    path = "/api/v1/namespaces/default/configmaps"
-    proxies.create(server, "protobuf", a="b")
-    _, listed = request(proxy, "GET", f"{path}/protobuf", Accept=protobuf)
+    made = proxies.create(server, "protobuf", a="b")
+    path = "/api/v1/namespaces/default/configmaps/protobuf"
+    _, got = request(proxy, "GET", path, Accept=PROTOBUF)
     with proxies.connection(folder / "tls") as (connection, common):
-        connection.request("GET", f"{path}/protobuf", headers={**common, "Accept": protobuf})
-        assert connection.getresponse().read() == listed
-    assert listed.startswith(b"k8s\x00")
-    renamed = listed.replace(b"protobuf", b"protobaf").replace(b"default", b"default")
-    server.delete(proxies.CONFIG_MAPS, "protobuf", namespace="default")
-    response, _ = request(
-        proxy, "PUT", f"{path}/protobuf", listed, Accept=protobuf, **{"Content-Type": protobuf}
-    )
-    assert response.status == 404  # it was understood: the object is gone
-    assert renamed != listed
+        connection.request("GET", path, headers={**common, "Accept": PROTOBUF})
+        assert connection.getresponse().read() == got
+    changed = got.replace(b"\n\x01a\x12\x01b", b"\n\x01a\x12\x01c")  # data: a=c
+    headers = {"Accept": PROTOBUF, "Content-Type": PROTOBUF}
+    response, _ = request(proxy, "PUT", path, changed, **headers)
+    assert response.status == 200
+    stored = server.get(proxies.CONFIG_MAPS, "protobuf", namespace="default")
+    assert (stored["metadata"]["uid"], stored["data"]) == (made["metadata"]["uid"], {"a": "c"})
 
 
 def test_a_chunked_request_arrives_whole(proxy: proxies.Proxy, server: apis.Api) -> None:
@@ -240,7 +238,7 @@ def test_the_facts_of_a_protobuf_response_are_read(proxy: proxies.Proxy, server:
     name = proxy.add("response", {"type": "lose"}, match={"name": "read-as-protobuf"}, count=1)
     path = "/api/v1/namespaces/default/configmaps/read-as-protobuf"
     with pytest.raises(http.client.RemoteDisconnected):
-        request(proxy, "GET", path, Accept="application/vnd.kubernetes.protobuf")
+        request(proxy, "GET", path, Accept=PROTOBUF)
     facts = proxy.applied(name)[0]["facts"]
     assert (facts["uid"], facts["resourceVersion"]) == (made["uid"], int(made["resourceVersion"]))
 
