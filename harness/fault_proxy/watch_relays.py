@@ -7,7 +7,6 @@ the sum, and none overtakes another. The end of the watch takes its turn in the 
 
 import asyncio
 import collections
-import contextlib
 import enum
 import functools
 from collections.abc import Callable
@@ -92,8 +91,7 @@ class WatchRelay:
         finally:
             reading.cancel()
             sending.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ConnectionError):
-                await asyncio.gather(reading, sending)
+            await asyncio.gather(reading, sending, return_exceptions=True)
 
     def end(self) -> None:
         """End the response after the events that wait; later ones are not passed."""
