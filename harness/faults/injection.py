@@ -180,6 +180,8 @@ class Faults:
         self._faults: dict[str, Fault] = {}
         self._clients: dict[Point, frozenset[str]] = {}
         """The clients that faults of each point match; empty: any client."""
+        self.has_event_faults = False
+        """True if there is a fault for events; a plain attribute, read for each event."""
         self._numbers, self._sequences = itertools.count(1), itertools.count(1)
         self.applied: collections.deque[Applied] = collections.deque(maxlen=APPLIED_MAX)
 
@@ -225,6 +227,7 @@ class Faults:
             point: frozenset(itertools.chain(*groups)) if all(groups) else frozenset()
             for point, groups in named.items()
         }
+        self.has_event_faults = "event" in named
 
     def strike(
         self, point: Point, facts: matching.Facts, *, is_possible: IsPossible = lambda _: True

@@ -113,7 +113,8 @@ class Watch:
             return
         if self._converts:
             seen = (seen[0], conversion.outward(self._selection.resource, seen[1]))
-        if self._queue.is_idle and (self._faults is None or not self._faults.has_any):
+        faults = self._server.faults
+        if (faults is None or not faults.has_event_faults) and self._queue.is_idle:
             self._send_line(self._line(seen))
         else:
             self._put(self._item(seen))
