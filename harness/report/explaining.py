@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from harness.checks import verdicts
 from harness.history import records
 
+NO_KNOWN_ORDER = "The order of the steps matches neither of the two known stale reads."
+SEE_FAULTS = "The faults explain what the scheduler did not know."
 HIDING_FAULTS = frozenset({"lose-response", "truncate-response", "delay-response"})
 """Kinds of faults that hide the outcome of a committed write from its sender."""
 NO_STEPS = (
@@ -47,7 +49,8 @@ def explain(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step])
     if moments.cloned is None or moments.listed is None or moments.removed is None:
         return "Some of the steps around it were not recorded, so the stale read is unknown."
     order = (moments.cloned, moments.listed, moments.inserted, moments.removed)
-    return _explain_order(*order, first, is_outcome_unknown=_is_outcome_unknown(violation))
+    found = _explain_order(*order, first, is_outcome_unknown=_is_outcome_unknown(violation))
+    return f"{found} {SEE_FAULTS}" if found == NO_KNOWN_ORDER and violation.faults else found
 
 
 def _is_outcome_unknown(violation: verdicts.DoubleAllocation) -> bool:
@@ -87,7 +90,7 @@ def _explain_order(
             f"{first} was inserted, and listed the claims in flight after {first} had left them. "
             "It saw the device in neither and did not notice the change."
         )
-    return "The order of the steps matches neither of the two known stale reads."
+    return NO_KNOWN_ORDER
 
 
 def find(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> Moments:

@@ -94,6 +94,12 @@ def test_a_write_that_seemed_to_fail(violation: verdicts.DoubleAllocation) -> No
     assert BETWEEN_READS in explaining.explain(faulty, races.steps(races.NOT_ATOMIC))
 
 
+def test_steps_in_order_refer_to_the_faults(violation: verdicts.DoubleAllocation) -> None:
+    faulty = msgspec.structs.replace(violation, faults=[LOST])
+    found = explaining.explain(faulty, races.steps(races.SOUND))
+    assert found == f"{NEITHER} The faults explain what the scheduler did not know."
+
+
 @pytest.mark.parametrize("change", [{"kind": "reject"}, {"object": "ResourceClaim tests/b"}])
 def test_other_faults_do_not_hide_its_outcome(
     violation: verdicts.DoubleAllocation, change: dict[str, str]
@@ -101,6 +107,10 @@ def test_other_faults_do_not_hide_its_outcome(
     effect = msgspec.structs.replace(LOST, **change)
     faulty = msgspec.structs.replace(violation, faults=[effect])
     assert LEFT_TOO_EARLY in explaining.explain(faulty, races.steps(races.EARLY_RETURN))
+
+
+def test_without_faults_nothing_refers_to_them(violation: verdicts.DoubleAllocation) -> None:
+    assert explaining.explain(violation, races.steps(races.SOUND)) == NEITHER
 
 
 def test_without_steps_nothing_is_explained(violation: verdicts.DoubleAllocation) -> None:

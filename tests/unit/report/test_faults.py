@@ -47,7 +47,7 @@ def _classes(directory: directories.RunDirectory, kind: str) -> int:
 
 def test_the_page_names_the_faults_behind_a_violation(tmp_path: pathlib.Path) -> None:
     page = _page(_published(tmp_path))
-    assert f" {ATTRIBUTION[0].upper()}{ATTRIBUTION[1:]}." in page.texts
+    assert f" {ATTRIBUTION}." in page.texts
     assert page.unbalanced == []
 
 
@@ -64,7 +64,7 @@ def test_the_strip_draws_each_effect_and_says_it_in_words(tmp_path: pathlib.Path
 
 def test_a_violation_without_an_explanation_says_so(tmp_path: pathlib.Path) -> None:
     page = _page(_published(tmp_path, "c+D2 /lose-response:c a+D1 b+D1"))
-    assert " No fault explains it." in page.texts
+    assert " no fault explains it." in page.texts
 
 
 def test_junit_names_them(tmp_path: pathlib.Path) -> None:
@@ -178,7 +178,7 @@ def test_a_run_without_faults_shows_none(tmp_path: pathlib.Path) -> None:
     directory = _published(tmp_path, "a+D1 b+D1")
     page = _page(directory)
     assert "Faults" not in page.texts
-    assert "Faults." not in page.texts
+    assert "Faults:" not in page.texts
     assert _classes(directory, "fault-shade") == _classes(directory, "fault-mark") == 0
     assert not ET.fromstring(directory.junit.read_bytes()).findall("testcase/system-out")
     assert b"faults" not in directory.trace.read_bytes()
