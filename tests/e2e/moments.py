@@ -74,8 +74,8 @@ class Found:
 
 
 def kinds(place: remains.Place) -> list[Kind]:
-    """Explorations and campaigns; a run and a cluster that stays, on the embedded server, on kind,
-    and on a local control plane with etcd.
+    """Explorations and campaigns; a run with paused processes; a run and a cluster that stays, on
+    the embedded server, on kind, and on a local control plane with etcd.
     """
     scenario = str(running.scenario(place.folder))
     reports = ("--reports", "reports")
@@ -83,6 +83,7 @@ def kinds(place: remains.Place) -> list[Kind]:
     return [
         Kind(name="explore", arguments=("explore", "--jobs", "2", "--time", "3")),
         Kind(name="hunt", arguments=hunt),
+        Kind(name="paused run", arguments=("run", _with_paused_processes(place), *reports)),
         Kind(name="nightly", arguments=("nightly", "--minutes", "0", "--jobs", "2", *reports)),
         *(
             Kind(name=f"{name}{where}", arguments=(*words, *cluster))
@@ -93,6 +94,18 @@ def kinds(place: remains.Place) -> list[Kind]:
             }.items()
         ),
     ]
+
+
+def _with_paused_processes(place: remains.Place) -> str:
+    """A scenario in which processes stand still (SIGSTOP) for half a minute."""
+    path = place.folder / "paused.toml"
+    text = running.SMALL_SCENARIO.replace('name = "small"', 'name = "paused"')
+    paused = "".join(
+        f'[[faults]]\nkind = "pause-process"\nrole = "{role}"\nseconds = 30.0\nstart_s = 0.5\n'
+        for role in ("scheduler", "claim-controller", "kubelet")
+    )
+    path.write_text(text + paused)
+    return str(path)
 
 
 def _up(place: remains.Place) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ PLAN = (
     ("hunt", signal.SIGKILL),
     ("nightly", signal.SIGKILL),
     ("run", signal.SIGKILL),
+    ("paused run", signal.SIGKILL),
+    ("paused run", signal.SIGINT),
     ("cluster up", signal.SIGINT),
     ("run on kind", signal.SIGTERM),
     ("cluster up on kind", signal.SIGKILL),
