@@ -26,6 +26,8 @@ from harness.scenario import profiles
 MARK = "FLAKE_HUNT_OWNER"
 """Environment variable with the owner's mark; inherited by all processes that an owner starts."""
 SUFFIX = ".json"
+PROXY_KUBECONFIG = "kubeconfig-fault-proxy-"
+"""Prefix of the kubeconfigs that a run's fault proxy writes into a cluster's folder."""
 TEMPORARY_PREFIX = "flake-hunt-"
 """Name prefix of temporary folders; the creator's pid follows."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?")

@@ -4,6 +4,7 @@
 and E2E_CONTEXT=<context> on a cluster of yours that is marked for tests.
 """
 
+import collections
 import contextlib
 import json
 import os
@@ -22,6 +23,7 @@ from harness.client import apis
 from harness.cluster import embedded_cluster, existing_cluster
 from harness.cluster.doctor import requirements
 from harness.cluster.local import binaries
+from harness.history import journal_reader, records
 from tests.e2e import running
 from tests.stand_ins import commands
 
@@ -50,6 +52,16 @@ def objects(kubeconfig: pathlib.Path) -> set[tuple[str, str]]:
         return {
             (resource.plural, item["metadata"]["uid"])
             for resource in WATCHED
+            for item in api.list(resource).items
+        }
+
+
+def versions(kubeconfig: pathlib.Path) -> dict[str, str]:
+    """resourceVersion of every node and namespace, by uid."""
+    with running.api(kubeconfig) as api:
+        return {
+            item["metadata"]["uid"]: item["metadata"]["resourceVersion"]
+            for resource in (apis.NODES, apis.NAMESPACES)
             for item in api.list(resource).items
         }
 
@@ -109,17 +121,33 @@ def on_yours(_: pytest.FixtureRequest) -> Options:
     return ["--cluster", "kubeconfig", "--context", context, *running.LONGER]
 
 
-@pytest.mark.parametrize(
-    ("provider", "options"),
-    [
-        pytest.param("embedded", on_embedded, id="embedded"),
-        pytest.param("local", on_local, id="local"),
-        pytest.param("local", on_stand_in, id="local-stand-in"),
-        pytest.param("kind", on_kind, id="kind", marks=pytest.mark.timeout(1800)),
-        pytest.param("kubeconfig", on_existing, id="kubeconfig"),
-        pytest.param("kubeconfig", on_yours, id="kubeconfig-yours"),
-    ],
-)
+CLUSTERS = [
+    pytest.param("embedded", on_embedded, id="embedded"),
+    pytest.param("local", on_local, id="local"),
+    pytest.param("local", on_stand_in, id="local-stand-in"),
+    pytest.param("kind", on_kind, id="kind", marks=pytest.mark.timeout(1800)),
+    pytest.param("kubeconfig", on_existing, id="kubeconfig"),
+    pytest.param("kubeconfig", on_yours, id="kubeconfig-yours"),
+]
+SAFE = ("--remedy", "keep-in-flight-until-known")
+"""Without it, a lost answer and a late watch lead to double allocations (H1)."""
+FAULTS = """
+[[faults]]
+kind = "lose-response"
+times = 3
+on = { resource = "resourceclaims", subresource = "status" }
+[[faults]]
+kind = "delay-events"
+seconds = 0.1
+times = 10
+on = { resource = "resourceclaims" }
+[[faults]]
+kind = "touch-objects"
+resource = "nodes"
+"""
+
+
+@pytest.mark.parametrize(("provider", "options"), CLUSTERS)
 def test_a_scenario_runs_unchanged_on_every_cluster(
     tmp_path: pathlib.Path,
     request: pytest.FixtureRequest,
@@ -138,6 +166,46 @@ def test_a_scenario_runs_unchanged_on_every_cluster(
     assert found["provider"] == provider
     assert found["versions"]
     assert not list((directory / "logs").rglob("kubeconfig*")), "credentials are left"
+
+
+def bite(folder: pathlib.Path, options: Options, *, timeout_s: float) -> None:
+    """Run a scenario whose faults all take effect, and are recorded."""
+    scenario = running.scenario(folder)
+    scenario.write_text(running.SMALL_SCENARIO + FAULTS)
+    arguments = ("run", str(scenario), *SAFE, *options)
+    code, output = running.run(folder, *arguments, timeout_s=timeout_s)
+    assert code == 0, output
+    directory = running.run_directory(folder)
+    journal = journal_reader.read(directory / "faults.jsonl").records
+    applied = [item for item in journal if isinstance(item, records.FaultApplied)]
+    counts = collections.Counter(item.fault for item in applied)
+    assert counts.pop("touch-objects") > 10
+    assert counts == {"lose-response": 3, "delay-events": 10}
+    assert all(item.uid and item.resource_version for item in applied)
+    assert not [path for path in directory.rglob("*") if "kubeconfig" in path.name]
+
+
+@pytest.mark.parametrize(
+    ("provider", "options"),
+    [item for item in CLUSTERS if item.id not in ("embedded", "kubeconfig")],
+)
+def test_faults_bite_on_every_cluster(
+    tmp_path: pathlib.Path,
+    request: pytest.FixtureRequest,
+    provider: str,
+    options: Callable[[pytest.FixtureRequest], Options],
+) -> None:
+    """The embedded cluster is tested in `test_faulty_runs`, one that exists below."""
+    timeout_s = running.KIND_TIMEOUT_S if provider == "kind" else running.TIMEOUT_S
+    bite(tmp_path, options(request), timeout_s=timeout_s)
+
+
+def test_faults_do_not_touch_the_objects_of_others(
+    tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
+) -> None:
+    before = versions(elsewhere)
+    bite(tmp_path, on_existing(request), timeout_s=running.TIMEOUT_S)
+    assert versions(elsewhere) == before
 
 
 def test_on_a_cluster_that_exists_nothing_of_a_run_stays(
@@ -163,8 +231,9 @@ def test_what_a_killed_run_left_on_a_cluster_that_exists_is_pruned(
     tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:
     before = objects(elsewhere)
-    scenario = str(running.scenario(tmp_path))
-    with running.started(tmp_path, "run", scenario, *on_existing(request)) as command:
+    scenario = running.scenario(tmp_path)
+    scenario.write_text(running.SMALL_SCENARIO + FAULTS)
+    with running.started(tmp_path, "run", str(scenario), *on_existing(request)) as command:
         command.wait_for_other("main scheduler")
         command.process.kill()
         command.wait()

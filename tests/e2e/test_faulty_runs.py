@@ -148,9 +148,10 @@ def hit(body: list[records.Body]) -> collections.Counter[tuple[str, ...]]:
 
 
 def run(folder: pathlib.Path, faults: str, *options: str) -> tuple[plans.Plan, list[records.Body]]:
-    """Run a scenario that is VALID in spite of its faults."""
+    """Run a scenario that is VALID in spite of its faults, because nothing of H1 is left."""
     folder.mkdir(exist_ok=True)
-    code, output = running.run(folder, "run", scenario(folder, faults), *options)
+    remedy = ("--remedy", "keep-in-flight-until-known")
+    code, output = running.run(folder, "run", scenario(folder, faults), *remedy, *options)
     assert code == 0, output
     assert "Traceback" not in output
     return read(folder)
@@ -232,19 +233,11 @@ def test_the_api_server_is_restarted_under_its_faults(tmp_path: pathlib.Path) ->
     assert max(item.begun_ns for item in late) > (restarts[1].ended_ns or 0)
 
 
-def test_a_required_fault_that_never_takes_effect_makes_the_run_unknown(
-    tmp_path: pathlib.Path,
-) -> None:
-    faults = '[[faults]]\nkind = "stale-list"\nseconds = 1\nstart_s = 1\non = {resource = "nodes"}'
-    code, output = running.run(tmp_path, "run", scenario(tmp_path, faults))
-    assert code == verdicts.Verdict.UNKNOWN.exit_code, output
-    assert "stale-list never took effect" in output
-
-
 def test_a_nemesis_says_what_it_drew(tmp_path: pathlib.Path) -> None:
-    faults = '[[faults]]\nkind = "nemesis"\nname = "chaos"\nwithin_s = 3'
+    faults = '[[faults]]\nkind = "nemesis"\nname = "chaos"\nwithin_s = 2'
     code, output = running.run(tmp_path, "run", scenario(tmp_path, faults), "--seed", "3")
-    assert code in (verdicts.Verdict.VALID.exit_code, verdicts.Verdict.UNKNOWN.exit_code), output
+    assert code in {verdict.exit_code for verdict in verdicts.Verdict}, output
+    assert "Traceback" not in output
     plan, _ = read(tmp_path)
     assert len(plan.faults) == 6
     assert {fault.drawn_by for fault in plan.faults} == {"chaos"}
@@ -292,9 +285,7 @@ def test_an_interruption_in_mid_fault_leaves_nothing(tmp_path: pathlib.Path, car
     ("faults", "words"),
     [
         ('kind = "nemesys"', "Did you mean 'nemesis'?"),
-        ('kind = "kill-process"\nrole = "recorder"', "faults"),
         ('kind = "restart-api-server"', "add --cluster-set storage=disk"),
-        ('kind = "lose-response"\non = {verbs = ["watch"]}', "for lose-response, got watch"),
     ],
 )
 def test_a_bad_fault_is_refused_before_anything_starts(

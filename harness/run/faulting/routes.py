@@ -11,7 +11,7 @@ import msgspec
 
 from harness import writing
 from harness.client import client_kubeconfigs, transports
-from harness.cluster import interfaces
+from harness.cluster import cluster_records, interfaces
 from harness.faults import injection
 from harness.history import directories, plans
 from harness.run import supervising
@@ -65,14 +65,18 @@ def through_proxy(
     Raises the errors of `Supervisor.wait_ready` if it does not start.
     """
     folder = cluster.kubeconfig.resolve().parent
-    proxied = {client: folder / f"{PROXY}-{client}.kubeconfig" for client in clients(plan)}
-    admin = folder / f"{PROXY}-{_ADMIN}.kubeconfig"
+    proxied = {client: folder / _kubeconfig_name(client) for client in clients(plan)}
+    admin = folder / _kubeconfig_name(_ADMIN)
     settings = directory.logs / f"{PROXY}-settings.json"
     document = _settings(cluster, proxied, admin, notes_versions=_makes_reads_stale(plan))
     writing.replace(settings, document)
     supervisor.start_part(PROXY, PROXY, "--settings", settings.resolve())
     supervisor.wait_ready(PROXY)
     return Routes(kubeconfigs=proxied, carrier=carriers.AdminCarrier(transports.connect(admin)))
+
+
+def _kubeconfig_name(client: str) -> str:
+    return f"{cluster_records.PROXY_KUBECONFIG}{client}"
 
 
 def _settings(
