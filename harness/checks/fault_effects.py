@@ -6,6 +6,7 @@ knowledge of A's allocation. These faults can take that knowledge away:
 - of the status write that allocated the device to A: its response was lost or late, so that the
   outcome was unknown; or the request was under way so long that its sender had ended before;
 - of B's status write: it was sent before A's allocation, and committed after it;
+- another client gave the device to A;
 - of the event of A's allocation: it reached the scheduler late, behind a late one, or not at all,
   because its watch had ended;
 - of a read: it showed a state from before A's allocation;
@@ -34,7 +35,8 @@ _OUTCOMES = frozenset({"lose-response", "truncate-response", "delay-response"})
 _TOUCHED, _DELAYED_WRITE, _DELAYED_EVENT = "touch-objects", "delay-request", "delay-events"
 _FAILURES = frozenset({"lose-request", "reject", _TOUCHED})
 """Kinds that hit a write before its commit, or make it fail."""
-_WRITE_KINDS = _OUTCOMES | _FAILURES | {_DELAYED_WRITE}
+_MOVED = "reallocate-claims"
+_WRITE_KINDS = _OUTCOMES | _FAILURES | {_DELAYED_WRITE, _MOVED}
 _ENDED_WATCHES = ("drop-watch", "expire-watch")
 _API_SERVER_RESTARTED = "restart-api-server"
 _PROCESS_KINDS = (
@@ -96,6 +98,8 @@ class FaultEffects:
         since_ns, until_ns = self._free_since_ns(first), second.allocated_ts_ns
 
         def explains(item: records.FaultApplied) -> bool:
+            if item.kind == _MOVED:
+                return item.resource_version == first.held_from_rv
             if not since_ns <= item.begun_ns < until_ns:
                 return False
             if item.kind in _OUTCOMES:

@@ -13,6 +13,7 @@ _WRITES = {
     "delay-response": "the response to the status write of {name} arrived {lasted} late",
     "reject": "the status write of {name} was rejected",
     "touch-objects": "another client changed {name}",
+    "reallocate-claims": "another client moved {name} to this device",
 }
 _PROCESSES = {
     "kill-process": "{process} was killed",

@@ -181,6 +181,12 @@ class _RepeatedFault(_Fault):
     """Seconds from the end of one to the beginning of the next."""
 
 
+class ReallocateClaims(_RepeatedFault):
+    """Another writer moves claims: it frees a device and allocates a free one, in two writes."""
+
+    kind: Literal["reallocate-claims"]
+
+
 class RestartApiServer(_RepeatedFault):
     """The API server ends and starts again on its data."""
 
@@ -263,7 +269,13 @@ TrafficFault: TypeAlias = (
     | StarveBookmarks
 )
 RunFault: TypeAlias = (
-    TouchObjects | RestartApiServer | KillProcess | RestartProcess | PauseProcess | TakeOver
+    TouchObjects
+    | ReallocateClaims
+    | RestartApiServer
+    | KillProcess
+    | RestartProcess
+    | PauseProcess
+    | TakeOver
 )
 AnyFault: TypeAlias = Annotated[
     TrafficFault | RunFault | Nemesis, pydantic.Field(discriminator="kind")

@@ -12,6 +12,7 @@ def sentence(spec: fault_specs.TrafficFault | fault_specs.RunFault, clients: Seq
     match spec:
         case (
             fault_specs.TouchObjects()
+            | fault_specs.ReallocateClaims()
             | fault_specs.RestartApiServer()
             | fault_specs.ProcessFault()
             | fault_specs.TakeOver()
@@ -103,6 +104,8 @@ def _of_run(spec: fault_specs.RunFault, clients: Sequence[str]) -> str:
                 f"another client changes an annotation of {spec.resource} named {spec.object_name}, "
                 f"{spec.rate_per_s:g} times a second"
             )
+        case fault_specs.ReallocateClaims():
+            return f"another client moves an allocated claim to a free device{_times(spec)}"
         case fault_specs.RestartApiServer():
             end = "is killed" if spec.kill else "is stopped"
             return f"the API server {end} and starts again {spec.down_s:g} s later{_times(spec)}"
@@ -122,7 +125,8 @@ def _of_run(spec: fault_specs.RunFault, clients: Sequence[str]) -> str:
 
 
 def _times(
-    spec: fault_specs.RestartApiServer
+    spec: fault_specs.ReallocateClaims
+    | fault_specs.RestartApiServer
     | fault_specs.KillProcess
     | fault_specs.RestartProcess
     | fault_specs.PauseProcess,

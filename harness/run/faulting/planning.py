@@ -119,7 +119,11 @@ def _planned(
 
 def _clients(spec: refusals.AnySpec, subject: specs.SubjectSpec) -> list[str]:
     match spec:
-        case fault_specs.TouchObjects() | fault_specs.RestartApiServer():
+        case (
+            fault_specs.TouchObjects()
+            | fault_specs.ReallocateClaims()
+            | fault_specs.RestartApiServer()
+        ):
             return []
         case fault_specs.TakeOver():
             return client_calls.processes("scheduler", subject)[:1]

@@ -5,7 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from harness import errors, suggestions
 from harness.cluster import interfaces
-from harness.run.faulting import client_calls, object_names, traffic_rules
+from harness.run.faulting import (
+    client_calls,
+    fault_texts,
+    hidden_faults,
+    object_names,
+    traffic_rules,
+)
 from harness.scenario import fault_specs, specs
 
 AnySpec = fault_specs.TrafficFault | fault_specs.RunFault
@@ -60,6 +66,8 @@ def objections(spec: AnySpec, run: Circumstances) -> Iterator[str]:
             yield from _of_api_server(run)
         case fault_specs.TouchObjects():
             yield from _of_names(spec.resource, spec.object_name, run)
+        case fault_specs.ReallocateClaims():
+            yield from _of_claims(run)
         case fault_specs.TakeOver():
             yield from _of_role("scheduler", run)
         case fault_specs.ProcessFault():
@@ -81,6 +89,15 @@ def _of_traffic(spec: fault_specs.TrafficFault, run: Circumstances) -> Iterator[
     yield from _of_calls(spec, run)
     if spec.on.name:
         yield from _of_names(spec.on.resource, spec.on.name, run)
+
+
+def _of_claims(run: Circumstances) -> Iterator[str]:
+    """Check that claims can be moved, which is possible with one device each."""
+    if run.scenario.claim.devices != 1 or run.scenario.claim.admin_access:
+        yield (
+            f"expected claims of one device without admin access, got claim.devices = "
+            f"{run.scenario.claim.devices}: change [claim], or remove the fault"
+        )
 
 
 def _of_role(role: fault_specs.Role, run: Circumstances) -> Iterator[str]:
@@ -230,6 +247,7 @@ def length(spec: AnySpec) -> float:
 def require_compatible(faults: Sequence[NamedFault], run: Circumstances) -> None:
     """Raise UsageError if faults wait for each other, or act on one process at one time."""
     _require_reachable(faults)
+    _require_unhidden(faults)
     lives = [fault for fault in faults if _process(fault.spec, run)]
     for index, later in enumerate(lives):
         for earlier in lives[:index]:
@@ -241,6 +259,18 @@ def require_compatible(faults: Sequence[NamedFault], run: Circumstances) -> None
                     f"time, but {earlier.name} acts on it then, and neither could be healed: "
                     "change start_s, or use start_after"
                 )
+
+
+def _require_unhidden(faults: Sequence[NamedFault]) -> None:
+    """Raise UsageError if a fault can never take effect because an earlier one takes all."""
+    traffic = [(fault.name, fault.spec) for fault in faults if fault_texts.is_traffic(fault.spec)]
+    for index, (name, spec) in enumerate(traffic):
+        first = hidden_faults.hiding(spec, traffic[:index])
+        if first is not None:
+            raise errors.UsageError(
+                f"fault {name}: expected calls or events that are left for it, but {first} takes "
+                f"all of them, as it comes first: put {name} before {first} in the scenario"
+            )
 
 
 def _require_reachable(faults: Sequence[NamedFault]) -> None:

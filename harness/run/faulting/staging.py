@@ -9,6 +9,7 @@ from harness.history import directories, plans
 from harness.run import run_processes, supervising
 from harness.run.faulting import (
     carrier_sessions,
+    claim_moving,
     conductor,
     fault_journal,
     injecting,
@@ -88,6 +89,8 @@ class Stage:
             return traffic_faults.TrafficFault(fault, session, journal)
         if fault.kind == "touch-objects":
             return self._touching(fault, journal)
+        if fault.kind == "reallocate-claims":
+            return self._moving(fault, journal)
         if fault.kind == "restart-api-server":
             return process_faults.ApiServerRestart(
                 fault, journal, self._cluster.restart_api_server, self._across(session)
@@ -96,13 +99,22 @@ class Stage:
         acting = process_faults.RunProcesses(self._supervisor, self._processes)
         return _OF_PROCESSES[fault.kind](fault, journal, acting, guard)
 
+    def _moving(
+        self, fault: plans.PlannedFault, journal: fault_journal.FaultJournal
+    ) -> injecting.Injection:
+        return claim_moving.ClaimMoving(
+            fault, self._own_api(), journal, namespace=self._plan.namespace
+        )
+
+    def _own_api(self) -> apis.Api:
+        return apis.Api(transports.connect(self._cluster.kubeconfig.resolve()))
+
     def _touching(
         self, fault: plans.PlannedFault, journal: fault_journal.FaultJournal
     ) -> injecting.Injection:
-        transport = transports.connect(self._cluster.kubeconfig.resolve())
         return object_touching.ObjectTouching(
             fault,
-            apis.Api(transport),
+            self._own_api(),
             journal,
             namespace=self._plan.namespace,
             run_id=self._plan.run_id,

@@ -97,8 +97,8 @@ def test_the_carrier(provider: str, choice: planning.CarrierChoice, carrier: str
 
 
 def test_faults_without_a_name_are_named_after_their_kind() -> None:
-    faults = [{"kind": "drop-watch"}, {"kind": "drop-watch", "name": "drop-watch-2"}]
-    found = planned(*faults, {"kind": "drop-watch"}, {"kind": "expire-watch"})
+    drop = {"kind": "drop-watch", "times": 1}
+    found = planned(drop, drop | {"name": "drop-watch-2"}, drop, {"kind": "expire-watch"})
     names = [fault.name for fault in found.faults]
     assert names == ["drop-watch", "drop-watch-2", "drop-watch-3", "expire-watch"]
 
@@ -416,3 +416,16 @@ def test_a_nemesis_is_no_start() -> None:
     assert "expected start_after to name a fault that takes effect itself, got the nemesis n" in (
         refusal(*faults)
     )
+
+
+def test_a_fault_that_another_hides_is_refused() -> None:
+    lag = {"kind": "delay-events", "name": "lag", "seconds": 1}
+    assert "put broken before lag" in refusal(lag, {"kind": "expire-watch", "name": "broken"})
+    planned({"kind": "expire-watch", "every": 9}, lag)
+
+
+def test_only_claims_of_one_device_can_be_moved() -> None:
+    made = scenario({"kind": "reallocate-claims"})
+    two = made.model_copy(update={"claim": specs.ClaimSpec(devices=2)})
+    with pytest.raises(errors.UsageError, match="claims of one device"):
+        planning.plan(two, seed=1, on=ON_DISK, provider="embedded", choice="auto")
