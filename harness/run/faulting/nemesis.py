@@ -121,7 +121,10 @@ DRAWS: Mapping[str, Callable[[random.Random], Keys]] = {
     "pause-process": _pauses,
     "take-over": _take_overs,
 }
-"""The kinds that can be drawn, each with a function that draws its keys."""
+"""The kinds that can be drawn, each with a function that draws its keys.
+
+Claims are not moved to other devices: that competes with the scheduler for free ones.
+"""
 
 
 def draw(
