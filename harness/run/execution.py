@@ -16,7 +16,7 @@ from harness.run import (
     supervising,
 )
 from harness.run.faulting import conductor, staging
-from harness.scenario import possibility, profiles, specs
+from harness.scenario import possibility, profiles, specs, traffic_specs
 from harness.traffic import launching
 
 REMOVE_TRIES, REMOVE_WAIT_S = 20, 1.0
@@ -48,7 +48,7 @@ class Execution:
         traffic = self._scenario.traffic
         self._pods_to_run = (
             possibility.pods_at_once(self._scenario, traffic)
-            if isinstance(traffic, specs.AllAtOnceTraffic)
+            if isinstance(traffic, traffic_specs.AllAtOnceTraffic)
             else None
         )
         """Pods that must be Running in the end; None: the traffic deletes its pods."""
@@ -162,7 +162,7 @@ class Execution:
 
     def _traffic_has_ended(self) -> bool:
         traffic = self._scenario.traffic
-        if isinstance(traffic, specs.AllAtOnceTraffic):
+        if isinstance(traffic, traffic_specs.AllAtOnceTraffic):
             self._progress.advance(self._pods.present, traffic.pods, "pods created")
         else:
             self._progress.advance(self._pods.ran, self._enough, "pods have run")

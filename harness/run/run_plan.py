@@ -13,7 +13,7 @@ from harness.cluster.fixtures import fake_objects
 from harness.history import plans
 from harness.run import rerun_command, selectors, subjects
 from harness.run.faulting import planning
-from harness.scenario import loading, profiles, specs
+from harness.scenario import loading, profiles, specs, traffic_specs
 from harness.subject import assembling
 from harness.subject import defects as known_defects
 from harness.subject import remedies as known_remedies
@@ -122,7 +122,7 @@ def plan(
 def _with_control_duration(scenario: specs.Scenario) -> specs.Scenario:
     """Return the scenario with the duration of a positive control, the longest one it allows."""
     traffic = scenario.traffic
-    if isinstance(traffic, specs.AllAtOnceTraffic):
+    if isinstance(traffic, traffic_specs.AllAtOnceTraffic):
         return scenario  # it has no duration: it ends when its pods are scheduled
     longer = traffic.model_copy(update={"duration_s": traffic.duration_max_s})
     return scenario.model_copy(update={"traffic": longer})

@@ -4,5 +4,5 @@ Loads TOML into frozen, validated values and reports every mistake with its key.
 these files are here. Code that starts clusters, traffic or processes does not belong here.
 
 Contents: `documents`, `fault_specs`, `fields`, `keys`, `loading`, `possibility`, `profiles`,
-`specs`, `wording`.
+`specs`, `traffic_specs`, `wording`.
 """

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from harness.scenario import specs
+from harness.scenario import specs, traffic_specs
 
 
 def objections(scenario: specs.Scenario) -> Iterator[str]:
@@ -14,7 +14,7 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
             f"claim.devices: expected at most pools.devices_per_node = {pools.devices_per_node}, got {claim.devices}; "
             "the devices of a claim are all on one node"
         )
-    elif isinstance(scenario.traffic, specs.AllAtOnceTraffic):
+    elif isinstance(scenario.traffic, traffic_specs.AllAtOnceTraffic):
         yield from _of_all_at_once(scenario, scenario.traffic)
 
 
@@ -25,7 +25,7 @@ def of_pools(pools: specs.PoolsSpec) -> Iterator[str]:
         yield f"pools: expected at most {specs.DEVICES_MAX} devices on all nodes together, got {devices}"
 
 
-def pods_at_once(scenario: specs.Scenario, traffic: specs.AllAtOnceTraffic) -> int:
+def pods_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
     """Return how many of the pods can run at once; with admin access all of them can."""
     claim, pools = scenario.claim, scenario.pools
     if claim.admin_access:
@@ -33,7 +33,9 @@ def pods_at_once(scenario: specs.Scenario, traffic: specs.AllAtOnceTraffic) -> i
     return min(traffic.pods, pools.nodes * (pools.devices_per_node // claim.devices))
 
 
-def _of_all_at_once(scenario: specs.Scenario, traffic: specs.AllAtOnceTraffic) -> Iterator[str]:
+def _of_all_at_once(
+    scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic
+) -> Iterator[str]:
     """Check that the pods can run at once, since none releases its devices."""
     claim, pools, load = scenario.claim, scenario.pools, scenario.load
     runnable = pods_at_once(scenario, traffic)

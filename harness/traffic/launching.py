@@ -8,7 +8,7 @@ import socket
 import sys
 
 from harness.history import directories
-from harness.scenario import specs
+from harness.scenario import traffic_specs
 
 STOP_TIMEOUT_S = 10
 """Seconds for users to finish what they have begun; longer than any of their calls should take."""
@@ -24,7 +24,7 @@ KUBECONFIG_VARIABLE = "FLAKE_HUNT_KUBECONFIG"
 _LOCUSTFILE = pathlib.Path(__file__).with_name("locustfile.py")
 
 
-def process_names(traffic: specs.TrafficSpec) -> list[str]:
+def process_names(traffic: traffic_specs.TrafficSpec) -> list[str]:
     """Return the names of the worker processes, which are also the names of their journals."""
     return [process_name(index) for index in range(traffic.processes)]
 
@@ -34,7 +34,7 @@ def process_name(index: int) -> str:
     return f"traffic-{index}"
 
 
-def command(traffic: specs.TrafficSpec) -> list[str]:
+def command(traffic: traffic_specs.TrafficSpec) -> list[str]:
     """Return the command line of Locust's master, which forks its workers.
 
     It exits with 0 when all work was done and journaled, whatever the API server answered: that is

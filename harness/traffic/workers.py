@@ -13,7 +13,7 @@ import gevent.event
 from harness import clocks, errors, seeds
 from harness.client import apis, journaling, transports
 from harness.history import directories, journal_writer, plans
-from harness.scenario import specs
+from harness.scenario import specs, traffic_specs
 from harness.traffic import attempts, launching, objects, watching
 
 
@@ -122,7 +122,7 @@ class Worker:
 
     def _my_share(self) -> Iterator[int]:
         traffic = self.scenario.traffic
-        total = traffic.pods if isinstance(traffic, specs.AllAtOnceTraffic) else 0
+        total = traffic.pods if isinstance(traffic, traffic_specs.AllAtOnceTraffic) else 0
         return iter(range(self.index, total, traffic.processes))
 
     def _claim_journal(self, directory: directories.RunDirectory) -> tuple[int, journaling.Journal]:

@@ -4,7 +4,7 @@ import fnmatch
 from collections.abc import Sequence
 
 from harness.model import naming
-from harness.scenario import specs
+from harness.scenario import specs, traffic_specs
 from harness.traffic import launching
 
 ANY = "*"
@@ -23,9 +23,9 @@ def shapes(resource: str, scenario: specs.Scenario) -> list[str]:
             return [f"{name}{ANY}" for name in _nodes(scenario.pools)]
         case "deviceclasses", _:
             return [scenario.pools.device_class.name]
-        case "resourceclaims", specs.AllAtOnceTraffic() as traffic:
+        case "resourceclaims", traffic_specs.AllAtOnceTraffic() as traffic:
             return [f"claim-{number:04d}" for number in range(traffic.pods)]
-        case "pods", specs.AllAtOnceTraffic() as traffic:
+        case "pods", traffic_specs.AllAtOnceTraffic() as traffic:
             return [f"pod-{number:04d}" for number in range(traffic.pods)]
         case "pods" | "resourceclaims", traffic:
             return [f"{name}{ANY}" for name in launching.process_names(traffic)]

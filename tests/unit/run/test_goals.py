@@ -6,7 +6,7 @@ import pytest
 
 from harness.client import apis, kubeconfigs, transports
 from harness.run import goals
-from harness.scenario import loading, specs
+from harness.scenario import loading, traffic_specs
 
 NOWHERE = apis.Api(
     transports.HttpTransport(kubeconfigs.Endpoint(host="127.0.0.1", port=1, tls=False))
@@ -74,6 +74,6 @@ def test_so_many_pods_mean_that_the_load_was_there() -> None:
         churn.load.pods_running_min, churn.load.allocations_min, churn.load.reuse_min + devices
     )
     shared = loading.load("shared-claims").scenario
-    assert isinstance(shared.traffic, specs.SharedTraffic)
+    assert isinstance(shared.traffic, traffic_specs.SharedTraffic)
     least = shared.load.allocations_min * shared.traffic.pods_per_claim
     assert goals.pods_for_load(shared) >= max(least, shared.load.pods_running_min)

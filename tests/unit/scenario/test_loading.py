@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 from harness import errors
-from harness.scenario import fields, loading, possibility, specs
+from harness.scenario import fields, loading, possibility, traffic_specs
 
 TEXT = """
 schema_version = 1
@@ -346,5 +346,5 @@ def test_the_pods_that_can_run_at_once(
     write: Callable[[str], str], overrides: list[str], pods: int
 ) -> None:
     scenario = loading.load(write(ALL_AT_ONCE), overrides=overrides).scenario
-    assert isinstance(scenario.traffic, specs.AllAtOnceTraffic)
+    assert isinstance(scenario.traffic, traffic_specs.AllAtOnceTraffic)
     assert possibility.pods_at_once(scenario, scenario.traffic) == pods

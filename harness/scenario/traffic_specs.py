@@ -1,0 +1,94 @@
+"""The traffic of a scenario: which objects are created, and how many and how fast."""
+
+from typing import Annotated, Literal, TypeAlias
+
+import pydantic
+
+from harness.scenario.fields import Seconds, Spec
+
+PODS_MAX = 200_000
+USERS_MAX = 20_000
+PROCESSES_MAX = 1024
+"""Limit for files; the limit of a machine is lower, see `flake-hunt run --force`."""
+
+Processes = Annotated[int, pydantic.Field(ge=1, le=PROCESSES_MAX)]
+Users = Annotated[int, pydantic.Field(ge=1, le=USERS_MAX)]
+Pods = Annotated[int, pydantic.Field(ge=1, le=PODS_MAX)]
+
+
+class AllAtOnceTraffic(Spec):
+    """Claims and their pods, all created before scheduling starts (upstream's UsesAllResources)."""
+
+    profile: Literal["all-at-once"]
+    processes: Processes = 2
+    """Locust worker processes."""
+    users: Users = 16
+    """Users in all processes together; each creates its part of the objects."""
+    pods: Pods = 800
+    """Number of pods and of claims; pod i uses claim i."""
+    overcommit: bool = False
+    """Allow more pods than the devices satisfy; the run ends when as many run as can."""
+
+    @property
+    def longest_s(self) -> float:
+        """Return 0: the traffic ends when its pods run."""
+        return 0.0
+
+
+class ChurnTraffic(Spec):
+    """Every user repeats: create a pod with a claim template, wait for Running, delete it."""
+
+    profile: Literal["churn"]
+    processes: Processes = 2
+    """Locust worker processes."""
+    users: Users = 48
+    """Users in all processes together; more than devices, so that devices are always scarce."""
+    duration_s: Seconds = 6.0
+    """Seconds from the first pod until no further pod is created, if `load` has been reached by
+    then."""
+    duration_max_s: Seconds = 40.0
+    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive
+    controls."""
+    hold_s: Seconds = 0.02
+    """Mean seconds for which a Running pod is kept (exponential, seeded)."""
+    wait_s: Seconds = 30.0
+    """Seconds for which a user waits for Running before it deletes the pod."""
+    force_delete: bool = False
+    """Delete pods with a grace period of zero, so that they are gone before their containers have
+    stopped."""
+
+    @property
+    def longest_s(self) -> float:
+        """Return the longest time until the last user stops waiting, in seconds."""
+        return max(self.duration_s, self.duration_max_s) + self.wait_s
+
+
+class SharedTraffic(Spec):
+    """Every user repeats: create a claim and several pods for it, wait for Running, delete all."""
+
+    profile: Literal["shared"]
+    processes: Processes = 2
+    """Locust worker processes."""
+    users: Users = 24
+    """Users in all processes together; more than devices, so that devices are always scarce."""
+    pods_per_claim: Annotated[int, pydantic.Field(ge=1, le=256)] = 4
+    """Pods that share one claim; the API allows 256 reservations."""
+    duration_s: Seconds = 6.0
+    """Seconds from the first claim until no further one is created, if `load` has been reached."""
+    duration_max_s: Seconds = 40.0
+    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive
+    controls."""
+    hold_s: Seconds = 0.02
+    """Mean seconds for which the Running pods are kept (exponential, seeded)."""
+    wait_s: Seconds = 30.0
+    """Seconds for which a user waits for Running before it deletes the pods and the claim."""
+
+    @property
+    def longest_s(self) -> float:
+        """Return the longest time until the last user stops waiting, in seconds."""
+        return max(self.duration_s, self.duration_max_s) + self.wait_s
+
+
+TrafficSpec: TypeAlias = Annotated[
+    AllAtOnceTraffic | ChurnTraffic | SharedTraffic, pydantic.Field(discriminator="profile")
+]
