@@ -24,11 +24,11 @@ from harness.subject import (
     gathering,
     in_flight,
     inventories,
-    leaderships,
     nodes,
     queueing_hints,
     scheduling_queue,
 )
+from harness.subject.leadership import leaderships
 
 Object = dict[str, Any]
 SYNC_TIMEOUT_S = 30.0

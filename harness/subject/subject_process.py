@@ -13,8 +13,9 @@ import msgspec
 
 from harness import concurrency, errors, processes, seeds
 from harness.client import apis, transports
-from harness.subject import assembling, defects, leader_election, recording, schedulers
+from harness.subject import assembling, defects, recording, schedulers
 from harness.subject.claim_control import claim_controllers
+from harness.subject.leadership import leader_election
 
 LOST_LEASE = "leaderelection lost"
 """Last words of a scheduler that has lost its lease; kube-scheduler uses them, too."""

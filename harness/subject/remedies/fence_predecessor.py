@@ -5,7 +5,8 @@ from typing import Any
 
 from harness import concurrency, errors
 from harness.client import apis, transports
-from harness.subject import assume_caches, claims, leaderships
+from harness.subject import assume_caches, claims
+from harness.subject.leadership import leaderships
 from harness.subject.remedies import settled_claims
 
 Object = dict[str, Any]
