@@ -1,28 +1,19 @@
 """The recorder: a process that records each change that the API server reports.
 
-It has one watch per resource, each on its own thread, and one writer. At the end it waits until the
-watches have delivered everything in a final list, records that list too, and closes the journal. A
-gap in a watch is recorded as a gap.
+It has one watch per resource (see `resource_streams`) and one writer. At the end it records a final
+list of each resource, and closes the journal.
 """
 
 import dataclasses
 import pathlib
 import threading
-from typing import Literal, TypeAlias, cast
 
-import msgspec
-
-from harness import clocks, concurrency, errors, processes
-from harness.client import apis, backoffs, transports
-from harness.history import directories, journal_writer, plans, records
+from harness import errors, processes
+from harness.client import apis, resource_streams, transports
+from harness.history import directories, journal_writer, plans
 
 READY_TIMEOUT_S = 20.0
 """Time limit for the recorder to start."""
-CATCH_UP_TIMEOUT_S = 10.0
-"""Time limit for a watch to deliver the changes up to the final list."""
-_RETRY_S, _RETRY_MAX_S = 0.05, 1.0
-"""First and longest wait between two watches while the API server is away, in seconds."""
-Kind: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
 _CLUSTER_WIDE = ("resourceslices", "nodes", "deviceclasses")
 
 
@@ -35,30 +26,6 @@ class RecorderOptions:
     """The run directory, whose plan.json names the resources to record."""
     ready_file: pathlib.Path | None = None
     """Created once the recorder is watching; None: no file."""
-
-
-class _Meta(msgspec.Struct):
-    resourceVersion: str  # noqa: N815 - the API's spelling
-    uid: str = ""
-
-
-class _Object(msgspec.Struct):
-    metadata: _Meta
-
-
-class _Event(msgspec.Struct):
-    type: str
-    object: msgspec.Raw
-
-
-class _List(msgspec.Struct):
-    metadata: _Meta
-    items: list[msgspec.Raw]
-
-
-_events = msgspec.json.Decoder(_Event)
-_objects = msgspec.json.Decoder(_Object)
-_lists = msgspec.json.Decoder(_List)
 
 
 def run(options: RecorderOptions) -> int:
@@ -92,7 +59,7 @@ class Recorder:
     def __init__(self, api: apis.Api, writer: journal_writer.Writer, *, plan: plans.Plan) -> None:
         guard = threading.Lock()
         self._streams = [
-            _Stream(
+            resource_streams.ResourceStream(
                 api,
                 apis.BY_PLURAL[plural],
                 writer,
@@ -118,203 +85,3 @@ class Recorder:
         for stream in self._streams:
             if stream.failure is not None:
                 raise errors.HarnessError(f"recording failed: {stream.failure}")
-
-
-class _Stream:
-    """The list and watch of one resource."""
-
-    def __init__(
-        self,
-        api: apis.Api,
-        resource: apis.Resource,
-        writer: journal_writer.Writer,
-        guard: threading.Lock,
-        *,
-        namespace: str | None,
-    ) -> None:
-        self._api, self._resource, self._namespace = api, resource, namespace
-        self._writer, self._guard = writer, guard
-        self._version = 0
-        self._received = 0
-        """Number of lines of the current watch."""
-        self._live: dict[str, str] = {}
-        """The resourceVersion of each existing object by uid, according to the records."""
-        self._gapped = False
-        """True from a gap until the next list is recorded."""
-        self._ended = False
-        """True once the final list is recorded; later events (garbage collection) are dropped."""
-        self._stopping = threading.Event()
-        self._watch: transports.Watch | None = None
-        self._thread: concurrency.Thread | None = None
-        self.failure: str | None = None
-
-    def start(self) -> None:
-        """Start to watch, on a thread."""
-        self._thread = concurrency.spawn(f"record-{self._resource.plural}", self._run)
-
-    def take_list(self, purpose: Literal["first", "relist"]) -> None:
-        """Record a complete list and continue from its resource version."""
-        listed = self._get_list()
-        self._write(self._list_records(listed, purpose))
-        self._live = _versions(listed)
-        self._version = int(listed.metadata.resourceVersion)
-
-    def finish(self) -> None:
-        """Wait until the watch has delivered everything in a list, and record that list.
-
-        If it does not within CATCH_UP_TIMEOUT_S, the list is recorded nevertheless: the difference
-        is evidence.
-        """
-        deadline = clocks.monotonic_ns() + int(CATCH_UP_TIMEOUT_S * 1e9)
-        while not self._end_with(self._get_list_until(deadline), deadline):
-            clocks.sleep(_RETRY_S)
-        self._stopping.set()
-        if self._watch is not None:
-            self._watch.close()
-        if self._thread is not None:
-            self._thread.join(CATCH_UP_TIMEOUT_S)
-
-    def _end_with(self, listed: _List, deadline_ns: int) -> bool:
-        """Record the final list and end if the recorded events agree with it or time is up."""
-        with self._guard:
-            self._ended = self._live == _versions(listed) or clocks.monotonic_ns() >= deadline_ns
-            if self._ended:
-                self._writer.write_many(self._list_records(listed, "final"))
-        return self._ended
-
-    def _get_list_until(self, deadline_ns: int) -> _List:
-        """Return a list; retry if the response is lost, as on a connection idle for too long."""
-        while True:
-            try:
-                return self._get_list()
-            except transports.TransportError as error:
-                if not error.sent or clocks.monotonic_ns() >= deadline_ns:
-                    raise
-            clocks.sleep(_RETRY_S)
-
-    def _get_list(self) -> _List:
-        path = self._resource.path(self._namespace)
-        response = self._api.transport.send(transports.Request(method="GET", path=path))
-        if response.status != 200:
-            raise apis.to_error(response.status, response.body)
-        return _lists.decode(response.body)
-
-    def _list_records(
-        self, listed: _List, purpose: Literal["first", "relist", "final"]
-    ) -> list[records.Body]:
-        now = clocks.monotonic_ns()
-        body: list[records.Body] = [
-            records.Listed(
-                resource=self._resource.plural,
-                purpose=purpose,
-                resource_version=int(listed.metadata.resourceVersion),
-                count=len(listed.items),
-                ts_ns=now,
-            )
-        ]
-        kind: Kind = "FINAL" if purpose == "final" else "LISTED"
-        body += [self._observation(kind, item, _meta(item), now) for item in listed.items]
-        return body
-
-    def _run(self) -> None:
-        backoff = backoffs.WatchBackoff(first_s=_RETRY_S, max_s=_RETRY_MAX_S)
-        try:
-            while not self._stopping.is_set():
-                begun_ns, self._received = clocks.monotonic_ns(), 0
-                failed = not self._try_to_follow()
-                lasted_s = (clocks.monotonic_ns() - begun_ns) / 1e9
-                self._stopping.wait(
-                    backoff.after(lasted_s=lasted_s, received=self._received, failed=failed)
-                )
-        except (OSError, msgspec.MsgspecError) as error:
-            self.failure = f"{self._resource.plural}: {error!r}"
-
-    def _try_to_follow(self) -> bool:
-        """Watch until the watch ends; return whether it ended without an error."""
-        try:
-            if self._gapped:
-                self.take_list("relist")
-                self._gapped = False
-            self._follow()
-        except transports.TransportError:
-            return False
-        except apis.ApiError as error:
-            if error.is_gone and not self._stopping.is_set():
-                self._note_gap(error)
-            return False
-        return True
-
-    def _note_gap(self, error: apis.ApiError) -> None:
-        gap = records.Gap(
-            resource=self._resource.plural,
-            after_resource_version=self._version,
-            reason=str(error),
-            ts_ns=clocks.monotonic_ns(),
-        )
-        self._write([gap])
-        self._gapped = True
-
-    def _follow(self) -> None:
-        watch = self._watch = self._api.watch(
-            self._resource, namespace=self._namespace, resource_version=str(self._version)
-        )
-        self._write(
-            [
-                records.Resumed(
-                    resource=self._resource.plural,
-                    resource_version=self._version,
-                    reason="watch opened",
-                    ts_ns=clocks.monotonic_ns(),
-                )
-            ]
-        )
-        if self._stopping.is_set():
-            watch.close()
-        for line in watch:
-            self._received += 1
-            self._receive(line)
-
-    def _receive(self, line: bytes) -> None:
-        now = clocks.monotonic_ns()
-        event = _events.decode(line)
-        if event.type == "ERROR":
-            raise apis.to_error(500, bytes(event.object))
-        meta = _meta(event.object)
-        if event.type in ("ADDED", "MODIFIED", "DELETED"):
-            kind = cast("Kind", event.type)
-            self._keep(self._observation(kind, event.object, meta, now), meta)
-        self._version = int(meta.resourceVersion)
-
-    def _keep(self, seen: records.Observation, meta: _Meta) -> None:
-        with self._guard:
-            if self._ended:
-                return
-            self._writer.write_many([seen])
-            if seen.type == "DELETED":
-                self._live.pop(meta.uid, None)
-            else:
-                self._live[meta.uid] = meta.resourceVersion
-
-    def _observation(
-        self, kind: Kind, item: msgspec.Raw, meta: _Meta, now: int
-    ) -> records.Observation:
-        return records.Observation(
-            resource=self._resource.plural,
-            type=kind,
-            resource_version=int(meta.resourceVersion),
-            ts_ns=now,
-            object=item,
-        )
-
-    def _write(self, body: list[records.Body]) -> None:
-        with self._guard:
-            if not self._ended:
-                self._writer.write_many(body)
-
-
-def _meta(item: msgspec.Raw) -> _Meta:
-    return _objects.decode(item).metadata
-
-
-def _versions(listed: _List) -> dict[str, str]:
-    return {meta.uid: meta.resourceVersion for meta in map(_meta, listed.items)}
