@@ -1,6 +1,6 @@
-"""Which of several schedulers works, and what it does when it begins and when it no longer does.
+"""Leadership: which of several schedulers works, and its parts at the start and the end of that.
 
-What is scheduled does not belong here.
+The work of a scheduler itself does not belong here.
 
 Contents: `leader_election`, `leaderships`.
 """
