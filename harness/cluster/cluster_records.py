@@ -181,6 +181,13 @@ def forget(entry: ClusterRecord) -> None:
     _path(entry.name).unlink(missing_ok=True)
 
 
+def forget_proxy_kubeconfigs(directory: pathlib.Path) -> None:
+    """Remove the kubeconfigs of fault proxies that were killed before they could do so."""
+    for start in (PROXY_KUBECONFIG, f".{PROXY_KUBECONFIG}"):  # unfinished ones begin with a dot
+        for path in directory.glob(f"{start}*"):
+            path.unlink(missing_ok=True)
+
+
 def forget_interrupted_writes() -> None:
     """Remove temporary files of processes that died while writing a record."""
     for path in folder().glob(".*.new"):

@@ -46,6 +46,7 @@ def _let_go(cluster: interfaces.Cluster, request: interfaces.ClusterRequest) -> 
         cluster.collect_logs(request.directory)
     finally:
         cluster.down()
+        cluster_records.forget_proxy_kubeconfigs(request.directory)
 
 
 def up(

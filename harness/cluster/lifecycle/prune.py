@@ -41,8 +41,7 @@ def remove(entry: cluster_records.ClusterRecord) -> None:
     _kill_unlisted(entry)
     provider = providers.of(entry.load_profile())
     provider.reap(entry.request())
-    for path in entry.path.glob(f"{cluster_records.PROXY_KUBECONFIG}*"):
-        path.unlink(missing_ok=True)
+    cluster_records.forget_proxy_kubeconfigs(entry.path)
     if entry.stays:
         shutil.rmtree(entry.path, ignore_errors=True)
     cluster_records.forget(entry)

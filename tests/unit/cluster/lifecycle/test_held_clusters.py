@@ -159,6 +159,20 @@ def owned(
     return entry
 
 
+def test_a_cluster_takes_the_kubeconfigs_of_killed_proxies_with_it(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On every provider: here of one that knows only its own files."""
+    monkeypatch.setattr(embedded_cluster.ServerCommand, "forget", lambda _: None)
+    request = interfaces.ClusterRequest(name="run", directory=tmp_path / "run")
+    start = cluster_records.PROXY_KUBECONFIG
+    proxied = [tmp_path / "run" / name for name in (f"{start}scheduler", f".{start}scheduler-x")]
+    with held_clusters.held(EMBEDDED, request):
+        for path in proxied:
+            path.write_text("token")
+    assert not any(path.exists() for path in proxied)
+
+
 def test_prune_removes_what_a_killed_run_has_left() -> None:
     owner = dead()
     entry = owned(lambda made: msgspec.structs.replace(made, owner=owner))
