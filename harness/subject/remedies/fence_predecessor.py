@@ -84,6 +84,7 @@ class FencingLeadership(leaderships.Leadership):
     def on_stopped_leading(self) -> None:
         """Begin no further write; those under way are for the successor to fence."""
         self._gate.close_for_writes()
+        concurrency.step("remedy.writes-ended")
 
     def _settle(self, claim: Object, *, deadline_s: float) -> None:
         """Settle a claim and assume the result; try until the deadline.

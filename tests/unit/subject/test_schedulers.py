@@ -1,13 +1,14 @@
 """The scheduler with all its threads, against the real store."""
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from harness import clocks, concurrency
-from harness.client import apis
-from harness.subject import claims, schedulers
+from harness.client import apis, transports
+from harness.subject import assembling, claims, remedies, schedulers
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
@@ -17,7 +18,7 @@ TIMEOUT_S = 30.0
 class World:
     """A server with nodes, devices and a class, and a scheduler."""
 
-    def __init__(self, server: local_servers.LocalServer) -> None:
+    def __init__(self, server: local_servers.LocalServer, *remedies: str) -> None:
         self.server, self.api = server, apis.Api(server)
         self.put(apis.DEVICE_CLASSES, api_objects.device_class())
         for index in (10, 9):
@@ -26,6 +27,7 @@ class World:
         self.scheduler = schedulers.Scheduler(
             self.api,
             schedulers.SchedulerOptions(binders=4, backoff_initial_s=0.001, backoff_max_s=0.002),
+            assembling.parts((), remedies),
         )
 
     def put(self, resource: apis.Resource, obj: Object) -> Object:
@@ -244,3 +246,62 @@ def test_stop_ends_every_thread(server: local_servers.LocalServer) -> None:
     assert all(thread.is_alive() for thread in threads)
     world.scheduler.stop()
     assert not any(thread.is_alive() for thread in threads)
+
+
+# ------------------------------------------------------------------------------- remedies
+
+
+def test_a_plan_without_an_answer_is_kept_from_other_pods(
+    seen: Steps, server: local_servers.LocalServer
+) -> None:
+    """Hypothesis H1 with all threads: the second pod comes when the first one's plan has failed."""
+    world = World(server, *remedies.names())
+    for pod in ("p", "q"):
+        world.put(apis.CLAIMS, api_objects.claim(f"of-{pod}"))
+    world.scheduler.start()
+    server.hold_watches("resourceclaims")
+    server.lose_answer("PUT", "of-p/status")
+    world.put(apis.PODS, api_objects.pod("p", use=["of-p"]))
+    world.wait(lambda: "unreserve.started" in seen.taken, "the binding to fail")
+    world.put(apis.PODS, api_objects.pod("q", use=["of-q"]))
+    world.wait_bound("p", "q")
+    assert world.device_of("p") != world.device_of("q")
+    world.scheduler.stop()
+    assert seen.taken.count("remedy.settled") == 1
+
+
+class SlowServer:
+    """A transport to a server that the write of an allocation reaches only when it may."""
+
+    def __init__(self, server: local_servers.LocalServer) -> None:
+        self._server = server
+        self.under_way, self.may_arrive = threading.Event(), threading.Event()
+        self.watch, self.close = server.watch, server.close
+
+    def send(self, request: transports.Request) -> transports.Response:
+        if request.path.endswith("of-p/status"):
+            self.under_way.set()
+            assert self.may_arrive.wait(TIMEOUT_S)
+        return self._server.send(request)
+
+
+def test_a_write_under_way_is_fenced_by_the_next_scheduler(
+    seen: Steps, server: local_servers.LocalServer
+) -> None:
+    """Hypothesis H3: the first one's write arrives after the second one's list."""
+    world, slow = World(server, *remedies.names()), SlowServer(server)
+    parts = assembling.parts((), remedies.names())
+    first = schedulers.Scheduler(apis.Api(slow), schedulers.SchedulerOptions(), parts)
+    first.start()
+    world.pod_with_claim("p")
+    assert slow.under_way.wait(TIMEOUT_S)
+    ending = threading.Thread(target=first.stop)
+    ending.start()
+    world.wait(lambda: "remedy.writes-ended" in seen.taken, "the first one to end")
+    world.scheduler.start()
+    slow.may_arrive.set()
+    world.wait_bound("p")
+    ending.join(TIMEOUT_S)
+    world.scheduler.stop()
+    assert {"remedy.fenced", "pre-bind.conflict", "bind.failed"} <= set(seen.taken)
+    assert world.device_of("p") == api_objects.device_id("a", "worker-9")
