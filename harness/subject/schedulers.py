@@ -83,7 +83,7 @@ class Scheduler:
         flight = self._in_flight = in_flight.InFlightClaims()
         self._inventory = inventories.Inventory()
         self._cache = parts.assume_cache([allocated, queueing_hints.ClaimEvents(self)])
-        self._leadership = parts.leadership(api, self._cache)
+        self._leadership = parts.leadership(api, self._cache, namespace=options.namespace)
         self._writing_api = self._leadership.writing_api
         self._plugin = parts.plugin(
             self._writing_api,

@@ -19,8 +19,11 @@ class Leadership:
     """True if the first lists may come from a watch cache that lags, if the scheduler's options
     ask for such lists."""
 
-    def __init__(self, api: apis.Api, cache: assume_caches.AssumeCache) -> None:
-        self._api, self._cache = api, cache
+    def __init__(
+        self, api: apis.Api, cache: assume_caches.AssumeCache, *, namespace: str | None = None
+    ) -> None:
+        """`namespace`: that of the claims in the cache; None: all namespaces."""
+        self._api, self._cache, self._namespace = api, cache, namespace
         self._holds_lease: Callable[[], bool] | None = None
 
     def use_lease(self, holds_lease: Callable[[], bool]) -> None:

@@ -1,7 +1,7 @@
 """A remedy for hypothesis H3: a write of the predecessor lands after the successor's first list."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from harness import concurrency, errors
 from harness.client import apis, transports
@@ -10,6 +10,7 @@ from harness.subject.leadership import leaderships
 from harness.subject.remedies import settled_claims
 
 Object = dict[str, Any]
+T = TypeVar("T")
 TIMEOUT_S = 30.0
 """Time limit for settling all claims at the start, in seconds."""
 
@@ -27,7 +28,8 @@ class FencingLeadership(leaderships.Leadership):
     read on which the write is based. (2) A scheduler that begins to lead gives a new
     resourceVersion to each claim that has the scheduler's finalizer but no allocation
     (`settled_claims`), assumes the result, waits until the assume cache has delivered its events,
-    and then takes its first pod.
+    and then takes its first pod. It lists the claims for that, because its informer may have
+    listed long before, standing by, and its watch may lag.
 
     Why it is enough: an allocation is written only to a claim that has the finalizer, and the
     finalizer is written before. So of the writes that the predecessor can have under way, an
@@ -41,24 +43,27 @@ class FencingLeadership(leaderships.Leadership):
       compares the time with the lease's end, because the paused scheduler knows nothing else.)
     - a write that a proxy delays, for however long.
 
-    The list must be answered from the newest state, so the remedy refuses lists from a watch cache
-    (`SchedulerOptions.lists_cached`). client-go's reflector lists with resourceVersion "0" unless
-    WatchListClient is on, which a watch cache that lags may answer; it would have to ask for the
-    newest.
+    The list must be answered from the newest state, so the remedy lists without a resourceVersion
+    and refuses lists from a watch cache (`SchedulerOptions.lists_cached`). client-go's reflector
+    lists with resourceVersion "0" unless WatchListClient is on, which a watch cache that lags may
+    answer.
 
-    It costs one read and one write for each claim whose binding was under way, and a start that
-    fails after 30 s without an API server. If every unallocated claim were fenced, it would cost
-    that for each pending pod.
+    It costs one list, one read and one write for each claim whose binding was under way, and a
+    start that fails after 30 s without an API server. If every unallocated claim were fenced, it
+    would cost that for each pending pod.
 
-    Not covered: a predecessor without (1) that lives on; two schedulers at the same time
-    on purpose; the predecessor's late removal of a reservation, which carries no resourceVersion,
-    after the pod was bound by its successor.
+    Not covered: a predecessor without (1) that lives on; two schedulers at the same time on
+    purpose; the predecessor's late removal of a reservation, which carries no resourceVersion,
+    after the pod was bound by its successor. A claim that the informer has not delivered yet, and
+    that is deleted while its watch has a gap, stays in the assume cache with its devices.
     """
 
     accepts_cached_lists = False
 
-    def __init__(self, api: apis.Api, cache: assume_caches.AssumeCache) -> None:
-        super().__init__(api, cache)
+    def __init__(
+        self, api: apis.Api, cache: assume_caches.AssumeCache, *, namespace: str | None = None
+    ) -> None:
+        super().__init__(api, cache, namespace=namespace)
         self._gate = _WriteGate(api.transport, still_leads=self.still_leads)
 
     @property
@@ -72,10 +77,10 @@ class FencingLeadership(leaderships.Leadership):
         Raises ClusterError if that does not succeed within 30 s.
         """
         started_s = concurrency.monotonic_s()
-        unsettled = [claim for claim in self._cache.objects() if _may_be_under_way(claim)]
-        self._cache.deliver()  # of the others, the tracker must know what the cache knows
+        listed = self._newest_claims(started_s + TIMEOUT_S)
+        unsettled = [claim for claim in listed if _may_be_under_way(claim)]
         for claim in unsettled:
-            self._settle(claim, deadline_s=started_s + TIMEOUT_S)
+            self._settle(claim, started_s + TIMEOUT_S)
         waited_s = concurrency.monotonic_s() - started_s
         concurrency.step(
             "remedy.took-over", claims=len(unsettled), waited_ms=round(waited_s * 1000)
@@ -86,30 +91,33 @@ class FencingLeadership(leaderships.Leadership):
         self._gate.close_for_writes()
         concurrency.step("remedy.writes-ended")
 
-    def _settle(self, claim: Object, *, deadline_s: float) -> None:
-        """Settle a claim and assume the result; try until the deadline.
+    def _newest_claims(self, deadline_s: float) -> list[Object]:
+        """List all claims, and return them when the assume cache and its handlers know them."""
+        listing = self._until_answered(
+            lambda: self._api.list(apis.CLAIMS, namespace=self._namespace), deadline_s
+        )
+        concurrency.step("remedy.listed", count=len(listing.items))
+        for claim in listing.items:
+            self._cache.on_update(claim, claim)
+        self._cache.deliver()  # what the informer has just stored may not be delivered yet
+        return listing.items
 
-        Raises ClusterError after it.
-        """
+    def _settle(self, claim: Object, deadline_s: float) -> None:
+        """Settle a claim and assume the result."""
+        self._assume(
+            self._until_answered(lambda: settled_claims.settled(self._api, claim), deadline_s)
+        )
+
+    def _until_answered(self, ask: Callable[[], T], deadline_s: float) -> T:
+        """Return what `ask` returns, trying until the deadline. Raises ClusterError after it."""
         backoff_s = settled_claims.BACKOFF_FIRST_S
         while True:
             try:
-                current = settled_claims.settled(self._api, claim)
+                return ask()
             except settled_claims.FAILURES as error:
-                self._postpone(claim, error, deadline_s)
-            else:
-                self._assume(current)
-                return
+                _postpone(error, deadline_s)
             concurrency.sleep(backoff_s)
             backoff_s = settled_claims.next_backoff_s(backoff_s)
-
-    def _postpone(self, claim: Object, error: errors.HarnessError, deadline_s: float) -> None:
-        concurrency.step("remedy.postponed", claim=claims.uid_of(claim), reason=str(error))
-        if concurrency.monotonic_s() > deadline_s:
-            raise errors.ClusterError(
-                f"expected to fence the claims of a previous scheduler within {TIMEOUT_S:g} s, "
-                f"but: {error}. Is the API server up, and may these credentials update claims?"
-            ) from error
 
     def _assume(self, current: Object | None) -> None:
         if current is None:
@@ -120,6 +128,15 @@ class FencingLeadership(leaderships.Leadership):
             concurrency.step(
                 "pre-bind.not-assumed", claim=claims.uid_of(current), reason=str(error)
             )
+
+
+def _postpone(error: errors.HarnessError, deadline_s: float) -> None:
+    concurrency.step("remedy.postponed", reason=str(error))
+    if concurrency.monotonic_s() > deadline_s:
+        raise errors.ClusterError(
+            f"expected to fence the claims of a previous scheduler within {TIMEOUT_S:g} s, "
+            f"but: {error}. Is the API server up, and may these credentials update claims?"
+        ) from error
 
 
 def _may_be_under_way(claim: Object) -> bool:

@@ -81,9 +81,22 @@ def test_other_claims_are_not_touched(successor: Successor, steps: Steps) -> Non
     ]
     requests = len(successor.server.requests)
     successor.leadership.on_started_leading()
-    assert len(successor.server.requests) == requests
+    assert successor.server.requests[requests:] == ["GET /apis/resource.k8s.io/v1/resourceclaims"]
     assert [successor.stored(name) for name in ("new", "old")] == known
     assert ("remedy.took-over", {"claims": 0, "waited_ms": 0}) in steps
+
+
+def test_a_watch_that_lags_hides_nothing(successor: Successor) -> None:
+    """The scheduler stood by: its cache is of before the predecessor's last writes."""
+    known = successor.claim("c")
+    protected = claims.with_metadata(known, finalizers=FINALIZERS)
+    late = allocating(successor.api.update(apis.CLAIMS, protected))
+    unseen = api_objects.claim("d", finalizers=FINALIZERS, allocated=api_objects.allocation("b"))
+    local_servers.put(successor.server, apis.CLAIMS, unseen)
+    successor.leadership.on_started_leading()
+    assert successor.allocated.get()[0] == {api_objects.device_id("b")}
+    with pytest.raises(apis.ApiError, match="the object has been modified"):
+        successor.api.update_status(apis.CLAIMS, late)
 
 
 def test_a_claim_that_is_gone_is_left_to_the_informer(successor: Successor) -> None:
@@ -105,9 +118,10 @@ def test_failures_are_tried_again(successor: Successor, steps: Steps, status: in
         successor.api.update_status(apis.CLAIMS, late)
 
 
-def test_a_server_that_stays_away_is_an_error(successor: Successor) -> None:
+@pytest.mark.parametrize("path", ["resourceclaims", "resourceclaims/c"])
+def test_a_server_that_stays_away_is_an_error(successor: Successor, path: str) -> None:
     successor.claim("c", finalizers=FINALIZERS)
-    successor.server.refuse("GET", "resourceclaims/c", status=503, times=10**6)
+    successor.server.refuse("GET", path, status=503, times=10**6)
     with pytest.raises(errors.ClusterError, match="expected to fence the claims of a previous"):
         successor.leadership.on_started_leading()
 
