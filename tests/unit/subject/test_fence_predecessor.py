@@ -138,3 +138,18 @@ def test_after_the_end_nothing_is_written(successor: Successor, steps: Steps) ->
     assert len(successor.server.requests) == requests
     assert [fields["method"] for name, fields in steps if name == "remedy.write-refused"] == ["PUT"]
     assert api.get(apis.CLAIMS, "c", namespace="default") == written
+
+
+def test_a_scheduler_whose_lease_is_over_writes_nothing_and_may_write_when_it_leads_again(
+    successor: Successor,
+) -> None:
+    """As one that was paused and does not know yet that another one leads."""
+    claim, holds = successor.claim("c"), [False]
+    successor.leadership.use_lease(lambda: holds[0])
+    assert not successor.leadership.still_leads()
+    with pytest.raises(transports.TransportError, match="lost its lease"):
+        successor.leadership.writing_api.update_status(apis.CLAIMS, allocating(claim))
+    assert successor.stored("c") == claim
+    holds[0] = True
+    successor.leadership.writing_api.update_status(apis.CLAIMS, allocating(claim))
+    assert successor.stored("c") != claim
