@@ -2,8 +2,13 @@
 
 They are the opposite of the known defects: small classes that override one or few methods of the
 correct code. The class docstring of a remedy says what it does, why that is enough, what it does
-not cover, and which hypothesis it answers. A run enables remedies by name. Each takes named steps
-(`remedy.…`) with the reads, writes and time that it costs.
+not cover, and which hypothesis it answers. A run enables remedies by name.
+
+The cost of a remedy is in its named steps: one `remedy.listed` or `remedy.read` for each request
+that reads, `remedy.fenced` for each write, `remedy.postponed` for each try that failed;
+`remedy.settled` has the time that a claim stayed in flight (`waited_ms`), and `remedy.took-over`
+the time before the first pod. `remedy.outcome-unknown`, `remedy.reallocation-seen`,
+`remedy.write-refused` and `remedy.writes-ended` say what gave rise to it.
 
 Contents: `compare_devices`, `fence_predecessor`, `keep_in_flight`, `settled_claims`.
 """
