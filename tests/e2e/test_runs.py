@@ -32,6 +32,17 @@ def test_the_correct_subject_is_valid_and_judged_alike_again(tmp_path: pathlib.P
     assert {path.name for path in directory.iterdir()} >= {"report.html", "junit.xml", "trace.json"}
 
 
+def test_a_remedy_reaches_the_scheduler_and_is_named(tmp_path: pathlib.Path) -> None:
+    scenario = str(running.scenario(tmp_path))
+    code, output = running.run(tmp_path, "run", scenario, "--remedy", "fence-predecessor")
+    assert code == 0, output
+    directory = running.run_directory(tmp_path)
+    assert "python + fence-predecessor: " in output
+    assert judged(directory).remedies == ["fence-predecessor"]
+    assert '"remedy.took-over"' in (directory / "steps-scheduler.jsonl").read_text()
+    assert "python + fence-predecessor" in (directory / "report.html").read_text()
+
+
 def test_a_known_defect_is_found_and_named(tmp_path: pathlib.Path) -> None:
     code, output = running.run(
         tmp_path,
