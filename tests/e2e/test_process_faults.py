@@ -154,7 +154,6 @@ def test_a_scheduler_that_stands_by_takes_over(
         assert (found[first].exit_code, found[first].lease_lost) == (1, True)
         log = (tmp_path / "run" / "logs" / f"{first}.log").read_text()
         assert log == "flake-hunt scheduler: leaderelection lost\n"
-    assert not leads(tmp_path, f"{first}.2"), "it stands by"
 
 
 def leads(tmp_path: pathlib.Path, process: str) -> bool:
