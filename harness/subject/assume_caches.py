@@ -91,10 +91,6 @@ class AssumeCache:
                 entry.latest = entry.api
         self._emit()
 
-    def deliver(self) -> None:
-        """Return after all handlers have seen every change that was made so far."""
-        self._emit()
-
     # ------------------------------------------------------------ the informer's side
 
     def on_add(self, obj: Object, *, initial: bool) -> None:

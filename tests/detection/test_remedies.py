@@ -7,7 +7,7 @@ import pytest
 from harness.client import apis
 from harness.explore.search import search_campaign, tokens
 from harness.explore.worlds import world_specs
-from harness.subject import assume_caches, remedies
+from harness.subject import remedies
 from harness.subject.remedies import fence_predecessor, keep_in_flight, settled_claims
 
 pytestmark = pytest.mark.detection
@@ -65,7 +65,11 @@ def test_all_remedies_together_harm_no_world(scenario: str) -> None:
 
 
 def test_a_successor_waits_for_the_events_of_its_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assume_caches.AssumeCache, "deliver", lambda _: None)
+    monkeypatch.setattr(
+        fence_predecessor.FencingLeadership,
+        "_newest_claims",
+        lambda leadership, _: leadership._cache.objects(),
+    )
     progress = explored("failover", *remedies.names(), schedules=4000)
     assert "is allocated to claim-" in progress.findings[0][0]
 

@@ -98,8 +98,8 @@ class FencingLeadership(leaderships.Leadership):
         )
         concurrency.step("remedy.listed", count=len(listing.items))
         for claim in listing.items:
+            # Also if it is known: on return the handlers have seen what the informer has stored.
             self._cache.on_update(claim, claim)
-        self._cache.deliver()  # what the informer has just stored may not be delivered yet
         return listing.items
 
     def _settle(self, claim: Object, deadline_s: float) -> None:
