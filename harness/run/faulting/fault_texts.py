@@ -62,15 +62,23 @@ def _effect(spec: fault_specs.TrafficFault) -> str:
 
 
 def _amount(spec: fault_specs.TrafficFault) -> str:
-    """Return which of the matching calls are hit: `each`, `one in 3 (at most 20)`, …"""
-    parts = ["each"] if spec.every == 1 else [f"one in {spec.every}, each"]
-    if spec.probability < 1:
-        parts.append(f"(with probability {spec.probability:g})")
-    if spec.skip:
-        parts.append(f"after the first {spec.skip}")
+    """Return which of the matching calls are hit: `each 3rd (at most 20, after the first 5) `."""
+    bounds = []
     if spec.times is not None:
-        parts.append(f"(at most {spec.times})")
-    return " ".join(parts) + " "
+        bounds.append(f"at most {spec.times}")
+    if spec.skip:
+        bounds.append(f"after the first {spec.skip}")
+    if spec.probability < 1:
+        bounds.append(f"with probability {spec.probability:g}")
+    each = "each " if spec.every == 1 else f"each {_ordinal(spec.every)} "
+    return each + (f"({', '.join(bounds)}) " if bounds else "")
+
+
+def _ordinal(number: int) -> str:
+    """Return `2nd`, `3rd`, `4th`, `11th`, `21st`, …"""
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    is_teen = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if is_teen else endings.get(number % 10, 'th')}"
 
 
 def _target(spec: fault_specs.TrafficFault) -> str:

@@ -161,6 +161,14 @@ def test_every_kind_of_traffic_has_a_rule_and_a_sentence(fault: dict[str, Any], 
             "Each watch event of pods of scheduler arrives 0.5 s late, for 3 s.",
         ),
         (
+            {"kind": "drop-watch", "every": 22, "skip": 5, "times": 2, "probability": 0.5},
+            "Each 22nd (at most 2, after the first 5, with probability 0.5) watch event of any resource of scheduler is not sent; the watch's connection closes instead.",
+        ),
+        (
+            {"kind": "reject", "code": 429, "retry_after_s": 2, "every": 11},
+            "Each 11th call of any resource of scheduler is answered 429 with Retry-After 2 s and not carried out.",
+        ),
+        (
             {"kind": "kill-process", "start_s": 2, "times": 3},
             (
                 "Scheduler is killed and starts again 0.5 s later, 3 times, 2 s apart, from 2 s after the "
