@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 
+import psutil
 import pytest
 
 from harness import clocks
@@ -279,6 +280,23 @@ def test_an_interruption_in_mid_fault_leaves_nothing(tmp_path: pathlib.Path, car
     }
     kept = list(running.run_directory(tmp_path).rglob("*kubeconfig*"))
     assert kept == []
+
+
+def test_a_proxy_that_dies_ends_the_run_and_the_record_says_so(tmp_path: pathlib.Path) -> None:
+    path = scenario(tmp_path, '[[faults]]\nkind = "delay-events"\nseconds = 0.1')
+    with running.started(tmp_path, "run", path, "--fault-carrier", "proxy") as command:
+        clocks.wait_until(
+            lambda: "on: delay-events" in command.text(), timeout_s=60, why="the fault"
+        )
+        psutil.Process(command.wait_for_other("main fault-proxy")).kill()
+        assert command.wait() == verdicts.Verdict.UNKNOWN.exit_code, command.text()
+        assert "Traceback" not in command.text()
+        assert "fault-proxy ended with signal 9" in command.text()
+        command.require_alone()
+    _, body = read(tmp_path)
+    [window] = [item for item in body if isinstance(item, records.FaultWindow)]
+    assert "the carrier does not answer" in window.error
+    assert not list(running.run_directory(tmp_path).rglob("kubeconfig*"))
 
 
 @pytest.mark.parametrize(
