@@ -6,6 +6,6 @@ first import contract of pyproject.toml lists.
 
 Contents: `apiserver`, `campaign`, `checks`, `cli`, `client`, `clocks`, `cluster`, `concurrency`,
 `conformance`, `errors`, `explore`, `fault_proxy`, `faults`, `history`, `model`, `private_files`,
-`processes`, `report`, `run`, `scenario`, `seeds`, `subject`, `suggestions`, `tls_authorities`,
-`traffic`, `writing`.
+`processes`, `report`, `reproduction`, `run`, `scenario`, `seeds`, `subject`, `suggestions`,
+`tls_authorities`, `traffic`, `writing`.
 """

@@ -5,5 +5,5 @@ fast and importing locust, which patches modules, does not affect other commands
 
 Contents: `annotations`, `campaigning`, `choosing`, `clusters`, `commands`, `conforming`,
 `displaying`, `examining`, `exploring`, `hunt_command`, `interruptions`, `main`, `nightly_command`,
-`outputs`, `parts`, `replaying`, `run_commands`, `tables`.
+`outputs`, `parts`, `replaying`, `reproduce_command`, `run_commands`, `tables`.
 """

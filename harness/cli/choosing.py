@@ -27,7 +27,8 @@ def scenario_names() -> list[str]:
     return loading.shipped_names()
 
 
-def _profile_names() -> list[str]:
+def profile_names() -> list[str]:
+    """Return the names of the shipped cluster profiles, for shell completion."""
     from harness.scenario import profiles
 
     return profiles.shipped_names()
@@ -53,23 +54,23 @@ def require_number(value: float | None) -> float | None:
     return value
 
 
-def _of_cluster(*names: str, **settings: Any) -> Any:
+def of_cluster(*names: str, **settings: Any) -> Any:
     """Return an option in the panel `Cluster` of `--help`."""
     return typer.Option(*names, rich_help_panel="Cluster", **settings)
 
 
 Cluster = Annotated[
     str,
-    _of_cluster(
+    of_cluster(
         "--cluster",
         metavar="PROFILE",
-        autocompletion=_profile_names,
+        autocompletion=profile_names,
         help="embedded, local, kind, kubeconfig, another shipped cluster profile, or a profile's file.",
     ),
 ]
 ClusterSet = Annotated[
     list[str] | None,
-    _of_cluster(
+    of_cluster(
         "--cluster-set",
         metavar="KEY=VALUE",
         help="Change the profile: --cluster-set storage=disk (may be repeated).",
@@ -77,7 +78,7 @@ ClusterSet = Annotated[
 ]
 Subject = Annotated[
     list[str] | None,
-    _of_cluster(
+    of_cluster(
         "--subject",
         metavar="SUBJECT",
         help="Test this scheduler instead of the scenario's (may be repeated): python, kube-scheduler[=PATH], "
@@ -86,7 +87,7 @@ Subject = Annotated[
 ]
 FaultCarrier = Annotated[
     Literal["auto", "server", "proxy"],
-    _of_cluster(
+    of_cluster(
         "--fault-carrier",
         help="Where faults of API calls and watches are injected: in the embedded API server (server), or in a "
         "proxy before any API server; auto: server on an embedded cluster, else proxy.",
@@ -94,23 +95,23 @@ FaultCarrier = Annotated[
 ]
 Binaries = Annotated[
     pathlib.Path | None,
-    _of_cluster(
+    of_cluster(
         help="Folder of etcd, kube-apiserver and kube-scheduler (default: KUBEBUILDER_ASSETS, then PATH)."
     ),
 ]
 Kubeconfig = Annotated[
     pathlib.Path | None,
-    _of_cluster(
+    of_cluster(
         help="With --cluster kubeconfig: its file (default: KUBECONFIG, then ~/.kube/config)."
     ),
 ]
 Context = Annotated[
     str | None,
-    _of_cluster(help="With --cluster kubeconfig: its context (default: the current one)."),
+    of_cluster(help="With --cluster kubeconfig: its context (default: the current one)."),
 ]
 IKnow = Annotated[
     bool,
-    _of_cluster(
+    of_cluster(
         "--i-know-this-cluster",
         help="With --cluster kubeconfig: use a cluster that is not marked as a test cluster.",
     ),

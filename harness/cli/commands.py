@@ -19,6 +19,7 @@ from harness.cli import (
     nightly_command,
     parts,
     replaying,
+    reproduce_command,
     run_commands,
 )
 from harness.report import escaping
@@ -63,6 +64,7 @@ def _options(
 hunt_command.add_to(app)
 nightly_command.add_to(app)
 run_commands.add_to(app)
+reproduce_command.add_to(app)
 exploring.add_to(app)
 replaying.add_to(app)
 clusters.add_to(app)

@@ -41,7 +41,7 @@ class Strip:
 
 def strip(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> Strip:
     """Draw and explain a double allocation; `steps` in order, empty if none were recorded."""
-    origin = _origin(violation, steps)
+    origin = time_zero(violation, steps)
     shown = _window(violation, steps)
     names = {holder.uid: name for holder, name in zip(violation.holders, "AB", strict=True)}
     rows = [
@@ -62,7 +62,7 @@ def strip(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -
     )
 
 
-def _origin(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> int:
+def time_zero(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> int:
     """Return time zero: the scheduler chooses the device for the second claim.
 
     Without that step, the time at which the recorder saw the allocation.
@@ -83,7 +83,7 @@ def _window(
     At most 40 ms before time zero.
     """
     first, second = violation.holders
-    origin = _origin(violation, steps)
+    origin = time_zero(violation, steps)
     begin = max(min(first.allocated_ts_ns, origin) - 15_000_000, origin - 40_000_000)
     end = max(second.allocated_ts_ns, origin) + 10_000_000
     return [step for step in steps if begin <= step.ts_ns <= end]

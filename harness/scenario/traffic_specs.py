@@ -28,11 +28,17 @@ class AllAtOnceTraffic(Spec):
     """Number of pods and of claims; pod i uses claim i."""
     overcommit: bool = False
     """Allow more pods than the devices satisfy; the run ends when as many run as can."""
+    interval_s: Seconds = 0.0
+    """Seconds for which a user waits before each further claim, so that pods arrive one after
+    another; 0: as fast as possible."""
 
     @property
     def longest_s(self) -> float:
-        """Return 0: the traffic ends when its pods run."""
-        return 0.0
+        """Return the longest time that the waits of one user take, in seconds.
+
+        Apart from them, the traffic ends when its pods run.
+        """
+        return self.interval_s * self.pods
 
 
 class ChurnTraffic(Spec):

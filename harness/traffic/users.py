@@ -148,7 +148,10 @@ class AllAtOnceUser(ClaimUser):
 
     def work(self) -> None:
         """Create claims and pods until the worker's share is used up."""
+        traffic: Any = self.worker.scenario.traffic
         while (item := self.worker.next_item()) is not None:
+            if item and traffic.interval_s:
+                gevent.sleep(traffic.interval_s)
             claim = f"claim-{item:04d}"
             self.create(apis.CLAIMS, self.worker.new_claim(claim))
             self.create(apis.PODS, self.worker.new_pod(f"pod-{item:04d}", claim_name=claim))

@@ -41,11 +41,7 @@ def plan(
     run = refusals.Circumstances(scenario=scenario, on=on, provider=provider)
     random = seeds.Seeds(seed)
     _require_start_conditions(scenario.faults)
-    named = [
-        fault
-        for name, spec in fault_specs.named(scenario.faults)
-        for fault in _resolved(name, spec, run, random)
-    ]
+    named = _all_resolved(run, random)
     for fault in named:
         refusals.require_possible(fault, run)
     refusals.require_compatible(named, run)
@@ -75,6 +71,26 @@ def _require_start_conditions(faults: Sequence[fault_specs.AnyFault]) -> None:
                 f"fault {name}: expected start_after to name a fault that takes effect itself, got "
                 f"the nemesis {fault.start_after.fault}: name another one"
             )
+
+
+def drawn(
+    scenario: specs.Scenario, *, seed: int, on: interfaces.Capabilities, provider: str
+) -> list[refusals.AnySpec]:
+    """Return the faults of a scenario with their names; what a nemesis draws takes its place.
+
+    Raises UsageError if a nemesis finds no faults that the run allows.
+    """
+    run = refusals.Circumstances(scenario=scenario, on=on, provider=provider)
+    named = _all_resolved(run, seeds.Seeds(seed))
+    return [fault.spec.model_copy(update={"name": fault.name}) for fault in named]
+
+
+def _all_resolved(run: refusals.Circumstances, random: seeds.Seeds) -> list[refusals.NamedFault]:
+    return [
+        fault
+        for name, spec in fault_specs.named(run.scenario.faults)
+        for fault in _resolved(name, spec, run, random)
+    ]
 
 
 def _resolved(

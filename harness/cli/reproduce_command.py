@@ -1,0 +1,149 @@
+"""`flake-hunt reproduce`: from an INVALID run to a folder for a Kubernetes issue."""
+
+import pathlib
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness import errors
+from harness.cli import choosing, outputs, run_commands
+
+if TYPE_CHECKING:
+    from harness.reproduction import reproducing
+    from harness.scenario import profiles
+
+NOT_REPRODUCED = 20
+"""Exit code if the run did not fail again."""
+_RUNS_MAX = 1000
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(rich_help_panel="Hunting")(reproduce)
+
+
+def reproduce(
+    directory: run_commands.RunPath,
+    minutes: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=10_000,
+            callback=choosing.require_number,
+            help="Time to look for a smaller scenario; the runs of --confirm come after it.",
+        ),
+    ] = 10.0,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            min=3,
+            max=_RUNS_MAX,
+            help="Most runs of each smaller scenario; clear cases need two or three.",
+        ),
+    ] = 9,
+    confirm: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=_RUNS_MAX,
+            help="Number of runs of the smallest scenario that measure how often it fails.",
+        ),
+    ] = 20,
+    into: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="Folder to write, new or empty (default: one in reports/reproductions)."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        choosing.of_cluster(
+            "--cluster",
+            metavar="PROFILE",
+            autocompletion=choosing.profile_names,
+            help="Reproduce on another cluster than that of the run: embedded, local, kind, or another profile.",
+        ),
+    ] = None,
+    cluster_set: choosing.ClusterSet = None,
+    binaries: choosing.Binaries = None,
+    reports: choosing.Reports = pathlib.Path("reports"),
+    output: outputs.Form = "text",
+    quiet: outputs.Quiet = False,  # noqa: FBT002 - typer turns it into a flag
+    verbose: outputs.Verbose = False,  # noqa: FBT002
+) -> int:
+    """Shrink an INVALID run to the smallest scenario that fails; write a folder for an issue.
+
+    The folder has the scenario, a picture, and a README with the versions, the commands, the rate
+    of failures, and the evidence of one failure; no tokens and no paths of this machine.
+
+    Exit code 0: reproduced.
+
+    20: the scenario did not fail again.
+    """
+    from harness.cli import displaying
+    from harness.reproduction import reproducing
+
+    options = reproducing.Options(
+        minutes=minutes,
+        runs_max=repeat,
+        confirmations=confirm,
+        folder=into,
+        reports=reports,
+        profile=_profile(cluster, cluster_set, binaries),
+        binaries=choosing.folder(binaries),
+    )
+    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+        with displaying.status("reading the run", out) as show:
+            outcome = reproducing.reproduce(directory, options, note=out.note, show=show)
+        _show(outcome, out)
+    if outcome.is_interrupted:
+        raise errors.InterruptionError(
+            f"interrupted; the smallest scenario so far is in {outcome.folder}"
+        )
+    return _exit_code(outcome)
+
+
+def _profile(
+    name: str | None, overrides: list[str] | None, binaries: pathlib.Path | None
+) -> "profiles.Profile | None":
+    """Return the profile that the options select; None: that of the run."""
+    if name is None:
+        if overrides:
+            raise errors.UsageError(
+                "expected --cluster with --cluster-set, got none: name the cluster profile to change"
+            )
+        return None
+    return choosing.profile(name, overrides, binaries, None, None, is_known=False)
+
+
+def _exit_code(outcome: "reproducing.Outcome") -> int:
+    return 0 if outcome.folder is not None else NOT_REPRODUCED
+
+
+def _show(outcome: "reproducing.Outcome", out: outputs.Output) -> None:
+    """Print the result, as JSON or as text."""
+    if out.is_json:
+        if not outcome.is_interrupted:
+            out.document(_document(outcome))
+        return
+    if outcome.scenario is None:
+        print(f"not reproduced in {outputs.counted(outcome.runs, 'run')}")
+        return
+    from harness.reproduction.issue import scenario_sizes
+
+    print(f"reproduced: {scenario_sizes.line(outcome.scenario)}; {outcome.rate}")
+    if not out.is_quiet:
+        print(f"  {outcome.folder}")
+
+
+def _document(outcome: "reproducing.Outcome") -> dict[str, Any]:
+    low, high = outcome.rate.interval
+    folder = outcome.folder
+    return {
+        "schema": 1,
+        "exit_code": _exit_code(outcome),
+        "all_runs": outcome.runs,
+        "failed": outcome.rate.failed,
+        "runs": outcome.rate.runs,
+        "interval": [low, high],
+        "scenario": outcome.scenario.model_dump(mode="json") if outcome.scenario else None,
+        "directory": str(folder.resolve()) if folder else None,
+    }

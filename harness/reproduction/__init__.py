@@ -1,0 +1,7 @@
+"""From an INVALID run to a folder for a Kubernetes issue: the smallest scenario that still fails.
+
+Runs are executed by `run` and judged by `checks`; campaigns of unchanged scenarios belong to
+`campaign`.
+
+Contents: `attempts`, `issue`, `original_runs`, `reproducing`, `search`.
+"""

@@ -1,0 +1,145 @@
+"""Executes the runs of a reproduction, one after another, on one cluster."""
+
+import contextlib
+import pathlib
+import shutil
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from harness import errors
+from harness.checks import device_exclusivity, judging, verdicts
+from harness.cluster import interfaces
+from harness.cluster.lifecycle import held_clusters
+from harness.history import plans
+from harness.reproduction import original_runs
+from harness.reproduction.issue import scenario_files, scenario_sizes
+from harness.reproduction.search import shrinking
+from harness.run import run_plan, runs
+from harness.scenario import loading, profiles, specs
+
+ERRORS_MAX = 3
+"""Runs in a row that could not be executed, after which the reproduction is given up."""
+CarrierChoice = Literal["auto", "server", "proxy"]
+
+
+class Attempts:
+    """Runs scenarios with the original run's subject and seeds derived from its seed.
+
+    A context manager; it holds a cluster from the first run to its end.
+    """
+
+    def __init__(
+        self,
+        original: original_runs.OriginalRun,
+        profile: profiles.Profile,
+        folder: pathlib.Path,
+        *,
+        binaries: str = "",
+        show: Callable[[str], None] = shrinking.silent,
+    ) -> None:
+        """`folder` is for run directories and the cluster's files; `show` gets each run's size."""
+        self._original, self._profile, self._folder = original, profile, folder
+        self._binaries, self._show = binaries, show
+        self._holding = contextlib.ExitStack()
+        self._cluster: interfaces.Cluster | None = None
+        self._errors = 0
+        self.count = 0
+        """Number of runs that were begun."""
+
+    def __enter__(self) -> "Attempts":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._holding.close()
+
+    def make(self, scenario: specs.Scenario) -> shrinking.Attempt:
+        """Run a scenario once.
+
+        A run that cannot be executed counts as one that did not fail. Raises UsageError for a
+        scenario that cannot work, and the error of the last run after ERRORS_MAX such runs.
+        """
+        plan = self.plan(scenario, seed=original_runs.seed_of(self._original, self.count + 1))
+        self.count += 1
+        self._show(f"run {self.count}: {scenario_sizes.line(scenario)}")
+        try:
+            attempt = self._execute(scenario, plan)
+        except errors.UsageError:
+            raise
+        except errors.HarnessError as error:
+            self._errors += 1
+            if self._errors >= ERRORS_MAX:
+                raise
+            return shrinking.Attempt(failed=False, reason=str(error))
+        self._errors = 0
+        return attempt
+
+    def plan(self, scenario: specs.Scenario, *, seed: int) -> plans.Plan:
+        """Return the plan of a run. Raises UsageError for a scenario that cannot work."""
+        plan, check = self._original.plan, self._original.check
+        return run_plan.plan(
+            self._loaded(scenario),
+            seed=seed,
+            defects=plan.defects,
+            remedies=plan.remedies,
+            cluster=self._profile,
+            until_found=stops_when_found(check.check),
+            binaries=self._binaries,
+            fault_carrier=carrier(plan, self._profile),
+        )
+
+    def _execute(self, scenario: specs.Scenario, plan: plans.Plan) -> shrinking.Attempt:
+        directory = runs.new_directory(plan, self._folder)
+        judgement = runs.run(
+            self._loaded(scenario),
+            plan,
+            directory,
+            cluster=self._living(),
+        )
+        failed = breaks(judgement, self._original.check.check)
+        if not failed:
+            shutil.rmtree(directory.path, ignore_errors=True)
+        reason = f"{judgement.verdict}: {judgement.reason}"
+        kept = directory.path if failed else None
+        return shrinking.Attempt(failed=failed, reason=reason, directory=kept)
+
+    def _loaded(self, scenario: specs.Scenario) -> loading.Loaded:
+        path = self._folder / "scenario.toml"
+        text = scenario_files.text(scenario)
+        return loading.Loaded(scenario=scenario, text=text, path=path, given=path.name)
+
+    def _living(self) -> interfaces.Cluster:
+        """Return the cluster; start one if there is none that lives."""
+        if self._cluster is None or self._cluster.exit_report() is not None:
+            self._holding.close()
+            self._cluster = None
+            name = f"flake-hunt-{self._original.plan.run_id}-{self.count}"
+            request = interfaces.ClusterRequest(name=name, directory=self._folder / name)
+            holding = held_clusters.held(self._profile, request)
+            self._cluster = self._holding.enter_context(holding)
+        return self._cluster
+
+
+def stops_when_found(check: str) -> bool:
+    """Return whether runs may stop at the first double allocation: it is what they look for."""
+    return check == device_exclusivity.NAME
+
+
+def carrier(plan: plans.Plan, profile: profiles.Profile) -> CarrierChoice:
+    """Return the carrier of faults: a proxy if the original run used one, otherwise the default."""
+    is_special = plan.carrier == "proxy" and profile.provider == "embedded"
+    return "proxy" if is_special else "auto"
+
+
+def breaks(judgement: judging.Judgement, check: str) -> bool:
+    """Return whether the run broke the guarantee that this check is about."""
+    return any(
+        item.check == check and item.verdict is verdicts.Verdict.INVALID
+        for item in judgement.checks
+    )
+
+
+def deadline(minutes: float) -> Callable[[], bool]:
+    """Return a function that says whether these minutes from now are over."""
+    ends = time.monotonic() + minutes * 60
+    return lambda: time.monotonic() >= ends

@@ -1,0 +1,62 @@
+"""Markdown as GitHub renders it.
+
+Names in evidence are untrusted and are escaped; secrets and paths of the machine are removed.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from harness.report import escaping
+from harness.reproduction.issue import redaction
+
+_SPECIAL = re.compile(r"[\\`*_\[\]<>#|~$]|^[-+]|^\d+(?=[.)])")
+_FENCE = re.compile(r"`+")
+_LINKED = {"@": "&#64;", "://": "&#58;//"}
+"""Texts that GitHub turns into mentions and links without any markup."""
+
+
+def text(value: object) -> str:
+    """Return a value as plain text on one line, without mentions (`@name`) and links (`#1`)."""
+    line = _one_line(value).replace("&", "&amp;")
+    line = _SPECIAL.sub(_escaped, line)
+    for given, harmless in _LINKED.items():
+        line = line.replace(given, harmless)
+    return line
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """Return the characters escaped; a number at the beginning would begin a list."""
+    found = match[0]
+    return f"&#{ord(found[0])};{found[1:]}" if found[0].isdigit() else f"\\{found}"
+
+
+def code(value: object) -> str:
+    """Return a value as inline code; for table cells too."""
+    line = _one_line(value).replace("|", "¦")
+    longest = max((len(run) for run in _FENCE.findall(line)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{space}{line}{space}{fence}" if line else ""
+
+
+def block(lines: Iterable[str], language: str = "") -> str:
+    """Return lines as a code block that none of them can end."""
+    content = "\n".join(escaping.visible(redaction.clean(line)) for line in lines)
+    longest = max((len(run) for run in _FENCE.findall(content)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{content}\n{fence}"
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; its cells are Markdown already."""
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def folded(title: str, content: str) -> str:
+    """Return content that is shown after a click on its title."""
+    return f"<details><summary>{text(title)}</summary>\n\n{content}\n\n</details>"
+
+
+def _one_line(value: object) -> str:
+    return " ".join(escaping.visible(redaction.clean(str(value))).split())

@@ -1,0 +1,100 @@
+"""The commands that run a reproduction's scenario on each kind of cluster that can show it."""
+
+import dataclasses
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from harness import errors
+from harness.cluster import providers
+from harness.cluster.local import binaries
+from harness.history import plans
+from harness.run.faulting import planning
+from harness.scenario import profiles, specs
+
+FILE = "scenario.toml"
+"""Name of the scenario's file in the folder."""
+_FOLDER = '"$KUBEBUILDER_ASSETS"'
+_MINOR = re.compile(r"v?(1\.\d+)\.\d+")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Instruction:
+    """How to run the scenario on one kind of cluster."""
+
+    title: str
+    needs: str
+    """Requirements of the machine, in a sentence."""
+    commands: Sequence[str]
+
+
+def instructions(
+    scenario: specs.Scenario, plan: plans.Plan, versions: Mapping[str, str]
+) -> list[Instruction]:
+    """Return an instruction for each kind of cluster on which the scenario can run.
+
+    `plan` and `versions` are those of a run of it.
+    """
+    base = shlex.join(["flake-hunt", "run", FILE, *_options(plan)])
+    return list(_instructions(scenario, base, _kind_profile(versions)))
+
+
+def _instructions(scenario: specs.Scenario, base: str, kind: str) -> Iterator[Instruction]:
+    has_binary = any(isinstance(item, specs.KubeScheduler) for item in scenario.subject.schedulers)
+    folder = f" --binaries {_FOLDER}" if has_binary else ""
+    scheduler = f"kube-scheduler in {_FOLDER}, " if has_binary else ""
+    if is_possible(scenario, profiles.load("embedded")):
+        needs = f"Needs {scheduler}no cluster: the API server is Flake Hunt's own."
+        yield Instruction(title="Embedded API server", needs=needs, commands=[f"{base}{folder}"])
+    if is_possible(scenario, profiles.load("local")):
+        yield Instruction(
+            title="etcd and kube-apiserver of envtest",
+            needs=f"Needs {scheduler}etcd and kube-apiserver: {binaries.REMEDY}.",
+            commands=[f"{base} --cluster local --binaries {_FOLDER}"],
+        )
+    if is_possible(scenario, profiles.load(kind)):
+        yield Instruction(
+            title="kind",
+            needs=f"Needs {scheduler}Docker and kind; `flake-hunt doctor --for kind` checks them.",
+            commands=[f"{base} --cluster {kind}{folder}"],
+        )
+    if any(isinstance(item, specs.ExternalScheduler) for item in scenario.subject.schedulers):
+        yield Instruction(
+            title="Your own cluster",
+            needs="Needs a cluster for tests that runs the scheduler.",
+            commands=[f"{base} --cluster kubeconfig --context CONTEXT"],
+        )
+
+
+def is_possible(scenario: specs.Scenario, profile: profiles.Profile) -> bool:
+    """Return whether clusters of this profile have what the subject and the faults need."""
+    on = providers.of(profile).capabilities
+    kinds = {item.kind for item in scenario.subject.schedulers}
+    if "external" in kinds or ("cluster" in kinds and not on.scheduler):
+        return False
+    controller = "cluster" if on.claim_controller else "python"
+    subject = scenario.subject.model_copy(update={"claim_controller": controller})
+    resolved = scenario.model_copy(update={"subject": subject})
+    try:
+        planning.plan(resolved, seed=0, on=on, provider=profile.provider)
+    except errors.UsageError:
+        return False
+    return True
+
+
+def _options(plan: plans.Plan) -> Iterator[str]:
+    if plan.until_found:
+        yield "--until-found"
+    for name in plan.defects:
+        yield from ("--defect", name)
+    for name in plan.remedies:
+        yield from ("--remedy", name)
+
+
+def _kind_profile(versions: Mapping[str, str]) -> str:
+    """Return the shipped kind profile of the first Kubernetes version named; or the newest one."""
+    for version in versions.values():
+        found = _MINOR.search(version)
+        if found and f"kind-{found[1]}" in profiles.shipped_names():
+            return f"kind-{found[1]}"
+    return "kind"

@@ -1,0 +1,72 @@
+"""Writes a scenario as TOML: the keys that differ from their defaults, and no path of a machine."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pydantic
+import tomli_w
+
+from harness.reproduction.issue import redaction
+from harness.scenario import specs
+
+_TAGS = ("kind", "profile")
+"""Keys that select a kind of table: they are always written."""
+
+
+def text(scenario: specs.Scenario) -> str:
+    """Return the content of the scenario's file; loading it gives the scenario again.
+
+    Exceptions: a kube-scheduler is looked for in the usual places, and the programs of other
+    schedulers on PATH.
+    """
+    document = _table(_portable(scenario))
+    return tomli_w.dumps(document, multiline_strings=True)
+
+
+def _portable(scenario: specs.Scenario) -> specs.Scenario:
+    schedulers = [_portable_scheduler(item) for item in scenario.subject.schedulers]
+    subject = scenario.subject.model_copy(update={"schedulers": schedulers})
+    texts = {key: redaction.clean(getattr(scenario, key)) for key in ("title", "description")}
+    return scenario.model_copy(update={"subject": subject, **texts})
+
+
+def _portable_scheduler(scheduler: specs.AnyScheduler) -> specs.AnyScheduler:
+    match scheduler:
+        case specs.KubeScheduler():
+            return scheduler.model_copy(update={"binary": ""})
+        case specs.CommandScheduler():
+            changes = {
+                "command": [redaction.program(word) for word in scheduler.command],
+                "version_command": [redaction.program(word) for word in scheduler.version_command],
+            }
+            return scheduler.model_copy(update=changes)
+        case _:
+            return scheduler
+
+
+def _table(table: pydantic.BaseModel) -> dict[str, Any]:
+    """Return the keys of a table, in the order of its class, without those with their defaults."""
+    fields = type(table).model_fields
+    kept = {}
+    for key, field in fields.items():
+        value = getattr(table, key)
+        default = field.get_default(call_default_factory=True)
+        if value is not None and (field.is_required() or key in _TAGS or value != default):
+            kept[key] = _plain(value)
+    return _scalars_first(kept)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, pydantic.BaseModel):
+        return _table(value)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
+
+
+def _scalars_first(table: dict[str, Any]) -> dict[str, Any]:
+    """Return the table with its own keys before its tables, as TOML needs and people expect."""
+    own = {key: value for key, value in table.items() if not isinstance(value, dict)}
+    return own | table

@@ -1,0 +1,51 @@
+"""The sizes of a scenario in words: what is compared, and what one line says."""
+
+from collections.abc import Iterator
+
+from harness.reproduction.issue import markdown
+from harness.scenario import fault_specs, specs, traffic_specs
+
+
+def line(scenario: specs.Scenario) -> str:
+    """Return `2 claims, 1 device on 1 node, 1 user, 2 faults`."""
+    pools, traffic = scenario.pools, scenario.traffic
+    devices = pools.nodes * pools.devices_per_node
+    parts = [
+        f"{_counted(devices, 'device')} on {_counted(pools.nodes, 'node')}",
+        _counted(traffic.users, "user"),
+        _counted(len(scenario.faults), "fault"),
+    ]
+    if isinstance(traffic, traffic_specs.AllAtOnceTraffic):
+        parts.insert(0, _counted(traffic.pods, "claim"))
+    return ", ".join(parts)
+
+
+def compared(original: specs.Scenario, smallest: specs.Scenario) -> Iterator[tuple[str, str, str]]:
+    """Yield (name, size in the original, size in the smallest) as cells of a Markdown table."""
+    before, now = dict(_sizes(original)), dict(_sizes(smallest))
+    for name, size in before.items():
+        yield markdown.text(name), markdown.text(size), markdown.text(now.get(name, "none"))
+
+
+def _sizes(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
+    pools, traffic = scenario.pools, scenario.traffic
+    if isinstance(traffic, traffic_specs.AllAtOnceTraffic):
+        yield "claims, each with a pod", str(traffic.pods)
+    else:
+        yield "seconds of load at most", f"{max(traffic.duration_s, traffic.duration_max_s):g}"
+    yield "nodes", str(pools.nodes)
+    yield "devices on each node", str(pools.devices_per_node)
+    yield "users", str(traffic.users)
+    for name, fault in fault_specs.named(scenario.faults):
+        yield f"fault {name}", _fault(fault)
+
+
+def _fault(fault: fault_specs.AnyFault) -> str:
+    """Return how often and how long: `10 times, 0.5 s`."""
+    times, seconds = getattr(fault, "times", None), getattr(fault, "seconds", None)
+    often = _counted(times, "time") if times else "on"
+    return f"{often}, {seconds:g} s" if seconds else often
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

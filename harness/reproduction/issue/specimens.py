@@ -1,0 +1,73 @@
+"""A failed run of the smallest scenario: the evidence that the folder shows."""
+
+import dataclasses
+import pathlib
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from harness.checks import judging, verdicts
+from harness.history import directories, files, plans
+from harness.report import evidence, strips
+from harness.reproduction.issue import api_writes, involved_objects, log_excerpts
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Specimen:
+    """The violation of one run with everything that is known of it."""
+
+    plan: plans.Plan
+    check: verdicts.CheckResult
+    violation: verdicts.Violation
+    strip: strips.Strip | None
+    """None if the violation is no double allocation."""
+    zero_ns: int
+    """The time that counts as 0 ms."""
+    writes: Sequence[api_writes.ClaimWrite]
+    logs: Sequence[log_excerpts.LogExcerpt]
+    cluster_versions: Mapping[str, str]
+    """Component -> version, as detected on the running cluster."""
+
+
+def read(path: pathlib.Path, check: str) -> Specimen:
+    """Read a run that failed this check.
+
+    The violation is the first one that a fault explains, or the first one.
+    Raises StopIteration if the run did not fail the check.
+    """
+    directory = directories.existing(path)
+    source = evidence.collect(judging.examine(directory))
+    broken = next(item for item in source.judgement.checks if item.check == check)
+    violation = next((item for item in broken.violations if item.faults), broken.violations[0])
+    involved = involved_objects.of(violation)
+    writes = api_writes.of_claims(source.history.observations() or (), involved)
+    strip, zero_ns = _strip(source, violation)
+    if strip is None and writes:
+        zero_ns = writes[0].ts_ns
+    return Specimen(
+        plan=source.history.plan,
+        check=broken,
+        violation=violation,
+        strip=strip,
+        zero_ns=zero_ns,
+        writes=writes,
+        logs=log_excerpts.of_schedulers(directory, involved),
+        cluster_versions=_cluster_versions(directory),
+    )
+
+
+def _strip(
+    source: evidence.Evidence, violation: verdicts.Violation
+) -> tuple[strips.Strip | None, int]:
+    for found, steps in zip(source.double_allocations, source.steps, strict=True):
+        if found is violation:
+            return strips.strip(found, steps), strips.time_zero(found, steps)
+    return None, source.started_ns
+
+
+class _ClusterFile(msgspec.Struct):
+    versions: dict[str, str] = {}
+
+
+def _cluster_versions(directory: directories.RunDirectory) -> dict[str, str]:
+    return msgspec.json.decode(files.read_small(directory.cluster), type=_ClusterFile).versions

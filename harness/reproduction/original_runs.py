@@ -1,0 +1,148 @@
+"""The run to reproduce: its violation, and its scenario as it can be run again elsewhere."""
+
+import dataclasses
+import pathlib
+
+import pydantic
+
+from harness import errors, seeds
+from harness.checks import judging, verdicts
+from harness.cluster import providers
+from harness.history import directories, plans
+from harness.reproduction.search import load_axes
+from harness.run import subjects
+from harness.run.faulting import planning
+from harness.scenario import fault_specs, profiles, specs
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class OriginalRun:
+    """An INVALID run."""
+
+    plan: plans.Plan
+    scenario: specs.Scenario
+    """The scenario without anything that belongs to this run or to campaigns."""
+    check: verdicts.CheckResult
+    """The first check that it failed; a reproduction has to fail the same one."""
+
+
+def load(path: pathlib.Path) -> OriginalRun:
+    """Judge a run directory and return the run.
+
+    Raises RunDirectoryError if it is not one, and UsageError if there is nothing to reproduce.
+    """
+    directory = directories.existing(path)
+    plan = plans.read(directory.plan)
+    _require_made_by_run(plan, path)
+    judgement = judging.judge(directory)
+    _require_invalid(judgement, path)
+    broken = (item for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID)
+    return OriginalRun(plan=plan, scenario=_scenario(plan, directory), check=next(broken))
+
+
+def _require_made_by_run(plan: plans.Plan, path: pathlib.Path) -> None:
+    if token := plan.settings.get("token"):
+        raise errors.UsageError(
+            f"expected a run on a cluster, got {path}, which the explorer saved: it is small and "
+            f"fails every time, see `flake-hunt replay {token} --pytest FILE`"
+        )
+
+
+def _require_invalid(judgement: judging.Judgement, path: pathlib.Path) -> None:
+    match judgement.verdict:
+        case verdicts.Verdict.VALID:
+            raise errors.UsageError(
+                f"expected an INVALID run, got the VALID run {path}: it broke no guarantee, so "
+                "there is nothing to reproduce; name a run in which a violation was found"
+            )
+        case verdicts.Verdict.UNKNOWN:
+            raise errors.UsageError(
+                f"expected an INVALID run, got the UNKNOWN run {path} ({judgement.reason}): no "
+                "violation was found, so there is nothing to reproduce; remove the cause and run "
+                "the scenario again"
+            )
+
+
+def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Scenario:
+    """Return the plan's scenario: it exists even if the file was changed or removed since."""
+    try:
+        scenario = specs.Scenario.model_validate(plan.settings)
+        return load_axes.changed(
+            scenario,
+            pools=_shared(scenario.pools, plan.run_id),
+            subject=_unresolved(scenario.subject),
+            faults=_drawn(plan, scenario),
+            controls=[],
+            remedies=[],
+            plain_hunt=False,
+        )
+    except pydantic.ValidationError as error:
+        raise errors.RunDirectoryError(
+            f"{directory.plan}: expected the settings of a scenario ({error.error_count()} mistakes): "
+            "reproduce the run with the version of Flake Hunt that wrote it"
+        ) from error
+
+
+def _shared(pools: specs.PoolsSpec, run_id: str) -> specs.PoolsSpec:
+    """Return the pools with their own names instead of those of a run among other users."""
+    if not pools.owner:
+        return pools
+    name = pools.device_class.name.removesuffix(f"-{run_id}")
+    prefix = pools.node_prefix.removeprefix(f"flake-hunt-{run_id}-")
+    klass = pools.device_class.model_copy(update={"name": name})
+    changes = {"owner": "", "node_prefix": prefix, "device_class": klass}
+    return pools.model_copy(update=changes)
+
+
+def _unresolved(subject: specs.SubjectSpec) -> specs.SubjectSpec:
+    """Return the subject with defaults where the plan has names and places of one run.
+
+    A binary that is no longer where it was is looked for in the usual places.
+    """
+    schedulers = []
+    for index, item in enumerate(subject.schedulers):
+        default = subjects.SCHEDULER_NAME + (f"-{index + 1}" if index else "")
+        changes: dict[str, object] = {}
+        if item.scheduler_name in (default, subjects.SCHEDULER_NAME) and item.kind != "external":
+            changes["scheduler_name"] = ""
+        if isinstance(item, specs.KubeScheduler) and not pathlib.Path(item.binary).is_file():
+            changes["binary"] = ""
+        schedulers.append(item.model_copy(update=changes))
+    return subject.model_copy(update={"schedulers": schedulers, "claim_controller": "auto"})
+
+
+def _drawn(
+    plan: plans.Plan, scenario: specs.Scenario
+) -> list[fault_specs.TrafficFault | fault_specs.RunFault]:
+    """Return the faults, with those that a nemesis drew in its place, so that each can go."""
+    profile = profiles.restore(plan.cluster_profile)
+    return planning.drawn(
+        scenario,
+        seed=plan.seed,
+        on=providers.of(profile).capabilities,
+        provider=profile.provider,
+    )
+
+
+def profile_of(run: OriginalRun, chosen: profiles.Profile | None) -> profiles.Profile:
+    """Return the profile to reproduce on: the chosen one, or (None) that of the original run.
+
+    Raises UnusableClusterError if this machine cannot start it.
+    """
+    profile = chosen or profiles.restore(run.plan.cluster_profile)
+    profile = profiles.suited(profile, run.scenario)
+    try:
+        providers.usable(profile)
+    except errors.UsageError as error:
+        if profile.provider == "embedded":
+            raise
+        raise errors.UnusableClusterError(
+            f"{error}. The run was made on {profile.name}; to reproduce it without one, choose "
+            "--cluster embedded"
+        ) from error
+    return profile
+
+
+def seed_of(run: OriginalRun, number: int) -> int:
+    """Return the seed of a run of the reproduction; `number` counts them from 1."""
+    return seeds.Seeds(run.plan.seed).derive("reproduce", number)

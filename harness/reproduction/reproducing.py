@@ -1,0 +1,203 @@
+"""From the directory of an INVALID run to a folder with the smallest scenario that still fails."""
+
+import dataclasses
+import pathlib
+import tempfile
+from collections.abc import Callable
+
+from harness import clocks, errors, writing
+from harness.reproduction import attempts, original_runs
+from harness.reproduction.issue import (
+    issue_pages,
+    pictures,
+    run_instructions,
+    scenario_files,
+    specimens,
+)
+from harness.reproduction.search import rates, sequential_tests, shrinking
+from harness.scenario import profiles, specs
+
+FIRST_RUNS_MAX = 10
+"""Runs of the original scenario without a failure, after which it counts as not reproduced."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of a reproduction."""
+
+    minutes: float = 10.0
+    """Time for the search; the runs that measure the rate come after it."""
+    runs_max: int = sequential_tests.RUNS_MAX
+    """Most runs of one candidate."""
+    confirmations: int = 20
+    """Runs of the smallest scenario that measure its rate."""
+    folder: pathlib.Path | None = None
+    """Folder to write, new or empty; None: one in `reports`."""
+    reports: pathlib.Path = pathlib.Path("reports")
+    profile: profiles.Profile | None = None
+    """None: that of the original run."""
+    binaries: str = ""
+    """Folder of Kubernetes' binaries; empty: those of the original run."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The result of a reproduction."""
+
+    runs: int
+    """Number of all runs."""
+    scenario: specs.Scenario | None = None
+    """The smallest scenario that still fails; None: the original one did not fail again."""
+    rate: rates.Rate = dataclasses.field(default_factory=lambda: rates.Rate(0, 0))
+    folder: pathlib.Path | None = None
+    """None if nothing was reproduced."""
+    is_interrupted: bool = False
+    """True if the user interrupted the search or the measurement of the rate."""
+
+
+def reproduce(
+    path: pathlib.Path,
+    options: Options,
+    *,
+    note: Callable[[str], None] = shrinking.silent,
+    show: Callable[[str], None] = shrinking.silent,
+) -> Outcome:
+    """Reproduce the INVALID run in this directory.
+
+    `note` gets lines that stay, `show` the state of the moment. Raises UsageError if there is
+    nothing to reproduce or it cannot be run here, and InterruptionError if it is interrupted
+    before the first failure.
+    """
+    original = original_runs.load(path)
+    profile = original_runs.profile_of(original, options.profile)
+    folder = _new_folder(original, options)
+    with (
+        tempfile.TemporaryDirectory(prefix="flake-hunt-reproduce-") as work,
+        attempts.Attempts(
+            original, profile, pathlib.Path(work), binaries=options.binaries, show=show
+        ) as running,
+    ):
+        session = Session(original.scenario, running.make, options, note)
+        is_interrupted = session.run()
+        if session.best.directory is None:
+            _require_uninterrupted(is_interrupted=is_interrupted)
+            return Outcome(runs=running.count)
+        findings = issue_pages.Findings(
+            original=original.scenario,
+            scenario=session.best.scenario,
+            scenario_text=scenario_files.text(session.best.scenario),
+            rate=session.best.rate,
+            specimen=specimens.read(session.best.directory, original.check.check),
+            is_interrupted=is_interrupted,
+        )
+        write(folder, findings)
+    return Outcome(
+        runs=running.count,
+        scenario=findings.scenario,
+        rate=findings.rate,
+        folder=folder,
+        is_interrupted=is_interrupted,
+    )
+
+
+class Session:
+    """The runs of a reproduction: fail again, shrink, measure the rate."""
+
+    def __init__(
+        self,
+        scenario: specs.Scenario,
+        make: shrinking.Make,
+        options: Options,
+        note: Callable[[str], None] = shrinking.silent,
+    ) -> None:
+        self._make, self._options, self._note = make, options, note
+        self.best = shrinking.Tally(scenario)
+        """The smallest scenario so far, with the runs that tell its rate."""
+
+    def run(self) -> bool:
+        """Do all of it; return whether the user interrupted it. `best` is up to date then, too."""
+        try:
+            self._fail_again()
+            if self.best.failed:
+                self._confirm(self._search())
+        except KeyboardInterrupt:
+            return True
+        return False
+
+    def _fail_again(self) -> None:
+        """Run the original scenario until it fails."""
+        self._note("running the original scenario until it fails again")
+        while not self.best.failed and self.best.runs < FIRST_RUNS_MAX:
+            attempt = self._make(self.best.scenario)
+            self.best.count(attempt)
+            if not attempt.failed:
+                self._note(f"  did not fail; {attempt.reason}")
+        self._note(f"original: {self.best.rate}")
+
+    def _search(self) -> list[shrinking.Tally]:
+        """Shrink; return the accepted scenarios, the smallest one last."""
+        is_over = attempts.deadline(self._options.minutes)
+        limits = shrinking.Limits(is_over=is_over, runs_max=self._options.runs_max)
+        search = shrinking.Search(self.best, self._make, limits, self._note)
+        try:
+            search.run()
+        finally:
+            self.best = search.best
+        if is_over():
+            self._note("the time for the search is used up (--minutes)")
+        return search.trail
+
+    def _confirm(self, trail: list[shrinking.Tally]) -> None:
+        """Measure the rate of the smallest scenario; return to a larger one if it is below half."""
+        for index in reversed(range(len(trail))):
+            self.best = self._measured(trail[index], is_last=index == 0)
+            self._note(f"{'original' if index == 0 else 'smallest'}: {self.best.rate}")
+            if sequential_tests.is_half(self.best.failed, self.best.runs):
+                return
+            if index:
+                self._note("it fails in less than half of its runs: back to the one before")
+
+    def _measured(self, tally: shrinking.Tally, *, is_last: bool) -> shrinking.Tally:
+        """Return fresh runs of a scenario; only of the last one all that were planned, in any case.
+
+        After an interruption `best` has those so far.
+        """
+        planned = self._options.confirmations
+        fresh = shrinking.Tally(tally.scenario, directory=tally.directory)
+        while fresh.runs < planned:
+            fresh.count(self._make(fresh.scenario))
+            self.best = fresh
+            few = sequential_tests.cannot_be_half(fresh.failed, fresh.runs, planned=planned)
+            if few and not is_last:
+                break
+        return fresh
+
+
+def write(folder: pathlib.Path, findings: issue_pages.Findings) -> None:
+    """Write the folder. Raises StorageError or UnwritableError if that is not possible."""
+    with writing.explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    scenario = findings.scenario_text.encode()
+    writing.replace(folder / run_instructions.FILE, scenario)
+    if findings.specimen.strip is not None:
+        picture = pictures.standalone(findings.specimen.strip.picture)
+        writing.replace(folder / issue_pages.PICTURE, picture.encode())
+    writing.replace(folder / "README.md", issue_pages.page(findings).encode())
+
+
+def _new_folder(original: original_runs.OriginalRun, options: Options) -> pathlib.Path:
+    """Return the folder to write. Raises UsageError if it has files already."""
+    if options.folder is None:
+        start = clocks.wall_text().replace("-", "").replace(":", "")
+        return options.reports / "reproductions" / f"{start}-{original.plan.run_id}"
+    folder = options.folder
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise errors.UsageError(
+            f"expected a new or empty folder for the reproduction, got {folder}: name another one"
+        )
+    return folder
+
+
+def _require_uninterrupted(*, is_interrupted: bool) -> None:
+    if is_interrupted:
+        raise errors.InterruptionError("interrupted before the run failed again; nothing written")

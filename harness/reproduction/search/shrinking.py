@@ -1,0 +1,216 @@
+"""Looks for the smallest scenario that still fails: greedily, one size or fault after another.
+
+First come a few guesses (see `leaps`). For each size the least value is tried first, then values
+halfway (geometrically) between one that does not fail and the present one. Passes over all sizes
+are repeated until one changes nothing. Candidates that were decided are not tried again.
+"""
+
+import dataclasses
+import math
+import pathlib
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import pydantic
+
+from harness import errors
+from harness.reproduction.search import fault_axes, leaps, load_axes, rates, sequential_tests
+from harness.scenario import specs
+
+PASSES_MAX = 4
+TRIES_PER_AXIS = 4
+"""Values that are tried of one size in one pass."""
+_CLOSE = 1.3
+"""Ratio of two sizes between which no further one is tried."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One run of a scenario."""
+
+    failed: bool
+    """True if it broke the same guarantee as the original run."""
+    reason: str
+    """The verdict with its reason, or the error of the run."""
+    directory: pathlib.Path | None = None
+    """The run directory of a failed run."""
+
+
+class Make(Protocol):
+    """Executes one run.
+
+    Raises UsageError for a scenario that cannot be run, and HarnessError if no run is possible.
+    """
+
+    def __call__(self, scenario: specs.Scenario) -> Attempt:
+        """Run the scenario once."""
+
+
+@dataclasses.dataclass(slots=True)
+class Tally:
+    """A scenario with its runs so far."""
+
+    scenario: specs.Scenario
+    failed: int = 0
+    runs: int = 0
+    directory: pathlib.Path | None = None
+    """The run directory of the last failed run."""
+
+    @property
+    def rate(self) -> rates.Rate:
+        """The rate of failures."""
+        return rates.Rate(self.failed, self.runs)
+
+    def count(self, attempt: Attempt) -> None:
+        """Add a run."""
+        self.runs += 1
+        if attempt.failed:
+            self.failed += 1
+            self.directory = attempt.directory
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits of a search."""
+
+    is_over: Callable[[], bool]
+    """Return True when the time is used up; no further candidate is begun then."""
+    runs_max: int = sequential_tests.RUNS_MAX
+    """Most runs of one candidate."""
+
+
+def silent(text: str) -> None:
+    """Ignore a line of progress."""
+    del text
+
+
+class Search:
+    """A search for the smallest scenario that still fails."""
+
+    def __init__(
+        self, original: Tally, make: Make, limits: Limits, note: Callable[[str], None] = silent
+    ) -> None:
+        """`original` has failed at least once; `note` shows a line of progress."""
+        self.trail = [original]
+        """The original and every accepted scenario, each smaller than the one before."""
+        self._make, self._limits, self._note = make, limits, note
+        self._decided = {_key(original.scenario)}
+
+    @property
+    def best(self) -> Tally:
+        """The smallest scenario so far."""
+        return self.trail[-1]
+
+    def run(self) -> None:
+        """Shrink until a pass changes nothing or the time is used up."""
+        for change, candidate in leaps.leaps(self.best.scenario):
+            if self._try(change, candidate):
+                break
+        for _ in range(PASSES_MAX):
+            before = len(self.trail)
+            self._pass()
+            if len(self.trail) == before or self._limits.is_over():
+                return
+
+    def _pass(self) -> None:
+        self._shrink(load_axes.axes)
+        self._simplify(fault_axes.without)
+        self._shrink(fault_axes.axes)
+        self._simplify(fault_axes.plainer)
+
+    # ------------------------------------------------------------------ one change after another
+
+    def _simplify(
+        self, changes: Callable[[specs.Scenario], Iterable[tuple[str, specs.Scenario | None]]]
+    ) -> None:
+        """Try each change once, on the best scenario at its time."""
+        tried: set[str] = set()
+        while change := self._next(changes, tried):
+            name, candidate = change
+            tried.add(name)
+            self._try(f"without {name}", candidate)
+
+    def _next(
+        self,
+        changes: Callable[[specs.Scenario], Iterable[tuple[str, specs.Scenario | None]]],
+        tried: set[str],
+    ) -> tuple[str, specs.Scenario] | None:
+        for name, candidate in changes(self.best.scenario):
+            if name not in tried and candidate is not None:
+                return name, candidate
+        return None
+
+    def _shrink(self, axes: Callable[[specs.Scenario], Iterable[load_axes.Axis]]) -> None:
+        """Make each size as small as possible, on the best scenario at its time."""
+        tried: set[str] = set()
+        while axis := next(
+            (item for item in axes(self.best.scenario) if item.name not in tried), None
+        ):
+            tried.add(axis.name)
+            self._shrink_axis(axis)
+
+    def _shrink_axis(self, axis: load_axes.Axis) -> None:
+        low, high = axis.least, axis.value
+        size = low
+        for _ in range(TRIES_PER_AXIS):
+            if self._try(f"{axis.name} {size:g}", _resized(axis, size)):
+                high = size
+                if size == axis.least:
+                    return
+            else:
+                low = size
+            size = _between(low, high, is_whole=axis.is_whole)
+            if not low < size < high or high / low < _CLOSE:
+                return
+
+    # ------------------------------------------------------------------ one candidate
+
+    def _try(self, change: str, candidate: specs.Scenario | None) -> bool:
+        """Run a candidate until it is decided; return whether it became the best scenario."""
+        if candidate is None or self._limits.is_over() or _key(candidate) in self._decided:
+            return False
+        tally = Tally(candidate)
+        is_kept = self._decide(tally)
+        self._decided.add(_key(candidate))
+        if is_kept:
+            self.trail.append(tally)
+        word = "kept" if is_kept else "not kept"
+        self._note(f"{change}: {word} ({tally.failed} of {tally.runs} runs failed)")
+        return is_kept
+
+    def _show_miss(self, attempt: Attempt) -> None:
+        if not attempt.failed:
+            self._note(f"  did not fail; {attempt.reason}")
+
+    def _decide(self, tally: Tally) -> bool:
+        """Run a scenario until it is accepted or rejected; one that cannot be run is rejected."""
+        runs_max = self._limits.runs_max
+        while True:
+            decision = sequential_tests.decide(tally.failed, tally.runs, runs_max=runs_max)
+            if decision is not None:
+                return decision
+            try:
+                attempt = self._make(tally.scenario)
+                tally.count(attempt)
+                self._show_miss(attempt)
+            except errors.UsageError as error:
+                self._note(f"cannot be run: {error}")
+                return False
+
+
+def _resized(axis: load_axes.Axis, size: float) -> specs.Scenario | None:
+    """Return the scenario with another size; None if it would be invalid."""
+    try:
+        return axis.resized(size)
+    except pydantic.ValidationError:
+        return None
+
+
+def _between(low: float, high: float, *, is_whole: bool) -> float:
+    """Return the geometric mean of two sizes, a whole number or one of two significant digits."""
+    middle = math.sqrt(low * high)
+    return float(math.floor(middle)) if is_whole else float(f"{middle:.2g}")
+
+
+def _key(scenario: specs.Scenario) -> str:
+    return scenario.model_dump_json()

@@ -1,0 +1,85 @@
+"""Smaller scenarios are valid, keep devices scarce, and demand no more than they can give."""
+
+import pytest
+
+from harness.reproduction.search import fault_axes, load_axes
+from harness.scenario import possibility, specs, traffic_specs
+from tests.unit.reproduction import scenarios
+
+
+def load_axis(scenario: specs.Scenario, name: str) -> load_axes.Axis:
+    return next(axis for axis in load_axes.axes(scenario) if axis.name == name)
+
+
+@pytest.mark.parametrize("traffic", [None, scenarios.CHURN])
+def test_the_least_of_every_axis_is_a_scenario_that_can_be_run(
+    traffic: dict[str, object] | None,
+) -> None:
+    keys = {"traffic": traffic} if traffic else {}
+    smaller = scenarios.scenario(**keys)
+    for _ in range(20):
+        axis = next(load_axes.axes(smaller), None)
+        if axis is None:
+            break
+        smaller = axis.resized(axis.least)
+        assert list(possibility.objections(smaller)) == []
+    assert list(load_axes.axes(smaller)) == []
+    assert smaller.pools.nodes == smaller.pools.devices_per_node == 1
+
+
+def test_fewer_devices_have_fewer_pods_so_that_they_stay_scarce() -> None:
+    axis = load_axis(scenarios.scenario(), "devices per node")
+    smaller = axis.resized(5)
+    assert (smaller.pools.devices_per_node, smaller.traffic.pods) == (5, 20)
+    assert (smaller.load.allocations_min, smaller.load.pods_running_min) == (10, 10)
+
+
+def test_pods_that_all_had_a_device_may_wait_for_one_device() -> None:
+    plain = {"profile": "all-at-once", "pods": 40, "users": 4}
+    smaller = load_axis(scenarios.scenario(traffic=plain), "nodes").resized(1)
+    smaller = load_axis(smaller, "devices per node").resized(1)
+    assert (smaller.traffic.pods, smaller.traffic.overcommit) == (2, True)
+
+
+def test_no_process_is_without_users() -> None:
+    smaller = load_axis(scenarios.scenario(), "users").resized(1)
+    assert smaller.traffic.processes == 1
+    smaller = load_axis(scenarios.scenario(), "pods").resized(2)
+    assert (smaller.traffic.users, smaller.traffic.processes) == (2, 2)
+
+
+def test_the_load_lasts_shorter() -> None:
+    axis = load_axis(scenarios.scenario(traffic=scenarios.CHURN), "seconds of load")
+    traffic = axis.resized(3.0).traffic
+    assert isinstance(traffic, traffic_specs.ChurnTraffic)
+    assert (traffic.duration_s, traffic.duration_max_s) == (3.0, 3.0)
+
+
+def test_each_fault_can_go_and_the_others_keep_their_names() -> None:
+    twice = [*scenarios.FAULTS, scenarios.FAULTS[1]]
+    found = dict(fault_axes.without(scenarios.scenario(faults=twice)))
+    assert list(found) == ["lost", "delay-events", "delay-events-2"]
+    first_gone = found["delay-events"]
+    assert first_gone is not None
+    assert [fault.name for fault in first_gone.faults] == ["lost", "delay-events-2"]
+
+
+def test_a_fault_after_which_another_one_begins_stays() -> None:
+    after = {**scenarios.FAULTS[1], "start_after": {"fault": "lost"}}
+    found = dict(fault_axes.without(scenarios.scenario(faults=[scenarios.FAULTS[0], after])))
+    assert found["lost"] is None
+    assert found["delay-events"] is not None
+
+
+def test_times_and_seconds_of_faults() -> None:
+    found = {axis.name: axis for axis in fault_axes.axes(scenarios.scenario())}
+    assert list(found) == ["times of lost", "times of delay-events", "seconds of delay-events"]
+    once = found["times of lost"].resized(1)
+    assert getattr(once.faults[0], "times", None) == 1
+    assert found["times of delay-events"].value == fault_axes.TIMES_UNLIMITED
+
+
+def test_conditions_of_faults_can_go() -> None:
+    picky = {**scenarios.FAULTS[0], "skip": 3, "probability": 0.5}
+    found = dict(fault_axes.plainer(scenarios.scenario(faults=[picky])))
+    assert list(found) == ["skip of lost", "probability of lost"]
