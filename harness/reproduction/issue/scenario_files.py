@@ -20,7 +20,8 @@ def text(scenario: specs.Scenario) -> str:
     schedulers on PATH.
     """
     document = _table(_portable(scenario))
-    return tomli_w.dumps(document, multiline_strings=True)
+    content: str = tomli_w.dumps(document, multiline_strings=True)
+    return content
 
 
 def _portable(scenario: specs.Scenario) -> specs.Scenario:
