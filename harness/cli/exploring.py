@@ -119,6 +119,7 @@ def _listed(name: str, spec: "world_specs.Spec") -> dict[str, object]:
     return {
         "name": name,
         "title": spec.title,
+        "faults": spec.faults,
         "is_known_to_fail": hazard is not None,
         "hazard": hazard,
     }

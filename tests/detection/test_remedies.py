@@ -76,7 +76,7 @@ def test_a_successor_waits_for_the_events_of_its_list(monkeypatch: pytest.Monkey
 
 def test_several_lost_writes_are_settled_too() -> None:
     """Answers to the writes that settle a claim get lost as well."""
-    progress = explored("answer-lost", "keep-in-flight-until-known", sizes=(("losses_max", 4),))
+    progress = explored("answer-lost", "keep-in-flight-until-known", sizes=(("faults_max", 4),))
     assert progress.findings == []
 
 

@@ -5,8 +5,7 @@ Every request and every watch event is a choice point.
 
 import collections
 import contextlib
-import enum
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from harness import concurrency
 from harness.apiserver.codec import json_codec
@@ -20,17 +19,17 @@ from harness.client import apis, transports
 from harness.explore.runtime import scheduler, tasks
 from harness.explore.worlds import world_fixtures
 
-
-class Fate(enum.Enum):
-    """The fate of a write and of its answer."""
-
-    ANSWERED = "answered"
-    ANSWER_LOST = "answer.lost"
-    """It is committed, but its answer does not arrive."""
-    REQUEST_LOST = "request.lost"
-    """It never reaches the server."""
-    REQUEST_LATE = "request.late"
-    """It reaches the server some time after its sender has stopped waiting."""
+LOST_RESPONSE, LOST_REQUEST, LATE_REQUEST = "lose-response", "lose-request", "delay-request"
+"""Faults of a write: it is committed without an answer, never arrives, or arrives some time after
+its sender has stopped waiting."""
+DROPPED_WATCH, EXPIRED_WATCH = "drop-watch", "expire-watch"
+TOUCHED_OBJECT = "touch-objects"
+_STEPS = {
+    LOST_RESPONSE: "api.answer.lost",
+    LOST_REQUEST: "api.request.lost",
+    LATE_REQUEST: "api.request.late",
+}
+"""Named step of each fault of a write."""
 
 
 class LocalServer:
@@ -41,23 +40,21 @@ class LocalServer:
         store: stores.Store,
         runtime: scheduler.ControlledRuntime,
         *,
-        losses_max: int = 0,
-        breaks_max: int = 0,
-        conflicts_max: int = 0,
+        faults: Collection[str] = (),
+        faults_max: int = 0,
     ) -> None:
         """Create the transport. The strategy chooses when faults happen.
 
-        `losses_max`: writes that may get no answer (see `Fate`); `breaks_max`: watches that may
-        break; `conflicts_max`: objects that another client may change just before they are
-        replaced.
-
-        A broken watch is resumed, or finds its history compacted: then it gets 410 and lists again.
+        `faults`: the kinds, as in `world_specs.Spec.faults`; `faults_max`: how many may happen. A
+        dropped watch is resumed; an expired one gets 410, so that its client lists again.
         """
         self._store, self._runtime = store, runtime
         self._handler = handlers.Handler(store, now=lambda: world_fixtures.NOW)
         self._watches: dict[object, list[LocalWatch]] = collections.defaultdict(list)
-        self._losses_left, self._breaks_left = losses_max, breaks_max
-        self._conflicts_left = conflicts_max
+        self._faults_left = faults_max
+        self._of_writes = [kind for kind in _STEPS if kind in faults]
+        self._of_watches = [kind for kind in (DROPPED_WATCH, EXPIRED_WATCH) if kind in faults]
+        self._of_objects = [kind for kind in (TOUCHED_OBJECT,) if kind in faults]
         self._objects = tasks.Shared(runtime.first_past())
         self._faults = tasks.Shared(runtime.first_past())
         store.listen(self._on_commit)
@@ -70,25 +67,28 @@ class LocalServer:
         """
         # The tasks that a write wakes are not known before its commit.
         self._runtime.point(*((self._objects,) if request.method == "GET" else ()))
-        if request.method == "PUT" and self._conflicts_left and self._decide(2):
-            self._conflicts_left -= 1
+        if request.method == "PUT" and self._fault(self._of_objects):
             self._touch_object(request)
-        fate = self._fate(request)
-        if fate in (Fate.ANSWERED, Fate.ANSWER_LOST):
+        fault = None if request.method == "GET" else self._fault(self._of_writes)
+        if fault in (None, LOST_RESPONSE):
             answer = self._commit(request)
-        if fate is Fate.ANSWERED:
+        if fault is None:
             return transports.Response(answer.status, answer.body)
-        concurrency.step(f"api.{fate.value}", method=request.method, path=request.path)
-        if fate is Fate.REQUEST_LATE:
+        concurrency.step(_STEPS[fault], method=request.method, path=request.path)
+        if fault == LATE_REQUEST:
             concurrency.spawn("late-request", lambda: self._commit_late(request))
         raise transports.TransportError(f"{request.path}: no answer came", sent=True)
 
-    def _fate(self, request: transports.Request) -> "Fate":
-        if request.method == "GET" or not self._losses_left:
-            return Fate.ANSWERED
-        fate = tuple(Fate)[self._decide(len(Fate))]
-        self._losses_left -= fate is not Fate.ANSWERED
-        return fate
+    def _fault(self, kinds: Sequence[str]) -> str | None:
+        """Return the fault of these kinds that the strategy chooses to happen now; None: none."""
+        if not kinds or not self._faults_left:
+            return None
+        self._runtime.touch(self._faults)
+        choice = self._runtime.decide(1 + len(kinds))
+        if not choice:
+            return None
+        self._faults_left -= 1
+        return kinds[choice - 1]
 
     def _commit(self, request: transports.Request) -> responses.Response:
         with self._runtime.atomically():
@@ -119,7 +119,7 @@ class LocalServer:
 
     def _annotated(self, document: apis.Object) -> apis.Object:
         meta = document["metadata"]
-        meta["annotations"] = {**meta.get("annotations", {}), "touched": str(self._conflicts_left)}
+        meta["annotations"] = {**meta.get("annotations", {}), "touched": str(self._faults_left)}
         return document
 
     def _note(self, request: transports.Request) -> None:
@@ -128,10 +128,6 @@ class LocalServer:
             self._runtime.observe(self._objects)
         else:
             self._runtime.touch(self._objects)
-
-    def _decide(self, options: int) -> int:
-        self._runtime.touch(self._faults)
-        return self._runtime.decide(options)
 
     def watch(self, request: transports.Request) -> transports.Watch:
         """Return a watch whose events are delivered when the watcher is chosen."""
@@ -161,17 +157,15 @@ class LocalServer:
 
     def _breaks(self, watch: "LocalWatch") -> bool:
         """Return whether the watch breaks now."""
-        if not self._breaks_left:
+        fault = self._fault(self._of_watches)
+        if fault is None:
             return False
-        choice = self._decide(3)
-        if choice:
-            self._breaks_left -= 1
-            resource = watch.selection.resource
-            self._watches[resources.table_of(resource)].remove(watch)
-            concurrency.step("api.watch.broken", resource=resource.plural, compacted=choice == 2)
-            if choice == 2:
-                self._store.compact(resource)
-        return bool(choice)
+        resource, is_expired = watch.selection.resource, fault == EXPIRED_WATCH
+        self._watches[resources.table_of(resource)].remove(watch)
+        concurrency.step("api.watch.broken", resource=resource.plural, compacted=is_expired)
+        if is_expired:
+            self._store.compact(resource)
+        return True
 
     def close(self) -> None:
         """Do nothing: there is no connection."""

@@ -12,6 +12,8 @@ from harness.explore.runtime import scheduler
 from harness.explore.worlds import api_server, oracle, world_fixtures, world_specs, world_users
 from harness.subject import assembling, schedulers
 
+_REALLOCATE, _TAKE_OVER = "reallocate-claims", "take-over"
+
 
 class SmallWorld:
     """One world, created for a single run."""
@@ -40,9 +42,8 @@ class SmallWorld:
         server = api_server.LocalServer(
             self._store,
             runtime,
-            losses_max=spec.losses_max,
-            breaks_max=spec.breaks_max,
-            conflicts_max=spec.conflicts_max,
+            faults=spec.faults,
+            faults_max=spec.faults_max,
         )
         self._users = world_users.Users(server, self._store, rounds=spec.rounds)
         self._api = apis.Api(server)
@@ -75,9 +76,9 @@ class SmallWorld:
         for number in range(self._spec.users):
             self._users.spawn(number + 1)
         self._late = list(range(early, self._spec.claims))
-        if self._spec.fails_over:
+        if _TAKE_OVER in self._spec.faults:
             concurrency.spawn("failover", self._fail_over)
-        if self._spec.reallocates:
+        if _REALLOCATE in self._spec.faults:
             concurrency.spawn("other-writer", self._reallocate)
         self._store.listen(self._on_commit)
 
@@ -131,7 +132,7 @@ class SmallWorld:
         self._written.set()
         if b'"allocation"' in commit.object.data:
             self._allocated.set()
-            if not (self._spec.reallocates or self._spec.fails_over):
+            if not {_REALLOCATE, _TAKE_OVER} & set(self._spec.faults):
                 self.create_late_pods()
 
     def unfinished(self) -> str | None:

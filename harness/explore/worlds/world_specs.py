@@ -13,9 +13,7 @@ LEAST = {
     "binders": 1,
     "users": 1,
     "rounds": 1,
-    "breaks_max": 0,
-    "losses_max": 0,
-    "conflicts_max": 0,
+    "faults_max": 0,
 }
 """Sizes that can be changed, with their minimum.
 
@@ -49,16 +47,17 @@ class Spec:
     """Number of the scheduler's binding threads."""
     late_pods: int = 0
     """Number of pods created when the first claim is allocated instead of at the beginning."""
-    reallocates: bool = False
-    """Another writer moves the first claim to the last device, in two writes.
+    faults: tuple[str, ...] = ()
+    """Kinds of faults, as in `[[faults]]` of scenarios; the strategy chooses when they happen.
 
-    The late pods are created when all is at rest.
+    `lose-response`, `lose-request`, `delay-request`: of a write. `drop-watch`, `expire-watch`: of a
+    watch. `touch-objects`: just before an object is replaced. `reallocate-claims`: another writer
+    moves the first claim to the last device, in two writes; the late pods are created when all is
+    at rest. `take-over`: the scheduler is stopped after its first write of a binding, and another
+    takes over; the late pods are created at that moment. These two always happen once.
     """
-    fails_over: bool = False
-    """The scheduler is stopped after its first write of a binding, and another takes over.
-
-    The late pods are created at that moment.
-    """
+    faults_max: int = 0
+    """Number of faults of the other kinds that may happen, all together."""
     users: int = 0
     """Number of users.
 
@@ -67,15 +66,6 @@ class Spec:
     """
     rounds: int = 1
     """Number of pods that each user creates."""
-    breaks_max: int = 0
-    """Number of watches that may break and be resumed, or get 410."""
-    losses_max: int = 0
-    """Number of writes that may get no answer.
-
-    The answer is lost after the commit, or the request is lost, or it arrives late.
-    """
-    conflicts_max: int = 0
-    """Number of objects that another client may change before a write, which then conflicts."""
     hazard: Hazard | None = None
     """Why the correct scheduler fails in this world, as upstream; None: it does not.
 
@@ -89,6 +79,7 @@ class Spec:
         return own if self.users else (*own, ".objects")
 
 
+_WATCHES = ("drop-watch", "expire-watch")
 SPECS = {
     "two-claims-one-device": Spec(
         title="two pods at once, one of them must wait",
@@ -119,20 +110,23 @@ SPECS = {
         claims=2,
         devices=1,
         late_pods=1,
-        breaks_max=1,
+        faults=_WATCHES,
+        faults_max=1,
     ),
     "object-touched": Spec(
         title="another client changes an object just before it is written: a conflict",
         claims=2,
         devices=1,
         late_pods=1,
-        conflicts_max=2,
+        faults=("touch-objects",),
+        faults_max=2,
     ),
     "answer-lost": Spec(
         title="H1: no answer to a write: it was committed, never will be, or will be later",
         claims=2,
         devices=1,
-        losses_max=1,
+        faults=("lose-response", "lose-request", "delay-request"),
+        faults_max=1,
         hazard=Hazard("H1", remedy="keep-in-flight-until-known"),
     ),
     "reallocated-unseen": Spec(
@@ -140,8 +134,8 @@ SPECS = {
         claims=2,
         devices=2,
         late_pods=1,
-        breaks_max=1,
-        reallocates=True,
+        faults=("reallocate-claims", *_WATCHES),
+        faults_max=1,
         hazard=Hazard("H2", remedy="compare-devices-on-update"),
     ),
     "failover": Spec(
@@ -149,7 +143,7 @@ SPECS = {
         claims=2,
         devices=1,
         late_pods=1,
-        fails_over=True,
+        faults=("take-over",),
         hazard=Hazard("H3", remedy="fence-predecessor"),
     ),
 }
