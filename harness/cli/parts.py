@@ -25,6 +25,10 @@ Remedies = Annotated[
     list[str] | None,
     typer.Option("--remedy", help="Use a remedy against a known hazard (may be repeated)."),
 ]
+Release = Annotated[
+    str | None,
+    typer.Option("--as", help="Do what this release of Kubernetes does: 1.34.2 or 1.36.2."),
+]
 Settings = Annotated[
     pathlib.Path | None,
     typer.Option("--settings", help="JSON: seed, switch_interval_s, binders, backoff_…, pauses."),
@@ -183,6 +187,20 @@ def claim_controller(
     kubeconfig: Kubeconfig,
     namespace: Namespace = None,
     defect: Defects = None,
+    release: Release = None,
+    workers: Annotated[
+        int, typer.Option(min=1, max=1000, help="Number of keys worked on at once.")
+    ] = 4,
+    feature_gates: Annotated[
+        str,
+        typer.Option(help="DRAAdminAccess=false,DRAPrioritizedList=false (default: both true)."),
+    ] = "",
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65535, help="Serve /metrics and /healthz on this port of loopback."
+        ),
+    ] = None,
     settings: Settings = None,
     steps: Steps = None,
     ready_file: ReadyFile = None,
@@ -195,6 +213,10 @@ def claim_controller(
             kubeconfig=kubeconfig,
             namespace=namespace,
             defects=tuple(defect or ()),
+            release=release,
+            workers=workers,
+            feature_gates=feature_gates,
+            metrics_port=metrics_port,
             settings=settings,
             steps=steps,
             ready_file=ready_file,

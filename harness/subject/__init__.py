@@ -11,6 +11,6 @@ processes also run stand-alone against any kubeconfig.
 
 Contents: `allocated_devices`, `allocators`, `assembling`, `assume_caches`, `claim_control`,
 `claim_writes`, `claims`, `defects`, `dynamic_resources`, `expressions`, `final_books`, `gathering`,
-`in_flight`, `inventories`, `leadership`, `nodes`, `queueing_hints`, `recording`, `remedies`,
-`replacements`, `schedulers`, `scheduling_queue`, `subject_process`.
+`in_flight`, `inventories`, `leadership`, `metrics`, `nodes`, `queueing_hints`, `recording`,
+`releases`, `remedies`, `replacements`, `schedulers`, `scheduling_queue`, `subject_process`.
 """

@@ -1,8 +1,9 @@
-"""The scheduler's parts for the chosen known defects and remedies."""
+"""The parts of scheduler and claim controller for chosen defects, remedies and a release."""
 
 from collections.abc import Iterable
 
-from harness.subject import defects, remedies, replacements, schedulers
+from harness.subject import defects, releases, remedies, replacements, schedulers
+from harness.subject.claim_control import controller_parts
 
 
 def parts(
@@ -15,3 +16,15 @@ def parts(
     return replacements.parts(
         defects.CATALOGUE.chosen(chosen_defects) | remedies.CATALOGUE.chosen(chosen_remedies)
     )
+
+
+def claim_controller_parts(
+    chosen_defects: Iterable[str] = (), release: str | None = None
+) -> controller_parts.ControllerParts:
+    """Return the claim controller's parts with these defects, as of a release.
+
+    Defects of the scheduler do not change it. `release` None: the default. Raises UsageError for an
+    unknown name, or if two of them override the same method.
+    """
+    chosen = defects.CATALOGUE.chosen(chosen_defects) | releases.replacements_of(release)
+    return replacements.replaced(controller_parts.ControllerParts(), chosen)

@@ -1,4 +1,4 @@
-"""Named classes that each replace a part of the correct scheduler: known defects and remedies.
+"""Named classes that each replace a part of correct code: known defects, remedies, and releases.
 
 Those of different parts can be combined, and so can those of one part if they override different
 methods.
@@ -7,23 +7,30 @@ methods.
 import dataclasses
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness import errors, suggestions
 from harness.subject import schedulers
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+P = TypeVar("P", bound="DataclassInstance")
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Replacement:
-    """A class that replaces a part of the scheduler by a subclass of it."""
+    """A class that replaces a part by a subclass of it."""
 
     part: str
-    """The field of `schedulers.SchedulerParts`."""
+    """The field of `whole`."""
     replacement: type[Any]
+    whole: type[Any] = schedulers.SchedulerParts
+    """The dataclass with all parts: the scheduler's or the claim controller's."""
 
     def overridden(self) -> set[str]:
         """Return the names of the methods that the class overrides, apart from `__init__`."""
-        correct = getattr(schedulers.SchedulerParts(), self.part)
+        correct = getattr(self.whole(), self.part)
         own = [kind for kind in self.replacement.__mro__ if kind not in correct.__mro__]
         names = {name for kind in own for name in vars(kind) if not name.startswith("__")}
         return {name for name in names if hasattr(correct, name)}
@@ -68,14 +75,23 @@ def parts(chosen: Mapping[str, Replacement]) -> schedulers.SchedulerParts:
 
     Raises UsageError if two of them override the same method.
     """
+    return replaced(schedulers.SchedulerParts(), chosen)
+
+
+def replaced(correct: P, chosen: Mapping[str, Replacement]) -> P:
+    """Return the parts with the chosen replacements; those of other parts are left out.
+
+    Raises UsageError if two of them override the same method.
+    """
+    chosen = {name: item for name, item in chosen.items() if item.whole is type(correct)}
     _require_apart(chosen)
-    replaced: dict[str, type[Any]] = {}
+    classes: dict[str, type[Any]] = {}
     for item in chosen.values():
-        other = replaced.get(item.part)
-        replaced[item.part] = (
+        other = classes.get(item.part)
+        classes[item.part] = (
             type("Combined", (item.replacement, other), {}) if other else item.replacement
         )
-    return dataclasses.replace(schedulers.SchedulerParts(), **replaced)
+    return dataclasses.replace(correct, **classes)
 
 
 def _require_apart(chosen: Mapping[str, Replacement]) -> None:

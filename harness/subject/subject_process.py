@@ -13,9 +13,10 @@ import msgspec
 
 from harness import concurrency, errors, processes, seeds
 from harness.client import apis, transports
-from harness.subject import assembling, defects, recording, schedulers
-from harness.subject.claim_control import claim_controllers
+from harness.subject import assembling, recording, schedulers
+from harness.subject.claim_control import claim_controllers, feature_gates
 from harness.subject.leadership import leader_election
+from harness.subject.metrics import metrics_servers
 
 LOST_LEASE = "leaderelection lost"
 """Last words of a scheduler that has lost its lease; kube-scheduler uses them, too."""
@@ -69,6 +70,14 @@ class SubjectOptions:
     """The steps file to write; None: steps are not recorded."""
     ready_file: pathlib.Path | None = None
     """A file to create once the process is ready."""
+    release: str | None = None
+    """The release of Kubernetes to be like; None: the default."""
+    workers: int = claim_controllers.WORKERS
+    """Number of the claim controller's workers."""
+    feature_gates: str = ""
+    """Feature gates of the claim controller, as `NAME=true,NAME=false`."""
+    metrics_port: int | None = None
+    """Port of `/metrics` and `/healthz` on loopback; 0: a free one; None: they are not served."""
 
 
 class _Part(Protocol):
@@ -113,10 +122,16 @@ def run_claim_controller(options: SubjectOptions) -> int:
     Raises UsageError for unusable options, and ClusterError if the API server does not answer.
     """
     settings = read_settings(options.settings)
-    defects.require_known(options.defects)  # none of them changes the controller
+    parts = assembling.claim_controller_parts(options.defects, options.release)
+    chosen = claim_controllers.ControllerOptions(
+        namespace=options.namespace,
+        workers=options.workers,
+        gates=feature_gates.parse(options.feature_gates),
+    )
     with _api(options) as api, _listening("claim-controller", options, settings):
-        chosen = claim_controllers.ControllerOptions(namespace=options.namespace)
-        _run(claim_controllers.ClaimController(api, chosen), options)
+        controller = claim_controllers.ClaimController(api, chosen, parts)
+        with metrics_servers.serving(options.metrics_port, controller.metrics):
+            _run(controller, options)
     return 0
 
 

@@ -1,26 +1,50 @@
 """The ResourceClaim controller: generates claims, drops reservations, deallocates claims.
 
-After pkg/controller/resourceclaim/controller.go. Several workers process the keys
-`pod:namespace/name` and `claim:namespace/name`. Every sync starts from the informers' state; a
+After pkg/controller/resourceclaim/controller.go of Kubernetes 1.36. Several workers process the
+keys `pod:namespace/name` and `claim:namespace/name`. Every sync starts from the informers' state; a
 failed sync is retried.
+
+Where the newest release is known to be wrong, this controller has answers of its own. `releases`
+has what 1.36.2 and 1.34.2 do instead.
+
+- kubernetes#138407: the claim statuses of a pod with two templates alternate for ever after one
+  claim is lost, because each apply drops the entry that it does not repeat. Each of our applies
+  repeats every recorded claim.
+- kubernetes#141104: the annotation of a generated claim is put into the template that all workers
+  share, so that a claim can have the name of another entry. Ours goes into a copy.
+- kubernetes#140217: the mutation cache holds 100 claims, so that more creations than the informer
+  has seen make duplicates; and it holds them for an hour, so that a deleted claim is recorded again
+  instead of being created again. We remember every created claim exactly until the informer has
+  passed its resource version.
+- kubernetes#141274: a pod that has ended, but is not deleted, gets its claims and reservations
+  again, which the cleanup then takes away. We leave such pods alone.
+- A generated claim is deleted by its UID, and statuses are recorded by the pod's UID, so that
+  neither can hit an object that replaced it under its name.
 """
 
-import collections
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
 
 from harness import concurrency
 from harness.client import apis, informers, transports
-from harness.subject import claims
-from harness.subject.claim_control import created_claims, generating, releasing, work_queues
+from harness.subject.claim_control import (
+    controller_contexts,
+    controller_metrics,
+    controller_parts,
+    created_claims,
+    enqueuing,
+    event_recording,
+    feature_gates,
+    pod_syncing,
+    work_queues,
+)
+from harness.subject.metrics import metric_families
 
-Object = dict[str, Any]
-FIELD_MANAGER = "ResourceClaimController"
-"""Field manager of the server-side apply of `status.resourceClaimStatuses`, as upstream."""
 SYNC_TIMEOUT_S = 30.0
 """Time limit for the initial list of each informer, in seconds."""
-DELETED_PODS_MAX = 500
-"""Number of UIDs of deleted pods to remember, as upstream."""
+_RETRIED = (pod_syncing.ClaimCreationError, apis.ApiError, transports.TransportError)
+WORKERS = 4
+"""Default number of workers. Upstream has 50, but threads of one interpreter share one core."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,31 +53,37 @@ class ControllerOptions:
 
     namespace: str | None = None
     """None: all namespaces."""
-    workers: int = 4
+    workers: int = WORKERS
+    gates: Mapping[str, bool] = dataclasses.field(
+        default_factory=lambda: dict(feature_gates.DEFAULTS)
+    )
+    """The feature gates of `feature_gates`."""
 
 
 class ClaimController:
     """The controller with its informers, its work queue and its worker threads."""
 
-    def __init__(self, api: apis.Api, options: ControllerOptions) -> None:
+    def __init__(
+        self,
+        api: apis.Api,
+        options: ControllerOptions,
+        parts: controller_parts.ControllerParts | None = None,
+    ) -> None:
+        """`parts` None: the correct ones."""
+        parts = parts or controller_parts.ControllerParts()
         self._api, self._options = api, options
-        self._queue = work_queues.WorkQueue("claim-controller.queue")
-        self._guard = concurrency.lock("claim-controller.indexes")
-        self._users: dict[str, set[str]] = collections.defaultdict(set)
-        self._deleted_pods: collections.OrderedDict[str, None] = collections.OrderedDict()
-        self._created = created_claims.CreatedClaims()
         self._threads: list[concurrency.Thread] = []
-        self._templates = self._informer(apis.CLAIM_TEMPLATES, _TemplateEvents(self))
-        self._claims = self._informer(apis.CLAIMS, self._created, _ClaimEvents(self))
-        self._pods = self._informer(apis.PODS, _PodEvents(self))
-        self._releaser = releasing.Releaser(api, self._pods, self._deleted_pods)
+        self._context = self._new_context(parts.created())
+        self._syncer = parts.pod_syncer(self._context, parts.generator())
+        self._releaser = parts.releaser(self._context)
+        self._enqueuer = parts.enqueuer(self._context, self._syncer)
 
     def start(self) -> None:
         """Start the informers, then the workers.
 
         Raises ClusterError if the API server does not answer.
         """
-        for informer in (self._templates, self._claims, self._pods):
+        for informer in (self._context.templates, self._context.claims, self._context.pods):
             informer.start()
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
         for index in range(self._options.workers):
@@ -61,11 +91,36 @@ class ClaimController:
 
     def stop(self) -> None:
         """Finish the keys being processed and end every thread."""
-        self._queue.close()
+        self._context.queue.close()
         for thread in self._threads:
             thread.join()
-        for informer in (self._pods, self._claims, self._templates):
+        for informer in (self._context.pods, self._context.claims, self._context.templates):
             informer.stop()
+
+    def metrics(self) -> list[metric_families.Family]:
+        """Return the present values of all metrics."""
+        return self._context.metrics.collect(self._context.claims.objects())
+
+    # --------------------------------------------------------------------- putting together
+
+    def _new_context(
+        self, created: created_claims.CreatedClaims
+    ) -> controller_contexts.ControllerContext:
+        pod_events = enqueuing.PodEvents(lambda: self._enqueuer)
+        claim_events = enqueuing.ClaimEvents(lambda: self._enqueuer)
+        template_events = enqueuing.TemplateEvents(lambda: self._enqueuer)
+        return controller_contexts.ControllerContext(
+            api=self._api,
+            queue=work_queues.WorkQueue("claim-controller.queue"),
+            templates=self._informer(apis.CLAIM_TEMPLATES, template_events),
+            claims=self._informer(apis.CLAIMS, created, claim_events),
+            pods=self._informer(apis.PODS, pod_events),
+            created=created,
+            deleted_pods=controller_contexts.DeletedPods(),
+            events=event_recording.EventRecorder(self._api),
+            metrics=controller_metrics.ControllerMetrics(),
+            gates=self._options.gates,
+        )
 
     def _informer(
         self, resource: apis.Resource, *handlers: informers.EventHandler
@@ -78,225 +133,25 @@ class ClaimController:
             namespace=self._options.namespace,
         )
 
-    # ---------------------------------------------------------------------- events
-
-    def on_pod(self, pod: Object) -> None:
-        """Index a new or changed pod with claims, and enqueue it if it needs work."""
-        if not claims.entries_of(pod):
-            return
-        key = informers.key_of(pod)
-        with self._guard:
-            for claim_key in claims.known_claim_keys(pod):
-                self._users[claim_key].add(key)
-        if claims.is_done(pod) or claims.is_deleting(pod):
-            self._enqueue_claims_of(pod)
-        if self._needs_work(pod):
-            self._queue.add(f"pod:{key}")
-
-    def on_pod_gone(self, pod: Object) -> None:
-        """Remember the UID of a deleted pod, and enqueue its claims to drop its reservations."""
-        with self._guard:
-            self._deleted_pods[claims.uid_of(pod)] = None
-            while len(self._deleted_pods) > DELETED_PODS_MAX:
-                self._deleted_pods.popitem(last=False)
-            for claim_key in claims.known_claim_keys(pod):
-                self._users[claim_key].discard(informers.key_of(pod))
-                if not self._users[claim_key]:
-                    del self._users[claim_key]
-        self._enqueue_claims_of(pod)
-
-    def on_claim(self, key: str) -> None:
-        """Enqueue a claim that was added, changed or deleted, and its pods that need work."""
-        self._queue.add(f"claim:{key}")
-        with self._guard:
-            users = sorted(self._users.get(key, ()))
-        for pod_key in users:
-            pod = self._pods.get(pod_key)
-            if pod is not None and self._needs_work(pod):
-                self._queue.add(f"pod:{pod_key}")
-
-    def on_template(self) -> None:
-        """Enqueue all pods that need work; they may have waited for the new template."""
-        for pod in self._pods.objects():
-            self.on_pod(pod)
-
-    def _enqueue_claims_of(self, pod: Object) -> None:
-        for key in claims.known_claim_keys(pod):
-            self._queue.add(f"claim:{key}")
-
-    def _needs_work(self, pod: Object) -> bool:
-        """Return whether a claim is missing, or a bound pod has no reservation.
-
-        Pods that are bound without a scheduler (by `spec.nodeName`) have no reservations at first.
-        """
-        if claims.is_done(pod) or claims.is_deleting(pod):
-            return False
-        recorded = claims.recorded_names(pod)
-        for entry in claims.entries_of(pod):
-            if "resourceClaimName" in entry:
-                continue
-            if entry["name"] not in recorded or self._is_lost(pod, recorded[entry["name"]]):
-                return True
-        return bool(pod["spec"].get("nodeName")) and any(self._unreserved_claims(pod))
-
-    def _is_lost(self, pod: Object, name: str | None) -> bool:
-        """Return whether the recorded claim is missing or belongs to another pod."""
-        if name is None:
-            return False
-        claim = self._created.get(f"{pod['metadata']['namespace']}/{name}")
-        return claim is None or not claims.is_for(claim, pod)
-
-    # --------------------------------------------------------------------- workers
+    # ------------------------------------------------------------------------------ workers
 
     def _work(self) -> None:
         while True:
             try:
-                key = self._queue.get()
+                key = self._context.queue.get()
             except concurrency.Closed:
                 return
-            self._queue.done(key, failed=not self._sync(key))
+            self._context.queue.done(key, failed=not self._sync(key))
 
     def _sync(self, key: str) -> bool:
+        """Work on a key; return whether that succeeded."""
         kind, _, name = key.partition(":")
         try:
             if kind == "pod":
-                self._sync_pod(name)
-            elif (claim := self._claims.get(name)) is not None:
-                self._releaser.sync(claim)
-        except (apis.ApiError, transports.TransportError) as error:
+                self._syncer.sync(name)
+            else:
+                self._releaser.sync(name)
+        except _RETRIED as error:
             concurrency.step("controller.failed", key=key, reason=str(error))
             return False
         return True
-
-    # ------------------------------------------------------------------------ pods
-
-    def _sync_pod(self, key: str) -> None:
-        """Create missing claims of the pod, record them, and reserve claims if the pod is bound."""
-        pod = self._pods.get(key)
-        if pod is None or claims.is_done(pod) or claims.is_deleting(pod):
-            return
-        recorded = claims.recorded_names(pod)
-        names = {
-            entry["name"]: self._claim_for(pod, entry, recorded.get(entry["name"]))
-            for entry in claims.entries_of(pod)
-            if "resourceClaimTemplateName" in entry
-        }
-        if names and names != recorded:
-            self._record(pod, names)
-        if pod["spec"].get("nodeName"):
-            for claim in self._unreserved_claims(pod):
-                self._api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
-
-    def _claim_for(self, pod: Object, entry: Object, recorded: str | None) -> str:
-        """Return the name of the claim generated for an entry; create it if there is none."""
-        if recorded is not None and not self._is_lost(pod, recorded):
-            return recorded
-        claim = self._find_generated(pod, entry["name"]) or self._create(pod, entry)
-        return str(claim["metadata"]["name"])
-
-    def _find_generated(self, pod: Object, entry_name: str) -> Object | None:
-        """Return a claim that an earlier sync created but failed to record in the pod's status."""
-        for claim in self._created.owned_by(claims.uid_of(pod)):
-            annotations = claim["metadata"].get("annotations", {})
-            if annotations.get(claims.POD_CLAIM_NAME) == entry_name:
-                return claim
-        return None
-
-    def _create(self, pod: Object, entry: Object) -> Object:
-        """Create the claim for an entry of the pod; raises ApiError if its template is missing."""
-        namespace = pod["metadata"]["namespace"]
-        key = f"{namespace}/{entry['resourceClaimTemplateName']}"
-        template = self._templates.get(key)
-        if template is None:
-            raise apis.ApiError(404, "NotFound", f"resourceclaimtemplate {key} not found")
-        claim = self._api.create(
-            apis.CLAIMS,
-            generating.generated_claim(pod, entry["name"], template),
-            namespace=namespace,
-        )
-        self._created.add(claim)
-        concurrency.step(
-            "controller.claim.created", claim=claims.uid_of(claim), pod=claims.uid_of(pod)
-        )
-        return claim
-
-    def _record(self, pod: Object, names: dict[str, str]) -> None:
-        """Record all claims of the pod in one forced apply; the field has no other owner."""
-        meta = pod["metadata"]
-        statuses = [{"name": name, "resourceClaimName": claim} for name, claim in names.items()]
-        patch = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {key: meta[key] for key in ("name", "namespace", "uid")},
-            "status": {"resourceClaimStatuses": statuses},
-        }
-        self._api.patch(
-            apis.PODS,
-            meta["name"],
-            patch,
-            namespace=meta["namespace"],
-            kind=apis.PatchKind.APPLY,
-            subresource="status",
-            field_manager=FIELD_MANAGER,
-            force=True,
-        )
-
-    def _unreserved_claims(self, pod: Object) -> list[Object]:
-        """Return the allocated claims of a bound pod that are not reserved for it."""
-        known = [self._claims.get(key) for key in claims.known_claim_keys(pod)]
-        return [
-            claim
-            for claim in known
-            if claim is not None
-            and claims.allocation_of(claim)
-            and not claims.is_deleting(claim)
-            and not claims.is_reserved_for(claim, pod)
-        ]
-
-
-class _PodEvents:
-    def __init__(self, controller: ClaimController) -> None:
-        self._controller = controller
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        del initial
-        self._controller.on_pod(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        del old
-        self._controller.on_pod(new)
-
-    def on_delete(self, last: Object) -> None:
-        self._controller.on_pod_gone(last)
-
-
-class _ClaimEvents:
-    def __init__(self, controller: ClaimController) -> None:
-        self._controller = controller
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        del initial
-        self._controller.on_claim(informers.key_of(obj))
-
-    def on_update(self, old: Object, new: Object) -> None:
-        del old
-        self._controller.on_claim(informers.key_of(new))
-
-    def on_delete(self, last: Object) -> None:
-        self._controller.on_claim(informers.key_of(last))
-
-
-class _TemplateEvents:
-    def __init__(self, controller: ClaimController) -> None:
-        self._controller = controller
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        del obj
-        if not initial:
-            self._controller.on_template()
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Ignore the update: the spec of a template is immutable."""
-
-    def on_delete(self, last: Object) -> None:
-        """Ignore the deletion: claims generated from the template remain."""

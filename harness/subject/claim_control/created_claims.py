@@ -3,6 +3,10 @@
 Corresponds to the controller's use of client-go's tools/cache/mutation_cache.go. When a sync
 created a claim but failed to record it, the retry must find that claim instead of creating a second
 one, even if the watch lags behind.
+
+A created claim is remembered until the informer has passed its resource version, however many there
+are: from then on the informer knows better, also that the claim was deleted. Upstream remembers 100
+claims for up to an hour (see `releases`).
 """
 
 import collections
@@ -10,7 +14,7 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import informers
-from harness.subject import claims
+from harness.subject.claim_control import pod_claims
 
 Object = dict[str, Any]
 
@@ -21,51 +25,76 @@ class CreatedClaims:
     def __init__(self) -> None:
         self._guard = concurrency.lock("created-claims")
         self._claims: dict[str, Object] = {}
+        """The claims that the informer has delivered."""
+        self._pending: dict[str, Object] = {}
+        """Created claims that the informer has not delivered yet."""
+        self._newest = 0
+        """The highest resource version that the informer has delivered."""
         self._owned: dict[str, set[str]] = collections.defaultdict(set)
+        """The keys of the claims controlled by a pod, by its UID."""
 
     def add(self, claim: Object) -> None:
-        """Add a claim that the controller has created, unless the informer has delivered it."""
+        """Add a claim that the controller has created, unless the informer has passed it."""
         with self._guard:
-            self._claims.setdefault(informers.key_of(claim), claim)
-            self._index(claim)
+            if _version_of(claim) > self._newest:
+                self._pending[informers.key_of(claim)] = claim
+                self._index(claim)
 
     def get(self, key: str) -> Object | None:
         """Return the newest known state of a claim, or None if it is unknown."""
         with self._guard:
-            return self._claims.get(key)
+            return self._pending.get(key) or self._claims.get(key)
 
     def owned_by(self, uid: str) -> list[Object]:
         """Return the claims controlled by the pod with this UID, sorted by key."""
         with self._guard:
-            return [self._claims[key] for key in sorted(self._owned.get(uid, ()))]
+            keys = sorted(self._owned.get(uid, ()))
+            return [self._pending.get(key) or self._claims[key] for key in keys]
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
         """Store a claim that the informer has added."""
         del initial
-        self._put(obj)
+        with self._guard:
+            self._advance(obj)
+            self._claims[informers.key_of(obj)] = obj
+            self._index(obj)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Store a new version from the informer."""
-        del old
-        self._put(new)
+        """Store a new version from the informer; its owner may have changed."""
+        with self._guard:
+            self._remove_from_index(old)
+            self._advance(new)
+            self._claims[informers.key_of(new)] = new
+            self._index(new)
 
     def on_delete(self, last: Object) -> None:
         """Remove a deleted claim."""
         with self._guard:
-            key = informers.key_of(last)
-            self._claims.pop(key, None)
-            owner = claims.controller_uid(last)
-            if owner is not None:
-                self._owned[owner].discard(key)
-                if not self._owned[owner]:
-                    del self._owned[owner]
+            self._advance(last)
+            known = self._claims.pop(informers.key_of(last), last)
+            self._remove_from_index(known)
 
-    def _put(self, claim: Object) -> None:
-        with self._guard:
-            self._claims[informers.key_of(claim)] = claim
-            self._index(claim)
+    def _advance(self, delivered: Object) -> None:
+        """Forget the created claims that are not newer than what the informer delivers."""
+        self._newest = max(self._newest, _version_of(delivered))
+        for key, claim in list(self._pending.items()):
+            if _version_of(claim) <= self._newest:
+                del self._pending[key]
+                if key not in self._claims:
+                    self._remove_from_index(claim)
 
     def _index(self, claim: Object) -> None:
-        owner = claims.controller_uid(claim)
+        owner = pod_claims.owning_pod(claim)
         if owner is not None:
-            self._owned[owner].add(informers.key_of(claim))
+            self._owned[owner[1]].add(informers.key_of(claim))
+
+    def _remove_from_index(self, claim: Object) -> None:
+        owner = pod_claims.owning_pod(claim)
+        if owner is not None:
+            self._owned[owner[1]].discard(informers.key_of(claim))
+            if not self._owned[owner[1]]:
+                del self._owned[owner[1]]
+
+
+def _version_of(claim: Object) -> int:
+    return int(claim["metadata"]["resourceVersion"])

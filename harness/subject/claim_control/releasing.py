@@ -3,12 +3,12 @@
 After syncClaim in pkg/controller/resourceclaim/controller.go.
 """
 
-from collections.abc import Container
 from typing import Any
 
 from harness import concurrency
-from harness.client import apis, informers
-from harness.subject import claims
+from harness.client import apis
+from harness.subject import claim_writes, claims
+from harness.subject.claim_control import controller_contexts, pod_claims
 
 Object = dict[str, Any]
 
@@ -16,71 +16,99 @@ Object = dict[str, Any]
 class Releaser:
     """Drops reservations, deallocates claims, and deletes generated claims."""
 
-    def __init__(self, api: apis.Api, pods: informers.Informer, gone: Container[str]) -> None:
-        """`gone` contains the UIDs of pods that are known to be deleted."""
-        self._api, self._pods, self._gone = api, pods, gone
+    def __init__(self, context: controller_contexts.ControllerContext) -> None:
+        self._context = context
 
-    def sync(self, claim: Object) -> None:
-        """Drop reservations of ended pods, and delete the claim if it was generated for one."""
+    def sync(self, key: str) -> None:
+        """Drop reservations of ended pods, and delete the claim if it was generated for one.
+
+        Deallocation follows from the change from "in use" to "not in use": a claim that is
+        allocated but was never reserved stays allocated. Raises ApiError or TransportError if the
+        sync must be retried; every write fails if the claim has changed meanwhile.
+        """
+        claim = self._context.claims.get(key)
+        if claim is None:
+            return
         reservations = claims.reservations_of(claim)
         valid = [entry for entry in reservations if self._is_valid(claim, entry)]
-        if len(valid) < len(reservations) or (not valid and claims.is_deleting(claim)):
-            claim = self._release(claim, valid)
+        if len(valid) < len(reservations):
+            claim = self._drop_reservations(claim, valid)
+        elif not valid and claims.is_deleting(claim) and claims.has_finalizer(claim):
+            claim = self._release_deleted(claim)
         if not valid and not claims.is_deleting(claim) and self._is_orphan(claim):
-            meta = claim["metadata"]
-            with apis.if_there():
-                self._api.delete(
-                    apis.CLAIMS, meta["name"], namespace=meta["namespace"], uid=meta["uid"]
-                )
+            self._delete(claim)
 
     def _is_valid(self, claim: Object, entry: Object) -> bool:
         """Return whether the consumer that the claim is reserved for may still run."""
         if entry.get("resource") != "pods" or entry.get("apiGroup"):
-            return True  # only pods are handled here
-        if entry["uid"] in self._gone:
+            return self._may_run(entry)
+        if entry["uid"] in self._context.deleted_pods:
             return False
-        namespace = claim["metadata"]["namespace"]
-        pod = self._pods.get(f"{namespace}/{entry['name']}")
-        if pod is None:
-            pod = self._live_pod(entry["name"], namespace)
+        key = pod_claims.key_of(claim, entry["name"])
+        pod = self._context.pods.get(key) or self._live_pod(claim, entry["name"])
         return pod is not None and claims.uid_of(pod) == entry["uid"] and not claims.is_done(pod)
 
-    def _live_pod(self, name: str, namespace: str) -> Object | None:
+    def _may_run(self, entry: Object) -> bool:
+        """Return whether a consumer that is no pod may still run: another controller knows."""
+        del entry
+        return True
+
+    def _live_pod(self, claim: Object, name: str) -> Object | None:
         """Return the pod from the API server, or None if it is gone.
 
         The informer may lag behind, so that a pod missing there may still exist.
         """
         try:
-            return self._api.get(apis.PODS, name, namespace=namespace)
+            namespace = claim["metadata"]["namespace"]
+            return self._context.api.get(apis.PODS, name, namespace=namespace)
         except apis.ApiError as error:
             if error.is_not_found:
                 return None
             raise
 
-    def _release(self, claim: Object, valid: list[Object]) -> Object:
-        """Drop reservations; with the last one also the allocation, and then the finalizer."""
+    def _drop_reservations(self, claim: Object, valid: list[Object]) -> Object:
+        """Keep only valid reservations; with the last one goes the allocation, then the finalizer.
+
+        These are two writes, because an update of the status cannot change finalizers.
+        """
+        changed = claims.with_status(claim, reservedFor=valid or None)
         if valid or not claims.has_finalizer(claim):
-            if len(valid) == len(claims.reservations_of(claim)):
-                return claim
-            return self._api.update_status(
-                apis.CLAIMS, claims.with_status(claim, reservedFor=valid or None)
-            )
-        if claims.allocation_of(claim) or claims.reservations_of(claim):
-            claim = self._api.update_status(
-                apis.CLAIMS,
-                claims.with_status(claim, reservedFor=None, allocation=None, devices=None),
-            )
-            concurrency.step("controller.deallocated", claim=claims.uid_of(claim))
-        finalizers = [name for name in claim["metadata"]["finalizers"] if name != claims.FINALIZER]
-        return self._api.update(apis.CLAIMS, claims.with_metadata(claim, finalizers=finalizers))
+            return self._context.api.update_status(apis.CLAIMS, changed)
+        return self._remove_finalizer(self._deallocate(changed))
+
+    def _release_deleted(self, claim: Object) -> Object:
+        """Deallocate a deleted claim that is not in use, and let it go."""
+        if claims.allocation_of(claim) is not None:
+            claim = self._deallocate(claim)
+        return self._remove_finalizer(claim)
+
+    def _deallocate(self, claim: Object) -> Object:
+        """Write the claim without its allocation; the API server drops `status.devices` itself."""
+        changed = claims.with_status(claim, allocation=None)
+        claim = self._context.api.update_status(apis.CLAIMS, changed)
+        concurrency.step("controller.deallocated", claim=claims.uid_of(claim))
+        return claim
+
+    def _remove_finalizer(self, claim: Object) -> Object:
+        if not claims.has_finalizer(claim):
+            return claim
+        return claim_writes.remove_finalizer(self._context.api, claim)
 
     def _is_orphan(self, claim: Object) -> bool:
-        """Return whether the claim was generated for a pod that has ended or was replaced."""
-        owner = claims.controller_uid(claim)
-        if owner is None or claims.POD_CLAIM_NAME not in claim["metadata"].get("annotations", {}):
+        """Return whether a pod that has ended or was replaced controls the claim.
+
+        A pod that is not found may not be known yet: the garbage collector handles that.
+        """
+        owner = pod_claims.owning_pod(claim)
+        if owner is None:
             return False
-        reference = next(
-            item for item in claim["metadata"]["ownerReferences"] if item.get("controller")
-        )
-        pod = self._pods.get(f"{claim['metadata']['namespace']}/{reference['name']}")
-        return pod is not None and (claims.uid_of(pod) != owner or claims.is_done(pod))
+        name, uid = owner
+        pod = self._context.pods.get(pod_claims.key_of(claim, name))
+        return pod is not None and (claims.uid_of(pod) != uid or claims.is_done(pod))
+
+    def _delete(self, claim: Object) -> None:
+        meta = claim["metadata"]
+        with apis.if_there():
+            self._context.api.delete(
+                apis.CLAIMS, meta["name"], namespace=meta["namespace"], uid=meta["uid"]
+            )

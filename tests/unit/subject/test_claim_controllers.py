@@ -1,6 +1,5 @@
 """The claim controller with its own threads, against the real store."""
 
-import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from harness import clocks
 from harness.client import apis
 from harness.subject import claims
-from harness.subject.claim_control import claim_controllers, generating
+from harness.subject.claim_control import claim_controllers
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
@@ -104,7 +103,7 @@ def test_a_claim_is_made_for_each_template_and_recorded_in_one_write(world: Worl
     assert meta["labels"] == {"l": "1"}
     assert meta["annotations"] == {"a": "2", claims.POD_CLAIM_NAME: "x"}
     assert claims.is_for(claim, pod)
-    assert meta["ownerReferences"][0]["blockOwnerDeletion"] is True
+    assert meta["ownerReferences"][0]["controller"] is True
     assert claim["spec"]["devices"]["requests"][0]["name"] == "r"
 
 
@@ -303,29 +302,3 @@ def test_a_pod_that_was_bound_by_hand_gets_its_reservation(world: World) -> None
     world.start()
     world.put(apis.PODS, api_objects.pod("p", use=["c"], node="worker-0"))
     world.wait(lambda: world.reserved_for() == ["p"], "the reservation")
-
-
-# ----------------------------------------------------------------------------- the names
-
-
-@pytest.mark.parametrize(
-    ("pod", "entry", "base"),
-    [
-        ("p", "x", "p-x-"),
-        ("p" * 30, "x" * 25, f"{'p' * 30}-{'x' * 25}-"),
-        ("p" * 31, "x" * 25, f"{'p' * 30}-{'x' * 25}-"),
-        ("p" * 200, "x", f"{'p' * 54}-x-"),
-        ("p" * 100, "x" * 50, f"{'p' * 36}-{'x' * 19}-"),
-    ],
-)
-def test_the_name_of_a_generated_claim_is_short_enough(pod: str, entry: str, base: str) -> None:
-    made = generating.generated_claim(api_objects.known_pod(pod), entry, api_objects.template("x"))
-    assert made["metadata"]["generateName"] == base
-    assert len(base) <= 57
-
-
-def test_the_template_is_left_alone() -> None:
-    template = api_objects.template("x", metadata={"annotations": {"a": "1"}})
-    before = copy.deepcopy(template)
-    generating.generated_claim(api_objects.known_pod("p"), "x", template)
-    assert template == before

@@ -3,7 +3,8 @@
 from typing import Any
 
 from harness.subject.claim_control import created_claims
-from tests.support import api_objects
+from harness.subject.releases import mutation_cache
+from tests.support import api_objects, controlled_runtimes
 
 POD = api_objects.known_pod("p")
 
@@ -48,11 +49,91 @@ def test_the_informer_is_followed() -> None:
 def test_claims_of_an_owner_in_the_order_of_their_names() -> None:
     created = created_claims.CreatedClaims()
     for name in ("b", "a"):
-        created.add(claim(name))
-    created.add(api_objects.claim("free", version=1))
+        created.on_add(claim(name), initial=True)
+    created.on_add(api_objects.claim("free", version=1), initial=True)
     assert [name for name, _ in known(created)] == ["a", "b"]
-    created.on_delete(claim("a"))
+    created.on_delete(claim("a", version=2))
     assert [name for name, _ in known(created)] == ["b"]
     assert created.get("default/free") is not None
-    created.on_delete(api_objects.claim("free", version=1))
+    created.on_delete(api_objects.claim("free", version=3))
     assert created.get("default/free") is None
+
+
+def test_a_claim_that_was_deleted_before_its_creation_was_answered_is_not_known() -> None:
+    created = created_claims.CreatedClaims()
+    created.on_add(claim(version=1), initial=False)
+    created.on_delete(claim(version=2))
+    created.add(claim(version=1))
+    assert known(created) == []
+
+
+def test_a_deleted_claim_that_a_gap_of_the_watch_hid_is_forgotten() -> None:
+    """Neither its creation nor its deletion is delivered; only later events are."""
+    created = created_claims.CreatedClaims()
+    created.add(claim(version=3))
+    created.on_add(claim("other", version=2), initial=False)
+    assert [name for name, _ in known(created)] == ["c", "other"]
+    created.on_update(claim("other", version=2), claim("other", version=5))
+    assert known(created) == [("other", "5")]
+
+
+def test_a_claim_that_lost_its_owner_is_not_found_for_it() -> None:
+    created = created_claims.CreatedClaims()
+    created.on_add(claim(version=1), initial=False)
+    created.on_update(claim(version=1), api_objects.claim("c", version=2))
+    assert known(created) == []
+    assert created.get("default/c") is not None
+
+
+# ------------------------------------------------------------------------- up to 1.36.2
+
+
+def test_the_mutation_cache_finds_a_deleted_claim() -> None:
+    cache = mutation_cache.MutationCache()
+    cache.add(claim())
+    cache.on_add(claim(), initial=False)
+    cache.on_delete(claim(version=2))
+    assert known(cache) == [("c", "1")]
+    assert cache.get("default/c") is None
+
+
+def test_the_mutation_cache_holds_a_hundred_claims() -> None:
+    cache = mutation_cache.MutationCache()
+    for number in range(101):
+        cache.add(claim(f"c{number}", version=number + 1))
+    assert len(known(cache)) == 100
+    assert ("c0", "1") not in known(cache)
+    assert created_of(101) == 101
+
+
+def created_of(count: int) -> int:
+    created = created_claims.CreatedClaims()
+    for number in range(count):
+        created.add(claim(f"c{number}", version=number + 1))
+    return len(known(created))
+
+
+def test_the_mutation_cache_forgets_what_the_informer_has_newer() -> None:
+    cache = mutation_cache.MutationCache()
+    cache.add(claim())
+    cache.on_add(claim(), initial=False)
+    cache.on_update(claim(), claim(version=2))
+    assert known(cache) == [("c", "2")]
+    cache.on_delete(claim(version=3))
+    assert known(cache) == []
+
+
+def test_the_mutation_cache_prefers_what_it_has_newer() -> None:
+    cache = mutation_cache.MutationCache()
+    cache.on_add(claim(), initial=False)
+    cache.add(claim(version=2))
+    assert known(cache) == [("c", "2")]
+
+
+def test_the_mutation_cache_remembers_for_an_hour(time: controlled_runtimes.VirtualTime) -> None:
+    cache = mutation_cache.MutationCache()
+    cache.add(claim())
+    time.sleep(3599)
+    assert known(cache) == [("c", "1")]
+    time.sleep(2)
+    assert known(cache) == []

@@ -1,0 +1,153 @@
+"""Decides which events give the controller work, and enqueues it.
+
+After enqueuePod and enqueueResourceClaim in pkg/controller/resourceclaim/controller.go. The queue
+has keys `pod:namespace/name` and `claim:namespace/name`.
+"""
+
+import collections
+from collections.abc import Callable
+from typing import Any
+
+from harness import concurrency
+from harness.client import informers
+from harness.subject import claims
+from harness.subject.claim_control import controller_contexts, pod_claims, pod_syncing
+
+Object = dict[str, Any]
+
+
+class Enqueuer:
+    """Handles the events of pods, claims and templates."""
+
+    def __init__(
+        self, context: controller_contexts.ControllerContext, syncer: pod_syncing.PodSyncer
+    ) -> None:
+        self._context, self._syncer = context, syncer
+        self._guard = concurrency.lock("claim-controller.indexes")
+        self._users: dict[str, set[str]] = collections.defaultdict(set)
+        """The keys of the pods that use a claim, by the claim's key."""
+
+    def on_pod(self, pod: Object) -> None:
+        """Index a new or changed pod, and enqueue it or its claims if they need work."""
+        keys = self._claim_keys(pod)
+        if not keys and not claims.entries_of(pod):
+            return
+        with self._guard:
+            for claim_key in keys:
+                self._users[claim_key].add(informers.key_of(pod))
+        self._look_at(pod)
+
+    def on_pod_deleted(self, pod: Object) -> None:
+        """Remember the UID of a deleted pod, and enqueue its claims to drop its reservations."""
+        keys = self._claim_keys(pod)
+        if not keys and not claims.entries_of(pod):
+            return
+        with self._guard:
+            self._context.deleted_pods.add(claims.uid_of(pod))
+            for claim_key in keys:
+                self._users[claim_key].discard(informers.key_of(pod))
+                if not self._users[claim_key]:
+                    del self._users[claim_key]
+        self._enqueue_claims(pod)
+
+    def on_claim(self, key: str) -> None:
+        """Enqueue a new or changed claim, and its pods that need work."""
+        self._context.queue.add(f"claim:{key}")
+        self.on_claim_deleted(key)
+
+    def on_claim_deleted(self, key: str) -> None:
+        """Enqueue the pods of a claim that need work; they may need another claim."""
+        with self._guard:
+            users = sorted(self._users.get(key, ()))
+        for pod_key in users:
+            pod = self._context.pods.get(pod_key)
+            if pod is not None:
+                self._look_at(pod)
+
+    def on_template(self, template: Object) -> None:
+        """Enqueue the pods that name a new or changed template; they may have waited for it."""
+        meta = template["metadata"]
+        for pod in self._context.pods.objects():
+            names = {entry.get("resourceClaimTemplateName") for entry in claims.entries_of(pod)}
+            if pod["metadata"]["namespace"] == meta["namespace"] and meta["name"] in names:
+                self._look_at(pod)
+
+    def _look_at(self, pod: Object) -> None:
+        if claims.is_done(pod):
+            self._enqueue_claims(pod)
+        if self._syncer.needs_work(pod):
+            self._context.queue.add(f"pod:{informers.key_of(pod)}")
+
+    def _enqueue_claims(self, pod: Object) -> None:
+        for key in self._claim_keys(pod):
+            self._context.queue.add(f"claim:{key}")
+
+    def _claim_keys(self, pod: Object) -> list[str]:
+        """Return the keys of all claims of the pod that are known."""
+        return [*claims.known_claim_keys(pod), *pod_claims.extended_claim_keys(pod)]
+
+
+EnqueuerOf = Callable[[], Enqueuer]
+"""Returns the enqueuer, which is made after the informers that it reads."""
+
+
+class PodEvents:
+    """Passes the events of pods on."""
+
+    def __init__(self, enqueuer: EnqueuerOf) -> None:
+        self._enqueuer = enqueuer
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """Handle a new pod."""
+        del initial
+        self._enqueuer().on_pod(obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Handle a changed pod."""
+        del old
+        self._enqueuer().on_pod(new)
+
+    def on_delete(self, last: Object) -> None:
+        """Handle a deleted pod."""
+        self._enqueuer().on_pod_deleted(last)
+
+
+class ClaimEvents:
+    """Passes the events of claims on."""
+
+    def __init__(self, enqueuer: EnqueuerOf) -> None:
+        self._enqueuer = enqueuer
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """Handle a new claim."""
+        del initial
+        self._enqueuer().on_claim(informers.key_of(obj))
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Handle a changed claim."""
+        del old
+        self._enqueuer().on_claim(informers.key_of(new))
+
+    def on_delete(self, last: Object) -> None:
+        """Handle a deleted claim."""
+        self._enqueuer().on_claim_deleted(informers.key_of(last))
+
+
+class TemplateEvents:
+    """Passes the events of templates on."""
+
+    def __init__(self, enqueuer: EnqueuerOf) -> None:
+        self._enqueuer = enqueuer
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """Handle a new template; those of the first list come before all pods."""
+        if not initial:
+            self._enqueuer().on_template(obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Handle a changed template: one that was deleted and created again looks like it."""
+        del old
+        self._enqueuer().on_template(new)
+
+    def on_delete(self, last: Object) -> None:
+        """Ignore the deletion: claims generated from the template remain."""

@@ -1,0 +1,174 @@
+"""Kubernetes Events on the objects that the controller cannot work on.
+
+After k8s.io/client-go/tools/record: an event that occurs again is counted, not repeated; events
+that differ only in their message are combined after ten of them; an object gets 25 events at once
+and then one in five minutes. Events are sent by the worker that has the failure; one that cannot be
+sent is lost.
+"""
+
+import collections
+import dataclasses
+import datetime
+import time
+from typing import Any, NamedTuple
+
+from harness import concurrency
+from harness.client import apis, transports
+
+Object = dict[str, Any]
+COMPONENT = "resource_claim"
+"""The component that the events name, as upstream."""
+COMBINED = "(combined from similar events): "
+SIMILAR_MAX = 10
+"""Number of events with different messages before they are combined."""
+SIMILAR_WITHIN_S = 600.0
+"""Seconds within which they must occur."""
+BURST = 25
+"""Number of events of one object that are sent at once."""
+REFILL_S = 300.0
+"""Seconds after which an object may have one more event."""
+OBJECTS_MAX = 4096
+"""Number of objects, and of events, to remember."""
+_MESSAGE_CHARACTERS_MAX = 1024
+_NAME_CHARACTERS_MAX = 253
+
+
+class _Similar(NamedTuple):
+    """Events that differ at most in their message."""
+
+    uid: str
+    reason: str
+
+
+@dataclasses.dataclass(slots=True)
+class _Budget:
+    """How many events an object may still have."""
+
+    tokens: float
+    at_s: float
+
+    def take(self, now_s: float) -> bool:
+        self.tokens = min(BURST, self.tokens + (now_s - self.at_s) / REFILL_S)
+        self.at_s = now_s
+        if self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
+
+
+@dataclasses.dataclass(slots=True)
+class _Messages:
+    """The different messages of similar events, since a time."""
+
+    texts: set[str]
+    since_s: float
+
+
+@dataclasses.dataclass(slots=True)
+class _Sent:
+    """An event that the API server has."""
+
+    name: str
+    count: int
+
+
+class EventRecorder:
+    """Sends events; used by several threads."""
+
+    def __init__(self, api: apis.Api) -> None:
+        self._api = api
+        self._guard = concurrency.lock("event-recorder")
+        self._budgets: collections.OrderedDict[str, _Budget] = collections.OrderedDict()
+        self._messages: collections.OrderedDict[_Similar, _Messages] = collections.OrderedDict()
+        self._sent: collections.OrderedDict[tuple[_Similar, str], _Sent] = collections.OrderedDict()
+
+    def warn(self, obj: Object, kind: str, *, reason: str, message: str) -> None:
+        """Send an event of type Warning on an object of this kind; never fails."""
+        similar = _Similar(obj["metadata"]["uid"], reason)
+        now_s = concurrency.monotonic_s()
+        with self._guard:
+            text, key = self._combined(similar, message, now_s)
+            budget = _remembered(self._budgets, similar.uid, _Budget(BURST, now_s))
+            if not budget.take(now_s):
+                return
+            sent = self._sent.get((similar, key))
+        try:
+            self._send(obj, kind, (similar, key), text, sent)
+        except (apis.ApiError, transports.TransportError) as error:
+            concurrency.step("event.failed", reason=str(error))
+
+    def _combined(self, similar: _Similar, message: str, now_s: float) -> tuple[str, str]:
+        """Return the message to send, and the text by which its repetitions are found."""
+        known = _remembered(self._messages, similar, _Messages(set(), now_s))
+        if now_s - known.since_s > SIMILAR_WITHIN_S:
+            known.texts, known.since_s = set(), now_s
+        if message not in known.texts and len(known.texts) >= SIMILAR_MAX:
+            return COMBINED + message, COMBINED
+        known.texts.add(message)
+        return message, message
+
+    def _send(
+        self, obj: Object, kind: str, key: tuple[_Similar, str], text: str, sent: _Sent | None
+    ) -> None:
+        namespace = obj["metadata"]["namespace"]
+        if sent is not None:
+            change = {"count": sent.count + 1, "message": _cut(text), "lastTimestamp": _now_text()}
+            try:
+                self._api.patch(apis.EVENTS, sent.name, change, namespace=namespace)
+            except apis.ApiError as error:
+                if not error.is_not_found:
+                    raise
+            else:
+                sent.count += 1
+                return
+        event = _event(obj, kind, reason=key[0].reason, message=_cut(text))
+        self._api.create(apis.EVENTS, event, namespace=namespace)
+        with self._guard:
+            _remembered(self._sent, key, _Sent("", 1)).name = event["metadata"]["name"]
+
+
+def _remembered(known: collections.OrderedDict[Any, Any], key: Any, fresh: Any) -> Any:
+    """Return what is known for a key, or `fresh`; forget what was used longest ago."""
+    value = known.setdefault(key, fresh)
+    known.move_to_end(key)
+    while len(known) > OBJECTS_MAX:
+        known.popitem(last=False)
+    return value
+
+
+def _event(obj: Object, kind: str, *, reason: str, message: str) -> Object:
+    meta, now = obj["metadata"], _now_text()
+    suffix = f".{time.time_ns():x}"
+    return {
+        "apiVersion": apis.EVENTS.api_version,
+        "kind": apis.EVENTS.kind,
+        "metadata": {
+            "name": meta["name"][: _NAME_CHARACTERS_MAX - len(suffix)].rstrip("-.") + suffix,
+            "namespace": meta["namespace"],
+        },
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": kind,
+            "namespace": meta["namespace"],
+            "name": meta["name"],
+            "uid": meta["uid"],
+            "resourceVersion": meta["resourceVersion"],
+        },
+        "type": "Warning",
+        "reason": reason,
+        "message": message,
+        "source": {"component": COMPONENT},
+        "reportingComponent": COMPONENT,
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+    }
+
+
+def _cut(message: str) -> str:
+    return message[:_MESSAGE_CHARACTERS_MAX]
+
+
+def _now_text() -> str:
+    moment = datetime.datetime.fromtimestamp(time.time_ns() // 1_000_000_000, tz=datetime.UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,35 @@
+"""Differences of Kubernetes releases from the default subject: the names of `--as`.
+
+The default subject does what the newest release does, except where that is known to be wrong. A
+release is a set of small classes that each override few methods of the correct code, as the known
+defects do; a class says in its docstring what the release does and which issue of Kubernetes it is.
+
+Contents: `claim_controller_releases`, `mutation_cache`.
+"""
+
+from harness import errors, suggestions
+from harness.subject import replacements
+from harness.subject.releases import claim_controller_releases
+
+NEWEST = "1.36.2"
+_KNOWN = claim_controller_releases.BY_RELEASE
+
+
+def names() -> tuple[str, ...]:
+    """Return the known releases, the oldest first."""
+    return tuple(_KNOWN)
+
+
+def replacements_of(release: str | None) -> dict[str, replacements.Replacement]:
+    """Return the replacements of a release by name; None: those of the default, none.
+
+    Raises UsageError for an unknown release.
+    """
+    if release is None:
+        return {}
+    if release not in _KNOWN:
+        raise errors.UsageError(
+            f"expected a known release for --as, got {release!r}. Known releases: "
+            f"{', '.join(_KNOWN)}.{suggestions.did_you_mean(release, _KNOWN)}"
+        )
+    return dict(_KNOWN[release])
