@@ -6,8 +6,6 @@ from typing import Any
 from harness.reproduction.search import load_axes
 from harness.scenario import fault_specs, specs
 
-TIMES_UNLIMITED = 64
-"""Number of times that stands for no limit when a smaller one is looked for."""
 SECONDS_LEAST = 0.05
 """Shortest time that is tried, in seconds."""
 _SECONDS = ("seconds", "down_s", "overlap_s", "interval_s")
@@ -38,12 +36,12 @@ def plainer(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario]]:
 
 
 def axes(scenario: specs.Scenario) -> Iterator[load_axes.Axis]:
-    """Yield the sizes of faults that can be smaller: times, then seconds."""
+    """Yield the sizes of faults that can be smaller: times if they are limited, then seconds."""
     named = list(fault_specs.named(scenario.faults))
     for index, (name, spec) in enumerate(named):
-        if hasattr(spec, "times") and spec.times != 1:
-            now = float(spec.times or TIMES_UNLIMITED)
-            yield _axis(scenario, index, "times", f"times of {name}", now, 1, is_whole=True)
+        times = getattr(spec, "times", None)
+        if times is not None and times > 1:
+            yield _axis(scenario, index, "times", f"times of {name}", times, 1, is_whole=True)
     for index, (name, spec) in enumerate(named):
         for key in _SECONDS:
             now = getattr(spec, key, 0.0)

@@ -1,0 +1,92 @@
+"""`flake-hunt reproduce`: exit codes, texts and JSON; the reproduction itself is replaced."""
+
+import json
+import pathlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness.reproduction import reproducing
+from harness.reproduction.search import rates
+from harness.scenario import loading
+from tests.histories import building
+
+README = pathlib.Path(__file__).parents[3] / "reports" / "README.md"
+FlakeHunt = Callable[..., tuple[int, str, str]]
+SCENARIO = loading.load("answer-lost").scenario
+REPRODUCED = reproducing.Outcome(
+    runs=55, scenario=SCENARIO, rate=rates.Rate(14, 20), folder=pathlib.Path("/made")
+)
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, outcome: reproducing.Outcome) -> list[Any]:
+    """Let the reproduction have this outcome; return the options that it gets."""
+    given: list[Any] = []
+
+    def reproduce(path: pathlib.Path, options: object, **shown: object) -> reproducing.Outcome:
+        given.append(options)
+        return outcome
+
+    monkeypatch.setattr(reproducing, "reproduce", reproduce)
+    return given
+
+
+def test_reproduced(flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = answer(monkeypatch, REPRODUCED)
+    code, out, _ = flake_hunt(
+        "reproduce", "run", "--minutes", "2", "--confirm", "7", "--repeat", "5"
+    )
+    assert code == 0
+    assert "reproduced: 80 claims" in out
+    assert "failed in 14 of 20 runs" in out
+    assert out.splitlines()[-1].strip() == "/made"
+    [options] = given
+    assert (options.minutes, options.confirmations, options.runs_max) == (2.0, 7, 5)
+
+
+def test_not_reproduced(flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer(monkeypatch, reproducing.Outcome(runs=10))
+    code, out, _ = flake_hunt("reproduce", "run")
+    assert (code, out) == (20, "not reproduced in 10 runs\n")
+
+
+def test_interrupted(flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = reproducing.Outcome(
+        runs=9,
+        scenario=SCENARIO,
+        rate=rates.Rate(3, 3),
+        folder=pathlib.Path("/made"),
+        is_interrupted=True,
+    )
+    answer(monkeypatch, cut)
+    code, _, err = flake_hunt("reproduce", "run")
+    assert code == 130
+    assert "the smallest scenario so far is in /made" in err
+
+
+@pytest.mark.parametrize("outcome", [REPRODUCED, reproducing.Outcome(runs=10)])
+def test_as_json(
+    flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch, outcome: reproducing.Outcome
+) -> None:
+    answer(monkeypatch, outcome)
+    code, out, _ = flake_hunt("reproduce", "run", "--output", "json")
+    document = json.loads(out)
+    [row] = [line for line in README.read_text().splitlines() if line.startswith("| `reproduce` ")]
+    assert set(document) == set(re.findall("`([^`]+)`", row.split("|")[2]))
+    assert (document["exit_code"], document["failed"]) == (code, outcome.rate.failed)
+
+
+def test_a_valid_run_is_refused(flake_hunt: FlakeHunt, tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", "a+D1 a-D1")
+    code, _, err = flake_hunt("reproduce", str(directory.path))
+    assert code == 2
+    assert "nothing to reproduce" in err
+    assert "Traceback" not in err
+
+
+def test_changes_of_a_cluster_need_its_name(flake_hunt: FlakeHunt) -> None:
+    code, _, err = flake_hunt("reproduce", "run", "--cluster-set", "storage=disk")
+    assert code == 2
+    assert "expected --cluster with --cluster-set" in err

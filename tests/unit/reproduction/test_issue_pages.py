@@ -1,0 +1,197 @@
+"""The page, the picture and the text of a double allocation, from a run written by hand."""
+
+import json
+import pathlib
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from harness.history import directories, records
+from harness.reproduction import reproducing
+from harness.reproduction.issue import (
+    involved_objects,
+    issue_pages,
+    log_excerpts,
+    pictures,
+    run_instructions,
+    scenario_files,
+    specimens,
+)
+from harness.reproduction.search import rates
+from harness.scenario import specs
+from tests.histories import building, language
+from tests.unit.reproduction import scenarios
+
+TEXT = "a+D1 /lose-response:a /delay-events:a>215 a^p .29 b+D1 b^q"
+DEVICE = language.device_id("D1")
+TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
+STEPS = [
+    building.step(1, "scheduling", "in-flight.added", language.at(1), claim="uid-a", device=DEVICE),
+    building.step(2, "binder-0", "in-flight.removed", language.at(9), claim="uid-a", found=True),
+    building.step(
+        3, "scheduling", "in-flight.added", language.at(30), claim="uid-b", device=DEVICE
+    ),
+]
+
+
+def run(path: pathlib.Path, *, steps: list[records.Step] = STEPS) -> directories.RunDirectory:
+    directory = building.build(path / "run", TEXT, steps=steps)
+    versions = {"kube-apiserver": "v1.36.2"}
+    directory.cluster.write_text(json.dumps({"name": "x", "versions": versions}))
+    return directory
+
+
+def findings(directory: directories.RunDirectory) -> issue_pages.Findings:
+    small = scenarios.scenario(pools={"nodes": 1, "devices_per_node": 20})
+    return issue_pages.Findings(
+        original=scenarios.scenario(),
+        scenario=small,
+        scenario_text=scenario_files.text(small),
+        rate=rates.Rate(14, 20),
+        specimen=specimens.read(directory.path, "device_exclusivity"),
+    )
+
+
+def test_the_page_tells_everything(tmp_path: pathlib.Path) -> None:
+    page = issue_pages.page(findings(run(tmp_path)))
+    assert page.startswith(
+        "# Flake Hunt's Python port of kube-scheduler allocates one device to two"
+    )
+    for words in (
+        "**14 of 20 runs**",
+        "46% to 88%",
+        "the response to the status write of a was lost (lose-response)",
+        "| kube-apiserver | v1.36.2 |",
+        "| nodes | 2 | 1 |",
+        "flake-hunt run scenario.toml",
+        "--cluster local --binaries",
+        "--cluster kind-1.36",
+        "![Both claims",
+        "in-flight.removed",
+        f"allocated {DEVICE}",
+    ):
+        assert words in page, words
+
+
+def test_the_writes_of_both_claims_are_in_the_order_of_their_commits(
+    tmp_path: pathlib.Path,
+) -> None:
+    writes = specimens.read(run(tmp_path).path, "device_exclusivity").writes
+    versions = [write.resource_version for write in writes]
+    assert versions == sorted(versions)
+    assert {write.claim.letter for write in writes} == {"A", "B"}
+    assert [write.state for write in writes if "reserved" in write.state] == [
+        f"allocated {DEVICE}, reserved for p",
+        f"allocated {DEVICE}, reserved for q",
+    ]
+
+
+def test_the_text_has_a_bar_for_each_claim_and_fault(tmp_path: pathlib.Path) -> None:
+    page = issue_pages.page(findings(run(tmp_path)))
+    bars = re.findall(r"^(\S.*?) +\|( *)([=#]+) *\|$", page, re.MULTILINE)
+    assert [name for name, _, _ in bars] == [
+        "A a has it",
+        "B b has it",
+        "fault lose-response",
+        "fault delay-events",
+    ]
+    assert len(bars[0][1]) < len(bars[1][1]), "A has it first"
+
+
+def test_the_picture_is_a_file_of_its_own(tmp_path: pathlib.Path) -> None:
+    reproducing.write(tmp_path / "out", findings(run(tmp_path)))
+    root = ET.fromstring((tmp_path / "out" / "strip.svg").read_bytes())
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert ".hold0" in "".join(root.itertext())
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "README.md",
+        "scenario.toml",
+        "strip.svg",
+    ]
+
+
+def test_only_pictures_of_the_report_are_pictures() -> None:
+    with pytest.raises(ValueError, match="viewBox"):
+        pictures.standalone("<p>")
+
+
+def test_a_run_without_steps_has_its_logs_instead(tmp_path: pathlib.Path) -> None:
+    directory = run(tmp_path, steps=[])
+    lines = [
+        f'I1 schedule_one.go:1 "bound" pod="tests/p" config="{tmp_path}/kubeconfig"',
+        f'E1 claims.go:9 "update failed" uid="uid-a" Authorization: Bearer {TOKEN}',
+        'I1 schedule_one.go:1 "bound" pod="tests/pp" ```',
+    ]
+    directory.log("scheduler").write_text("\n".join(lines))
+    page = issue_pages.page(findings(directory))
+    assert 'pod="tests/p" config="…/kubeconfig"' in page
+    assert "update failed" in page
+    assert "tests/pp" not in page, "another pod"
+
+
+def test_no_secret_and_no_path_is_in_any_file(tmp_path: pathlib.Path) -> None:
+    directory = run(tmp_path)
+    log = f"pod=p {TOKEN} {pathlib.Path.home()}/.kube/config {directory.path}/logs\n"
+    directory.log("scheduler").write_text(log)
+    reproducing.write(tmp_path / "out", findings(directory))
+    for path in (tmp_path / "out").iterdir():
+        text = path.read_text()
+        for secret in (TOKEN, str(pathlib.Path.home()) + "/", str(tmp_path), "kubeconfig-"):
+            assert secret not in text, path.name
+
+
+def test_logs_are_bounded(tmp_path: pathlib.Path) -> None:
+    directory = run(tmp_path)
+    directory.log("scheduler").write_text("pod=p " * 200 + "\n" + "pod=p\n" * 1000)
+    involved = involved_objects.Involved(claims=[], pods=["p"])
+    [excerpt] = log_excerpts.of_schedulers(directory, involved)
+    assert len(excerpt.lines) == log_excerpts.LINES_MAX + 1
+    assert max(map(len, excerpt.lines)) == log_excerpts.LINE_MAX
+    assert excerpt.left_out == 1001 - log_excerpts.LINES_MAX
+
+
+def test_an_interrupted_search_says_so(tmp_path: pathlib.Path) -> None:
+    found = findings(run(tmp_path))
+    assert "interrupted" not in issue_pages.page(found)
+    cut = issue_pages.Findings(
+        original=found.original,
+        scenario=found.scenario,
+        scenario_text=found.scenario_text,
+        rate=found.rate,
+        specimen=found.specimen,
+        is_interrupted=True,
+    )
+    assert "The search for a smaller scenario was interrupted" in issue_pages.page(cut)
+
+
+# ------------------------------------------------------------------ commands
+
+
+def titles(scenario: specs.Scenario) -> list[str]:
+    found = run_instructions.instructions(scenario, building.plan(), {})
+    return [item.title for item in found]
+
+
+def test_only_clusters_that_can_show_it_are_named() -> None:
+    assert titles(scenarios.scenario()) == [
+        "Embedded API server",
+        "etcd and kube-apiserver of envtest",
+        "kind",
+    ]
+    of_cluster = scenarios.scenario(subject={"schedulers": [{"kind": "cluster"}]}, faults=[])
+    assert titles(of_cluster) == ["kind"]
+    external = {"kind": "external", "scheduler_name": "mine"}
+    assert titles(scenarios.scenario(subject={"schedulers": [external]})) == ["Your own cluster"]
+
+
+def test_a_kube_scheduler_needs_its_binary() -> None:
+    subject = {"schedulers": [{"kind": "kube-scheduler", "binary": "/home/me/kube-scheduler"}]}
+    found = run_instructions.instructions(
+        scenarios.scenario(subject=subject),
+        building.plan(),
+        {"scheduler": "kube-scheduler v1.35.1"},
+    )
+    assert all('--binaries "$KUBEBUILDER_ASSETS"' in item.commands[0] for item in found)
+    assert "--cluster kind-1.35" in found[2].commands[0]
+    assert "/home/me" not in str(found)

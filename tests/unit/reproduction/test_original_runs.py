@@ -1,0 +1,151 @@
+"""What can be reproduced, and what is refused before anything starts."""
+
+import pathlib
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness import errors
+from harness.history import directories, plans
+from harness.reproduction import attempts, original_runs, reproducing
+from harness.scenario import profiles, specs
+from tests.histories import building
+from tests.unit.reproduction import scenarios
+
+DOUBLE = "a+D1 b+D1"
+EMBEDDED = profiles.load("embedded").model_dump(mode="json")
+
+
+def run(path: pathlib.Path, text: str = DOUBLE, **changes: Any) -> directories.RunDirectory:
+    """A run whose plan has the settings of a scenario."""
+    directory = building.build(path / "run", text)
+    settings = scenarios.scenario().model_dump(mode="json")
+    plan = plans.read(directory.plan)
+    keys = {"settings": settings, "cluster_profile": EMBEDDED, **changes}
+    plans.write(directory.plan, msgspec.structs.replace(plan, **keys))
+    return directory
+
+
+def test_an_invalid_run_is_loaded_from_its_plan_alone(tmp_path: pathlib.Path) -> None:
+    found = original_runs.load(run(tmp_path).path)
+    assert found.check.check == "device_exclusivity"
+    assert [fault.name for fault in found.scenario.faults] == ["lost", "delay-events"]
+    assert found.scenario.pools == scenarios.scenario().pools
+
+
+def test_nothing_of_the_run_or_of_campaigns_is_left(tmp_path: pathlib.Path) -> None:
+    pools = {
+        "nodes": 1,
+        "devices_per_node": 3,
+        "owner": building.RUN_ID,
+        "node_prefix": f"flake-hunt-{building.RUN_ID}-worker-",
+        "device_class": {"name": f"flake-hunt-{building.RUN_ID}"},
+    }
+    subject = {
+        "schedulers": [
+            {"kind": "python", "scheduler_name": "flake-hunt"},
+            {"kind": "kube-scheduler", "scheduler_name": "flake-hunt-2", "binary": "/gone"},
+        ],
+        "claim_controller": "python",
+    }
+    load = {"allocations_min": 3, "pods_running_min": 3}
+    scenario = scenarios.scenario(
+        pools=pools, subject=subject, load=load, controls=["gather-not-atomic"], plain_hunt=True
+    )
+    found = original_runs.load(
+        run(tmp_path, settings=scenario.model_dump(mode="json")).path
+    ).scenario
+    assert found.pools == specs.PoolsSpec(nodes=1, devices_per_node=3)
+    first, second = found.subject.schedulers
+    assert first == specs.PythonScheduler()
+    assert second == specs.KubeScheduler(kind="kube-scheduler")
+    assert (found.subject.claim_controller, found.controls, found.plain_hunt) == ("auto", [], False)
+
+
+def test_the_faults_of_a_nemesis_take_its_place(tmp_path: pathlib.Path) -> None:
+    nemesis = {"kind": "nemesis", "draws": 3, "kinds": ["lose-response", "delay-events"]}
+    settings = scenarios.scenario(
+        faults=[nemesis], subject={"claim_controller": "python"}
+    ).model_dump(mode="json")
+    faults = original_runs.load(run(tmp_path, settings=settings).path).scenario.faults
+    assert len(faults) == 3
+    assert {fault.kind for fault in faults} <= {"lose-response", "delay-events"}
+    again = original_runs.load(run(tmp_path / "again", settings=settings).path).scenario.faults
+    assert faults == again, "they are drawn from the plan's seed"
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "message"),
+    [
+        ("a+D1 a-D1", {}, "got the VALID run .* nothing to reproduce"),
+        ("", {}, "got the UNKNOWN run .* nothing to reproduce"),
+        (DOUBLE, {"settings": {"token": "fh3-x"}}, "explorer saved.*flake-hunt replay fh3-x"),
+        (DOUBLE, {"settings": {"name": "old"}}, "expected the settings of a scenario"),
+    ],
+)
+def test_a_run_without_anything_to_reproduce_is_refused(
+    tmp_path: pathlib.Path, text: str, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(errors.UsageError, match=message):
+        original_runs.load(run(tmp_path, text, **changes).path)
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.RunDirectoryError, match=r"plan\.json"):
+        original_runs.load(tmp_path)
+    run(tmp_path).plan.write_text("{")
+    with pytest.raises(errors.RunDirectoryError, match="plan of a run"):
+        original_runs.load(tmp_path / "run")
+
+
+def test_a_cluster_that_is_not_available_here_names_the_one_that_is(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    local = profiles.load("local", overrides=[f'binaries="{tmp_path}"']).model_dump(mode="json")
+    found = original_runs.load(run(tmp_path, cluster_profile=local).path)
+    with pytest.raises(errors.UnusableClusterError, match="--cluster embedded"):
+        original_runs.profile_of(found, None)
+    chosen = original_runs.profile_of(found, profiles.load("embedded"))
+    assert chosen.provider == "embedded"
+
+
+def test_a_folder_with_files_is_not_written_to(tmp_path: pathlib.Path) -> None:
+    path = run(tmp_path).path
+    options = reproducing.Options(folder=path)
+    with pytest.raises(errors.UsageError, match="new or empty folder"):
+        reproducing.reproduce(path, options)
+
+
+def test_the_seeds_of_the_runs_are_derived(tmp_path: pathlib.Path) -> None:
+    found = original_runs.load(run(tmp_path).path)
+    seeds = [original_runs.seed_of(found, number) for number in (1, 2, 1)]
+    assert seeds[0] == seeds[2] != seeds[1]
+
+
+def test_runs_are_planned_with_the_subject_of_the_original(tmp_path: pathlib.Path) -> None:
+    found = original_runs.load(run(tmp_path, defects=["gather-not-atomic"]).path)
+    profile = original_runs.profile_of(found, None)
+    with attempts.Attempts(found, profile, tmp_path) as running:
+        plan = running.plan(found.scenario, seed=5)
+    assert (plan.defects, plan.seed, plan.until_found) == (["gather-not-atomic"], 5, True)
+    assert not attempts.stops_when_found("claim_progress")
+
+
+def test_runs_that_cannot_be_executed_end_the_reproduction(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = original_runs.load(run(tmp_path).path)
+
+    def fail(*given: object, **named: object) -> None:
+        raise errors.ProcessError("the recorder died")
+
+    monkeypatch.setattr(attempts.runs, "run", fail)
+    monkeypatch.setattr(attempts.Attempts, "_living", lambda self: None)
+    running = attempts.Attempts(found, original_runs.profile_of(found, None), tmp_path)
+    for _ in range(attempts.ERRORS_MAX - 1):
+        assert not running.make(found.scenario).failed
+    with pytest.raises(errors.ProcessError):
+        running.make(found.scenario)
