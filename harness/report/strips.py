@@ -50,7 +50,7 @@ def strip(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -
             f"{(step.ts_ns - origin) / 1e6:+.2f}",
             step.thread,
             step.name,
-            _about(step, names),
+            about(step, names),
         )
         for index, step in enumerate(shown[:STEPS_MAX], start=1)
     ]
@@ -89,7 +89,8 @@ def _window(
     return [step for step in steps if begin <= step.ts_ns <= end]
 
 
-def _about(step: records.Step, names: dict[str, str]) -> str:
+def about(step: records.Step, names: dict[str, str]) -> str:
+    """Return the fields of a step in words; `names` has the letters of claims, by uid."""
     parts = []
     for key, value in step.fields.items():
         short = str(value).rpartition("/")[2] if key == "device" else value
@@ -196,7 +197,7 @@ def _threads(
         marks = [(number, scale((step.ts_ns - origin) / 1e6)) for number, step in mine]
         for (number, step), (_, x) in zip(mine, marks, strict=True):
             owner = names.get(str(step.fields.get("claim")), "")
-            title = f"{number}. {step.name} {_about(step, names)}"
+            title = f"{number}. {step.name} {about(step, names)}"
             body.append(drawing.dot(x, y, kind=f"step{owner}", title=title))
         body += [
             drawing.label(x, y - 8, numbers, kind="tick", anchor="middle")

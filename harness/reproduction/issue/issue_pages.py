@@ -141,7 +141,7 @@ def _strip(specimen: specimens.Specimen) -> Iterator[str]:
     yield f"![Both claims, the faults and the scheduler's steps over time]({PICTURE})"
     yield "Times are relative to the moment at which the scheduler chose the device for claim B."
     yield markdown.block(text_strips.bars(specimen.violation, specimen.zero_ns), "text")
-    if lines := text_strips.steps(specimen.strip):
+    if lines := text_strips.steps(specimen.violation, specimen.steps, specimen.zero_ns):
         yield markdown.folded("The scheduler's steps", markdown.block(lines, "text"))
 
 

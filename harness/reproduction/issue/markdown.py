@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from harness.report import escaping
 from harness.reproduction.issue import redaction
 
-_SPECIAL = re.compile(r"[\\`*_\[\]<>#|~$]|^[-+]|^\d+(?=[.)])")
+_SPECIAL = re.compile(r"[\\`*_\[\]<>#|~$]|^[-+]|^\d+(?=[.)] )")
 _FENCE = re.compile(r"`+")
 _LINKED = {"@": "&#64;", "://": "&#58;//"}
 """Texts that GitHub turns into mentions and links without any markup."""

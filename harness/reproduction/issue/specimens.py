@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from harness.checks import judging, verdicts
-from harness.history import directories, files, plans
+from harness.history import directories, files, plans, records
 from harness.report import evidence, strips
 from harness.reproduction.issue import api_writes, involved_objects, log_excerpts
 
@@ -21,6 +21,8 @@ class Specimen:
     violation: verdicts.Violation
     strip: strips.Strip | None
     """None if the violation is no double allocation."""
+    steps: Sequence[records.Step]
+    """The scheduler's steps about the claims and the device, in order; empty: there are none."""
     zero_ns: int
     """The time that counts as 0 ms."""
     writes: Sequence[api_writes.ClaimWrite]
@@ -41,7 +43,10 @@ def read(path: pathlib.Path, check: str) -> Specimen:
     violation = next((item for item in broken.violations if item.faults), broken.violations[0])
     involved = involved_objects.of(violation)
     writes = api_writes.of_claims(source.history.observations() or (), involved)
-    strip, zero_ns = _strip(source, violation)
+    steps = _steps(source, violation)
+    strip, zero_ns = None, source.started_ns
+    if isinstance(violation, verdicts.DoubleAllocation):
+        strip, zero_ns = strips.strip(violation, steps), strips.time_zero(violation, steps)
     if strip is None and writes:
         zero_ns = writes[0].ts_ns
     return Specimen(
@@ -49,6 +54,7 @@ def read(path: pathlib.Path, check: str) -> Specimen:
         check=broken,
         violation=violation,
         strip=strip,
+        steps=steps,
         zero_ns=zero_ns,
         writes=writes,
         logs=log_excerpts.of_schedulers(directory, involved),
@@ -56,13 +62,11 @@ def read(path: pathlib.Path, check: str) -> Specimen:
     )
 
 
-def _strip(
-    source: evidence.Evidence, violation: verdicts.Violation
-) -> tuple[strips.Strip | None, int]:
+def _steps(source: evidence.Evidence, violation: verdicts.Violation) -> Sequence[records.Step]:
     for found, steps in zip(source.double_allocations, source.steps, strict=True):
         if found is violation:
-            return strips.strip(found, steps), strips.time_zero(found, steps)
-    return None, source.started_ns
+            return steps
+    return []
 
 
 class _ClusterFile(msgspec.Struct):

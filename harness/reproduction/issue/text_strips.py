@@ -4,10 +4,13 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from harness.checks import verdicts
+from harness.history import records
 from harness.report import strips
 
 COLUMNS = 64
 """Characters of a bar's full length."""
+STEPS_MAX = 120
+"""Steps that are listed."""
 NAME_MAX = 30
 """Characters of a name on the left."""
 _MARGIN = 0.05
@@ -35,9 +38,24 @@ def bars(violation: verdicts.DoubleAllocation, zero_ns: int) -> list[str]:
     return [*lines, f"{'':<{NAME_MAX}}  {first:<{COLUMNS // 2}}{last:>{COLUMNS // 2}}"]
 
 
-def steps(strip: strips.Strip) -> list[str]:
-    """Return the scheduler's steps as lines with aligned columns; empty if there are none."""
-    rows = [(str(row.number), row.ms, row.thread, row.name, row.about) for row in strip.steps]
+def steps(
+    violation: verdicts.DoubleAllocation, taken: Sequence[records.Step], zero_ns: int
+) -> list[str]:
+    """Return the scheduler's steps as lines with aligned columns; empty if there are none.
+
+    Of too many, the last ones.
+    """
+    names = {holder.uid: name for holder, name in zip(violation.holders, "AB", strict=True)}
+    rows = [
+        (
+            str(number),
+            f"{(step.ts_ns - zero_ns) / 1e6:+.2f}",
+            step.thread,
+            step.name,
+            strips.about(step, names),
+        )
+        for number, step in enumerate(taken, start=1)
+    ][-STEPS_MAX:]
     if not rows:
         return []
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -45,8 +63,7 @@ def steps(strip: strips.Strip) -> list[str]:
         f"{number:>{widths[0]}} {ms:>{widths[1]}} ms  {thread:<{widths[2]}}  {name:<{widths[3]}}  {about}"
         for number, ms, thread, name, about in rows
     ]
-    more = [f"({strip.steps_left_out} more)"] if strip.steps_left_out else []
-    return [line.rstrip() for line in lines] + more
+    return [line.rstrip() for line in lines]
 
 
 def _bars(violation: verdicts.DoubleAllocation) -> Iterator[_Bar]:

@@ -99,6 +99,14 @@ def test_the_text_has_a_bar_for_each_claim_and_fault(tmp_path: pathlib.Path) -> 
     assert len(bars[0][1]) < len(bars[1][1]), "A has it first"
 
 
+def test_steps_long_before_the_moment_are_told(tmp_path: pathlib.Path) -> None:
+    early = building.step(0, "old", "in-flight.added", 1, claim="uid-a", device=DEVICE)
+    page = issue_pages.page(findings(run(tmp_path, steps=[early, *STEPS])))
+    assert re.search(
+        r"^1 -\d+\.\d\d ms +old +in-flight.added +claim A, device D1$", page, re.MULTILINE
+    )
+
+
 def test_the_picture_is_a_file_of_its_own(tmp_path: pathlib.Path) -> None:
     reproducing.write(tmp_path / "out", findings(run(tmp_path)))
     root = ET.fromstring((tmp_path / "out" / "strip.svg").read_bytes())

@@ -68,6 +68,7 @@ def test_what_an_issue_needs_stays(text: str) -> None:
         ("two\nlines\x1b[2J", r"two lines\\x1b\[2J"),
         ("- no list", r"\- no list"),
         ("1. no list", "&#49;. no list"),
+        ("1.36.2", "1.36.2"),
         ("a & b", "a &amp; b"),
         ("claim-0001 (v2.1)", "claim-0001 (v2.1)"),
     ],
