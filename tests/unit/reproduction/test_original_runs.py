@@ -1,4 +1,4 @@
-"""What can be reproduced, and what is refused before anything starts."""
+"""Runs that can be reproduced, and refusals before anything starts."""
 
 import pathlib
 from typing import Any
