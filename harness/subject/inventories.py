@@ -50,12 +50,13 @@ class Inventory:
         self._guard = concurrency.lock("inventory")
         self._slices: dict[str, Object] = {}
         self._snapshot: Snapshot | None = None
+        self._results = expressions.Results()
 
     def snapshot(self) -> "Snapshot":
         """Return the current slices; the same object until one of them changes."""
         with self._guard:
             if self._snapshot is None:
-                self._snapshot = Snapshot(self._slices.values())
+                self._snapshot = Snapshot(self._slices.values(), self._results)
             return self._snapshot
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
@@ -83,8 +84,12 @@ class Inventory:
 class Snapshot:
     """An immutable state of all slices, which caches the results of selectors."""
 
-    def __init__(self, slices: Iterable[Object]) -> None:
+    def __init__(
+        self, slices: Iterable[Object], results: expressions.Results | None = None
+    ) -> None:
+        """Find the pools; `results` are those of selectors known so far, None: none are."""
         self._pools = [pool for pool in _pools(slices) if _is_whole(pool)]
+        self._results = results or expressions.Results()
         self._matching: dict[object, tuple[Device, ...]] = {}
 
     def matching(self, node: Object, selectors: tuple[str, ...]) -> tuple[Device, ...]:
@@ -96,7 +101,9 @@ class Snapshot:
         key = (meta["name"], frozenset(meta.get("labels", {}).items()), selectors)
         if key not in self._matching:
             self._matching[key] = tuple(
-                device for device in self._visible_from(node) if _satisfies(device, selectors)
+                device
+                for device in self._visible_from(node)
+                if _satisfies(device, selectors, self._results)
             )
         return self._matching[key]
 
@@ -142,7 +149,7 @@ def _devices(piece: Object, node: Object) -> Iterable[Device]:
             )
 
 
-def _satisfies(device: Device, selectors: tuple[str, ...]) -> bool:
+def _satisfies(device: Device, selectors: tuple[str, ...], results: expressions.Results) -> bool:
     return all(
-        expressions.compiled(text).matches(device.driver, device.document) for text in selectors
+        results.matches(text, device.driver, device.pool, device.document) for text in selectors
     )

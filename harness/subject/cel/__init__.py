@@ -1,0 +1,13 @@
+"""CEL as device selectors use it: upstream's environment, checked by Google's C++ implementation
+and evaluated here.
+
+The binding of the C++ implementation parses an expression and checks its types. It cannot hold
+quantities, versions or addresses as values, dispatch a function on an attribute whose type is known
+only at run time, give an empty map for a missing domain, or stop an expression that costs too much;
+so the checked syntax tree is evaluated in Python. Known differences from upstream: timestamps have
+microseconds; `find` is Python's (see `library.patterns`); syntax errors are in the C++ parser's
+words; quantities have no `mul` and `div`, and images no functions.
+
+Contents: `compiling`, `costs`, `declarations`, `devices`, `library`, `paths`, `programs`,
+`rewriting`, `steps`, `syntax_trees`, `values`.
+"""

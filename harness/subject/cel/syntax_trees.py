@@ -1,0 +1,200 @@
+"""Checked syntax trees, decoded from the bytes of a `cel.expr.CheckedExpr`.
+
+The binding hands out a tree as bytes only, and protobuf's runtime is not a dependency: these are
+the few messages of google/api/expr/v1alpha1's checked.proto and syntax.proto that matter here.
+"""
+
+import dataclasses
+import struct
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from harness.subject.cel.values import UInt
+
+Kind = Literal["constant", "identifier", "select", "call", "list", "map", "comprehension"]
+_KINDS: dict[int, Kind] = {
+    3: "constant",
+    4: "identifier",
+    5: "select",
+    6: "call",
+    7: "list",
+    8: "map",
+    9: "comprehension",
+}
+_PRIMITIVES = ("", "bool", "int", "uint", "double", "string", "bytes")
+_WELL_KNOWN = ("", "any", "timestamp", "duration")
+Fields = dict[int, list[Any]]
+
+
+@dataclasses.dataclass(slots=True)
+class Node:
+    """A node of the tree. Which attributes are set depends on `kind`."""
+
+    id: int
+    kind: Kind
+    value: Any = None
+    """The value of a constant."""
+    name: str = ""
+    """The name of an identifier, field or function, or of a comprehension's variable."""
+    accumulator: str = ""
+    """The name of a comprehension's result variable."""
+    operands: "list[Node]" = dataclasses.field(default_factory=list)
+    """Operands in order: a call's target is the first, a map has keys and values in turn, a
+    comprehension has range, start, condition, step and result."""
+    is_member: bool = False
+    """True for a call with a target."""
+    is_test: bool = False
+    """True for a selection within `has()`."""
+    optional: frozenset[int] = frozenset()
+    """Indexes of a literal's elements or entries that are written with a question mark."""
+    type: str = "dyn"
+    """The type's name as upstream shows it, such as `list(string)`."""
+    offset: int = 0
+    """The position in the expression, in characters."""
+
+    def walk(self) -> "Iterator[Node]":
+        """Yield the node and all below it."""
+        yield self
+        for operand in self.operands:
+            yield from operand.walk()
+
+
+def decode(data: bytes) -> Node:
+    """Return the tree of a serialized expression: a CheckedExpr within an Any."""
+    checked = _fields(_fields(data)[2][0])
+    types = {_one(entry, 1, 0): entry[2][0] for entry in map(_fields, checked.get(3, ()))}
+    positions = map(_fields, _fields(_one(checked, 5, b"")).get(4, ()))
+    offsets = {_one(entry, 1, 0): _one(entry, 2, 0) for entry in positions}
+    root = _node(checked[4][0])
+    for node in root.walk():
+        node.type = _type(types[node.id]) if node.id in types else "dyn"
+        node.offset = offsets.get(node.id, 0)
+    return root
+
+
+def _node(data: bytes) -> Node:
+    fields = _fields(data)
+    number = next(number for number in _KINDS if number in fields)
+    node = Node(_one(fields, 2, 0), _KINDS[number])
+    body = _fields(fields[number][0])
+    if node.kind == "constant":
+        node.value = _constant(body)
+    elif node.kind == "identifier":
+        node.name = _text(body, 1)
+    elif node.kind == "select":
+        node.name, node.is_test = _text(body, 2), bool(_one(body, 3, 0))
+        node.operands = [_node(body[1][0])]
+    elif node.kind == "call":
+        node.name, node.is_member = _text(body, 2), 1 in body
+        node.operands = [_node(item) for item in (*body.get(1, ()), *body.get(3, ()))]
+    elif node.kind == "comprehension":
+        node.name, node.accumulator = _text(body, 1), _text(body, 3)
+        node.operands = [_node(body[key][0]) for key in (2, 4, 5, 6, 7)]
+    else:
+        _fill_literal(node, body)
+    return node
+
+
+def _fill_literal(node: Node, body: Fields) -> None:
+    if node.kind == "list":
+        node.operands = [_node(item) for item in body.get(1, ())]
+        node.optional = frozenset(_packed(body.get(2, ())))
+        return
+    entries = [_fields(item) for item in body.get(2, ())]
+    node.name = _text(body, 1)
+    node.operands = [_node(item) for entry in entries for item in (entry[3][0], entry[4][0])]
+    node.optional = frozenset(index for index, entry in enumerate(entries) if _one(entry, 5, 0))
+
+
+def _constant(body: Fields) -> Any:
+    for number, values in body.items():
+        value = values[0]
+        match number:
+            case 1:
+                return None
+            case 2:
+                return bool(value)
+            case 3:
+                return value - 2**64 if value >= 2**63 else value
+            case 4:
+                return UInt(value)
+            case 5:
+                return struct.unpack("<d", value)[0]
+            case 6:
+                return value.decode()
+            case 7:
+                return bytes(value)
+    raise ValueError(f"expected a constant of a known kind, got fields {sorted(body)}")
+
+
+def _type(data: bytes) -> str:
+    fields = _fields(data)
+    number = next(iter(fields), 1)
+    value: Any = fields[number][0] if fields else b""
+    match number:
+        case 2:
+            return "null_type"
+        case 3:
+            return _PRIMITIVES[value]
+        case 4:
+            return f"wrapper({_PRIMITIVES[value]})"
+        case 5:
+            return _WELL_KNOWN[value]
+        case 6:
+            return f"list({_type(_one(_fields(value), 1, b''))})"
+        case 7:
+            body = _fields(value)
+            return f"map({_type(_one(body, 1, b''))}, {_type(_one(body, 2, b''))})"
+        case 9:
+            return str(value.decode())
+        case 11:
+            return f"type({_type(value)})"
+        case 14:
+            body = _fields(value)
+            parameters = ", ".join(map(_type, body.get(2, ())))
+            return f"{_text(body, 1)}({parameters})" if parameters else _text(body, 1)
+    return "dyn"
+
+
+def _one(fields: Fields, number: int, default: Any) -> Any:
+    return fields.get(number, (default,))[-1]
+
+
+def _text(fields: Fields, number: int) -> str:
+    return str(_one(fields, number, b"").decode())
+
+
+def _packed(items: Any) -> Iterator[int]:
+    for item in items:
+        at = 0
+        if isinstance(item, int):
+            yield item
+            continue
+        while at < len(item):
+            value, at = _varint(item, at)
+            yield value
+
+
+def _fields(data: bytes) -> Fields:
+    """Return the values of a message by field number: integers, and bytes for all else."""
+    found: Fields = {}
+    at = 0
+    while at < len(data):
+        tag, at = _varint(data, at)
+        wire = tag & 7
+        value: int | bytes
+        if wire == 0:
+            value, at = _varint(data, at)
+        else:
+            size, at = _varint(data, at) if wire == 2 else (8 if wire == 1 else 4, at)
+            value, at = data[at : at + size], at + size
+        found.setdefault(tag >> 3, []).append(value)
+    return found
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while data[at] & 0x80:
+        value |= (data[at] & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+    return value | data[at] << shift, at + 1
