@@ -77,7 +77,7 @@ def compiled(text: str) -> Selector:
 
 @dataclasses.dataclass(slots=True)
 class _Known:
-    """What is known of one device."""
+    """A device and the results known for it."""
 
     document: Mapping[str, Any]
     device: devices.Device | None = None

@@ -1,4 +1,4 @@
-"""What a call costs at run time, in CEL's cost units.
+"""The cost of each call at run time, in CEL's cost units.
 
 After k8s.io/apiserver/pkg/cel/library/cost.go and cel-go's interpreter/runtimecost.go. Reading a
 string costs a tenth of its length; what is not named here costs 1.

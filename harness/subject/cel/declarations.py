@@ -131,7 +131,7 @@ __pair(~A,~B) pair<~A,~B>
 list<pair<~A,~B>>.__map() map<~A,~B>
 list<map<~A,~B>>.__merged() map<~A,~B>
 """
-"""What macros with two variables become; see `rewriting`."""
+"""The functions to which `rewriting` reduces macros with two variables."""
 
 
 @functools.cache
