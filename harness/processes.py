@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from harness import clocks, errors
@@ -282,6 +283,24 @@ class StopEvent:
 def stop_event() -> StopEvent:
     """Return an event that SIGTERM and SIGINT set. Must be called in the main thread."""
     return StopEvent()
+
+
+def end_on_thread_failure(program: str) -> None:
+    """From now on end this process with exit code 1 and one line when a thread raises.
+
+    A process that has lost a thread would look alive and do nothing. Nothing is cleaned up: the
+    other threads may be in the middle of anything.
+    """
+
+    def end(failure: threading.ExceptHookArgs) -> None:
+        name = failure.thread.name if failure.thread is not None else "unknown"
+        frames = traceback.extract_tb(failure.exc_traceback)
+        place = f" ({pathlib.Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+        what = " ".join(f"{failure.exc_type.__name__}: {failure.exc_value}".split())
+        os.write(2, f"{program}: thread {name} failed: {what}{place}\n".encode())
+        os._exit(1)
+
+    threading.excepthook = end
 
 
 def touch_ready(path: pathlib.Path) -> None:

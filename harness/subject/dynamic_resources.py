@@ -4,6 +4,7 @@ After pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go. The 
 and steps in `_bind_claim` decides whether a device can be allocated twice.
 """
 
+import collections
 import dataclasses
 import random
 from collections.abc import Callable, Mapping
@@ -21,9 +22,13 @@ from harness.subject import (
     in_flight,
     inventories,
     nodes,
+    pod_claims,
 )
 
 Object = dict[str, Any]
+UNAVAILABLE = "resourceclaim not available on the node"
+NOT_ALLOCATABLE = "cannot allocate all claims"
+"""Reasons for which a node is ruled out; kube-scheduler's words."""
 CONFLICT_TRIES = 5
 """Attempts to write a claim before giving up on 409 conflicts."""
 CONFLICT_WAIT_S = 0.01
@@ -32,6 +37,10 @@ CONFLICT_WAIT_S = 0.01
 
 class Unschedulable(Exception):  # noqa: N818 - an answer, not an error
     """The pod cannot be scheduled now; the message gives the reason."""
+
+
+class AttemptError(Exception):
+    """This attempt failed; the pod is retried after a backoff, without waiting for an event."""
 
 
 class BindingError(Exception):
@@ -53,11 +62,20 @@ class Attempt:
     """Planned allocations on the chosen node, by index of the claim."""
     unavailable: set[int] = dataclasses.field(default_factory=set)
     """Indexes of claims whose existing allocation ruled out some node."""
+    refusals: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    """Number of nodes that were ruled out, by reason."""
 
     @property
     def name(self) -> str:
         """`namespace/name` of the pod."""
         return informers.key_of(self.pod)
+
+    def explanation(self) -> str:
+        """Return why no node fits, in kube-scheduler's words."""
+        if not self.refusals:
+            return "no nodes available to schedule pods"
+        counted = sorted(f"{count} {reason}" for reason, count in self.refusals.items())
+        return f"0/{self.refusals.total()} nodes are available: {', '.join(counted)}."
 
 
 class DynamicResources:
@@ -91,38 +109,50 @@ class DynamicResources:
 
     # ---------------------------------------------------------- the scheduling thread
 
-    def pre_enqueue(self, pod: Object) -> bool:
-        """Return whether all claims of the pod exist and can be used."""
-        try:
-            self._claims_of(pod)
-        except claims.Unresolved:
-            return False
-        return True
+    def pre_enqueue(self, pod: Object) -> str | None:
+        """Return why the pod has to wait for one of its claims; None if all can be used."""
+        return pod_claims.why_unusable(pod, self._cache.get)
 
     def pre_filter(self, pod: Object) -> Attempt:
         """Collect the pod's claims and, if one must be allocated, the devices in use.
 
-        Raises Unschedulable if a claim is missing, being allocated, or cannot be allocated at all.
+        Raises Unschedulable if a claim is missing, being allocated, or cannot be allocated at all,
+        and AttemptError if the gather timed out.
         """
         try:
-            attempt = Attempt(pod, self._claims_of(pod))
+            attempt = Attempt(pod, pod_claims.of_pod(pod, self._cache.get))
         except claims.Unresolved as reason:
             raise Unschedulable(str(reason)) from reason
         for index, claim in enumerate(attempt.claims):
             if not claims.allocation_of(claim):
                 self._require_not_in_flight(claim)
+                _require_known_requests(claim)
                 attempt.to_allocate.append(index)
         if attempt.to_allocate:
             attempt.allocator = self._new_allocator(attempt)
         return attempt
 
     def filter(self, attempt: Attempt, node: Object) -> list[Object] | None:
-        """Return the planned allocations on the node, or None if the pod cannot run there."""
-        misplaced = self._misplaced(attempt, node)
-        attempt.unavailable |= misplaced
-        if misplaced:
-            return None
-        return attempt.allocator.allocate(node) if attempt.allocator else []
+        """Return the planned allocations on the node, or None if the pod cannot run there.
+
+        Raises AttemptError if a claim or a slice cannot be evaluated, which ends the attempt.
+        """
+        try:
+            misplaced = self._misplaced(attempt, node)
+            attempt.unavailable |= misplaced
+            if misplaced:
+                attempt.refusals[UNAVAILABLE] += 1
+                return None
+            allocations = attempt.allocator.allocate(node) if attempt.allocator else []
+        except (
+            allocators.AllocationError,
+            expressions.SelectorError,
+            nodes.SelectorError,
+        ) as error:
+            raise AttemptError(str(error)) from error
+        if allocations is None:
+            attempt.refusals[NOT_ALLOCATABLE] += 1
+        return allocations
 
     def post_filter(self, attempt: Attempt) -> None:
         """Deallocate one unused claim whose allocation ruled out a node, because no node fits."""
@@ -248,25 +278,6 @@ class DynamicResources:
 
     # ------------------------------------------------------------------- helpers
 
-    def _claims_of(self, pod: Object) -> list[Object]:
-        """Return the pod's claims from the assume cache.
-
-        Raises claims.Unresolved if one of them cannot be used yet.
-        """
-        return [
-            self._usable(pod, name, must_own=must_own) for name, must_own in claims.claim_names(pod)
-        ]
-
-    def _usable(self, pod: Object, name: str, *, must_own: bool) -> Object:
-        claim = self._cache.get(f"{pod['metadata']['namespace']}/{name}")
-        if claim is None:
-            raise claims.Unresolved(f"resourceclaim {name!r} not found")
-        if claims.is_deleting(claim):
-            raise claims.Unresolved(f"resourceclaim {name!r} is being deleted")
-        if must_own and not claims.is_for(claim, pod):
-            raise claims.Unresolved(f"resourceclaim {name!r} was not created for the pod")
-        return claim
-
     def _require_not_in_flight(self, claim: Object) -> None:
         """Raise Unschedulable if another pod's attempt is allocating the claim."""
         if claims.uid_of(claim) in self._in_flight:
@@ -277,21 +288,20 @@ class DynamicResources:
     def _new_allocator(self, attempt: Attempt) -> allocators.Allocator:
         """Return an allocator for the claims without an allocation.
 
-        Raises Unschedulable if they cannot be allocated, or if the gather timed out.
+        Raises Unschedulable if they cannot be allocated, AttemptError if the gather timed out.
         """
         try:
             in_use = self._gatherer.gather()
+        except gathering.GatherTimeoutError as error:
+            raise AttemptError(str(error)) from error
+        try:
             return allocators.Allocator(
                 self._inventory.snapshot(),
                 in_use,
                 self._classes(),
                 [attempt.claims[index] for index in attempt.to_allocate],
             )
-        except (
-            allocators.AllocationError,
-            expressions.SelectorError,
-            gathering.GatherTimeoutError,
-        ) as error:
+        except (allocators.AllocationError, expressions.SelectorError) as error:
             raise Unschedulable(str(error)) from error
 
     def _misplaced(self, attempt: Attempt, node: Object) -> set[int]:
@@ -302,3 +312,8 @@ class DynamicResources:
             for index, allocation in enumerate(allocations)
             if allocation and not nodes.selects(allocation.get("nodeSelector"), node)
         }
+
+
+def _require_known_requests(claim: Object) -> None:
+    if problem := pod_claims.unknown_request(claim):
+        raise Unschedulable(problem)

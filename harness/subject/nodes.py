@@ -1,7 +1,10 @@
 """Pure functions that decide which nodes can run a pod or use a device."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from harness import errors
 
 Object = dict[str, Any]
 _OPERATORS: dict[str, Callable[[str | None, Sequence[str]], bool]] = {
@@ -9,22 +12,36 @@ _OPERATORS: dict[str, Callable[[str | None, Sequence[str]], bool]] = {
     "NotIn": lambda value, values: value not in values,
     "Exists": lambda value, _: value is not None,
     "DoesNotExist": lambda value, _: value is None,
-    "Gt": lambda value, values: value is not None and int(value) > int(values[0]),
-    "Lt": lambda value, values: value is not None and int(value) < int(values[0]),
+    "Gt": lambda value, values: _is_ordered(values[0], value),
+    "Lt": lambda value, values: _is_ordered(value, values[0]),
 }
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+"""What Go's strconv.ParseInt accepts."""
+UNSCHEDULABLE = "node(s) were unschedulable"
+TAINTED = "node(s) had untolerated taint(s)"
+NOT_SELECTED = "node(s) didn't match Pod's node affinity/selector"
+"""Reasons for which a node does not accept a pod; kube-scheduler's words."""
 
 
-def admits(node: Object, pod: Object) -> bool:
-    """Return whether the node accepts the pod, apart from devices.
+class SelectorError(errors.HarnessError):
+    """A NodeSelector that this scheduler does not understand."""
 
-    It must be schedulable, match the pod's `nodeSelector`, and have no taint the pod does not
-    tolerate.
+
+def refusal(node: Object, pod: Object) -> str | None:
+    """Return why the node does not accept the pod, apart from devices; None if it does.
+
+    It must be schedulable, have no taint the pod does not tolerate, and match the pod's
+    `nodeSelector`.
     """
     spec, labels = node.get("spec", {}), node["metadata"].get("labels", {})
-    if spec.get("unschedulable") or any(_blocks(taint, pod) for taint in spec.get("taints") or ()):
-        return False
+    if spec.get("unschedulable"):
+        return UNSCHEDULABLE
+    if any(_blocks(taint, pod) for taint in spec.get("taints") or ()):
+        return TAINTED
     selector = pod["spec"].get("nodeSelector") or {}
-    return all(labels.get(key) == value for key, value in selector.items())
+    if any(labels.get(key) != value for key, value in selector.items()):
+        return NOT_SELECTED
+    return None
 
 
 def is_placed_on(place: Object, node: Object) -> bool:
@@ -43,7 +60,8 @@ def selects(selector: Object | None, node: Object) -> bool:
     """Return whether a NodeSelector matches the node; None matches every node.
 
     Terms are ORed, the expressions of a term are ANDed. After
-    k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
+    k8s.io/component-helpers/scheduling/corev1/nodeaffinity. Raises SelectorError for an operator
+    that is not known.
     """
     if selector is None:
         return True
@@ -66,10 +84,24 @@ def _term_selects(term: Object, node: Object) -> bool:
     fields = {"metadata.name": node["metadata"]["name"]}
     checks = [(labels, item) for item in term.get("matchExpressions") or ()]
     checks += [(fields, item) for item in term.get("matchFields") or ()]
-    return bool(checks) and all(
-        _OPERATORS[item["operator"]](known.get(item["key"]), item.get("values") or ())
-        for known, item in checks
-    )
+    return bool(checks) and all(_meets(item, known) for known, item in checks)
+
+
+def _meets(requirement: Object, known: Mapping[str, str]) -> bool:
+    operator = requirement["operator"]
+    if operator not in _OPERATORS:
+        raise SelectorError(
+            f"expected a NodeSelector operator of {', '.join(_OPERATORS)}, got {operator!r}"
+        )
+    return _OPERATORS[operator](known.get(requirement["key"]), requirement.get("values") or ())
+
+
+def _is_ordered(less: str | None, more: str | None) -> bool:
+    """Return whether both are integers and `less` is less; as upstream, other text never is."""
+    if less is None or more is None:
+        return False
+    are_numbers = _INTEGER.fullmatch(less) and _INTEGER.fullmatch(more)
+    return bool(are_numbers) and int(less) < int(more)
 
 
 def _blocks(taint: Object, pod: Object) -> bool:

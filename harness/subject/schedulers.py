@@ -15,11 +15,10 @@ from harness import concurrency
 from harness.client import apis, informers, transports
 from harness.subject import (
     allocated_devices,
-    allocators,
     assume_caches,
+    binding_cycle,
     claims,
     dynamic_resources,
-    expressions,
     final_books,
     gathering,
     in_flight,
@@ -64,13 +63,6 @@ class SchedulerOptions:
     """Seed of PostFilter's choice of the claim to deallocate."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Binding:
-    queued: scheduling_queue.QueuedPod
-    attempt: dynamic_resources.Attempt
-    node_name: str
-
-
 class Scheduler:
     """A scheduler for the pods whose `schedulerName` is its name."""
 
@@ -96,12 +88,18 @@ class Scheduler:
             activate=lambda key: self.on_claim(key, freed=True),
         )
         self._queue = scheduling_queue.SchedulingQueue(
-            gate=self._plugin.pre_enqueue,
+            gate=lambda pod: self._plugin.pre_enqueue(pod) is None,
             backoff_initial_s=options.backoff_initial_s,
             backoff_max_s=options.backoff_max_s,
         )
-        self._bindings: concurrency.Queue[_Binding] = concurrency.Queue("bindings")
-        self._threads: list[concurrency.Thread] = []
+        self._binders = binding_cycle.Binders(
+            self._writing_api,
+            self._plugin,
+            count=options.binders,
+            on_failure=self._on_binding_failed,
+        )
+        self._thread: concurrency.Thread | None = None
+        """The scheduling thread; None before this scheduler leads."""
         self._change_token = object()
         """A token that is replaced on each change of nodes, DeviceClasses or slices."""
         self._node_order: tuple[object, list[Object]] = (None, [])
@@ -137,25 +135,19 @@ class Scheduler:
             self._leadership.use_lease(holds_lease)
         self._leadership.on_started_leading()
         self._plugin.start()
-        self._spawn("scheduling", self._schedule_all)
-        for index in range(self._options.binders):
-            self._spawn(f"binder-{index}", self._bind_all)
+        self._thread = concurrency.spawn("scheduling", self._schedule_all)
+        self._binders.start()
 
     def stop(self) -> None:
         """Take no more pods, finish the bindings, and end every thread; also while standing by."""
         self._leadership.on_stopped_leading()
         self._queue.close()
-        if self._threads:
-            self._stop_leading()
+        if self._thread is not None:
+            self._thread.join()
+            self._binders.stop()
+            self._plugin.stop()
         for informer in self._informers:
             informer.stop()
-
-    def _stop_leading(self) -> None:
-        self._threads[0].join()
-        self._bindings.close()
-        for thread in self._threads[1:]:
-            thread.join()
-        self._plugin.stop()
 
     def write_books(self) -> None:
         """Write the final books as steps, after `stop`."""
@@ -164,9 +156,6 @@ class Scheduler:
             in_flight=self._in_flight.listed(),
             cached=self._cache.objects(),
         )
-
-    def _spawn(self, name: str, target: Any) -> None:
-        self._threads.append(concurrency.spawn(name, target))
 
     def _make_informers(self) -> None:
         """Create the informers; pods come last, after the objects that scheduling them needs."""
@@ -244,22 +233,25 @@ class Scheduler:
         except dynamic_resources.Unschedulable as reason:
             concurrency.step("scheduling.unschedulable", pod=queued.uid, reason=str(reason))
             self._queue.failed(queued, unschedulable=True)
-            return
-        self._plugin.reserve(attempt, allocations)
-        concurrency.step("reserve.done", pod=queued.uid, node=node["metadata"]["name"])
-        self._bindings.put(_Binding(queued, attempt, node["metadata"]["name"]))
+        except dynamic_resources.AttemptError as error:
+            concurrency.step("scheduling.failed", pod=queued.uid, reason=str(error))
+            self._queue.failed(queued, unschedulable=False)
+        else:
+            name = node["metadata"]["name"]
+            self._plugin.reserve(attempt, allocations)
+            concurrency.step("reserve.done", pod=queued.uid, node=name)
+            self._binders.put(binding_cycle.Binding(queued, attempt, name))
 
     def _find_node(self, attempt: dynamic_resources.Attempt) -> tuple[Object, list[Object]]:
-        try:
-            for node in self._nodes():
-                if nodes.admits(node, attempt.pod):
-                    allocations = self._plugin.filter(attempt, node)
-                    if allocations is not None:
-                        return node, allocations
-        except (expressions.SelectorError, allocators.AllocationError) as error:
-            raise dynamic_resources.Unschedulable(str(error)) from error
+        for node in self._nodes():
+            if refusal := nodes.refusal(node, attempt.pod):
+                attempt.refusals[refusal] += 1
+                continue
+            allocations = self._plugin.filter(attempt, node)
+            if allocations is not None:
+                return node, allocations
         self._give_up_one_allocation(attempt)
-        raise dynamic_resources.Unschedulable("cannot allocate all claims")
+        raise dynamic_resources.Unschedulable(attempt.explanation())
 
     def _give_up_one_allocation(self, attempt: dynamic_resources.Attempt) -> None:
         try:
@@ -285,26 +277,7 @@ class Scheduler:
 
     # ---------------------------------------------------------------- binding threads
 
-    def _bind_all(self) -> None:
-        while True:
-            try:
-                binding = self._bindings.get()
-            except concurrency.Closed:
-                return
-            self._bind(binding)
-
-    def _bind(self, binding: _Binding) -> None:
-        """Write the claims and the binding of a pod; undo the reservation if that fails."""
-        uid = binding.queued.uid
-        try:
-            self._plugin.pre_bind(binding.attempt)
-            concurrency.step("bind.started", pod=uid)
-            self._writing_api.bind(binding.attempt.pod, binding.node_name)
-        except (dynamic_resources.BindingError, apis.ApiError, transports.TransportError) as error:
-            concurrency.step("bind.failed", pod=uid, reason=str(error))
-            self._plugin.unreserve(binding.attempt)
-            self._queue.failed(binding.queued, unschedulable=False)
-        else:
-            # The pod stays in flight until the informer delivers it as bound: an older event must
-            # not queue it again.
-            concurrency.step("bind.done", pod=uid, node=binding.node_name)
+    def _on_binding_failed(self, binding: binding_cycle.Binding, reason: str) -> None:
+        """Retry the pod, and those that waited for what its attempt had reserved."""
+        del reason
+        self._queue.failed(binding.queued, unschedulable=False, freed=True)

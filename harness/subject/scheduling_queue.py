@@ -19,8 +19,8 @@ from harness import concurrency
 from harness.subject import claims
 
 Object = dict[str, Any]
-FLUSH_S = 30.0
-"""Seconds after which an unschedulable pod is retried without an event (upstream: 5 min).
+FLUSH_S = 300.0
+"""Seconds after which an unschedulable pod is retried without an event, as upstream.
 
 Without it a lost event could leave a pod unscheduled forever.
 """
@@ -76,13 +76,22 @@ class SchedulingQueue:
         self._closed = False
 
     def put(self, pod: Object) -> None:
-        """Add a new pod, or update a queued one."""
+        """Add a new pod, or update a queued one.
+
+        A pod whose status names other claims than before is retried once they can be used, as by
+        isSchedulableAfterPodChange.
+        """
         with self._changed:
             queued = self._pods.setdefault(claims.uid_of(pod), QueuedPod(pod))
+            has_new_claims = claims.recorded_names(queued.pod) != claims.recorded_names(pod)
+            if has_new_claims:
+                self._remove_user(queued.pod)
             queued.pod = pod
             for key in claims.known_claim_keys(pod):
                 self._users[key].add(queued.uid)
         self._open_gate(queued)
+        if has_new_claims and self._gate(pod):
+            self._retry(queued)
 
     def remove(self, pod: Object) -> None:
         """Remove a pod that was deleted or needs no more scheduling."""
@@ -90,10 +99,7 @@ class SchedulingQueue:
             uid = claims.uid_of(pod)
             self._pods.pop(uid, None)
             self._unschedulable.pop(uid, None)
-            for key in claims.known_claim_keys(pod):
-                self._users[key].discard(uid)
-                if not self._users[key]:
-                    del self._users[key]
+            self._remove_user(pod)
 
     def move_users(self, claim_key: str) -> None:
         """Retry the pods that use a claim, after an event of that claim."""
@@ -105,16 +111,12 @@ class SchedulingQueue:
             ]
         for queued in users:
             self._open_gate(queued)
-            with self._changed:
-                queued.was_moved = True
-                self._move(queued)
+            self._retry(queued)
 
     def move_all(self) -> None:
         """Retry every unschedulable pod, after something was freed or added."""
         with self._changed:
-            self._moves += 1
-            for queued in list(self._unschedulable.values()):
-                self._move(queued)
+            self._move_all()
 
     def pop(self) -> QueuedPod:
         """Take the next pod into flight; wait until there is one.
@@ -131,12 +133,15 @@ class SchedulingQueue:
                 self._changed.wait(wait_s)
         raise concurrency.Closed
 
-    def failed(self, queued: QueuedPod, *, unschedulable: bool) -> None:
+    def failed(self, queued: QueuedPod, *, unschedulable: bool, freed: bool = False) -> None:
         """Return a pod after a failed attempt.
 
-        It waits for an event if it is unschedulable; after an error it only backs off.
+        It waits for an event if it is unschedulable; after an error it only backs off. `freed`: the
+        attempt gave back what it had reserved, which no event tells: all pods are retried.
         """
         with self._changed:
+            if freed:
+                self._move_all()
             queued.failed_s = concurrency.monotonic_s()
             if not self._is_known(queued):
                 return
@@ -163,7 +168,25 @@ class SchedulingQueue:
                 if queued.place is Place.GATED and self._is_known(queued):
                     self._activate(queued)
 
+    def _retry(self, queued: QueuedPod) -> None:
+        """Retry a pod after an event that concerns its claims."""
+        with self._changed:
+            queued.was_moved = True
+            self._move(queued)
+
     # ------------------------------------------------------------------ under the lock
+
+    def _remove_user(self, pod: Object) -> None:
+        """Remove the pod from the index of its claims."""
+        for key in claims.known_claim_keys(pod):
+            self._users[key].discard(claims.uid_of(pod))
+            if not self._users[key]:
+                del self._users[key]
+
+    def _move_all(self) -> None:
+        self._moves += 1
+        for queued in list(self._unschedulable.values()):
+            self._move(queued)
 
     def _is_known(self, queued: QueuedPod) -> bool:
         return self._pods.get(queued.uid) is queued

@@ -213,6 +213,7 @@ def _api(options: SubjectOptions) -> Iterator[apis.Api]:
 @contextlib.contextmanager
 def _listening(process: str, options: SubjectOptions, settings: Settings) -> Iterator[None]:
     """Record the steps, pause at them, and set the switch interval, as the settings say."""
+    processes.end_on_thread_failure(f"flake-hunt {process}")
     if settings.switch_interval_s is not None:
         sys.setswitchinterval(settings.switch_interval_s)
     recorder = None

@@ -47,6 +47,7 @@ _SKIPPED_HANDLERS = frozenset({"ClaimEvents"})
 _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
     "scheduling.started": lambda f: f"takes {f['pod']}",
     "scheduling.unschedulable": lambda f: f"finds {f['pod']} unschedulable: {f['reason']}",
+    "scheduling.failed": lambda f: f"fails to schedule {f['pod']}: {f['reason']}",
     "gather.devices.cloned": lambda f: f"copies the allocated devices ({f['count']})",
     "gather.in-flight.listed": lambda f: f"lists the claims in flight ({f['count']})",
     "gather.conflict": lambda _: "notices that they changed meanwhile and gathers again",

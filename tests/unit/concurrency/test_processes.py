@@ -318,3 +318,19 @@ def test_an_interruption_while_a_process_is_started_is_not_lost(
         [sys.executable, "-c", code, str(tmp_path / "log")], timeout=30, check=False
     )
     assert ended.returncode == 42
+
+
+def test_a_thread_that_fails_ends_the_process_with_one_line() -> None:
+    program = python(
+        "import threading, time",
+        "from harness import processes",
+        "processes.end_on_thread_failure('flake-hunt scheduler')",
+        "def fail(): raise KeyError('two\\nlines')",
+        "threading.Thread(target=fail, name='scheduling').start()",
+        f"time.sleep({TIMEOUT_S})",
+    )
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("flake-hunt scheduler: thread scheduling failed: KeyError: ")
+    assert ended.stderr.count("\n") == 1
+    assert ended.stderr.endswith("(<string>:4)\n")

@@ -313,22 +313,22 @@ def refuse(world: World, pod: Object) -> str:
 
 def test_a_missing_claim_gates_the_pod(world: World) -> None:
     pod = world.pod()
-    assert not world.plugin.pre_enqueue(pod)
+    assert world.plugin.pre_enqueue(pod) is not None
     assert refuse(world, pod) == "resourceclaim 'c' not found"
     world.claim("c")
-    assert world.plugin.pre_enqueue(pod)
+    assert world.plugin.pre_enqueue(pod) is None
 
 
 def test_a_claim_that_is_not_made_yet_gates_the_pod(world: World) -> None:
     pod = api_objects.known_pod("p", templates=["t"])
-    assert not world.plugin.pre_enqueue(pod)
+    assert world.plugin.pre_enqueue(pod) is not None
     assert refuse(world, pod) == "the claim for 't' is not created yet"
 
 
 def test_a_claim_of_another_pod_gates_the_pod(world: World) -> None:
     world.claim("c", owner=api_objects.known_pod("other"))
     pod = api_objects.known_pod("p", templates=["t"], recorded={"t": "c"})
-    assert not world.plugin.pre_enqueue(pod)
+    assert world.plugin.pre_enqueue(pod) is not None
     assert "was not created for the pod" in refuse(world, pod)
 
 
@@ -337,13 +337,13 @@ def test_a_claim_that_is_being_deleted_gates_the_pod(world: World) -> None:
     world.api.delete(apis.CLAIMS, "c", namespace="default")
     world.see()
     pod = world.pod()
-    assert not world.plugin.pre_enqueue(pod)
+    assert world.plugin.pre_enqueue(pod) is not None
     assert "is being deleted" in refuse(world, pod)
 
 
 def test_a_pod_without_claims_needs_nothing(world: World) -> None:
     pod = api_objects.known_pod("p")
-    assert world.plugin.pre_enqueue(pod)
+    assert world.plugin.pre_enqueue(pod) is None
     attempt = world.plugin.pre_filter(pod)
     assert world.plugin.filter(attempt, api_objects.node()) == []
 

@@ -40,7 +40,8 @@ def with_spec(**spec: Any) -> Object:
     ],
 )
 def test_a_node_admits_a_pod(node: Object, pod: Object, expected: bool) -> None:
-    assert nodes.admits(api_objects.node(**node), with_spec(**pod)) is expected
+    refusal = nodes.refusal(api_objects.node(**node), with_spec(**pod))
+    assert (refusal is None) is expected
 
 
 def expression(operator: str, *values: str, key: str = "zone") -> Object:
@@ -63,11 +64,33 @@ def expression(operator: str, *values: str, key: str = "zone") -> Object:
         (expression("Gt", "5", key="number"), False),
         (expression("Lt", "10", key="number"), True),
         (expression("Lt", "10", key="other"), False),
+        (expression("Gt", "4", key="zone"), False),
+        (expression("Lt", "4", key="zone"), False),
+        (expression("Gt", "x", key="number"), False),
+        (expression("Lt", "1_0", key="number"), False),
     ],
 )
 def test_the_operators_of_a_selector(item: Object, expected: bool) -> None:
     node = api_objects.node(labels={"zone": "a", "number": "5"})
     assert nodes.selects({"nodeSelectorTerms": [{"matchExpressions": [item]}]}, node) is expected
+
+
+def test_an_operator_that_is_not_known() -> None:
+    selector = {"nodeSelectorTerms": [{"matchExpressions": [expression("Near", "a")]}]}
+    with pytest.raises(nodes.SelectorError, match="got 'Near'"):
+        nodes.selects(selector, api_objects.node(labels={"zone": "a"}))
+
+
+@pytest.mark.parametrize(
+    ("node", "pod", "reason"),
+    [
+        ({"unschedulable": True}, {}, "node(s) were unschedulable"),
+        ({"taints": [TAINT]}, {}, "node(s) had untolerated taint(s)"),
+        ({}, {"nodeSelector": {"a": "1"}}, "node(s) didn't match Pod's node affinity/selector"),
+    ],
+)
+def test_a_refusal_has_the_words_of_kube_scheduler(node: Object, pod: Object, reason: str) -> None:
+    assert nodes.refusal(api_objects.node(**node), with_spec(**pod)) == reason
 
 
 def test_any_term_with_all_its_expressions() -> None:

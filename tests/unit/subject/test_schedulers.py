@@ -8,7 +8,7 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.client import apis, transports
-from harness.subject import assembling, claims, remedies, schedulers
+from harness.subject import assembling, claims, gathering, remedies, schedulers
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
@@ -233,15 +233,91 @@ def test_a_claim_on_the_wrong_node_is_given_up(world: World) -> None:
 def test_a_selector_that_fails_stops_its_pod_only(seen: Steps, world: World) -> None:
     selectors = [{"cel": {"expression": "device.attributes['x'].y == 1"}}]
     world.pod_with_claim("bad", requests=[api_objects.exactly(selectors=selectors)])
+    world.wait(lambda: "scheduling.failed" in seen.taken, "the attempt to fail")
+    world.pod_with_claim("good")
+    world.wait_bound("good")
+
+
+def test_a_selector_of_a_slice_that_compares_text_with_a_number_selects_no_node(
+    seen: Steps, world: World
+) -> None:
+    """The first node in order has a label that is no number (E14)."""
+    term = {"key": "kubernetes.io/hostname", "operator": "Gt", "values": ["5"]}
+    selector = {"nodeSelectorTerms": [{"matchExpressions": [term]}]}
+    world.put(apis.SLICES, api_objects.slice_of("c", pool="rack", nodeSelector=selector))
+    for name in ("p", "q"):
+        world.pod_with_claim(name)
+    world.wait_bound("p", "q")
+    assert {world.node_of("p"), world.node_of("q")} == {"worker-9"}
+
+
+def test_a_request_of_an_unknown_kind_stops_its_pod_only(
+    seen: Steps, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the API server were newer than this scheduler."""
+    in_cache = world.scheduler._cache.get
+
+    def with_unknown_requests(key: str) -> Object | None:
+        claim = in_cache(key)
+        if claim is None or key != "default/of-bad":
+            return claim
+        return {**claim, "spec": {"devices": {"requests": [{"name": "r", "newKind": {}}]}}}
+
+    monkeypatch.setattr(world.scheduler._cache, "get", with_unknown_requests)
+    world.pod_with_claim("bad")
     world.wait(lambda: "scheduling.unschedulable" in seen.taken, "the pod to be unschedulable")
     world.pod_with_claim("good")
     world.wait_bound("good")
 
 
+def test_a_pod_backs_off_after_a_gather_that_met_only_conflicts(
+    seen: Steps, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is tried again although nothing has happened (E15)."""
+    gather = gathering.Gatherer.gather
+    conflicts = iter([gathering.GatherTimeoutError("conflicts"), None])
+
+    def conflicting(gatherer: gathering.Gatherer) -> set[str]:
+        if error := next(conflicts, None):
+            raise error
+        return gather(gatherer)
+
+    monkeypatch.setattr(gathering.Gatherer, "gather", conflicting)
+    world.pod_with_claim("p")
+    world.wait_bound("p")
+    assert "scheduling.failed" in seen.taken
+
+
+def test_a_pod_that_has_lost_its_claim_is_scheduled_with_the_next_one(
+    seen: Steps, world: World
+) -> None:
+    """Only the pod's status tells that there is another claim (E4)."""
+    pod = world.put(apis.PODS, api_objects.pod("p", templates=["t"]))
+    other = api_objects.claim("lost", requests=[api_objects.exactly(count=3)], owner=pod)
+    world.put(apis.CLAIMS, other)
+    _record(world, "lost")
+    world.wait(lambda: "scheduling.unschedulable" in seen.taken, "the pod to be unschedulable")
+    world.api.delete(apis.CLAIMS, "lost", namespace="default")
+    world.put(apis.CLAIMS, api_objects.claim("next", owner=pod))
+    world.wait(lambda: world.scheduler._cache.get("default/next"), "the claim to be known")
+    _record(world, "next")
+    world.wait_bound("p")
+
+
+def _record(world: World, claim: str) -> None:
+    """Do the claim controller's work: name the claim in the pod's status."""
+    pod = world.api.get(apis.PODS, "p", namespace="default")
+    statuses = [{"name": "t", "resourceClaimName": claim}]
+    status = {**pod["status"], "resourceClaimStatuses": statuses}
+    world.api.update_status(apis.PODS, {**pod, "status": status})
+
+
 def test_stop_ends_every_thread(server: local_servers.LocalServer) -> None:
     world = World(server)
     world.scheduler.start()
-    threads = world.scheduler._threads
+    scheduling = world.scheduler._thread
+    assert scheduling is not None
+    threads = [scheduling, *world.scheduler._binders.threads]
     assert len(threads) == 5
     assert all(thread.is_alive() for thread in threads)
     world.scheduler.stop()

@@ -288,3 +288,66 @@ def test_a_pop_that_waits_is_woken_by_an_event() -> None:
     world.queue.move_users("default/c")
     thread.join(TIMEOUT_S)
     assert taken == ["a"]
+
+
+def test_a_pod_whose_status_names_a_new_claim_is_retried(
+    world: World, time: controlled_runtimes.VirtualTime
+) -> None:
+    """Its claim was deleted, and the claim controller has created another one (E4)."""
+    old = api_objects.known_pod("a", templates=["t"], recorded={"t": "c1"})
+    new = api_objects.known_pod("a", templates=["t"], recorded={"t": "c2"})
+    world.queue.put(old)
+    world.queue.failed(world.take(), unschedulable=True)
+    world.closed_for = {"a"}
+    world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={}))
+    world.closed_for = set()
+    time.sleep(5)
+    world.queue.put(new)
+    assert world.pop() == "a"
+    assert time.now_s == pytest.approx(5.0)
+
+
+def test_a_pod_that_gets_a_new_claim_during_its_attempt_is_retried(
+    world: World, time: controlled_runtimes.VirtualTime
+) -> None:
+    world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "c1"}))
+    queued = world.take()
+    world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "c2"}))
+    world.queue.failed(queued, unschedulable=True)
+    assert world.pop() == "a"
+    assert time.now_s == pytest.approx(1.0)
+
+
+def test_an_old_claim_no_longer_moves_its_former_user(
+    world: World, time: controlled_runtimes.VirtualTime
+) -> None:
+    world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "c1"}))
+    world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "c2"}))
+    world.queue.failed(world.take(), unschedulable=True)
+    world.queue.move_users("default/c1")
+    assert world.pop() == "a"
+    assert time.now_s >= scheduling_queue.FLUSH_S
+
+
+def test_a_changed_status_without_new_claims_moves_nothing(
+    world: World, time: controlled_runtimes.VirtualTime
+) -> None:
+    world.queue.put(pod("a"))
+    world.queue.failed(world.take(), unschedulable=True)
+    world.queue.put({**pod("a"), "status": {"conditions": [{"type": "PodScheduled"}]}})
+    assert world.pop() == "a"
+    assert time.now_s >= scheduling_queue.FLUSH_S
+
+
+def test_what_a_failed_binding_gives_back_moves_the_others(
+    world: World, time: controlled_runtimes.VirtualTime
+) -> None:
+    world.queue.put(pod("a", use=("c1",)))
+    world.queue.put(pod("b", use=("c2",)))
+    binding, waiting = world.take(), world.take()
+    world.queue.failed(waiting, unschedulable=True)
+    time.sleep(2)
+    world.queue.failed(binding, unschedulable=False, freed=True)
+    assert world.pop() == "b"
+    assert time.now_s == pytest.approx(2.0)
+    assert world.pop() == "a"

@@ -1,11 +1,16 @@
-"""The settings file of a subject process."""
+"""A subject process: its settings file, and how it ends when one of its threads fails."""
 
 import pathlib
+import sys
 
 import pytest
 
-from harness import errors
+from harness import errors, processes
+from harness.client import apis, transports
 from harness.subject import subject_process
+from tests.support import api_objects
+
+TIMEOUT_S = 60.0
 
 
 def test_no_file_means_the_defaults() -> None:
@@ -65,3 +70,59 @@ def test_an_unknown_defect_is_refused_before_anything_is_connected(
     options = subject_process.SubjectOptions(kubeconfig=tmp_path / "none", defects=("none-such",))
     with pytest.raises(errors.UsageError, match="none-such"):
         run(options)  # type: ignore[operator]
+
+
+FAILS = """
+import pathlib, sys
+from harness.subject import {module}, subject_process
+def fail(*arguments, **named): raise RuntimeError("unforeseen")
+{module}.{method} = fail
+options = subject_process.SubjectOptions(
+    kubeconfig=pathlib.Path(sys.argv[1]), ready_file=pathlib.Path(sys.argv[2])
+)
+sys.exit(subject_process.run_scheduler(options))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "method", "thread"),
+    [
+        ("schedulers", "Scheduler._schedule", "scheduling"),
+        ("queueing_hints", "PodEvents.on_add", "informer-pods"),
+    ],
+)
+def test_a_thread_that_fails_ends_the_scheduler(
+    tmp_path: pathlib.Path, module: str, method: str, thread: str
+) -> None:
+    """Without its scheduling thread a scheduler would be ready for ever and do nothing (E14)."""
+    kubeconfig = tmp_path / "plain"
+    argv = processes.command(
+        "apiserver",
+        "--kubeconfig",
+        str(tmp_path / "kubeconfig"),
+        "--plain-kubeconfig",
+        str(kubeconfig),
+    )
+    server = processes.start_ready(
+        "apiserver", argv, log=tmp_path / "log", ready=tmp_path / "ready", timeout_s=TIMEOUT_S
+    )
+    try:
+        program = FAILS.format(module=module, method=method)
+        log = tmp_path / "scheduler.log"
+        scheduler = processes.start(
+            "scheduler",
+            [sys.executable, "-c", program, str(kubeconfig), str(tmp_path / "scheduler-ready")],
+            log=log,
+        )
+        transport = transports.connect(kubeconfig)
+        apis.Api(transport).create(apis.PODS, api_objects.pod("p"), namespace="default")
+        transport.close()
+        exit_code = scheduler.wait(timeout_s=TIMEOUT_S)
+        scheduler.kill()
+    finally:
+        server.kill()
+    assert exit_code == 1
+    assert log.read_text().startswith(
+        f"flake-hunt scheduler: thread {thread} failed: RuntimeError: unforeseen ("
+    )
+    assert log.read_text().count("\n") == 1
