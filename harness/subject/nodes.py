@@ -16,7 +16,7 @@ _OPERATORS: dict[str, Callable[[str | None, Sequence[str]], bool]] = {
     "Lt": lambda value, values: _is_ordered(value, values[0]),
 }
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-"""What Go's strconv.ParseInt accepts."""
+"""The integers that upstream accepts."""
 UNSCHEDULABLE = "node(s) were unschedulable"
 TAINTED = "node(s) had untolerated taint(s)"
 NOT_SELECTED = "node(s) didn't match Pod's node affinity/selector"
