@@ -1,31 +1,32 @@
-"""The set of allocated devices, maintained from the events of the assume cache.
+"""The allocated devices and shares of devices, maintained from the events of the assume cache.
 
-After pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go. The set has its own lock
-and its own revision. As upstream, devices are not counted: when one of two claims that hold a
-device is deallocated, the device looks free although the other claim still holds it.
+After pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go. Devices and shares have
+one lock and one revision. As upstream, devices are not counted: when one of two claims that hold a
+device is deallocated, the device looks free although the other claim still holds it. Shares have
+IDs, so that each is removed with its own claim.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from harness import concurrency
 from harness.subject import claims
+from harness.subject.allocation import allocated_states
 
 Object = dict[str, Any]
 
 
 class AllocatedDevices:
-    """The set of exclusively allocated devices; an event handler of the assume cache."""
+    """The allocated devices and shares; an event handler of the assume cache."""
 
     def __init__(self) -> None:
         self._guard = concurrency.lock("allocated-devices")
-        self._devices: set[str] = set()
+        self._state = allocated_states.AllocatedState()
         self._revision = 0
 
-    def get(self) -> tuple[set[str], int]:
-        """Return a copy of the set, and the revision of that copy."""
+    def get(self) -> tuple[allocated_states.AllocatedState, int]:
+        """Return a copy of what is allocated, and the revision of that copy."""
         with self._guard:
-            return set(self._devices), self._revision
+            return self._state.copy(), self._revision
 
     def revision(self) -> int:
         """Return the current revision, which every change increases."""
@@ -36,7 +37,7 @@ class AllocatedDevices:
         """Insert the devices of a new claim."""
         del initial
         if allocation := claims.allocation_of(obj):
-            self._insert(obj, list(claims.exclusive_devices(allocation)))
+            self._insert(obj, allocation)
 
     def on_update(self, old: Object, new: Object) -> None:
         """Insert or remove devices if the allocation was set or cleared.
@@ -45,34 +46,38 @@ class AllocatedDevices:
         """
         before, after = claims.allocation_of(old), claims.allocation_of(new)
         if after and not before:
-            self._insert(new, list(claims.exclusive_devices(after)))
+            self._insert(new, after)
         elif before and not after:
-            self._remove(new, list(claims.exclusive_devices(before)))
+            self._remove(new, before)
 
     def on_delete(self, last: Object) -> None:
         """Remove the devices of a deleted claim."""
         if allocation := claims.allocation_of(last):
-            self._remove(last, list(claims.exclusive_devices(allocation)))
+            self._remove(last, allocation)
 
-    def _insert(self, claim: Object, devices: Iterable[str]) -> None:
+    def _insert(self, claim: Object, allocation: Object) -> None:
         with self._guard:
             self._bump()
-            self._devices.update(devices)
-        for device in devices:
-            concurrency.step(
-                "allocated-devices.inserted", device=device, claim=claims.uid_of(claim)
-            )
+            self._state.add(allocation)
+        self._tell("inserted", claim, allocation)
 
-    def _remove(self, claim: Object, devices: Iterable[str]) -> None:
+    def _remove(self, claim: Object, allocation: Object) -> None:
         with self._guard:
             self._bump()
-            self._devices.difference_update(devices)
-        for device in devices:
-            concurrency.step("allocated-devices.removed", device=device, claim=claims.uid_of(claim))
+            self._state.remove(allocation)
+        self._tell("removed", claim, allocation)
+
+    def _tell(self, what: str, claim: Object, allocation: Object) -> None:
+        """Take a step for each device and each share."""
+        uid = claims.uid_of(claim)
+        for device in claims.exclusive_devices(allocation):
+            concurrency.step(f"allocated-devices.{what}", device=device, claim=uid)
+        for device, share, _ in claims.shares(allocation):
+            concurrency.step(f"allocated-shares.{what}", device=device, share=share, claim=uid)
 
     def _bump(self) -> None:
-        """Increase the revision; called under the lock, before the set changes.
+        """Increase the revision; called under the lock, before anything changes.
 
-        A gather that compares revisions must not see the old revision after the set has changed.
+        A gather that compares revisions must not see the old revision after a change.
         """
         self._revision += 1

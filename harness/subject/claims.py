@@ -58,6 +58,17 @@ def exclusive_devices(allocation: Object | None) -> Iterator[str]:
             yield f"{result['driver']}/{result['pool']}/{result['device']}"
 
 
+def shares(allocation: Object | None) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Yield (`driver/pool/device`, share ID, consumed capacity) for each share of a device.
+
+    Results with `adminAccess` take nothing from others.
+    """
+    for result in (allocation or {}).get("devices", {}).get("results", ()):
+        if result.get("shareID") and not result.get("adminAccess"):
+            device = f"{result['driver']}/{result['pool']}/{result['device']}"
+            yield device, result["shareID"], result.get("consumedCapacity") or {}
+
+
 def with_metadata(obj: Object, **changes: Any) -> Object:
     """Return a copy with changed metadata."""
     return {**obj, "metadata": {**obj["metadata"], **changes}}

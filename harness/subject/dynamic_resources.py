@@ -13,17 +13,16 @@ from typing import Any
 from harness import concurrency
 from harness.client import apis, informers
 from harness.subject import (
-    allocators,
     assume_caches,
     claim_writes,
     claims,
     expressions,
     gathering,
     in_flight,
-    inventories,
     nodes,
     pod_claims,
 )
+from harness.subject.allocation import allocators, inventories
 
 Object = dict[str, Any]
 UNAVAILABLE = "resourceclaim not available on the node"
@@ -291,13 +290,13 @@ class DynamicResources:
         Raises Unschedulable if they cannot be allocated, AttemptError if the gather timed out.
         """
         try:
-            in_use = self._gatherer.gather()
+            allocated = self._gatherer.gather()
         except gathering.GatherTimeoutError as error:
             raise AttemptError(str(error)) from error
         try:
             return allocators.Allocator(
                 self._inventory.snapshot(),
-                in_use,
+                allocated,
                 self._classes(),
                 [attempt.claims[index] for index in attempt.to_allocate],
             )

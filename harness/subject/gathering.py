@@ -1,4 +1,4 @@
-"""Gathering the devices in use: those that are allocated, and those that are in flight.
+"""Gathering what is in use: the devices and shares that are allocated or in flight.
 
 After GatherAllocatedState in pkg/scheduler/framework/plugins/dynamicresources/dra_manager.go. The
 two sets have different locks and cannot be read at the same instant. The gather is therefore
@@ -10,6 +10,7 @@ claims.
 
 from harness import concurrency
 from harness.subject import allocated_devices, claims, in_flight
+from harness.subject.allocation import allocated_states
 
 RETRY_S = 1e-6
 """Wait between two attempts, in seconds, as upstream."""
@@ -29,8 +30,8 @@ class Gatherer:
     ) -> None:
         self._allocated, self._in_flight = allocated, flight
 
-    def gather(self) -> set[str]:
-        """Return `driver/pool/device` of every device in use at one instant.
+    def gather(self) -> allocated_states.AllocatedState:
+        """Return every device and share in use at one instant.
 
         Raises GatherTimeoutError after 5 s of conflicting modifications.
         """
@@ -43,23 +44,23 @@ class Gatherer:
             concurrency.sleep(RETRY_S)
         return in_use
 
-    def attempt(self) -> set[str] | None:
+    def attempt(self) -> allocated_states.AllocatedState | None:
         """Gather once; return None if the allocated devices changed meanwhile."""
         concurrency.step("gather.started")
         in_use, revision = self._allocated.get()
-        concurrency.step("gather.devices.cloned", revision=revision, count=len(in_use))
+        concurrency.step("gather.devices.cloned", revision=revision, count=len(in_use.devices))
         self._add_in_flight(in_use)
         if not self._is_current(revision):
             concurrency.step("gather.conflict", revision=revision)
             return None
-        concurrency.step("gather.finished", revision=revision, count=len(in_use))
+        concurrency.step("gather.finished", revision=revision, count=len(in_use.devices))
         return in_use
 
-    def _add_in_flight(self, in_use: set[str]) -> None:
+    def _add_in_flight(self, in_use: allocated_states.AllocatedState) -> None:
         listed = self._in_flight.listed()
         concurrency.step("gather.in-flight.listed", count=len(listed))
         for claim in listed:
-            in_use.update(claims.exclusive_devices(claims.allocation_of(claim)))
+            in_use.add(claims.allocation_of(claim))
 
     def _is_current(self, revision: int) -> bool:
         return self._allocated.revision() == revision

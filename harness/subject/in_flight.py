@@ -19,12 +19,14 @@ class InFlightClaims:
         self._claims: dict[str, Object] = {}
 
     def add(self, claim: Object) -> None:
-        """Add a claim with its planned allocation; its devices count as used from now on."""
+        """Add a claim with its planned allocation, which counts as used from now on."""
         uid = claims.uid_of(claim)
         with self._guard:
             self._claims[uid] = claim
         for device in claims.exclusive_devices(claims.allocation_of(claim)):
             concurrency.step("in-flight.added", claim=uid, device=device)
+        for device, share, _ in claims.shares(claims.allocation_of(claim)):
+            concurrency.step("in-flight.share-added", claim=uid, device=device, share=share)
 
     def remove(self, uid: str) -> bool:
         """Remove a claim; return False if it was not in flight."""

@@ -22,11 +22,11 @@ from harness.subject import (
     final_books,
     gathering,
     in_flight,
-    inventories,
     nodes,
     queueing_hints,
     scheduling_queue,
 )
+from harness.subject.allocation import inventories
 from harness.subject.leadership import leaderships
 
 Object = dict[str, Any]
@@ -152,7 +152,7 @@ class Scheduler:
     def write_books(self) -> None:
         """Write the final books as steps, after `stop`."""
         final_books.write(
-            devices=self._allocated.get()[0],
+            devices=self._allocated.get()[0].devices,
             in_flight=self._in_flight.listed(),
             cached=self._cache.objects(),
         )

@@ -95,7 +95,7 @@ class Churn:
         del index
         while not self._over.is_set() and not self.missed:
             before = dict(self._held)
-            gathered = self._world.gatherer.gather()
+            gathered = self._world.gatherer.gather().devices
             after = dict(self._held)
             self.gathers += 1
             self.missed += [

@@ -187,7 +187,7 @@ def test_the_correct_code_gives_it_once(stage: stages.Stage, schedule: Schedule)
     play = perform(schedule, stage)
     assert play.holders() == ["c"]
     assert stage.arrivals[schedule.proof] >= 1
-    assert play.world.gatherer.gather() == {DEVICE}
+    assert play.world.gatherer.gather().devices == {DEVICE}
     assert play.world.flight.listed() == []
 
 

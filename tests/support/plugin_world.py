@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.client import apis
-from harness.subject import dynamic_resources, in_flight, inventories, schedulers
+from harness.subject import dynamic_resources, in_flight, schedulers
+from harness.subject.allocation import inventories
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]

@@ -1,6 +1,7 @@
 """A mutant: an insertion of allocated devices does not increase the revision."""
 
 from harness.subject import allocated_devices
+from harness.subject.allocation import allocated_states
 
 
 class BumpedLateDevices(allocated_devices.AllocatedDevices):
@@ -16,12 +17,12 @@ class BumpedLateDevices(allocated_devices.AllocatedDevices):
         super().__init__()
         self._owed = 0
 
-    def get(self) -> tuple[set[str], int]:
+    def get(self) -> tuple[allocated_states.AllocatedState, int]:
         """Return a copy of the set, and the revision, which is increased only now."""
         with self._guard:
             self._revision += self._owed
             self._owed = 0
-            return set(self._devices), self._revision
+            return self._state.copy(), self._revision
 
     def _bump(self) -> None:
         self._owed += 1

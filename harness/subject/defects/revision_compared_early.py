@@ -2,6 +2,7 @@
 
 from harness import concurrency
 from harness.subject import gathering
+from harness.subject.allocation import allocated_states
 
 
 class ComparedEarlyGatherer(gathering.Gatherer):
@@ -12,11 +13,11 @@ class ComparedEarlyGatherer(gathering.Gatherer):
     last.
     """
 
-    def attempt(self) -> set[str] | None:
+    def attempt(self) -> allocated_states.AllocatedState | None:
         """Gather once; conflicts during the second read are not detected."""
         in_use, revision = self._allocated.get()
         if not self._is_current(revision):
             return None
-        concurrency.step("gather.devices.cloned", revision=revision, count=len(in_use))
+        concurrency.step("gather.devices.cloned", revision=revision, count=len(in_use.devices))
         self._add_in_flight(in_use)
         return in_use

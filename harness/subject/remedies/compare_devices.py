@@ -1,5 +1,6 @@
 """A remedy for hypothesis H2: an allocation that changed while it was not watched."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from harness import concurrency
@@ -32,11 +33,26 @@ class ComparedDevices(allocated_devices.AllocatedDevices):
 
     def on_update(self, old: Object, new: Object) -> None:
         """Insert the devices that were added, and remove those that are gone."""
-        before = set(claims.exclusive_devices(claims.allocation_of(old)))
-        after = set(claims.exclusive_devices(claims.allocation_of(new)))
-        if before and after and before != after:
+        before, after = claims.allocation_of(old), claims.allocation_of(new)
+        taken, freed = _without(after, before), _without(before, after)
+        if before and after and (taken or freed):
             concurrency.step("remedy.reallocation-seen", claim=claims.uid_of(new))
-        if taken := sorted(after - before):
+        if taken:
             self._insert(new, taken)
-        if freed := sorted(before - after):
+        if freed:
             self._remove(new, freed)
+
+
+def _without(allocation: Object | None, other: Object | None) -> Object | None:
+    """Return an allocation without the devices and shares of another; None: nothing is left."""
+    known = set(_held(other))
+    results = (allocation or {}).get("devices", {}).get("results", ())
+    left = [row for row in results if not known.issuperset(_held({"devices": {"results": [row]}}))]
+    return {"devices": {"results": left}} if left else None
+
+
+def _held(allocation: Object | None) -> Iterator[str]:
+    """Yield the devices and shares that an allocation takes from others."""
+    yield from claims.exclusive_devices(allocation)
+    for device, share, _ in claims.shares(allocation):
+        yield f"{device}/{share}"

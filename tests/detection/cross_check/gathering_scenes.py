@@ -88,7 +88,7 @@ class Scene:
 
     def gather(self) -> None:
         """The scheduling thread: which devices are in use?"""
-        self.gathered = self.gatherer.gather()
+        self.gathered = self.gatherer.gather().devices
 
     def bind_then_gather(self) -> None:
         """Binding, and scheduling right after it: two threads instead of three keep the search

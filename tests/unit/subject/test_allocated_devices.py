@@ -13,6 +13,12 @@ def claim(*devices: str, name: str = "c", version: int = 1) -> dict[str, object]
     return api_objects.claim(name, version=version, allocated=allocated)
 
 
+def state_of(allocated: allocated_devices.AllocatedDevices) -> tuple[set[str], int]:
+    """The devices and the revision."""
+    state, revision = allocated.get()
+    return state.devices, revision
+
+
 @pytest.fixture
 def allocated() -> allocated_devices.AllocatedDevices:
     return allocated_devices.AllocatedDevices()
@@ -22,9 +28,9 @@ def test_an_added_allocation_counts_and_its_deletion_frees(
     allocated: allocated_devices.AllocatedDevices,
 ) -> None:
     allocated.on_add(claim("a", "b"), initial=True)
-    assert allocated.get() == ({A, B}, 1)
+    assert state_of(allocated) == ({A, B}, 1)
     allocated.on_delete(claim("a", "b"))
-    assert allocated.get() == (set(), 2)
+    assert state_of(allocated) == (set(), 2)
 
 
 def test_an_allocation_comes_and_goes_with_updates(
@@ -33,11 +39,11 @@ def test_an_allocation_comes_and_goes_with_updates(
     allocated.on_add(claim(), initial=False)
     assert allocated.revision() == 0
     allocated.on_update(claim(), claim("a"))
-    assert allocated.get() == ({A}, 1)
+    assert state_of(allocated) == ({A}, 1)
     allocated.on_update(claim("a"), claim("a", version=2))
     assert allocated.revision() == 1
     allocated.on_update(claim("a"), claim())
-    assert allocated.get() == (set(), 2)
+    assert state_of(allocated) == (set(), 2)
 
 
 def test_admin_access_and_shares_claim_nothing(
@@ -56,13 +62,13 @@ def test_admin_access_and_shares_claim_nothing(
         }
     }
     allocated.on_add(made, initial=False)
-    assert allocated.get()[0] == {api_objects.device_id("c")}
+    assert allocated.get()[0].devices == {api_objects.device_id("c")}
 
 
 def test_the_set_is_a_copy(allocated: allocated_devices.AllocatedDevices) -> None:
     allocated.on_add(claim("a"), initial=False)
-    allocated.get()[0].clear()
-    assert allocated.get()[0] == {A}
+    allocated.get()[0].devices.clear()
+    assert allocated.get()[0].devices == {A}
 
 
 def test_devices_are_not_counted_as_upstream(
@@ -72,7 +78,7 @@ def test_devices_are_not_counted_as_upstream(
     allocated.on_add(claim("a", name="c1"), initial=False)
     allocated.on_add(claim("a", name="c2"), initial=False)
     allocated.on_delete(claim("a", name="c1"))
-    assert allocated.get()[0] == set()
+    assert allocated.get()[0].devices == set()
 
 
 def test_a_claim_in_flight_is_known_until_it_is_removed() -> None:
@@ -91,10 +97,10 @@ def test_a_gather_sees_both_the_allocated_and_the_planned(
 ) -> None:
     flight = in_flight.InFlightClaims()
     gatherer = gathering.Gatherer(allocated, flight)
-    assert gatherer.gather() == set()
+    assert gatherer.gather().devices == set()
     allocated.on_add(claim("a"), initial=False)
     flight.add(claim("b", name="other"))
-    assert gatherer.gather() == {A, B}
+    assert gatherer.gather().devices == {A, B}
 
 
 def test_a_gather_without_a_moment_of_rest_ends(

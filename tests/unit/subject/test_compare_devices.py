@@ -26,7 +26,7 @@ def allocated() -> compare_devices.ComparedDevices:
 
 def test_another_device_is_noticed(allocated: compare_devices.ComparedDevices) -> None:
     allocated.on_update(claim("a", "b"), claim("b", "c"))
-    assert allocated.get()[0] == {B, C}
+    assert allocated.get()[0].devices == {B, C}
 
 
 def test_upstream_keeps_the_old_devices() -> None:
@@ -34,7 +34,7 @@ def test_upstream_keeps_the_old_devices() -> None:
     made = allocated_devices.AllocatedDevices()
     made.on_add(claim("a"), initial=True)
     made.on_update(claim("a"), claim("b"))
-    assert made.get()[0] == {A}
+    assert made.get()[0].devices == {A}
 
 
 def test_the_new_device_is_in_before_the_old_one_is_out(
@@ -65,7 +65,7 @@ def test_set_and_cleared_count_as_before(
     allocated: compare_devices.ComparedDevices, steps: Steps
 ) -> None:
     allocated.on_update(claim("a", "b"), claim())
-    assert allocated.get()[0] == set()
+    assert allocated.get()[0].devices == set()
     allocated.on_update(claim(), claim("b"))
-    assert allocated.get()[0] == {B}
+    assert allocated.get()[0].devices == {B}
     assert "remedy.reallocation-seen" not in dict(steps)

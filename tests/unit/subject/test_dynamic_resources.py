@@ -57,7 +57,7 @@ def test_a_planned_claim_is_in_flight_and_nothing_is_written(world: World) -> No
     (planned,) = world.flight.listed()
     assert claims.has_finalizer(planned)
     assert claims.allocation_of(planned) == attempt.planned[0] == api_objects.allocation("a")
-    assert world.gatherer.gather() == {A}
+    assert world.gatherer.gather().devices == {A}
     assert world.server.store.resource_version == version + 1  # the pod
 
 
@@ -77,7 +77,7 @@ def test_binding_writes_the_finalizer_and_then_allocation_and_reservation(world:
     assert world.flight.listed() == []
     assert world.cache.get("default/c") == stored
     assert attempt.claims == [stored]
-    assert world.gatherer.gather() == {A}
+    assert world.gatherer.gather().devices == {A}
 
 
 def test_the_next_pod_gets_the_next_device(world: World) -> None:
@@ -121,7 +121,7 @@ def test_a_conflict_is_tried_again_with_the_newest_claim(world: World, path: str
     stored = world.stored()
     assert "changed" in stored["metadata"]["labels"]
     assert claims.is_reserved_for(stored, pod)
-    assert (world.flight.listed(), world.gatherer.gather()) == ([], {A})
+    assert (world.flight.listed(), world.gatherer.gather().devices) == ([], {A})
 
 
 def test_too_many_conflicts_end_the_binding_and_leave_nothing(world: World) -> None:
@@ -140,7 +140,7 @@ def assert_nothing_left(world: World) -> None:
     world.see()
     assert world.flight.listed() == []
     assert world.cache.get("default/c") == world.stored()
-    assert world.gatherer.gather() == set()
+    assert world.gatherer.gather().devices == set()
 
 
 def test_a_refused_write_leaves_nothing(world: World) -> None:
@@ -159,7 +159,7 @@ def test_a_claim_that_is_gone_leaves_nothing(world: World) -> None:
     assert isinstance(error, apis.ApiError)
     assert error.is_not_found
     world.cache.on_delete(claim)
-    assert (world.flight.listed(), world.gatherer.gather()) == ([], set())
+    assert (world.flight.listed(), world.gatherer.gather().devices) == ([], set())
 
 
 def test_a_claim_whose_deletion_began_is_not_allocated(world: World) -> None:
@@ -181,7 +181,7 @@ def test_a_claim_that_was_allocated_elsewhere_keeps_that_allocation(world: World
     assert claims.allocation_of(world.stored()) == api_objects.allocation("b")
     assert claims.reservations_of(world.stored()) == []
     world.see()
-    assert world.gatherer.gather() == {api_objects.device_id("b")}
+    assert world.gatherer.gather().devices == {api_objects.device_id("b")}
 
 
 def test_after_a_lost_answer_nothing_is_in_flight_and_the_write_is_found_again(
@@ -195,7 +195,7 @@ def test_after_a_lost_answer_nothing_is_in_flight_and_the_write_is_found_again(
     assert isinstance(fail_to_bind(world, attempt), transports.TransportError)
     assert world.flight.listed() == []
     world.see()
-    assert world.gatherer.gather() == {A}
+    assert world.gatherer.gather().devices == {A}
     again = world.reserved(pod)
     assert again.to_allocate == []
     version = world.server.store.resource_version
@@ -219,14 +219,14 @@ def test_when_a_later_claim_fails_the_earlier_one_loses_its_reservation_and_keep
     world.claim("c")
     world.claim("d")
     attempt = world.reserved(world.pod("p", "c", "d"))
-    assert world.gatherer.gather() == {A, api_objects.device_id("b")}
+    assert world.gatherer.gather().devices == {A, api_objects.device_id("b")}
     world.server.refuse("PUT", "resourceclaims/d/status", status=503)
     fail_to_bind(world, attempt)
     assert claims.reservations_of(world.stored("c")) == []
     assert claims.allocation_of(world.stored("c")) == api_objects.allocation("a")
     assert claims.allocation_of(world.stored("d")) is None
     assert world.flight.listed() == []
-    assert world.gatherer.gather() == {A}
+    assert world.gatherer.gather().devices == {A}
 
 
 def test_unreserve_after_a_failed_bind_frees_the_reservation(world: World) -> None:
@@ -243,10 +243,10 @@ def test_unreserve_forgets_what_was_assumed_of_a_claim_in_flight(world: World) -
     claim = world.claim("c")
     attempt = world.reserved(world.pod())
     world.cache.assume(claims.with_status(claim, allocation=attempt.planned[0]))
-    assert world.allocated.get()[0] == {A}
+    assert world.allocated.get()[0].devices == {A}
     world.plugin.unreserve(attempt)
     assert world.cache.get("default/c") == claim
-    assert world.gatherer.gather() == set()
+    assert world.gatherer.gather().devices == set()
 
 
 def test_unreserve_does_not_touch_a_claim_that_was_born_again(
@@ -299,7 +299,7 @@ def test_a_write_that_the_cache_already_knows_is_not_assumed_and_leaves_the_flig
     concurrency.listen(overtake)
     world.plugin.pre_bind(attempt)
     assert "pre-bind.not-assumed" in [name for name, _ in steps]
-    assert (world.flight.listed(), world.gatherer.gather()) == ([], {A})
+    assert (world.flight.listed(), world.gatherer.gather().devices) == ([], {A})
 
 
 # ---------------------------------------------------------------------------- pre-filter
@@ -357,7 +357,7 @@ def test_a_claim_in_flight_cannot_be_allocated_again(world: World) -> None:
 def test_what_no_node_can_satisfy_is_unschedulable(world: World) -> None:
     world.claim("c")
     world.classes.clear()
-    assert "device class gpu not found" in refuse(world, world.pod())
+    assert "device class gpu does not exist" in refuse(world, world.pod())
 
 
 # ------------------------------------------------------------------ filter and post-filter
@@ -384,7 +384,7 @@ def test_a_claim_that_keeps_the_pod_from_its_node_is_deallocated(
     world.plugin.post_filter(misplaced)
     assert claims.allocation_of(world.stored()) is None
     world.see()
-    assert world.gatherer.gather() == set()
+    assert world.gatherer.gather().devices == set()
 
 
 def test_a_claim_that_others_use_is_not_deallocated(

@@ -59,7 +59,7 @@ def test_a_write_that_was_committed_after_the_list_is_known(successor: Successor
     late = allocating(successor.claim("c", finalizers=FINALIZERS))
     successor.api.update_status(apis.CLAIMS, late)
     successor.leadership.on_started_leading()
-    assert successor.allocated.get()[0] == {api_objects.device_id("a")}
+    assert successor.allocated.get()[0].devices == {api_objects.device_id("a")}
     assert claims.has_finalizer(successor.stored("c"))
 
 
@@ -69,7 +69,7 @@ def test_a_write_that_is_committed_just_before_the_fence_is_known(successor: Suc
         "PUT", "resourceclaims/c", lambda: successor.api.update_status(apis.CLAIMS, late)
     )
     successor.leadership.on_started_leading()
-    assert successor.allocated.get()[0] == {api_objects.device_id("a")}
+    assert successor.allocated.get()[0].devices == {api_objects.device_id("a")}
     assert claims.has_finalizer(successor.stored("c"))
 
 
@@ -94,7 +94,7 @@ def test_a_watch_that_lags_hides_nothing(successor: Successor) -> None:
     unseen = api_objects.claim("d", finalizers=FINALIZERS, allocated=api_objects.allocation("b"))
     local_servers.put(successor.server, apis.CLAIMS, unseen)
     successor.leadership.on_started_leading()
-    assert successor.allocated.get()[0] == {api_objects.device_id("b")}
+    assert successor.allocated.get()[0].devices == {api_objects.device_id("b")}
     with pytest.raises(apis.ApiError, match="the object has been modified"):
         successor.api.update_status(apis.CLAIMS, late)
 

@@ -56,11 +56,11 @@ def test_a_committed_write_is_assumed_before_the_claim_leaves(world: World, step
     world.claim("c")
     world.server.lose_answer("PUT", STATUS)
     fail_to_bind(world)
-    assert world.gatherer.gather() == {A}
+    assert world.gatherer.gather().devices == {A}
     assert claims.allocation_of(world.cache.get("default/c") or {}) is None
     settle(world)
     assert world.flight.listed() == []
-    assert world.gatherer.gather() == {A}
+    assert world.gatherer.gather().devices == {A}
     assert world.cache.get("default/c") == world.stored()
     (settled,) = fields(steps, "remedy.settled")
     assert settled["fate"] == "allocated"
@@ -76,11 +76,11 @@ def test_a_write_that_may_be_under_way_is_fenced(world: World, steps: Steps, sta
     world.server.refuse("PUT", STATUS, status=status)
     attempt = fail_to_bind(world)
     late = claims.with_status(world.stored(), allocation=attempt.planned[0])
-    assert world.gatherer.gather() == {A}
+    assert world.gatherer.gather().devices == {A}
     settle(world)
     with pytest.raises(apis.ApiError, match="the object has been modified"):
         world.api.update_status(apis.CLAIMS, late)
-    assert world.gatherer.gather() == set()
+    assert world.gatherer.gather().devices == set()
     assert not claims.has_finalizer(world.stored())
     assert world.cache.get("default/c") == world.stored()
     assert len(fields(steps, "remedy.fenced")) == 1
@@ -135,7 +135,7 @@ def test_a_server_that_is_away_is_waited_for(world: World, steps: Steps) -> None
     fail_to_bind(world)
     settle(world)
     assert len(fields(steps, "remedy.postponed")) == 5
-    assert world.gatherer.gather() == {A}
+    assert world.gatherer.gather().devices == {A}
 
 
 def test_a_conflict_of_the_fence_is_read_again(world: World) -> None:
@@ -150,7 +150,7 @@ def test_a_conflict_of_the_fence_is_read_again(world: World) -> None:
     world.server.before("PUT", MAIN, touch)
     settle(world)
     assert world.stored()["metadata"]["labels"] == {"changed": "yes"}
-    assert world.gatherer.gather() == set()
+    assert world.gatherer.gather().devices == set()
 
 
 def test_a_deleted_claim_leaves_at_once(world: World, steps: Steps) -> None:

@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from harness.subject import allocators, inventories
+from harness.subject.allocation import (
+    allocated_states,
+    allocators,
+    device_requests,
+    inventories,
+)
 from tests.support import api_objects
 
 Object = dict[str, Any]
@@ -25,8 +30,8 @@ def allocate(
     classes: Sequence[Object] = (api_objects.device_class(),),
 ) -> list[Object] | None:
     allocator = allocators.Allocator(
-        inventories.Snapshot(slices),
-        {api_objects.device_id(name) for name in in_use},
+        inventories.snapshot_of(slices),
+        allocated_states.AllocatedState({api_objects.device_id(name) for name in in_use}),
         {item["metadata"]["name"]: item for item in classes},
         claims,
     )
@@ -119,13 +124,13 @@ def test_class_and_request_select() -> None:
 
 
 def test_an_unknown_class_is_an_error() -> None:
-    with pytest.raises(allocators.AllocationError, match="device class gpu not found"):
+    with pytest.raises(allocators.AllocationError, match="device class gpu does not exist"):
         allocate([], claim(), classes=[])
 
 
 def test_an_unknown_constraint_is_an_error() -> None:
-    made = claim(constraints=[{"distinctAttribute": "x"}])
-    with pytest.raises(allocators.AllocationError, match="distinctAttribute"):
+    made = claim(constraints=[{"someAttribute": "x"}])
+    with pytest.raises(allocators.AllocationError, match="someAttribute"):
         allocate([], made)
 
 
@@ -173,7 +178,8 @@ def test_admin_access_is_given_to_devices_in_use_and_marked() -> None:
 def test_admin_access_takes_nothing_from_others_and_no_device_twice_in_a_claim() -> None:
     slices = [api_objects.slice_of("a", "b")]
     admin, other = claim(api_objects.exactly(adminAccess=True, count=2)), claim(every())
-    assert given(allocate(slices, admin, other)) == [["r=a", "r=b"], ["r=a", "r=b"]]
+    assert given(allocate(slices, other, admin)) == [["r=a", "r=b"], ["r=a", "r=b"]]
+    assert allocate(slices, admin, other) is None, "in one call an admin's device is in use"
     assert allocate(slices, claim(api_objects.exactly(adminAccess=True, count=3))) is None
     twice = claim(
         api_objects.exactly("x", adminAccess=True), api_objects.exactly("y", adminAccess=True)
@@ -297,8 +303,9 @@ def test_a_claim_gets_32_devices_at_most() -> None:
     slices = [api_objects.slice_of(*(f"d{index:02d}" for index in range(40)))]
     made = allocate(slices, claim(api_objects.exactly(count=32)))
     assert made is not None
-    assert len(made[0]["devices"]["results"]) == allocators.DEVICES_PER_CLAIM_MAX
-    assert allocate(slices, claim(every())) is None
+    assert len(made[0]["devices"]["results"]) == device_requests.DEVICES_PER_CLAIM_MAX
+    with pytest.raises(allocators.AllocationError, match="40 exceeds the claim limit of 32"):
+        allocate(slices, claim(every()))
 
 
 @pytest.mark.parametrize("counts", [(33,), (20, 13)])
@@ -307,7 +314,7 @@ def test_a_claim_that_asks_for_more_is_an_error_and_not_a_long_search(
 ) -> None:
     slices = [api_objects.slice_of(*(f"d{index:02d}" for index in range(60)))]
     requests = [api_objects.exactly(f"r{index}", count=count) for index, count in enumerate(counts)]
-    with pytest.raises(allocators.AllocationError, match="33 devices"):
+    with pytest.raises(allocators.AllocationError, match="33 exceeds the claim limit of 32"):
         allocate(slices, claim(*requests))
 
 
@@ -322,8 +329,8 @@ def test_the_limit_counts_the_smallest_alternative_and_each_claim_alone() -> Non
 def test_one_allocator_serves_several_nodes() -> None:
     slices = [api_objects.slice_of("a", pool=f"worker-{index}") for index in range(2)]
     allocator = allocators.Allocator(
-        inventories.Snapshot(slices),
-        {api_objects.device_id("a", "worker-0")},
+        inventories.snapshot_of(slices),
+        allocated_states.AllocatedState({api_objects.device_id("a", "worker-0")}),
         {api_objects.CLASS: api_objects.device_class()},
         [claim()],
     )

@@ -1,0 +1,176 @@
+"""Structured allocation: the devices of a pod's claims on a node, by first fit with backtracking.
+
+After k8s.io/dynamic-resource-allocation/structured. One Allocator serves one scheduling attempt. It
+does not change: what a search chooses, it keeps to itself, so that `allocate` may be called for
+several nodes at the same time.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from harness import concurrency
+from harness.subject.allocation import (
+    allocated_states,
+    attributes,
+    device_requests,
+    devices,
+    holdings,
+    inventories,
+    quantities,
+    results,
+    searches,
+)
+
+Object = dict[str, Any]
+AllocationError = device_requests.AllocationError
+FILTER_TIMEOUT_S = 10.0
+"""Time limit for the search on one node, in seconds, as upstream (`filter_timeout_s`)."""
+
+
+class AllocationTimeoutError(AllocationError):
+    """The search on a node took too long, or was cancelled; a later attempt may do better."""
+
+
+class Allocator:
+    """Allocates devices that are not in use."""
+
+    def __init__(
+        self,
+        snapshot: inventories.Snapshot,
+        allocated: allocated_states.AllocatedState,
+        classes: Mapping[str, Object],
+        claims: Sequence[Object],
+        *,
+        timeout_s: float | None = FILTER_TIMEOUT_S,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Resolve the requests of the claims; `classes` maps names to DeviceClasses.
+
+        `timeout_s`: None means no limit. Raises AllocationError for a claim that cannot be
+        allocated on any node.
+        """
+        self._snapshot, self._allocated, self._claims = snapshot, allocated, claims
+        self._timeout_s, self._is_cancelled = timeout_s, is_cancelled
+        self._requests = [
+            request
+            for index, claim in enumerate(claims)
+            for request in device_requests.requests_of(index, claim, classes)
+        ]
+        self._constraints = [*_constraints(claims)]
+        self._free_counters: dict[object, dict[devices.Counter, Decimal]] = {}
+        self._require_few(lambda option: option.count or 0)
+
+    def allocate(self, node: Object) -> list[Object] | None:
+        """Return one AllocationResult per claim, or None if the node cannot satisfy all claims.
+
+        Raises AllocationError for claims that cannot be allocated at all as things are,
+        AllocationTimeoutError if the search took too long or was cancelled, and SelectorError for a
+        selector that does not compile or fails on a device.
+        """
+        view = self._snapshot.view(node)
+        every = self._every(view)
+        self._require_few(lambda option: option.count or len(every[option]))
+        search = searches.Search(
+            searches.Problem(self._requests, self._constraints, self._clock(node)),
+            view,
+            holdings.Holdings(self._allocated, lambda device: self._free(view, device)),
+            every.__getitem__,
+        )
+        try:
+            if not search.run():
+                return None
+        except quantities.QuantityError as error:
+            raise AllocationError(f"malformed quantity: {error}") from error
+        return [
+            results.result(claim, [item for item in search.chosen if item.claim == index], node)
+            for index, claim in enumerate(self._claims)
+        ]
+
+    def sees_invalid_pools(self, node: Object) -> bool:
+        """Return whether a pool of the node is invalid: it may be why `allocate` found nothing."""
+        return self._snapshot.view(node).has_invalid_pools
+
+    def _clock(self, node: Object) -> Callable[[], None]:
+        """Return a function that raises AllocationTimeoutError when the search has to end."""
+        started_s = concurrency.monotonic_s()
+
+        def check() -> None:
+            took_s = concurrency.monotonic_s() - started_s
+            if self._is_cancelled() or (self._timeout_s is not None and took_s > self._timeout_s):
+                name = node["metadata"]["name"]
+                raise AllocationTimeoutError(
+                    f"node {name}: the search for devices was ended after {took_s:.1f} s"
+                )
+
+        return check
+
+    # ------------------------------------------------------------------- all devices
+
+    def _every(
+        self, view: inventories.NodeView
+    ) -> dict[device_requests.Option, tuple[devices.Device, ...]]:
+        """Return the devices of each option that asks for all.
+
+        Raises AllocationError if it cannot be known yet which those are.
+        """
+        return {
+            option: tuple(self._all_devices(view, option))
+            for request in self._requests
+            for option in request.options
+            if option.count is None
+        }
+
+    def _all_devices(
+        self, view: inventories.NodeView, option: device_requests.Option
+    ) -> Iterator[devices.Device]:
+        for pool in view.pools:
+            if pool.fault is not None:
+                state = pool.fault if not pool.is_invalid else f"is currently invalid: {pool.fault}"
+                raise AllocationError(
+                    f"request {option.name}: asks for all devices, but resource pool"
+                    f" {'/'.join(pool.pool.key)} {state}"
+                )
+        held = holdings.Holdings(self._allocated, lambda device: self._free(view, device))
+        for device in view.devices:
+            if device.satisfies(option.selectors) and held.choice(0, option, device):
+                yield device
+
+    def _require_few(self, count: Callable[[device_requests.Option], int]) -> None:
+        """Raise AllocationError for a claim that needs too many devices for its result."""
+        for index, claim in enumerate(self._claims):
+            least = sum(
+                min(map(count, request.options))
+                for request in self._requests
+                if request.claim == index
+            )
+            if least > device_requests.DEVICES_PER_CLAIM_MAX:
+                name = claim["metadata"]["name"]
+                raise AllocationError(
+                    f"claim {name}: number of requested devices {least} exceeds the claim limit"
+                    f" of {device_requests.DEVICES_PER_CLAIM_MAX}"
+                )
+
+    # ------------------------------------------------------------------- counters
+
+    def _free(
+        self, view: inventories.NodeView, device: devices.Device
+    ) -> dict[devices.Counter, Decimal]:
+        """Return what no allocated device consumes of the counters of a device's pool."""
+        pool = next(part.pool for part in view.pools if part.pool.key == device.pool)
+        if pool not in self._free_counters:
+            free = dict(pool.counters)
+            for consumer in pool.consumers():
+                if self._allocated.is_used(consumer.id):
+                    for counter, amount in consumer.consumes:
+                        free[counter] -= amount
+            self._free_counters[pool] = free
+        return self._free_counters[pool]
+
+
+def _constraints(claims: Sequence[Object]) -> Iterator[tuple[attributes.Constraint, ...]]:
+    for claim in claims:
+        try:
+            yield attributes.constraints_of(claim)
+        except attributes.UnknownConstraintError as error:
+            raise AllocationError(f"claim {claim['metadata']['name']}: {error}") from error

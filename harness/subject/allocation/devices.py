@@ -1,0 +1,105 @@
+"""A device of a ResourceSlice, with what the allocator asks of it again and again."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from harness.subject import expressions, nodes
+from harness.subject.allocation import capacities, quantities, taints
+
+Object = dict[str, Any]
+PoolKey = tuple[str, str]
+"""Driver and name of a pool."""
+Counter = tuple[str, str]
+"""A counter set and a counter in it."""
+_LISTS = {"strings": "string", "ints": "int", "bools": "bool", "versions": "version"}
+"""The types of list attributes, with the type of their values."""
+
+
+class Device:
+    """A device; it is compared by identity and never changes."""
+
+    __slots__ = (
+        "_consumption",
+        "_matches",
+        "_results",
+        "blocking_taints",
+        "consumes",
+        "document",
+        "id",
+        "is_shared",
+        "name",
+        "place",
+        "pool",
+    )
+
+    def __init__(self, spec: Object, document: Object, results: expressions.Results) -> None:
+        """Read a device of a slice's spec; `results` are those of selectors known so far.
+
+        Raises QuantityError for a malformed quantity.
+        """
+        self.pool: PoolKey = (spec["driver"], spec["pool"]["name"])
+        self.name: str = document["name"]
+        self.id = f"{self.pool[0]}/{self.pool[1]}/{self.name}"
+        """`driver/pool/device`."""
+        self.document = document
+        self.place: Object = document if spec.get("perDeviceNodeSelection") else spec
+        """Where the device is: `nodeName`, `nodeSelector` or `allNodes`."""
+        self.is_shared = bool(document.get("allowMultipleAllocations"))
+        self.blocking_taints = taints.blocking(document) if document.get("taints") else ()
+        self.consumes = _consumed_counters(document) if document.get("consumesCounters") else ()
+        self._results = results
+        self._matches: dict[tuple[str, ...], bool] = {}
+        self._consumption: dict[object, dict[str, quantities.Quantity] | None] = {}
+
+    def is_on(self, node: Object) -> bool:
+        """Return whether the device can be used on the node."""
+        return nodes.is_placed_on(self.place, node)
+
+    def satisfies(self, selectors: tuple[str, ...]) -> bool:
+        """Return whether all CEL selectors accept the device; remembered for each device.
+
+        Raises SelectorError if a selector does not compile or fails on the device.
+        """
+        known = self._matches.get(selectors)
+        if known is None:
+            matches, document = self._results.matches, self.document
+            known = all(matches(text, *self.pool, document) for text in selectors)
+            self._matches[selectors] = known
+        return known
+
+    def attribute(self, name: str) -> frozenset[tuple[str, Any]] | None:
+        """Return the values of a qualified attribute with their types; None: it is missing.
+
+        The type is part of a value because `1 == True` in Python.
+        """
+        known = self.document.get("attributes") or {}
+        value = known.get(name)
+        if value is None and name.startswith(f"{self.pool[0]}/"):
+            value = known.get(name[len(self.pool[0]) + 1 :])
+        if not value:
+            return None
+        kind, content = next(iter(value.items()))
+        if kind in _LISTS:
+            return frozenset((_LISTS[kind], item) for item in content)
+        return frozenset(((kind, content),))
+
+    def consumption(self, wanted: Mapping[str, str]) -> dict[str, quantities.Quantity] | None:
+        """Return what a request for these quantities takes; None: it cannot be satisfied at all."""
+        key = tuple(wanted.items())
+        if key not in self._consumption:
+            capacity = self.document.get("capacity") or {}
+            self._consumption[key] = capacities.consumption(self.pool[0], capacity, wanted)
+        return self._consumption[key]
+
+    def capacity(self, name: str) -> Decimal:
+        """Return the whole capacity of this name, which the device must have."""
+        return capacities.amount(self.document["capacity"][name]["value"])
+
+
+def _consumed_counters(document: Object) -> tuple[tuple[Counter, Decimal], ...]:
+    return tuple(
+        ((entry["counterSet"], name), capacities.amount(counter["value"]))
+        for entry in document["consumesCounters"]
+        for name, counter in entry["counters"].items()
+    )

@@ -1,0 +1,136 @@
+"""The devices, shares of devices and counters that claims hold during one search.
+
+The search can give back the devices that it takes; those that are allocated already stay so.
+"""
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+
+from harness.subject.allocation import (
+    allocated_states,
+    capacities,
+    device_requests,
+    devices,
+    results,
+    taints,
+)
+
+FreeCounters = Callable[[devices.Device], dict[devices.Counter, Decimal]]
+_NONE: frozenset[int] = frozenset()
+_ZERO = Decimal(0)
+
+
+class Holdings:
+    """The devices in use, those that are allocated and those that the search has taken."""
+
+    def __init__(
+        self, allocated: allocated_states.AllocatedState, free_counters: FreeCounters
+    ) -> None:
+        """`free_counters` returns the counters of a device's pool that no allocation consumes."""
+        self._allocated, self._free_counters = allocated, free_counters
+        self._holders: dict[devices.Device, frozenset[int]] = {}
+        """The claims that have taken a device for themselves, or for admin access."""
+        self._shares: dict[devices.Device, list[results.Choice]] = {}
+        self._counters: dict[devices.PoolKey, dict[devices.Counter, Decimal]] = {}
+
+    def touched(self) -> Iterator[devices.Device]:
+        """Yield each device that the search has taken."""
+        yield from self._holders
+        yield from self._shares
+
+    def holders(self, device: devices.Device) -> frozenset[int]:
+        """Return the claims that have taken the device, other than shares of it."""
+        return self._holders.get(device, _NONE)
+
+    def is_allocated(self, device: devices.Device) -> bool:
+        """Return whether a claim of before has the device, so that it cannot be taken."""
+        known = self._allocated
+        if device.id in known.devices:
+            return True
+        return not device.is_shared and device.id in known.shares
+
+    def is_held(self, claim: int, option: device_requests.Option, device: devices.Device) -> bool:
+        """Return whether the device is in use; admin access ignores other claims."""
+        if option.admin_access:
+            return claim in self.holders(device)
+        return device in self._holders or self.is_allocated(device)
+
+    def can_take(self, claim: int, option: device_requests.Option, device: devices.Device) -> bool:
+        """Return whether use, taints and counters let the option have the device."""
+        if self.is_held(claim, option, device):
+            return False
+        if device.blocking_taints and not taints.are_tolerated(
+            device.blocking_taints, option.tolerations
+        ):
+            return False
+        return not self._takes_counters(device) or self._has_counters(device)
+
+    def choice(
+        self, claim: int, option: device_requests.Option, device: devices.Device
+    ) -> results.Choice | None:
+        """Return the choice of the device; None: it has not enough capacity."""
+        if not (device.is_shared or option.capacity):
+            return results.Choice(claim, option, device, None)
+        consumed = device.consumption(option.capacity)
+        if consumed is None:
+            return None
+        used = self.used_capacity(device)
+        for name, taken in consumed.items():
+            if used.get(name, _ZERO) + taken.amount > device.capacity(name):
+                return None
+        return results.Choice(claim, option, device, consumed if device.is_shared else None)
+
+    def used_capacity(self, device: devices.Device) -> dict[str, Decimal]:
+        """Return what all shares of a device consume, by name of the capacity."""
+        used: dict[str, Decimal] = {}
+        for share in self._allocated.shares.get(device.id, {}).values():
+            for name, text in share.items():
+                used[name] = used.get(name, _ZERO) + capacities.amount(text)
+        for choice in self._shares.get(device, ()):
+            for name, taken in (choice.consumed or {}).items():
+                used[name] = used.get(name, _ZERO) + taken.amount
+        return used
+
+    def take(self, choice: results.Choice) -> None:
+        """Take the device of a choice, which must be possible."""
+        device = choice.device
+        if self._takes_counters(device):
+            self._add_counters(device, -1)
+        if device.is_shared:
+            self._shares.setdefault(device, []).append(choice)
+        else:
+            self._holders[device] = self.holders(device) | {choice.claim}
+
+    def give_back(self, choice: results.Choice) -> None:
+        """Undo `take` of the last choice."""
+        device = choice.device
+        if device.is_shared:
+            self._shares[device].pop()
+            if not self._shares[device]:
+                del self._shares[device]
+        else:
+            left = self._holders.pop(device) - {choice.claim}
+            if left:
+                self._holders[device] = left
+        if self._takes_counters(device):
+            self._add_counters(device, 1)
+
+    def _takes_counters(self, device: devices.Device) -> bool:
+        """Return whether taking the device takes counters; of shares only the first one does."""
+        if not device.consumes or device in self._shares:
+            return False
+        return not (device.is_shared and device.id in self._allocated.shares)
+
+    def _has_counters(self, device: devices.Device) -> bool:
+        free = self._counters_of(device)
+        return all(free[counter] >= amount for counter, amount in device.consumes)
+
+    def _add_counters(self, device: devices.Device, sign: int) -> None:
+        free = self._counters_of(device)
+        for counter, amount in device.consumes:
+            free[counter] += sign * amount
+
+    def _counters_of(self, device: devices.Device) -> dict[devices.Counter, Decimal]:
+        if device.pool not in self._counters:
+            self._counters[device.pool] = dict(self._free_counters(device))
+        return self._counters[device.pool]

@@ -1,0 +1,138 @@
+"""The pools that the ResourceSlices offer, and what each node sees of them.
+
+A changed slice costs the work of its own pool. Pools of one node are found by the node's name; only
+those that several nodes may see are looked at for every node. The view of a node is remembered
+until one of its pools, or the node's labels, change.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from harness import concurrency
+from harness.client import informers
+from harness.subject.allocation import devices, pools
+
+Object = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class NodeView:
+    """The pools that a node sees, by driver and name, those with binding conditions last."""
+
+    seen: tuple[pools.Pool, ...]
+    """The pools that were asked, in whatever state they were."""
+    labels: Mapping[str, str]
+    """The node's labels when they were asked."""
+    pools: tuple[pools.NodePool, ...]
+    devices: tuple[devices.Device, ...]
+    """All devices that may be allocated, in order."""
+
+    @property
+    def has_invalid_pools(self) -> bool:
+        """A pool is invalid, not merely incomplete."""
+        return any(pool.is_invalid for pool in self.pools)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Snapshot:
+    """An immutable state of all pools."""
+
+    _pools: Mapping[devices.PoolKey, pools.Pool]
+    _local: Mapping[str, frozenset[devices.PoolKey]]
+    """Pools that one node sees, by its name."""
+    _views: dict[str, NodeView]
+    """By name of the node; shared by all snapshots, each of which checks what it finds."""
+
+    def view(self, node: Object) -> NodeView:
+        """Return what the node sees."""
+        name, labels = node["metadata"]["name"], node["metadata"].get("labels") or {}
+        seen = self._seen_by(name)
+        known = self._views.get(name)
+        if known is None or known.seen != seen or known.labels != labels:
+            known = self._views[name] = _view(seen, node, labels)
+        return known
+
+    def _seen_by(self, node_name: str) -> tuple[pools.Pool, ...]:
+        keys = self._local.get(node_name, frozenset()) | self._local.get("", frozenset())
+        return tuple(self._pools[key] for key in sorted(keys))
+
+
+class Inventory:
+    """The current ResourceSlices; an event handler of their informer."""
+
+    def __init__(self) -> None:
+        self._guard = concurrency.lock("inventory")
+        self._slices: dict[devices.PoolKey, dict[str, Object]] = {}
+        self._pools: dict[devices.PoolKey, pools.Pool] = {}
+        self._local: dict[str, frozenset[devices.PoolKey]] = {}
+        """Keys of the pools that one node sees, by its name; under "" those of several nodes."""
+        self._views: dict[str, NodeView] = {}
+        self._changed: set[devices.PoolKey] = set()
+        self._snapshot: Snapshot | None = None
+
+    def snapshot(self) -> Snapshot:
+        """Return the current pools; the same object until a slice changes."""
+        with self._guard:
+            if self._snapshot is None:
+                for key in self._changed:
+                    self._rebuild(key)
+                self._changed.clear()
+                self._snapshot = Snapshot(dict(self._pools), dict(self._local), self._views)
+            return self._snapshot
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """Add a slice."""
+        del initial
+        self._replace(None, obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Replace a slice."""
+        self._replace(old, new)
+
+    def on_delete(self, last: Object) -> None:
+        """Remove a slice."""
+        self._replace(last, None)
+
+    def _replace(self, old: Object | None, new: Object | None) -> None:
+        with self._guard:
+            self._snapshot = None
+            for obj in filter(None, (old, new)):
+                key = _pool_key(obj)
+                self._changed.add(key)
+                self._slices.setdefault(key, {}).pop(informers.key_of(obj), None)
+            if new is not None:
+                self._slices[_pool_key(new)][informers.key_of(new)] = new
+
+    def _rebuild(self, key: devices.PoolKey) -> None:
+        """Make the pool from its slices; remove it if there are none."""
+        if known := self._pools.pop(key, None):
+            place = known.node_name or ""
+            self._local[place] -= {key}
+            if not self._local[place]:
+                del self._local[place]
+        if slices := self._slices.get(key):
+            made = self._pools[key] = pools.Pool(key, slices.values())
+            place = made.node_name or ""
+            self._local[place] = self._local.get(place, frozenset()) | {key}
+        else:
+            self._slices.pop(key, None)
+
+
+def snapshot_of(slices: Iterable[Object]) -> Snapshot:
+    """Return the snapshot of an inventory that has seen these slices."""
+    inventory = Inventory()
+    for piece in slices:
+        inventory.on_add(piece, initial=True)
+    return inventory.snapshot()
+
+
+def _pool_key(obj: Object) -> devices.PoolKey:
+    return obj["spec"]["driver"], obj["spec"]["pool"]["name"]
+
+
+def _view(seen: tuple[pools.Pool, ...], node: Object, labels: Mapping[str, str]) -> NodeView:
+    parts = [part for pool in seen if (part := pool.on_node(node)) is not None]
+    ordered = tuple(sorted(parts, key=lambda part: part.comes_last))  # stable: by driver and name
+    usable = tuple(device for part in ordered for device in part.devices)
+    return NodeView(seen, dict(labels), ordered, usable)

@@ -1,0 +1,125 @@
+"""Pools: the slices of a driver under one name, and what one node sees of them.
+
+After pools.go of k8s.io/dynamic-resource-allocation/structured. Only slices of the newest
+generation count. A pool is incomplete while some of its slices are missing, on whatever nodes they
+are; it is invalid if a device name occurs twice on the node, if a counter set occurs twice, or if a
+device consumes a counter that no slice of the pool declares.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Any
+
+from harness.subject import expressions, nodes
+from harness.subject.allocation import capacities, devices, quantities
+
+Object = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class NodePool:
+    """The part of a pool that a node can use."""
+
+    pool: "Pool"
+    devices: tuple[devices.Device, ...]
+    """In the order of slice names, then of the slice."""
+    fault: str | None
+    """Why no device of the pool may be allocated; None: they may be."""
+    is_invalid: bool
+    """The fault is more than a slice that has yet to come."""
+
+    @property
+    def comes_last(self) -> bool:
+        """A device has binding conditions: such pools come after all others."""
+        return any(device.document.get("bindingConditions") for device in self.devices)
+
+
+class Pool:
+    """The slices of a pool's newest generation; it never changes."""
+
+    def __init__(self, key: devices.PoolKey, slices: Iterable[Object]) -> None:
+        known = sorted(slices, key=lambda piece: str(piece["metadata"]["name"]))
+        newest = max(piece["spec"]["pool"]["generation"] for piece in known)
+        specs = [piece["spec"] for piece in known]
+        self.key = key
+        self._specs = [spec for spec in specs if spec["pool"]["generation"] == newest]
+        self._fault: str | None = None
+        self._devices: list[tuple[devices.Device, ...]] = []
+        self.counters: dict[devices.Counter, Decimal] = {}
+        """The declared counters."""
+        try:
+            self._read()
+        except quantities.QuantityError as error:
+            self._fault = f"malformed quantity: {error}"
+        self.is_complete = len(self._specs) == self._specs[0]["pool"]["resourceSliceCount"]
+
+    @property
+    def node_name(self) -> str | None:
+        """The only node that sees the pool; None: several nodes may."""
+        names = {spec.get("nodeName") for spec in self._specs if not spec.get("sharedCounters")}
+        has_counters = any(spec.get("sharedCounters") for spec in self._specs)
+        return None if has_counters or len(names) != 1 else names.pop()
+
+    def consumers(self) -> Iterator[devices.Device]:
+        """Yield the devices that consume counters, on all nodes."""
+        for listed in self._devices:
+            yield from (device for device in listed if device.consumes)
+
+    def on_node(self, node: Object) -> NodePool | None:
+        """Return what the node sees of the pool; None: nothing."""
+        seen = [index for index, spec in enumerate(self._specs) if self._is_seen(index, spec, node)]
+        if not seen:
+            return None
+        if not self.is_complete:
+            return NodePool(self, (), "is currently being updated", is_invalid=False)
+        usable = self._usable(seen, node)
+        fault = self._fault or _doubled([d.name for i in seen for d in self._devices[i]], "device")
+        return NodePool(self, () if fault else usable, fault, is_invalid=fault is not None)
+
+    def _usable(self, seen: list[int], node: Object) -> tuple[devices.Device, ...]:
+        return tuple(
+            device
+            for index in seen
+            for device in self._devices[index]
+            if not self._specs[index].get("perDeviceNodeSelection") or device.is_on(node)
+        )
+
+    def _is_seen(self, index: int, spec: Object, node: Object) -> bool:
+        """Return whether a slice counts on the node; one with counters does on all nodes."""
+        if spec.get("sharedCounters"):
+            return True
+        if spec.get("perDeviceNodeSelection"):
+            return any(device.is_on(node) for device in self._devices[index])
+        return nodes.is_placed_on(spec, node)
+
+    def _read(self) -> None:
+        self._devices = [() for _ in self._specs]
+        results = expressions.Results()
+        sets: list[str] = []
+        for index, spec in enumerate(self._specs):
+            listed = () if spec.get("sharedCounters") else spec.get("devices") or ()
+            self._devices[index] = tuple(devices.Device(spec, item, results) for item in listed)
+            for declared in spec.get("sharedCounters") or ():
+                sets.append(declared["name"])
+                self._declare(declared)
+        self._fault = _doubled(sets, "counter set") or self._unknown_counter()
+
+    def _declare(self, declared: Object) -> None:
+        for name, counter in declared["counters"].items():
+            self.counters[declared["name"], name] = capacities.amount(counter["value"])
+
+    def _unknown_counter(self) -> str | None:
+        for device in self.consumers():
+            for counter, _ in device.consumes:
+                if counter not in self.counters:
+                    return f"counter {counter[1]} not found in counter set {counter[0]}"
+        return None
+
+
+def _doubled(names: list[str], what: str) -> str | None:
+    if len(names) == len(set(names)):
+        return None
+    doubled = min(name for name, count in collections.Counter(names).items() if count > 1)
+    return f"duplicate {what} name {doubled}"
