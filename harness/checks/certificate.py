@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from harness.checks import api_call_totals, fault_records, hold_history
+from harness.checks import api_call_totals, fault_records, hold_history, preparations
 from harness.history import histories, records
 
 
@@ -33,11 +33,12 @@ def certify(
     folded: hold_history.HoldHistory,
     recorder: histories.EvidenceReader | None,
     faults: fault_records.FaultRecords,
+    prepared: preparations.Reading,
 ) -> tuple[list[Item], api_call_totals.Operations]:
     """Return all items, and the totals of the API calls.
 
     `recorder` is the reader from which `folded` was made; None if there are no observations.
-    A run without faults is not asked about faults.
+    A run without faults is not asked about faults, one without preparations not about them.
     """
     operations = api_call_totals.read(history)
     answers: dict[str, tuple[str, ItemResult]] = {
@@ -65,6 +66,11 @@ def certify(
         "in-time": ("Did every phase end within its time limit?", _in_time(history)),
         "load": ("Was there enough load for a meaningful verdict?", _load(history, folded)),
     }
+    if history.plan.expected_preparations:
+        answers["preparations"] = (
+            "Is the record of the claims prepared on nodes complete?",
+            _preparations(prepared),
+        )
     if faults.is_expected:
         answers["faults"] = (
             "Did every fault that the scenario demands take effect?",
@@ -165,6 +171,13 @@ def _journals(operations: api_call_totals.Operations) -> ItemResult:
     if operations.problems:
         return False, "; ".join(operations.problems)
     return True, f"{operations.calls} calls, {operations.unknown} with unknown outcome"
+
+
+def _preparations(prepared: preparations.Reading) -> ItemResult:
+    totals = prepared.totals
+    if prepared.problems:
+        return False, "; ".join(prepared.problems)
+    return True, f"{totals.prepared} claims prepared, {totals.unprepared} unprepared"
 
 
 def _acknowledged(

@@ -5,7 +5,14 @@ from collections.abc import Iterable, Sequence
 import msgspec
 import numpy as np
 
-from harness.checks import api_call_totals, certificate, device_exclusivity, hold_history, verdicts
+from harness.checks import (
+    api_call_totals,
+    certificate,
+    device_exclusivity,
+    hold_history,
+    preparations,
+    verdicts,
+)
 from harness.checks.progress import claim_progress
 from harness.history import histories
 
@@ -49,6 +56,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Over `scheduling_seconds`."""
     claim_to_allocation: Latency
     pod_to_running: Latency
+    prepared_claims: preparations.Preparations | None = None
+    """Claims prepared on nodes; None if the plan expects no record of them."""
 
 
 def measure(
@@ -56,6 +65,7 @@ def measure(
     folded: hold_history.HoldHistory,
     operations: api_call_totals.Operations,
     results: Iterable[verdicts.CheckResult],
+    prepared: preparations.Preparations,
 ) -> Figures:
     """Return the figures of a run."""
     counts = {result.check: result.violation_count for result in results}
@@ -77,6 +87,7 @@ def measure(
         allocations_per_s=round(len(folded.holds) / (span_ns / 1e9), 1) if span_ns else None,
         claim_to_allocation=_latency(folded.claims.values()),
         pod_to_running=_latency(folded.pods.values()),
+        prepared_claims=prepared if history.plan.expected_preparations else None,
     )
 
 

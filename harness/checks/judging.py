@@ -19,6 +19,7 @@ from harness.checks import (
     fault_records,
     figures,
     hold_history,
+    preparations,
     verdicts,
 )
 from harness.checks.progress import claim_progress, scheduler_books, world_states, written_books
@@ -126,7 +127,8 @@ def examine(directory: directories.RunDirectory) -> Examination:
     faults = fault_records.read(history)
     final = world_states.WorldState()
     folded = _fold(recorder, final if history.plan.progress_s is not None else None)
-    items, operations = certificate.certify(history, folded, recorder, faults)
+    prepared = preparations.read(history)
+    items, operations = certificate.certify(history, folded, recorder, faults, prepared)
     given = check_inputs.CheckInput(
         plan=history.plan,
         folded=folded,
@@ -149,7 +151,7 @@ def examine(directory: directories.RunDirectory) -> Examination:
         reason=reason,
         certificate=items,
         checks=results,
-        figures=figures.measure(history, folded, operations, results),
+        figures=figures.measure(history, folded, operations, results, prepared.totals),
         evidence=history.digests(),
     )
     return Examination(history, folded, faults, judgement)

@@ -227,21 +227,48 @@ def claim_controller(
 def kubelet(
     kubeconfig: Kubeconfig,
     namespace: Namespace = None,
+    *,
+    exclusivity: Annotated[
+        bool | None,
+        typer.Option(
+            help="Refuse to prepare a device that another claim holds prepared (default: as the settings say, or else yes)."
+        ),
+    ] = None,
+    settings: Annotated[
+        pathlib.Path | None,
+        typer.Option("--settings", help="JSON: exclusivity, termination_s, prepare, unprepare."),
+    ] = None,
+    state: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="Keep checkpoints and CDI files in this folder (default: in memory)."),
+    ] = None,
+    preparations: Annotated[
+        pathlib.Path | None, typer.Option(help="Journal prepared claims in this file.")
+    ] = None,
     operations: Annotated[
         pathlib.Path | None, typer.Option(help="Journal the writes in this file.")
     ] = None,
     run_id: Annotated[str, typer.Option(hidden=True)] = "",
+    seed: Annotated[int, typer.Option(hidden=True)] = 0,
     ready_file: ReadyFile = None,
 ) -> int:
-    """Run the kubelets of all fake nodes against any kubeconfig."""
-    from harness.cluster.fixtures import kubelets
+    """Run the kubelets of all fake nodes, with a DRA driver, against any kubeconfig."""
+    from harness.cluster.dra import driver_settings, node_claims
+    from harness.cluster.fixtures import kubelet_process
 
-    return kubelets.run(
-        kubelets.KubeletOptions(
+    return kubelet_process.run(
+        kubelet_process.KubeletOptions(
             kubeconfig=kubeconfig,
             namespace=namespace,
             operations=operations,
             run_id=run_id,
+            claims=node_claims.NodeClaimsOptions(
+                driver=driver_settings.read(settings, exclusivity=exclusivity),
+                state=state,
+                journal=preparations,
+                run_id=run_id,
+                seed=seed,
+            ),
             ready_file=ready_file,
         )
     )

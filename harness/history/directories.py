@@ -6,10 +6,12 @@ plan.json                   seed and resolved options
 cluster.json                the cluster that ran, and its versions
 processes.jsonl             starts, ends, phases
 operations-<process>.jsonl  API calls
+preparations-<kubelet>.jsonl  claims that were prepared and unprepared on nodes
 observations.jsonl          commits that the API server published
 faults.jsonl                faults that took effect; only in runs with faults
 steps-<process>.jsonl       named steps of the subject
 logs/<process>.log          output of the processes
+kubelet/                    checkpoints and CDI files of the nodes; they change during the run
 ---- above: written before judging and never changed; below: written by judging ----
 verdict.json  report.html  junit.xml  trace.json
 ```
@@ -69,6 +71,19 @@ class RunDirectory:
         """Return the file of Step records of one process of the subject."""
         return self.path / f"steps-{process}.jsonl"
 
+    def preparations(self, process: str) -> pathlib.Path:
+        """Return the file of Prepared, Unprepared and PrepareFailed records of the kubelets."""
+        return self.path / f"preparations-{process}.jsonl"
+
+    @property
+    def kubelet_state(self) -> pathlib.Path:
+        """The folder of the nodes' checkpoints and CDI files."""
+        return self.path / "kubelet"
+
+    def all_preparations(self) -> list[pathlib.Path]:
+        """Return every file of preparations, sorted by name."""
+        return sorted(self.path.glob("preparations-*.jsonl"))
+
     def all_operations(self) -> list[pathlib.Path]:
         """Return every operations file, sorted by name."""
         return sorted(self.path.glob("operations-*.jsonl"))
@@ -77,7 +92,8 @@ class RunDirectory:
         """Return every journal that exists."""
         single = [self.processes, self.observations, self.faults]
         found = [path for path in single if os.path.lexists(path)]
-        return [*found, *self.all_operations(), *self.all_steps()]
+        later = [*self.all_operations(), *self.all_preparations(), *self.all_steps()]
+        return [*found, *later]
 
     def all_steps(self) -> list[pathlib.Path]:
         """Return every steps file, sorted by name."""

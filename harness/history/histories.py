@@ -104,6 +104,10 @@ class History:
         """Return the names of the processes that must leave a steps file."""
         return self._incarnations(self.plan.expected_steps)
 
+    def expected_preparations(self) -> list[str]:
+        """Return the names of the processes that must leave a file of preparations."""
+        return self._incarnations(self.plan.expected_preparations)
+
     def _incarnations(self, planned: Iterable[str]) -> list[str]:
         """Return the planned processes, each with the later ones that took its place."""
         names = dict.fromkeys(planned)
@@ -126,6 +130,10 @@ class History:
     def steps(self, process: str) -> EvidenceReader | None:
         """Return a reader of one process's steps, to iterate once; None if there is no file."""
         return self._reader(self.directory.steps(process), process)
+
+    def preparations(self, process: str) -> EvidenceReader | None:
+        """Return a reader of the preparations of one process, to iterate once; None: no file."""
+        return self._reader(self.directory.preparations(process), process)
 
     def faults(self) -> EvidenceReader | None:
         """Return a reader of the effects of faults, to iterate once; None if there is no file."""

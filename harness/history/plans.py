@@ -81,6 +81,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the processes that must leave an operations file with a trailer."""
     expected_steps: list[str]
     """Names of the processes that must leave a steps file with a trailer."""
+    expected_preparations: list[str] = []
+    """Names of the processes that must leave a file of preparations with a trailer."""
     resources: list[str]
     """Resources (plural names) whose commits must all be observed."""
     settings: dict[str, Any]

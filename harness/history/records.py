@@ -10,6 +10,7 @@ import msgspec
 
 SCHEMA_VERSION = 1
 Outcome: TypeAlias = Literal["ok", "fail", "unknown"]
+PreparationCall: TypeAlias = Literal["prepare", "unprepare"]
 Int62: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
 """A time or a resourceVersion. Its bounds keep differences of damaged values within 64 bits."""
 
@@ -236,6 +237,64 @@ class FaultWindow(
     """Why it could not be injected, healed or observed as planned; empty: it could."""
 
 
+class Prepared(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="prepared"):
+    """The driver of a node has prepared a claim: from `ts_ns` on its devices are in use there."""
+
+    node: str
+    namespace: str
+    claim: str
+    claim_uid: str
+    devices: list[str]
+    """`driver/pool/device` of all devices of the allocation."""
+    shared: list[str] = []
+    """Those of them that other claims may use, too: by admin access, or as a share."""
+    pod_uid: str
+    """The first pod on this node that uses the claim."""
+    pod: str
+    begun_ns: Int62
+    ts_ns: Int62
+
+
+class Unprepared(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="unprepared"):
+    """The driver of a node has unprepared a claim: its devices were in use until `begun_ns`.
+
+    A kubelet that was killed may leave this without a Prepared, which it could not write.
+    """
+
+    node: str
+    namespace: str
+    claim: str
+    claim_uid: str
+    devices: list[str]
+    pod_uid: str
+    """The last pod on this node that used the claim."""
+    pod: str
+    begun_ns: Int62
+    ts_ns: Int62
+
+
+class PrepareFailed(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="prepare-failed"
+):
+    """A kubelet or its driver did not prepare or unprepare a claim; they try again."""
+
+    call: PreparationCall
+    node: str
+    namespace: str
+    claim: str
+    claim_uid: str
+    """Empty if the claim was not found."""
+    devices: list[str]
+    """Devices of the allocation; empty if there is none."""
+    pod_uid: str
+    pod: str
+    reason: str
+    """`NotReserved`, `DeviceHeld`, …"""
+    message: str
+    begun_ns: Int62
+    ts_ns: Int62
+
+
 Body: TypeAlias = (
     Invocation
     | Completion
@@ -252,5 +311,8 @@ Body: TypeAlias = (
     | Phase
     | FaultApplied
     | FaultWindow
+    | Prepared
+    | Unprepared
+    | PrepareFailed
 )
 Record: TypeAlias = Header | Trailer | Body

@@ -101,6 +101,7 @@ def plan(
         known_to_fail=scenario.known_to_fail,
         requirements=_requirements(scenario),
         expected_operations=[*launching.process_names(scenario.traffic), "kubelet"],
+        expected_preparations=["kubelet"],
         expected_steps=subjects.python_parts(subject),
         resources=OBSERVED,
         settings=scenario.model_dump(mode="json"),

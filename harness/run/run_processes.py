@@ -140,9 +140,23 @@ class RunProcesses:
             *self._connection(name),
             "--operations",
             self._directory.operations(name).resolve(),
+            "--preparations",
+            self._directory.preparations(name).resolve(),
+            "--state",
+            self._directory.kubelet_state.resolve(),
+            "--settings",
+            self._write_driver_settings(name),
+            "--seed",
+            str(self._plan.seed),
             "--run-id",
             self._plan.run_id,
         )
+
+    def _write_driver_settings(self, name: str) -> pathlib.Path:
+        """Write the settings file of the DRA driver; return its path."""
+        path = self._directory.logs / f"{name}-settings.json"
+        writing.replace(path, self._scenario.driver.model_dump_json().encode())
+        return path.resolve()
 
     def _start_controller(self, name: str) -> None:
         self._start_subject_part(name, subjects.CONTROLLER)

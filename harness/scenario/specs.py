@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 import pydantic
 import pydantic_core
 
-from harness.scenario import fault_specs, traffic_specs
+from harness.scenario import driver_specs, fault_specs, traffic_specs
 from harness.scenario.fields import Count, Name, PositiveCount, Probability, Seconds, Spec
 
 SCHEMA_VERSION = 1
@@ -254,6 +254,8 @@ class Scenario(Spec):
     """Purpose, origin, and the defects that the scenario finds."""
     pools: PoolsSpec = PoolsSpec()
     """Nodes and devices."""
+    driver: driver_specs.DriverSpec = driver_specs.DriverSpec()
+    """The DRA driver of the fake nodes, and how containers end."""
     claim: ClaimSpec = ClaimSpec()
     """The request of each claim."""
     traffic: traffic_specs.TrafficSpec

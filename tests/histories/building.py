@@ -26,6 +26,7 @@ def build(
     run_id: str = RUN_ID,
     faults: Sequence[plans.PlannedFault] | None = None,
     remedies: Sequence[str] = (),
+    preparations: Sequence[records.Body] = (),
 ) -> directories.RunDirectory:
     """A run directory in which everything went as it should and `text` was observed.
 
@@ -47,6 +48,7 @@ def build(
         "recorder": (directory.observations, language.observe(text, names=names)),
         TRAFFIC: (directory.operations(TRAFFIC), _calls(text, names)),
         KUBELET: (directory.operations(KUBELET), []),
+        "kubelet's driver": (directory.preparations(KUBELET), preparations),
         SCHEDULER: (directory.steps(SCHEDULER), steps),
     }
     if planned:
@@ -106,6 +108,7 @@ def plan(
         until_found=False,
         requirements=requirements,
         expected_operations=[TRAFFIC, KUBELET],
+        expected_preparations=[KUBELET],
         expected_steps=[SCHEDULER],
         resources=[language.CLAIMS, language.PODS],
         settings={"name": scenario},

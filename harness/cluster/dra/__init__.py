@@ -1,0 +1,8 @@
+"""What a node does with ResourceClaims: the kubelet's DRA manager, and a DRA test driver.
+
+The names and the order of work are those of the kubelet's package `cm/dra`. Watching pods and
+reporting their status do not belong here (see `fixtures.kubelets`).
+
+Contents: `cdi_files`, `claim_infos`, `claim_managers`, `driver_settings`, `drivers`, `node_claims`,
+`pod_claims`, `preparation_journals`.
+"""

@@ -1,0 +1,102 @@
+"""CDI files, by which a driver puts devices and their parameters into containers.
+
+As upstream's DRA test driver: one file for each request of a claim, whose environment holds the
+opaque parameters of the claim as `user_<key>` and those of its classes as `admin_<key>`, and
+`claim_<claim>_<request>=true`.
+"""
+
+import pathlib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from harness import writing
+from harness.client import apis
+from harness.cluster.dra import claim_infos
+
+Object = apis.Object
+VERSION = "0.3.0"
+"""Version of the CDI specification; every container runtime with CDI reads it."""
+CLASS = "test"
+_PREFIXES = {"FromClaim": "user", "FromClass": "admin"}
+_NO_NAME = re.compile(r"[^a-zA-Z0-9]")
+
+
+def environments(claim: Object) -> dict[tuple[str, str], dict[str, str]]:
+    """Return (driver, request) -> the environment for a container that uses it.
+
+    Raises PreparationError if the parameters for one of the drivers are no texts.
+    """
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    allocated = claim["status"]["allocation"].get("devices", {})
+    for result in allocated.get("results") or []:
+        request = _base(result["request"])
+        environment = found.setdefault((result["driver"], request), {})
+        for config in allocated.get("config") or []:
+            if _is_meant(config, result):
+                environment |= _parameters(config)
+        name = _NO_NAME.sub("_", f"claim_{claim['metadata']['name']}_{request}")
+        environment[name] = "true"
+    return found
+
+
+def write(folder: pathlib.Path, claim: Object) -> list[pathlib.Path]:
+    """Write the files of a claim; return their paths.
+
+    Raises PreparationError for parameters that are no texts, and StorageError or UnwritableError
+    if a file cannot be written.
+    """
+    uid, paths = claim["metadata"]["uid"], []
+    for (driver, request), environment in environments(claim).items():
+        path = folder / f"{driver}-{uid}-{request}.json"
+        document = _document(driver, f"claim-{uid}-{request}", environment)
+        with writing.explained(path):  # only ever read whole: a container starts afterwards
+            path.write_bytes(msgspec.json.encode(document))
+        paths.append(path)
+    return paths
+
+
+def remove(folder: pathlib.Path, info: claim_infos.ClaimInfo) -> None:
+    """Remove the files of a claim, also those of an earlier process."""
+    for path in folder.glob(f"*-{info.uid}-*.json"):
+        path.unlink(missing_ok=True)
+
+
+def _document(driver: str, device: str, environment: Mapping[str, str]) -> dict[str, Any]:
+    variables = [f"{name}={value}" for name, value in sorted(environment.items())]
+    edits = {"env": variables}
+    return {
+        "cdiVersion": VERSION,
+        "kind": f"{driver}/{CLASS}",
+        "devices": [{"name": device, "containerEdits": edits}],
+    }
+
+
+def _is_meant(config: Object, result: Object) -> bool:
+    """Return whether a configuration is for this result: its driver and its request."""
+    opaque, requests = config.get("opaque"), config.get("requests")
+    if opaque is None or opaque["driver"] != result["driver"]:
+        return False
+    return not requests or _is_named(result["request"], requests)
+
+
+def _is_named(request: str, names: Iterable[str]) -> bool:
+    return any(name in (request, _base(request)) for name in names)
+
+
+def _base(request: str) -> str:
+    """Return the request of a result without the alternative: `gpu` for `gpu/large`."""
+    return request.partition("/")[0]
+
+
+def _parameters(config: Object) -> dict[str, str]:
+    parameters = config["opaque"].get("parameters") or {}
+    if not all(isinstance(value, str) for value in parameters.values()):
+        raise claim_infos.PreparationError(
+            "InvalidParameters",
+            f"expected opaque parameters that are texts, got {parameters!r:.200}",
+        )
+    prefix = _PREFIXES[config["source"]]
+    return {f"{prefix}_{name}": value for name, value in parameters.items()}

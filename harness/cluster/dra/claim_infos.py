@@ -1,0 +1,101 @@
+"""What a kubelet remembers of the claims it prepares, and the checkpoint file that keeps it.
+
+After the kubelet's `claiminfo.go` and `state_checkpoint.go`. The checkpoint is replaced as a whole
+before a driver is called, so that a kubelet that is killed knows which claims it may have prepared.
+"""
+
+import pathlib
+from collections.abc import Iterable
+
+import msgspec
+
+from harness import errors, writing
+from harness.client import apis
+from harness.model import devices
+
+Object = apis.Object
+
+
+class PreparationError(Exception):
+    """A claim cannot be prepared or unprepared now; a later attempt may succeed."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        """CamelCase, as reasons in the API: `NotReserved`, `DeviceHeld`, …"""
+
+
+class ClaimInfo(msgspec.Struct, kw_only=True):
+    """A claim that one or more pods of a node use."""
+
+    namespace: str
+    name: str
+    uid: str
+    devices: list[str]
+    """`driver/pool/device` of all devices of its allocation."""
+    shared: list[str] = []
+    """Those of them that other claims may use, too: by admin access, or as a share."""
+    pods: dict[str, str] = {}
+    """uid -> name of the pods that use it."""
+
+    @property
+    def key(self) -> str:
+        """`namespace/name` of the claim."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def exclusive(self) -> set[str]:
+        """The devices that no other claim may use."""
+        return set(self.devices) - set(self.shared)
+
+
+def of(claim: Object) -> ClaimInfo:
+    """Return what to remember of an allocated claim, without pods."""
+    meta = claim["metadata"]
+    results = claim["status"]["allocation"].get("devices", {}).get("results") or []
+    return ClaimInfo(
+        namespace=meta["namespace"],
+        name=meta["name"],
+        uid=meta["uid"],
+        devices=[_device(result) for result in results],
+        shared=[_device(result) for result in results if _is_shared(result)],
+    )
+
+
+class Checkpoint:
+    """The checkpoint file of one node; without a path nothing is kept."""
+
+    def __init__(self, path: pathlib.Path | None) -> None:
+        self._path = path
+
+    def load(self) -> list[ClaimInfo]:
+        """Return the claims of the last `save`.
+
+        Raises UsageError if the file cannot be read or decoded.
+        """
+        if self._path is None or not self._path.exists():
+            return []
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=list[ClaimInfo])
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise errors.UsageError(
+                f"{self._path}: expected the checkpoint of a kubelet ({error}): "
+                "remove the file, or name another folder"
+            ) from error
+
+    def save(self, infos: Iterable[ClaimInfo]) -> None:
+        """Replace the file; claims without pods are left out.
+
+        Raises StorageError or UnwritableError if it cannot be written.
+        """
+        if self._path is not None:
+            used = [info for info in infos if info.pods]
+            writing.replace(self._path, msgspec.json.encode(used))
+
+
+def _device(result: Object) -> str:
+    return str(devices.DeviceID(result["driver"], result["pool"], result["device"]))
+
+
+def _is_shared(result: Object) -> bool:
+    return bool(result.get("adminAccess") or result.get("shareID"))

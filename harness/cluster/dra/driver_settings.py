@@ -1,0 +1,39 @@
+"""Reads the settings file of the DRA driver."""
+
+import pathlib
+
+import pydantic
+
+from harness import errors
+from harness.scenario import driver_specs
+
+
+def read(path: pathlib.Path | None, *, exclusivity: bool | None = None) -> driver_specs.DriverSpec:
+    """Return the settings of a file in JSON; None: the defaults of a driver that is run alone.
+
+    `exclusivity` replaces that of the file. A driver that is run alone refuses a device that
+    another claim holds. Raises UsageError if the file cannot be read, or has unknown keys or
+    values.
+    """
+    spec = driver_specs.DriverSpec(exclusivity=True) if path is None else _decode(path)
+    return spec if exclusivity is None else spec.model_copy(update={"exclusivity": exclusivity})
+
+
+def _decode(path: pathlib.Path) -> driver_specs.DriverSpec:
+    try:
+        return driver_specs.DriverSpec.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise errors.UsageError(
+            f"{path}: expected a settings file of the driver ({error.strerror})"
+        ) from error
+    except pydantic.ValidationError as error:
+        raise errors.UsageError(
+            f"{path}: expected a settings file of the driver in JSON ({_first(error)})"
+        ) from error
+
+
+def _first(error: pydantic.ValidationError) -> str:
+    """Return the first problem with its key."""
+    problem = error.errors()[0]
+    key = ".".join(map(str, problem["loc"]))
+    return f"{key}: {problem['msg']}" if key else str(problem["msg"])

@@ -1,0 +1,149 @@
+"""The DRA test driver of all fake nodes: prepares claims, and misbehaves on demand.
+
+One driver serves all nodes, so that it also knows the users of a device that is attached by a
+network. What it holds prepared is restored from the kubelets' checkpoints.
+"""
+
+import pathlib
+import random
+from collections.abc import Callable
+
+from harness import concurrency, seeds, writing
+from harness.client import apis
+from harness.cluster.dra import cdi_files, claim_infos
+from harness.scenario import driver_specs
+
+Object = apis.Object
+
+
+class Driver:
+    """Prepares and unprepares claims on fake nodes. Thread-safe."""
+
+    def __init__(
+        self, spec: driver_specs.DriverSpec, *, folder: pathlib.Path | None, seed: int = 0
+    ) -> None:
+        """`folder` is for the CDI files, one folder for each node in it; None: no files."""
+        self._exclusivity, self._folder = spec.exclusivity, folder
+        self._guard = concurrency.lock("driver.holders")
+        self._holders: dict[str, dict[str, set[str]]] = {}
+        """Device -> uids of the claims that use it alone -> nodes where they are prepared."""
+        self._stopped = concurrency.Event("driver.stopped")
+        stream = seeds.Seeds(seed).stream
+        self._prepare = _Call(spec.prepare, stream("driver", "prepare"), self._stopped.wait)
+        self._unprepare = _Call(spec.unprepare, stream("driver", "unprepare"), self._stopped.wait)
+
+    def prepare(self, claim: Object, info: claim_infos.ClaimInfo, node: str) -> None:
+        """Prepare a claim on a node; a claim that is prepared already is prepared again.
+
+        Raises PreparationError if another claim holds one of its devices prepared, if its
+        parameters cannot be understood, or on demand.
+        """
+        self._prepare.wait()
+        is_new = self._take(info, node)
+        try:
+            self._prepare.fail()
+            if self._folder is not None:
+                cdi_files.write(_made(self._folder / node), claim)
+        except BaseException:
+            if is_new:
+                self._give_back(info, node)
+            raise
+
+    def unprepare(self, info: claim_infos.ClaimInfo, node: str) -> None:
+        """Unprepare a claim on a node.
+
+        Raises PreparationError on demand.
+        """
+        self._unprepare.wait()
+        self._unprepare.fail()
+        if self._folder is not None:
+            cdi_files.remove(self._folder / node, info)
+        self._give_back(info, node)
+
+    def restore(self, info: claim_infos.ClaimInfo, node: str) -> None:
+        """Note a claim that an earlier process has prepared on a node."""
+        with self._guard:
+            self._note(info, node)
+
+    def stop(self) -> None:
+        """End the waits of all calls."""
+        self._stopped.set()
+
+    def _take(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+        """Take the devices; return False if the claim has them on this node already."""
+        with self._guard:
+            if self._exclusivity:
+                self._require_free(info)
+            is_new = not self._has(info, node)
+            self._note(info, node)
+            return is_new
+
+    def _has(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+        users = [self._holders.get(device, {}).get(info.uid, ()) for device in info.exclusive]
+        return bool(users) and all(node in nodes for nodes in users)
+
+    def _require_free(self, info: claim_infos.ClaimInfo) -> None:
+        for device in sorted(info.exclusive):
+            others = self._holders.get(device, {}).keys() - {info.uid}
+            if others:
+                raise claim_infos.PreparationError(
+                    "DeviceHeld", f"device {device} is prepared for claim {min(others)}"
+                )
+
+    def _note(self, info: claim_infos.ClaimInfo, node: str) -> None:
+        for device in info.exclusive:
+            self._holders.setdefault(device, {}).setdefault(info.uid, set()).add(node)
+
+    def _give_back(self, info: claim_infos.ClaimInfo, node: str) -> None:
+        with self._guard:
+            for device in info.exclusive:
+                holders = self._holders.get(device, {})
+                nodes = holders.get(info.uid, set())
+                nodes.discard(node)
+                if not nodes:
+                    holders.pop(info.uid, None)
+                if not holders:
+                    self._holders.pop(device, None)
+
+
+class _Call:
+    """Delays, blocks and fails the calls of one kind."""
+
+    def __init__(
+        self,
+        spec: driver_specs.CallSpec,
+        stream: random.Random,
+        wait: Callable[[float], bool],
+    ) -> None:
+        self._spec, self._stream, self._wait = spec, stream, wait
+        self._guard = concurrency.lock("driver.failures")
+        self._started_s = concurrency.monotonic_s()
+
+    def wait(self) -> None:
+        """Wait as long as the settings say."""
+        left_s = self._spec.delay_s + self._blocked_s()
+        if left_s > 0:
+            self._wait(left_s)
+
+    def _blocked_s(self) -> float:
+        """Return the seconds until a call that comes now is let through, 0 for none."""
+        start_s = self._spec.blocked_from_s
+        now_s = concurrency.monotonic_s() - self._started_s
+        if start_s is None or now_s < start_s:
+            return 0.0
+        return max(0.0, start_s + self._spec.blocked_s - now_s)
+
+    def fail(self) -> None:
+        """Raise PreparationError as often as the settings say."""
+        if not self._spec.failure_probability:
+            return
+        with self._guard:
+            fails = self._stream.random() < self._spec.failure_probability
+        if fails:
+            raise claim_infos.PreparationError("FailedOnDemand", "the driver fails on demand")
+
+
+def _made(folder: pathlib.Path) -> pathlib.Path:
+    with writing.explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,58 @@
+"""Which ResourceClaims a pod needs, and whether a claim is usable for it."""
+
+from typing import NamedTuple
+
+from harness.client import apis
+
+Object = apis.Object
+UNKNOWN_NAME = "(not created yet)"
+"""Stands for the name of a generated claim that the pod's status does not name yet."""
+
+
+class PodClaim(NamedTuple):
+    """One claim of a pod."""
+
+    name: str
+    """Name of the claim in the pod's namespace, or UNKNOWN_NAME."""
+    generated: bool
+    """The claim was created for this pod and must be owned by it."""
+
+
+def of(pod: Object) -> list[PodClaim]:
+    """Return the claims of a pod.
+
+    They include the one that a scheduler created for the pod's extended resources. An entry for
+    which the controller found that no claim is needed is left out.
+    """
+    status = pod.get("status") or {}
+    generated = {
+        entry["name"]: entry.get("resourceClaimName")
+        for entry in status.get("resourceClaimStatuses") or []
+    }
+    claims = []
+    for entry in pod["spec"].get("resourceClaims") or []:
+        named = entry.get("resourceClaimName")
+        name = named or generated.get(entry["name"], UNKNOWN_NAME)
+        if name is not None:
+            claims.append(PodClaim(name, generated=not named))
+    extended = status.get("extendedResourceClaimStatus")
+    return (
+        [*claims, PodClaim(extended["resourceClaimName"], generated=True)] if extended else claims
+    )
+
+
+def is_for(claim: Object, pod_uid: str) -> bool:
+    """Return whether a generated claim was created for this pod: its controller is the pod."""
+    owners = claim["metadata"].get("ownerReferences") or []
+    return any(owner.get("controller") and owner["uid"] == pod_uid for owner in owners)
+
+
+def is_allocated(claim: Object) -> bool:
+    """Return whether a claim has an allocation."""
+    return (claim.get("status") or {}).get("allocation") is not None
+
+
+def is_reserved(claim: Object, pod_uid: str) -> bool:
+    """Return whether a claim is reserved for this pod."""
+    entries = (claim.get("status") or {}).get("reservedFor") or []
+    return any(entry["uid"] == pod_uid for entry in entries)

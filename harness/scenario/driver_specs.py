@@ -1,0 +1,40 @@
+"""The keys of `driver` in a scenario file: how the fake kubelets and their DRA driver behave."""
+
+from typing import Annotated
+
+import pydantic
+
+from harness.scenario.fields import Probability, Seconds, Spec
+
+
+class CallSpec(Spec):
+    """What the driver does when it is called, for one kind of call."""
+
+    delay_s: Seconds = 0.0
+    """Seconds that each call takes longer."""
+    failure_probability: Annotated[Probability, pydantic.Field(lt=1)] = 0.0
+    """Probability that a call fails; the kubelet tries again. Less than 1, so that runs end."""
+    blocked_from_s: Seconds | None = None
+    """Seconds from the start of the kubelets after which calls wait; None: they never do."""
+    blocked_s: Seconds = 0.0
+    """Length of that time, in seconds; all calls that waited go on after it."""
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether a call may wait before it is answered."""
+        return self.delay_s > 0 or self.blocked_from_s is not None
+
+
+class DriverSpec(Spec):
+    """The DRA driver of the fake nodes, and how their containers end."""
+
+    exclusivity: bool = False
+    """The driver refuses a device that another claim holds prepared. Like upstream's test driver,
+    it does not by default, so that a run goes on after a double allocation."""
+    termination_s: Seconds = 0.0
+    """Seconds that the containers of a running pod run on after its deletion was asked for, also
+    when it was deleted by force and the API shows it no longer."""
+    prepare: CallSpec = CallSpec()
+    """Calls that prepare a claim."""
+    unprepare: CallSpec = CallSpec()
+    """Calls that unprepare a claim."""
