@@ -31,12 +31,17 @@ def steps(directory: directories.RunDirectory) -> pathlib.Path:
     return directory.steps(building.SCHEDULER)
 
 
+def preparations(directory: directories.RunDirectory) -> pathlib.Path:
+    """What the kubelets' driver prepared."""
+    return directory.preparations(building.KUBELET)
+
+
 def faults(directory: directories.RunDirectory) -> pathlib.Path:
     """The record of the faults, of a run that has some."""
     return directory.faults
 
 
-FILES: list[File] = [processes, observations, operations, steps]
+FILES: list[File] = [processes, observations, operations, steps, preparations]
 
 
 def missing(file: File) -> Damage:

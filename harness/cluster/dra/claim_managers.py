@@ -30,7 +30,7 @@ class _Entry:
     prepared: bool = False
     """This process has prepared it."""
     restored: bool = False
-    """An earlier process may have prepared it."""
+    """An earlier process has prepared it."""
     gone: bool = False
     """It was unprepared: a thread that waited for the lock must look again."""
 
@@ -56,8 +56,8 @@ class ClaimManager:
         self._guard = concurrency.lock("kubelet.claims")
         self._entries: dict[str, _Entry] = {}
         for info in checkpoint.load():
-            self._entries[info.key] = _Entry(info, _lock(info), restored=True)
-            driver.restore(info, node)
+            restored = driver.restore(info, node)
+            self._entries[info.key] = _Entry(info, _lock(info), restored=restored)
 
     def pods(self) -> set[tuple[str, str]]:
         """Return `namespace/name` and uid of the pods that use a claim."""

@@ -1,7 +1,7 @@
 """The DRA test driver of all fake nodes: prepares claims, and misbehaves on demand.
 
 One driver serves all nodes, so that it also knows the users of a device that is attached by a
-network. What it holds prepared is restored from the kubelets' checkpoints.
+network. What it holds prepared is restored from its CDI files and the kubelets' checkpoints.
 """
 
 import pathlib
@@ -60,10 +60,16 @@ class Driver:
             cdi_files.remove(self._folder / node, info)
         self._give_back(info, node)
 
-    def restore(self, info: claim_infos.ClaimInfo, node: str) -> None:
-        """Note a claim that an earlier process has prepared on a node."""
+    def restore(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+        """Note a claim that an earlier process has prepared on a node; return False if it has not.
+
+        Its CDI files tell: they are written when the driver has the devices.
+        """
+        if self._folder is None or not cdi_files.exist(self._folder / node, info):
+            return False
         with self._guard:
             self._note(info, node)
+        return True
 
     def stop(self) -> None:
         """End the waits of all calls."""

@@ -23,6 +23,7 @@ ALL = [
     "processes",
     "in-time",
     "load",
+    "preparations",
 ]
 
 
@@ -60,6 +61,7 @@ PARTS = {
     "operations": "operations",
     "steps": "steps",
     "processes": "processes",
+    "preparations": "preparations",
 }
 DAMAGES: dict[str, tuple[damages.Damage, set[str]]] = {
     **{
@@ -75,6 +77,7 @@ DAMAGES: dict[str, tuple[damages.Damage, set[str]]] = {
         {"recorder", "first-lists", "final-lists", "acknowledged"},
     ),
     "no operations": (damages.missing(damages.operations), {"operations"}),
+    "no preparations": (damages.missing(damages.preparations), {"preparations"}),
     "no steps": (damages.missing(damages.steps), {"steps"}),
     "no processes": (damages.missing(damages.processes), {"processes"}),
     "no first list of claims": (_is_list("first", language.CLAIMS), {"first-lists"}),
@@ -148,7 +151,7 @@ def test_a_sound_directory_has_a_yes_for_every_item(tmp_path: pathlib.Path) -> N
         (name, True) for name in ALL
     ]
     assert {item.name: item.reason for item in judgement.certificate} == {
-        "files": "5 files",
+        "files": "6 files",
         "recorder": "17 records, file closed",
         "first-lists": "2 resources",
         "no-gaps": "8 commits observed",
@@ -160,6 +163,7 @@ def test_a_sound_directory_has_a_yes_for_every_item(tmp_path: pathlib.Path) -> N
         "processes": "4 processes",
         "in-time": "no phase timed out",
         "load": "3 allocations (at least 0); 2 pods seen Running (at least 0); 1 devices used again (at least 0)",
+        "preparations": "0 claims prepared, 0 unprepared",
     }
 
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import typing
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,6 +17,16 @@ from harness.history import journal_reader, journal_writer, records
 
 PHASES: list[records.Body] = [records.Phase(name=f"phase {n}", ts_ns=n) for n in range(5)]
 
+PREPARATION: dict[str, Any] = {
+    "node": "worker-0",
+    "namespace": "n",
+    "claim": "c",
+    "claim_uid": "x",
+    "pod": "p",
+    "pod_uid": "y",
+    "begun_ns": 1,
+    "ts_ns": 2,
+}
 ONE_OF_EACH: list[records.Body] = [
     records.Invocation(
         op=1, user="u", verb="create", resource="pods", namespace="n", name="p", ts_ns=1
@@ -56,6 +67,13 @@ ONE_OF_EACH: list[records.Body] = [
     ),
     records.FaultWindow(
         fault="lost", kind="lose-response", begun_ns=4, ended_ns=9, applied_count=1
+    ),
+    records.Prepared(
+        **PREPARATION, devices=["gpu.example/p/d", "gpu.example/p/e"], shared=["gpu.example/p/e"]
+    ),
+    records.Unprepared(**PREPARATION, devices=["gpu.example/p/d", "gpu.example/p/e"]),
+    records.PrepareFailed(
+        **PREPARATION, call="unprepare", devices=[], reason="FailedOnDemand", message="no"
     ),
 ]
 

@@ -1,0 +1,96 @@
+"""What the nodes' driver did is counted, and its journal is part of the certificate."""
+
+import pathlib
+from typing import Any
+
+from harness.checks import judging, verdicts
+from harness.history import histories, records
+from harness.report import rendering
+from tests.histories import building, damages, language
+
+TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
+
+
+def identity(claim: str, at: int, *, node: str = "worker-0") -> dict[str, Any]:
+    return {
+        "node": node,
+        "namespace": language.NAMESPACE,
+        "claim": claim,
+        "claim_uid": f"uid-{claim}",
+        "devices": ["gpu.example/p/d"],
+        "pod": "p",
+        "pod_uid": "uid-p",
+        "begun_ns": language.at(at),
+        "ts_ns": language.at(at + 1),
+    }
+
+
+def refused(claim: str, at: int, reason: str) -> records.PrepareFailed:
+    return records.PrepareFailed(
+        **identity(claim, at), call="prepare", reason=reason, message="in words"
+    )
+
+
+BODY = [
+    records.Prepared(**identity("a", 0)),
+    refused("b", 1, "DeviceHeld"),
+    refused("b", 2, "DeviceHeld"),
+    refused("c", 2, "NotReserved"),
+    records.Unprepared(**identity("a", 3)),
+    records.Prepared(**identity("b", 4)),
+    records.Prepared(**identity("b", 5, node="worker-1")),
+    records.Unprepared(**identity("b", 6)),
+    records.Unprepared(**identity("killed", 7)),  # its kubelet could not write that it prepared it
+]
+
+
+def test_the_totals_are_figures_and_in_the_report(tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", TEXT, preparations=BODY)
+    judgement = judging.judge(directory)
+    assert judgement.verdict is verdicts.Verdict.VALID
+    totals = judgement.figures.prepared_claims
+    assert totals is not None
+    assert (totals.prepared, totals.unprepared, totals.still_prepared) == (3, 3, 1)
+    assert totals.failed == {"prepare DeviceHeld": 2, "prepare NotReserved": 1}
+    judging.write(directory, judgement)
+    rendering.render(directory)
+    page = directory.report.read_text()
+    assert "3 prepared, 3 unprepared, 1 still prepared at the end." in page
+    assert '<tr><td>prepare DeviceHeld</td><td class="n">2</td></tr>' in page
+
+
+def test_a_killed_kubelet_may_leave_its_journal_open(tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", TEXT, preparations=BODY)
+    damages.no_trailer(damages.preparations)(directory)
+    assert judging.judge(directory).verdict is verdicts.Verdict.UNKNOWN
+    damages.changed(damages.processes, _killed)(directory)
+    judgement = judging.judge(directory)
+    [item] = [item for item in judgement.certificate if item.name == "preparations"]
+    assert item.ok
+
+
+def _killed(body: list[records.Body]) -> list[records.Body]:
+    return [
+        records.ProcessEnded(
+            process=record.process,
+            pid=record.pid,
+            exit_code=-9,
+            expected=True,
+            fault="kill",
+            ts_ns=record.ts_ns,
+        )
+        if isinstance(record, records.ProcessEnded) and record.process == building.KUBELET
+        else record
+        for record in body
+    ]
+
+
+def test_a_run_before_there_was_such_a_journal_is_judged_without_it(tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", TEXT)
+    damages.missing(damages.preparations)(directory)
+    text = directory.plan.read_text().replace('"expected_preparations": [\n    "kubelet"\n  ],', "")
+    directory.plan.write_text(text)
+    assert histories.load(directory.path).expected_preparations() == []
+    judgement = judging.judge(directory)
+    assert judgement.verdict is verdicts.Verdict.VALID
+    assert judgement.figures.prepared_claims is None

@@ -1,0 +1,237 @@
+"""The DRA manager of a kubelet: who may use a claim, and when it is prepared and unprepared."""
+
+import pathlib
+import threading
+from typing import Any
+
+import pytest
+
+from harness import clocks, errors
+from harness.cluster.dra import claim_infos, node_claims
+from harness.history import journal_reader, records
+from harness.scenario import driver_specs
+
+TIMEOUT_S = 30
+NODE = "worker-0"
+
+
+class Api:
+    """The claims that a live GET finds."""
+
+    def __init__(self) -> None:
+        self.claims: dict[str, Any] = {}
+        self.gets = 0
+
+    def get(self, resource: object, name: str, *, namespace: str) -> Any:
+        del resource, namespace
+        self.gets += 1
+        if name not in self.claims:
+            from harness.client import apis
+
+            raise apis.ApiError(404, "NotFound", name)
+        return self.claims[name]
+
+
+class Nodes:
+    """A kubelet process that can be killed and started again."""
+
+    def __init__(self, folder: pathlib.Path, **driver: Any) -> None:
+        self.folder, self.api, self.starts = folder, Api(), 0
+        self.spec = driver_specs.DriverSpec(**driver)
+        self.start()
+
+    def start(self) -> None:
+        self.starts += 1
+        self.journal = self.folder / f"preparations-{self.starts}.jsonl"
+        self.claims = node_claims.NodeClaims(
+            self.api,  # type: ignore[arg-type]
+            node_claims.NodeClaimsOptions(
+                driver=self.spec, state=self.folder / "state", journal=self.journal
+            ),
+        )
+
+    def records(self) -> list[Any]:
+        return journal_reader.read(self.journal).records
+
+    def prepared(self) -> list[tuple[str, str]]:
+        return [(r.claim, r.pod) for r in self.records() if isinstance(r, records.Prepared)]
+
+    def unprepared(self) -> list[tuple[str, str]]:
+        return [(r.claim, r.pod) for r in self.records() if isinstance(r, records.Unprepared)]
+
+    def refused(self) -> list[tuple[str, str]]:
+        return [(r.claim, r.reason) for r in self.records() if isinstance(r, records.PrepareFailed)]
+
+    def claim(self, name: str, *pods: Any, device: str = "d", uid: str = "") -> Any:
+        result = {"request": "gpu", "driver": "gpu.example", "pool": "n", "device": device}
+        entries = [{"uid": pod["metadata"]["uid"]} for pod in pods]
+        self.api.claims[name] = {
+            "metadata": {"namespace": "ns", "name": name, "uid": uid or f"uid-of-{name}"},
+            "status": {"allocation": {"devices": {"results": [result]}}, "reservedFor": entries},
+        }
+        return self.api.claims[name]
+
+    def cdi_files(self) -> list[str]:
+        return sorted(path.name for path in (self.folder / "state" / "cdi").rglob("*.json"))
+
+
+@pytest.fixture
+def nodes(tmp_path: pathlib.Path) -> Nodes:
+    return Nodes(tmp_path)
+
+
+def pod(name: str, *claims: str, node: str = NODE, generated: bool = False) -> Any:
+    key = "resourceClaimTemplateName" if generated else "resourceClaimName"
+    entries = [{"name": f"entry-{claim}", key: claim} for claim in claims]
+    statuses = [{"name": f"entry-{claim}", "resourceClaimName": claim} for claim in claims]
+    return {
+        "metadata": {"namespace": "ns", "name": name, "uid": f"uid-of-{name}"},
+        "spec": {"nodeName": node, "resourceClaims": entries},
+        "status": {"resourceClaimStatuses": statuses if generated else []},
+    }
+
+
+def test_a_claim_is_prepared_once_and_unprepared_after_its_last_pod(nodes: Nodes) -> None:
+    a, b = pod("a", "c"), pod("b", "c")
+    nodes.claim("c", a, b)
+    nodes.claims.prepare(a)
+    nodes.claims.prepare(b)
+    nodes.claims.prepare(b)  # again, as after a failure to report the pod
+    assert nodes.prepared() == [("c", "a")]
+    assert nodes.api.gets == 3  # live, for each pod
+    nodes.claims.unprepare("uid-of-a")
+    assert nodes.unprepared() == []
+    assert len(nodes.cdi_files()) == 1
+    nodes.claims.unprepare("uid-of-b")
+    assert nodes.unprepared() == [("c", "b")]
+    assert nodes.cdi_files() == []
+
+
+def test_a_claim_of_pods_on_two_nodes_is_prepared_on_both(nodes: Nodes) -> None:
+    here, there = pod("a", "c"), pod("b", "c", node="worker-1")
+    nodes.claim("c", here, there)
+    nodes.claims.prepare(here)
+    nodes.claims.prepare(there)
+    assert nodes.prepared() == [("c", "a"), ("c", "b")]
+
+
+def not_reserved(claim: Any) -> None:
+    claim["status"]["reservedFor"] = [{"uid": "uid-of-another"}]
+
+
+def not_allocated(claim: Any) -> None:
+    del claim["status"]["allocation"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [(not_reserved, "NotReserved"), (not_allocated, "NotAllocated")],
+)
+def test_a_claim_that_is_not_ready_is_refused(nodes: Nodes, spoil: Any, reason: str) -> None:
+    a = pod("a", "c")
+    spoil(nodes.claim("c", a))
+    with pytest.raises(claim_infos.PreparationError):
+        nodes.claims.prepare(a)
+    assert nodes.refused() == [("c", reason)]
+    nodes.claim("c", a)
+    nodes.claims.prepare(a)
+    assert nodes.prepared() == [("c", "a")]
+
+
+def test_a_claim_that_is_gone_is_refused(nodes: Nodes) -> None:
+    with pytest.raises(claim_infos.PreparationError):
+        nodes.claims.prepare(pod("a", "c"))
+    assert nodes.refused() == [("c", "NotFound")]
+
+
+def test_a_generated_claim_must_be_the_pods_own(nodes: Nodes) -> None:
+    a = pod("a", "c", generated=True)
+    claim = nodes.claim("c", a)
+    with pytest.raises(claim_infos.PreparationError):
+        nodes.claims.prepare(a)
+    claim["metadata"]["ownerReferences"] = [{"controller": True, "uid": "uid-of-a"}]
+    nodes.claims.prepare(a)
+    assert nodes.refused() == [("c", "NotOwned")]
+    assert nodes.prepared() == [("c", "a")]
+
+
+def test_a_name_that_is_still_prepared_with_another_uid_is_refused(nodes: Nodes) -> None:
+    old, new = pod("old", "c"), pod("new", "c")
+    nodes.claim("c", old)
+    nodes.claims.prepare(old)
+    nodes.claim("c", new, uid="reborn")
+    with pytest.raises(claim_infos.PreparationError, match="different UID uid-of-c still exists"):
+        nodes.claims.prepare(new)
+    nodes.claims.unprepare("uid-of-old")
+    nodes.claims.prepare(new)
+    assert nodes.refused() == [("c", "StillPrepared")]
+    assert nodes.prepared() == [("c", "old"), ("c", "new")]
+
+
+def test_other_devices_than_those_that_are_prepared_are_refused(nodes: Nodes) -> None:
+    """As after a deletion by force: the claim was freed and allocated while its pod still ran."""
+    old, new = pod("old", "c"), pod("new", "c")
+    nodes.claim("c", old, device="first")
+    nodes.claims.prepare(old)
+    nodes.claim("c", new, device="second")
+    with pytest.raises(claim_infos.PreparationError):
+        nodes.claims.prepare(new)
+    assert nodes.refused() == [("c", "AllocationChanged")]
+
+
+def test_a_kubelet_that_is_killed_knows_its_claims_when_it_is_back(tmp_path: pathlib.Path) -> None:
+    nodes = Nodes(tmp_path, exclusivity=True)
+    a, b, rival = pod("a", "c"), pod("b", "c"), pod("rival", "other")
+    nodes.claim("c", a, b)
+    nodes.claim("other", rival)  # of the same device
+    nodes.claims.prepare(a)
+    nodes.start()  # without an end
+    assert nodes.claims.pods() == {("ns/a", "uid-of-a")}
+    with pytest.raises(claim_infos.PreparationError):
+        nodes.claims.prepare(rival)
+    nodes.claims.prepare(b)
+    assert nodes.prepared() == [("c", "b")]  # the driver is asked again after a restart
+    nodes.claims.unprepare("uid-of-a")
+    nodes.claims.unprepare("uid-of-b")
+    assert nodes.unprepared() == [("c", "b")]
+    nodes.start()
+    assert nodes.claims.pods() == {("ns/rival", "uid-of-rival")}
+    nodes.claims.prepare(rival)
+    assert nodes.prepared() == [("other", "rival")]
+    nodes.claims.unprepare("uid-of-rival")
+    nodes.start()
+    assert nodes.claims.pods() == set()
+
+
+def test_a_damaged_checkpoint_is_reported(nodes: Nodes) -> None:
+    nodes.claim("c", pod("a", "c"))
+    nodes.claims.prepare(pod("a", "c"))
+    (checkpoint,) = (nodes.folder / "state" / "checkpoints").iterdir()
+    checkpoint.write_bytes(b"[{")
+    with pytest.raises(errors.UsageError, match=r"worker-0\.json: expected the checkpoint"):
+        nodes.start()
+
+
+def test_a_pod_that_comes_while_its_claim_is_unprepared_waits(tmp_path: pathlib.Path) -> None:
+    """Otherwise the end of the unpreparation would also end what the new pod uses."""
+    nodes = Nodes(tmp_path, unprepare={"blocked_from_s": 0.0, "blocked_s": 80_000})
+    old, new = pod("old", "c"), pod("new", "c")
+    nodes.claim("c", old, new)
+    nodes.claims.prepare(old)
+    leaving = threading.Thread(target=nodes.claims.unprepare, args=("uid-of-old",))
+    leaving.start()
+    entry = nodes.claims._managers[NODE]._entries["ns/c"]
+    clocks.wait_until(
+        lambda: not entry.lock.acquire(blocking=False) or bool(entry.lock.release()),
+        timeout_s=TIMEOUT_S,
+        why="the claim to be unprepared",
+    )
+    coming = threading.Thread(target=nodes.claims.prepare, args=(new,))
+    coming.start()
+    nodes.claims.stop()  # the driver goes on
+    leaving.join(TIMEOUT_S)
+    coming.join(TIMEOUT_S)
+    kinds = [type(record) for record in nodes.records()]
+    assert kinds == [records.Prepared, records.Unprepared, records.Prepared]
+    assert nodes.claims.pods() == {("ns/new", "uid-of-new")}
+    assert len(nodes.cdi_files()) == 1

@@ -1,0 +1,155 @@
+"""The DRA test driver: exclusivity, failures on demand, and the environment of containers."""
+
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.cluster.dra import cdi_files, claim_infos, driver_settings, drivers
+from harness.scenario import driver_specs
+
+
+def allocated(name: str, *results: dict[str, Any], config: Any = ()) -> Any:
+    devices = {"results": list(results), "config": list(config)}
+    meta = {"namespace": "ns", "name": name, "uid": f"uid-of-{name}"}
+    return {"metadata": meta, "status": {"allocation": {"devices": devices}}}
+
+
+def result(device: str, request: str = "gpu", **more: Any) -> dict[str, Any]:
+    return {"request": request, "driver": "gpu.example", "pool": "p", "device": device, **more}
+
+
+def config(source: str, *requests: str, driver: str = "gpu.example", **parameters: Any) -> Any:
+    opaque = {"driver": driver, "parameters": parameters}
+    return {"source": source, "requests": list(requests), "opaque": opaque}
+
+
+def prepare(driver: drivers.Driver, claim: Any, node: str = "worker-0") -> None:
+    driver.prepare(claim, claim_infos.of(claim), node)
+
+
+def driver(folder: pathlib.Path | None = None, **spec: Any) -> drivers.Driver:
+    return drivers.Driver(driver_specs.DriverSpec(**spec), folder=folder)
+
+
+def test_a_device_that_another_claim_holds_is_refused() -> None:
+    exclusive, a, b = driver(exclusivity=True), allocated("a", result("d")), None
+    b = allocated("b", result("e"), result("d"))
+    prepare(exclusive, a)
+    with pytest.raises(claim_infos.PreparationError, match=r"p/d is prepared for claim uid-of-a"):
+        prepare(exclusive, b, node="worker-1")  # also on another node: the device may be shared
+    prepare(exclusive, a, node="worker-1")
+    exclusive.unprepare(claim_infos.of(a), "worker-0")
+    with pytest.raises(claim_infos.PreparationError):
+        prepare(exclusive, b)
+    exclusive.unprepare(claim_infos.of(a), "worker-1")
+    prepare(exclusive, b)
+
+
+def test_a_driver_without_exclusivity_prepares_twice() -> None:
+    careless = driver(exclusivity=False)
+    prepare(careless, allocated("a", result("d")))
+    prepare(careless, allocated("b", result("d")))
+
+
+@pytest.mark.parametrize("shared", [{"adminAccess": True}, {"shareID": "s"}])
+def test_devices_that_may_be_shared_are_not_refused(shared: dict[str, Any]) -> None:
+    exclusive = driver(exclusivity=True)
+    prepare(exclusive, allocated("a", result("d", **shared)))
+    prepare(exclusive, allocated("b", result("d", **shared)))
+
+
+def test_a_failed_preparation_holds_nothing(tmp_path: pathlib.Path) -> None:
+    exclusive = driver(tmp_path, exclusivity=True)
+    bad = allocated("a", result("d"), config=[config("FromClaim", count=1)])
+    with pytest.raises(claim_infos.PreparationError, match="expected opaque parameters"):
+        prepare(exclusive, bad)
+    prepare(exclusive, allocated("b", result("d")))
+
+
+def test_the_driver_fails_on_demand() -> None:
+    failing = driver(prepare={"failure_probability": 0.5}, unprepare={"failure_probability": 0.5})
+    claim, outcomes = allocated("a", result("d")), []
+    for call in (prepare, lambda one, item: one.unprepare(claim_infos.of(item), "worker-0")):
+        for _ in range(100):
+            try:
+                call(failing, claim)
+                outcomes.append("ok")
+            except claim_infos.PreparationError as error:
+                outcomes.append(error.reason)
+    for part in (outcomes[:100], outcomes[100:]):
+        assert set(part) == {"ok", "FailedOnDemand"}
+
+
+def test_parameters_of_claim_and_class_reach_the_environment() -> None:
+    claim = allocated(
+        "my-claim",
+        result("d", request="gpu/large"),
+        result("e", request="nic"),
+        config=[
+            config("FromClass", size="1"),
+            config("FromClaim", "gpu", mode="fast"),
+            config("FromClaim", "gpu/large", mode="slow"),
+            config("FromClaim", "gpu/small", mode="no"),
+            config("FromClaim", driver="other.example", mode="no"),
+        ],
+    )
+    assert cdi_files.environments(claim) == {
+        ("gpu.example", "gpu"): {
+            "admin_size": "1",
+            "user_mode": "slow",
+            "claim_my_claim_gpu": "true",
+        },
+        ("gpu.example", "nic"): {"admin_size": "1", "claim_my_claim_nic": "true"},
+    }
+
+
+def test_there_is_one_cdi_file_for_each_request(tmp_path: pathlib.Path) -> None:
+    claim = allocated(
+        "c", result("d"), result("e"), result("f", "nic"), config=[config("FromClaim", k="v")]
+    )
+    made = driver(tmp_path)
+    prepare(made, claim)
+    files = sorted((tmp_path / "worker-0").iterdir())
+    assert [file.name for file in files] == [
+        "gpu.example-uid-of-c-gpu.json",
+        "gpu.example-uid-of-c-nic.json",
+    ]
+    assert json.loads(files[0].read_text()) == {
+        "cdiVersion": "0.3.0",
+        "kind": "gpu.example/test",
+        "devices": [
+            {
+                "name": "claim-uid-of-c-gpu",
+                "containerEdits": {"env": ["claim_c_gpu=true", "user_k=v"]},
+            }
+        ],
+    }
+    made.unprepare(claim_infos.of(claim), "worker-0")
+    assert not list((tmp_path / "worker-0").iterdir())
+
+
+def test_settings_are_read(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text('{"termination_s": 2, "prepare": {"delay_s": 1}}')
+    read = driver_settings.read(path, exclusivity=True)
+    assert (read.termination_s, read.prepare.delay_s, read.exclusivity) == (2, 1, True)
+    assert not driver_settings.read(path).exclusivity
+    assert driver_settings.read(None).exclusivity
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [('{"prepare": {"delay": 1}}', "prepare.delay: Extra inputs"), ("{", "Invalid JSON")],
+)
+def test_settings_that_cannot_be_used_are_refused(
+    tmp_path: pathlib.Path, content: str, words: str
+) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(content)
+    with pytest.raises(errors.UsageError, match=words):
+        driver_settings.read(path)
+    with pytest.raises(errors.UsageError, match="No such file"):
+        driver_settings.read(tmp_path / "missing.json")
