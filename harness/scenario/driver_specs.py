@@ -8,7 +8,7 @@ from harness.scenario.fields import Probability, Seconds, Spec
 
 
 class CallSpec(Spec):
-    """What the driver does when it is called, for one kind of call."""
+    """Delays and failures of one kind of call to the driver."""
 
     delay_s: Seconds = 0.0
     """Seconds that each call takes longer."""
@@ -21,7 +21,7 @@ class CallSpec(Spec):
 
     @property
     def can_wait(self) -> bool:
-        """Whether a call may wait before it is answered."""
+        """True if a call may wait before it is answered."""
         return self.delay_s > 0 or self.blocked_from_s is not None
 
 

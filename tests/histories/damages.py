@@ -32,7 +32,7 @@ def steps(directory: directories.RunDirectory) -> pathlib.Path:
 
 
 def preparations(directory: directories.RunDirectory) -> pathlib.Path:
-    """What the kubelets' driver prepared."""
+    """The journal of the kubelets' driver."""
     return directory.preparations(building.KUBELET)
 
 

@@ -1,4 +1,4 @@
-"""What a kubelet remembers of the claims it prepares, and the checkpoint file that keeps it.
+"""The claims that a kubelet prepares, and the checkpoint file that keeps them.
 
 After the kubelet's `claiminfo.go` and `state_checkpoint.go`. The checkpoint is replaced as a whole
 before a driver is called, so that a kubelet that is killed knows which claims it may have prepared.

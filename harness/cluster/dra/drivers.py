@@ -1,7 +1,8 @@
 """The DRA test driver of all fake nodes: prepares claims, and misbehaves on demand.
 
 One driver serves all nodes, so that it also knows the users of a device that is attached by a
-network. What it holds prepared is restored from its CDI files and the kubelets' checkpoints.
+network. After a restart, its CDI files and the kubelets' checkpoints tell which claims it has
+prepared.
 """
 
 import pathlib

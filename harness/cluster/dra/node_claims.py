@@ -16,7 +16,7 @@ _CHECKPOINT, _CDI = "checkpoints", "cdi"
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class NodeClaimsOptions:
-    """What the nodes keep, and how their driver behaves."""
+    """The files of the nodes, and the behaviour of their driver."""
 
     driver: driver_specs.DriverSpec
     state: pathlib.Path | None = None

@@ -1,4 +1,4 @@
-"""What the nodes' driver did is counted, and its journal is part of the certificate."""
+"""Preparations are counted, and their journal is part of the certificate."""
 
 import pathlib
 from typing import Any
