@@ -9,6 +9,7 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
     """Yield one line for each demand that can never be met."""
     claim, pools = scenario.claim, scenario.pools
     yield from of_pools(pools)
+    yield from _of_users(scenario)
     if claim.devices > pools.devices_per_node:
         yield (
             f"claim.devices: expected at most pools.devices_per_node = {pools.devices_per_node}, got {claim.devices}; "
@@ -23,6 +24,16 @@ def of_pools(pools: specs.PoolsSpec) -> Iterator[str]:
     devices = pools.nodes * pools.devices_per_node
     if devices > specs.DEVICES_MAX:
         yield f"pools: expected at most {specs.DEVICES_MAX} devices on all nodes together, got {devices}"
+
+
+def _of_users(scenario: specs.Scenario) -> Iterator[str]:
+    """Check that each process has a user, because a process without one creates nothing."""
+    traffic = scenario.traffic
+    if traffic.users < traffic.processes:
+        yield (
+            f"traffic.users: expected at least traffic.processes = {traffic.processes}, got {traffic.users}; "
+            "lower traffic.processes too"
+        )
 
 
 def pods_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:

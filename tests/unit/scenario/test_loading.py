@@ -257,6 +257,7 @@ ALL_AT_ONCE = (
 @pytest.mark.parametrize(
     ("overrides", "objection"),
     [
+        (["traffic.users=1"], "traffic.users: expected at least traffic.processes = 2, got 1"),
         (["claim.devices=6"], "claim.devices: expected at most pools.devices_per_node = 5, got 6"),
         (["traffic.pods=11"], "traffic.pods: expected at most 10, got 11"),
         (["claim.devices=2"], "traffic.pods: expected at most 4, got 8"),
