@@ -2,13 +2,14 @@
 
 import sys
 
-from bench import apiserver, exploring, faults, judging, proxying, scheduling
+from bench import apiserver, exploring, faults, judging, proxying, scheduling, selectors
 
 PARTS = {
     "apiserver": apiserver.measure,
     "faults": faults.measure,
     "judging": judging.measure,
     "scheduling": scheduling.measure,
+    "selectors": selectors.measure,
     "exploring": exploring.measure,
     "proxying": proxying.measure,
 }

@@ -26,16 +26,31 @@ def compiled(text: str) -> programs.Program:
     except RuntimeError as error:
         coded = _CODE.match(str(error))
         raise CompileError(f"compilation failed: {coded[1] if coded else error}") from None
-    root = syntax_trees.decode(expression.serialize())
+    try:
+        root = syntax_trees.decode(expression.serialize())
+    except RecursionError:
+        raise CompileError("compilation failed: nested too deeply") from None
     problems = [_shown(source, offset, words) for offset, words in _problems(root)]
     if problems:
         raise CompileError("compilation failed: " + "\n".join(problems))
     if root.type not in ("bool", "dyn"):
         raise CompileError(f"must evaluate to bool or the unknown type, not {root.type}")
+    _require_patterns(root)
     try:
         return programs.Program(root)
     except EvaluationError as error:
         raise CompileError(f"program instantiation failed: {error}") from None
+
+
+def _require_patterns(root: Node) -> None:
+    """Raise CompileError for a pattern of `find` that upstream cannot prepare."""
+    for node in root.walk():
+        if node.kind == "call" and node.name in ("find", "findAll"):
+            pattern = node.operands[1]
+            if isinstance(pattern.value, str) and not patterns.is_valid(pattern.value):
+                raise CompileError(
+                    f"program instantiation failed: error parsing regexp: {pattern.value}"
+                )
 
 
 def _shown(source: str, offset: int, words: str) -> str:

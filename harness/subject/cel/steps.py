@@ -12,9 +12,14 @@ from harness.subject.cel.library import functions
 from harness.subject.cel.paths import Frame, Step, require_affordable
 from harness.subject.cel.values import (
     EvaluationError,
+    Optional,
     go_type,
     no_overload,
+    type_name,
 )
+
+_NOT_FOR_THESE = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError)
+"""Raised by a function for operands of other types, which are known only at run time."""
 
 
 def _decided(deciding: bool) -> Callable[[Step, Step], Step]:  # noqa: FBT001
@@ -65,9 +70,15 @@ def _not_strictly_false(operand: Step) -> Step:
     return step
 
 
+def _required(value: Any) -> Optional:
+    if not isinstance(value, Optional):
+        raise no_overload()
+    return value
+
+
 def _or_value(optional: Step, otherwise: Step) -> Step:
     def step(frame: Frame) -> Any:
-        value = optional(frame)
+        value = _required(optional(frame))
         return value.value if value.is_present else otherwise(frame)
 
     return step
@@ -75,7 +86,7 @@ def _or_value(optional: Step, otherwise: Step) -> Step:
 
 def _or(optional: Step, otherwise: Step) -> Step:
     def step(frame: Frame) -> Any:
-        value = optional(frame)
+        value = _required(optional(frame))
         return value if value.is_present else otherwise(frame)
 
     return step
@@ -103,11 +114,18 @@ def called(name: str, steps: list[Step]) -> Step:
 
     def fixed(frame: Frame) -> Any:
         frame.cost += 1
-        return function(*[step(frame) for step in steps])
+        operands = [step(frame) for step in steps]
+        try:
+            return function(*operands)
+        except _NOT_FOR_THESE:
+            raise no_overload() from None
 
     def measured(frame: Frame) -> Any:
         operands = [step(frame) for step in steps]
-        result = function(*operands)
+        try:
+            result = function(*operands)
+        except _NOT_FOR_THESE:
+            raise no_overload() from None
         frame.cost += rule(operands, result) if rule else 1
         require_affordable(frame)
         return result
@@ -140,6 +158,8 @@ def mapped(entries: list[tuple[Step, Step]], optional: frozenset[int]) -> Step:
         values: dict[Any, Any] = {}
         for index, (key_step, value_step) in enumerate(entries):
             key, value = key_step(frame), value_step(frame)
+            if isinstance(key, (list, dict)):
+                raise EvaluationError(f"unsupported key type: {type_name(key)}")
             if index not in optional:
                 values[key] = value
             elif value.is_present:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from harness.subject.cel.devices import Domains
 from harness.subject.cel.library import (
     conversions,
     lists,
@@ -47,25 +46,30 @@ def index(container: Any, key: Any) -> Any:
             return container[key]
         except (KeyError, TypeError):
             raise EvaluationError(f"no such key: {key}") from None
-    if isinstance(container, list) and type(key) in _NUMERIC and key == int(key):
+    if isinstance(container, list) and type(key) in _NUMERIC and _is_whole(key):
         if not 0 <= key < len(container):
             raise EvaluationError(f"index out of bounds: {key}")
         return container[int(key)]
     raise no_overload()
 
 
+def _is_whole(number: float) -> bool:
+    return not isinstance(number, float) or number.is_integer()
+
+
 def optional_index(value: Optional, key: Any) -> Optional:
     """Return an element of an optional map or list, as an optional."""
     if not value.is_present:
         return NONE
-    container = value.value
-    if isinstance(container, Domains) or (isinstance(container, dict) and key in container):
-        return some(container[key])
-    if isinstance(container, dict):
+    if not isinstance(value.value, (dict, list)):
+        raise no_overload()
+    is_odd = isinstance(value.value, list) and type(key) not in _NUMERIC
+    if is_odd or isinstance(key, (dict, list)):
+        raise no_overload()
+    try:
+        return some(index(value.value, key))
+    except EvaluationError:
         return NONE
-    if isinstance(container, list):
-        return some(container[key]) if 0 <= key < len(container) else NONE
-    raise no_overload()
 
 
 def _bounded(kind: type, value: Any) -> Any:

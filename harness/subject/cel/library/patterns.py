@@ -71,7 +71,12 @@ def _find(text: Any, pattern: Any) -> str:
 def _find_all(text: Any, pattern: Any, limit: int = -1) -> list[str]:
     if not isinstance(text, str) or not isinstance(pattern, str):
         raise no_overload()
-    found = [match[0] for match in _compiled(pattern).finditer(text)]
+    found: list[str] = []
+    end = -1
+    for match in _compiled(pattern).finditer(text):
+        if match[0] or match.start() != end:  # Go finds no empty text right behind a match
+            found.append(match[0])
+        end = match.end()
     return found if limit < 0 else found[:limit]
 
 
