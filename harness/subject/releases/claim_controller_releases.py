@@ -88,7 +88,10 @@ class ExtendedClaimsIgnoredEnqueuer(enqueuing.Enqueuer):
 
 
 class BlockedOwnerGenerator(generating.ClaimGenerator):
-    """The owner reference of a generated claim has `blockOwnerDeletion`."""
+    """The owner reference of a generated claim has `blockOwnerDeletion`.
+
+    A foreground deletion of the pod then waits for the claim.
+    """
 
     def _owner_reference(self, pod: Object) -> Object:
         return {**super()._owner_reference(pod), "blockOwnerDeletion": True}

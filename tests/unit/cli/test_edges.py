@@ -52,6 +52,17 @@ def flake_hunt(*arguments: str, folder: pathlib.Path) -> subprocess.CompletedPro
         (["cluster", "up", "--nodes", "5001"], 2, "--nodes: expected at most 5000, got"),
         (["explore", "--time", "x"], 2, "--time: expected a number, got 'x'"),
         (["doctor", "-o", "yaml"], 2, "--output / -o: 'yaml' is not one of 'text', 'json'"),
+        (["claim-controller", "--kubeconfig", "k", "--as", "1.35"], 2, "Known releases: 1.34.2,"),
+        (
+            ["claim-controller", "--kubeconfig", "k", "--workers", "0"],
+            2,
+            "--workers: expected at least 1, got '0'",
+        ),
+        (
+            ["claim-controller", "--kubeconfig", "k", "--feature-gates", "DRAAdmin=true"],
+            2,
+            "Did you mean 'DRAAdminAccess'?",
+        ),
         (["cluster", "lst"], 2, "Did you mean 'list'?"),
         (["hunt", "--repeat", "0", "--repeat-controls", "0"], 2, "expected at least one run"),
         (

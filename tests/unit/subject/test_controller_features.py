@@ -1,0 +1,408 @@
+"""Each feature of the claim controller, and each known bad sequence, once.
+
+The features have the numbers of the feature list that the controller follows; the recorded cases of
+a real controller cover them in breadth.
+"""
+
+import socket
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness.client import apis
+from harness.subject import assembling, claims
+from harness.subject.claim_control import controller_contexts
+from harness.subject.metrics import metric_families, metrics_servers
+from tests.support import api_objects, local_servers
+from tests.unit.subject import controller_worlds
+
+Object = dict[str, Any]
+World = controller_worlds.World
+STATUS_OF_P = "PATCH /api/v1/namespaces/default/pods/p/status"
+
+
+def f1_a_claim_is_generated_from_a_template(world: World) -> None:
+    metadata = {"labels": {"l": "1"}, "annotations": {"a": "2"}}
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x", metadata=metadata))
+    pod = world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
+    world.start()
+    claim = world.claim(str(world.wait_recorded()["x"]))
+    assert claim is not None
+    meta = claim["metadata"]
+    assert meta["generateName"] == "p-x-"
+    assert meta["labels"] == {"l": "1"}
+    assert meta["annotations"] == {"a": "2", claims.POD_CLAIM_NAME: "x"}
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "controller": True}
+    assert meta["ownerReferences"] == [owner | {"uid": claims.uid_of(pod)}]
+
+
+def f2_statuses_are_applied_by_a_manager_of_their_own(world: World) -> None:
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
+    world.start()
+    world.wait_recorded()
+    managers = [
+        (entry["manager"], entry["operation"], entry.get("subresource"))
+        for entry in world.pod()["metadata"]["managedFields"]
+        if "f:resourceClaimStatuses" in entry["fieldsV1"].get("f:status", {})
+    ]
+    assert managers == [("ResourceClaimController", "Apply", "status")]
+    assert world.server.count("fieldManager=ResourceClaimController&force=true") == 1
+
+
+def f3_a_created_claim_is_found_before_the_informer_has_it(world: World) -> None:
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
+    world.server.hold_watches("resourceclaims")
+    world.server.refuse("PATCH", "/pods/p/status", status=500, times=3)
+    world.start()
+    recorded = world.wait_recorded()
+    assert [item["metadata"]["name"] for item in world.claims()] == list(recorded.values())
+
+
+def f4_a_lost_claim_is_created_again(world: World) -> None:
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
+    world.start()
+    first = world.wait_recorded()["x"]
+    world.api.delete(apis.CLAIMS, str(first), namespace="default")
+    world.wait(lambda: claims.recorded_names(world.pod())["x"] != first, "another claim")
+
+
+def f5_a_failed_creation_is_an_event_that_is_counted(world: World) -> None:
+    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
+    world.start()
+    world.wait(lambda: any(event["count"] > 2 for event in world.events()), "a counted event")
+    (event,) = world.events()
+    assert event["reason"] == "FailedResourceClaimCreation"
+    assert event["involvedObject"]["uid"] == claims.uid_of(world.pod())
+    assert event["message"] == (
+        'PodResourceClaim x: resource claim template "x": '
+        'resourceclaimtemplate.resource.k8s.io "x" not found'
+    )
+
+
+def f6_claims_of_a_bound_pod_are_reserved(world: World) -> None:
+    world.allocated("c")
+    world.start()
+    world.put(apis.PODS, api_objects.pod("p", use=["c"], node="worker-0"))
+    world.wait(lambda: world.reserved_for() == ["p"], "the reservation")
+
+
+def f7_a_reservation_goes_when_the_server_does_not_know_its_pod(world: World) -> None:
+    unknown = api_objects.known_pod("ghost")
+    world.allocated("c", unknown)
+    world.start()
+    world.wait(lambda: world.reserved_for() == [], "the reservation to be gone")
+    assert world.server.count("GET /api/v1/namespaces/default/pods/ghost") >= 1
+
+
+def f8_deallocation_takes_two_updates(world: World) -> None:
+    pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
+    world.allocated("c", pod)
+    world.start()
+    world.server.requests.clear()
+    world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+    world.wait(lambda: not claims.has_finalizer(world.claim() or {"metadata": {}}), "its freedom")
+    path = "PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c"
+    assert [item for item in world.server.requests if item.startswith("PUT")] == [
+        f"{path}/status",
+        path,
+    ]
+
+
+def f9_a_deleted_claim_without_reservation_is_let_go(world: World) -> None:
+    world.allocated("c")
+    world.api.delete(apis.CLAIMS, "c", namespace="default")
+    world.start()
+    world.wait(lambda: world.claim() is None, "the claim to be gone")
+
+
+def f10_a_claim_of_a_finished_pod_is_deleted_also_without_annotation(world: World) -> None:
+    pod = world.put(apis.PODS, api_objects.pod("p", phase="Succeeded"))
+    world.put(apis.CLAIMS, api_objects.claim("c", owner=pod))
+    claim = world.claim()
+    assert claim is not None
+    world.start()
+    world.wait(lambda: world.claim() is None, "the claim to be gone")
+
+
+def f11_events_without_work_cause_no_request(world: World) -> None:
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
+    world.put(apis.PODS, api_objects.pod("plain"))
+    world.start()
+    world.wait_recorded()
+    world.settle()
+    before = world.server.count("/pods/p/status")
+    for name in ("p", "plain"):
+        label = {"metadata": {"labels": {"touched": "1"}}}
+        world.api.patch(apis.PODS, name, label, namespace="default")
+    world.settle()
+    assert world.server.count("/pods/p/status") == before
+    assert world.server.count("/pods/plain/status") == 0
+
+
+def f12_metrics_and_health_are_served(world: World) -> None:
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
+    world.start()
+    world.wait_recorded()
+    world.settle()
+    with metrics_servers.serving(0, world.controller.metrics) as port:
+        text, health = (
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}").read().decode()
+            for path in ("metrics", "healthz")
+        )
+    assert health == "ok"
+    creations = 'resourceclaim_controller_creates_total{status="success",admin_access="false"} 2'
+    present = 'allocated="false",admin_access="false",source="resource_claim_template"'
+    assert creations in text.splitlines()
+    assert f"resourceclaim_controller_resource_claims{{{present}}} 2" in text.splitlines()
+
+
+def f13_the_claim_of_extended_resources_is_released(world: World) -> None:
+    pod = world.put(apis.PODS, api_objects.pod("p", node="worker-0"))
+    world.allocated("c", pod)
+    world.start()
+    status = {"extendedResourceClaimStatus": {"resourceClaimName": "c", "requestMappings": []}}
+    mapping = {"containerName": "work", "resourceName": "example.com/gpu", "requestName": "r"}
+    status["extendedResourceClaimStatus"]["requestMappings"] = [mapping]
+    world.api.update_status(apis.PODS, {**world.pod(), "status": {**status, "phase": "Succeeded"}})
+    world.wait(lambda: world.reserved_for() == [], "the reservation to be gone")
+
+
+FEATURES: dict[str, Callable[[World], None]] = {
+    "F1 generated claims": f1_a_claim_is_generated_from_a_template,
+    "F2 statuses by server-side apply": f2_statuses_are_applied_by_a_manager_of_their_own,
+    "F3 created claims are remembered": f3_a_created_claim_is_found_before_the_informer_has_it,
+    "F4 lost claims": f4_a_lost_claim_is_created_again,
+    "F5 failed creations": f5_a_failed_creation_is_an_event_that_is_counted,
+    "F6 pods bound without a scheduler": f6_claims_of_a_bound_pod_are_reserved,
+    "F7 stale reservations": f7_a_reservation_goes_when_the_server_does_not_know_its_pod,
+    "F8 deallocation": f8_deallocation_takes_two_updates,
+    "F9 deleted claims": f9_a_deleted_claim_without_reservation_is_let_go,
+    "F10 claims of finished pods": f10_a_claim_of_a_finished_pod_is_deleted_also_without_annotation,
+    "F11 filtering of events": f11_events_without_work_cause_no_request,
+    "F12 metrics": f12_metrics_and_health_are_served,
+    "F13 extended resources": f13_the_claim_of_extended_resources_is_released,
+}
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_feature(feature: str, server: local_servers.LocalServer) -> None:
+    with controller_worlds.running(server) as world:
+        FEATURES[feature](world)
+
+
+# ----------------------------------------------------------------------------- bad sequences
+
+
+def test_132334_a_claim_of_a_pod_that_ended_while_the_controller_was_down_is_cleaned_up(
+    server: local_servers.LocalServer,
+) -> None:
+    with controller_worlds.running(server) as world:
+        pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
+        world.allocated("c", pod)
+        world.api.delete(apis.CLAIMS, "c", namespace="default")
+        world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+        world.start()
+        world.wait(lambda: world.claim() is None, "the claim to be gone")
+
+
+def test_132334_an_updated_claim_is_looked_at(server: local_servers.LocalServer) -> None:
+    with controller_worlds.running(server) as world:
+        world.put(apis.CLAIMS, api_objects.claim("c"))
+        world.start()
+        world.settle()
+        claim = world.api.update(apis.CLAIMS, api_objects.protected(world.claim() or {}))
+        status = claims.with_status(claim, allocation=api_objects.allocation("a"))
+        ghost = api_objects.known_pod("ghost")
+        world.api.update_status(apis.CLAIMS, claims.with_reservation(status, ghost))
+        world.wait(lambda: not claims.has_finalizer(world.claim() or {"metadata": {}}), "freedom")
+
+
+@pytest.mark.parametrize(("release", "is_reserved"), [(None, False), ("1.36.2", True)])
+def test_141274_a_finished_pod_is_not_reserved_again(
+    server: local_servers.LocalServer, release: str | None, is_reserved: bool
+) -> None:
+    with controller_worlds.running(server, release) as world:
+        world.allocated("c")
+        world.put(apis.PODS, api_objects.pod("p", use=["c"], node="worker-0", phase="Succeeded"))
+        world.start()
+        if is_reserved:
+            world.wait(lambda: not claims.allocation_of(world.claim() or {}), "the cleanup")
+        else:
+            world.settle()
+            claim = world.claim()
+            assert claim is not None
+            assert claims.allocation_of(claim) is not None
+        writes = world.server.count("PUT /apis/resource.k8s.io/v1/namespaces/default/")
+        assert (writes > 2) == is_reserved  # two made the claim
+
+
+@pytest.mark.parametrize(
+    ("release", "kept"), [(None, ["t"]), ("1.36.2", ["t"]), ("1.34.2", ["t", "ghost"])]
+)
+def test_136406_a_consumer_that_is_no_pod_does_not_stop_the_cleanup(
+    server: local_servers.LocalServer, release: str | None, kept: list[str]
+) -> None:
+    with controller_worlds.running(server, release) as world:
+        made = api_objects.protected(
+            api_objects.claim("c", allocated=api_objects.allocation("a")),
+        )
+        thing = {"apiGroup": "x.com", "resource": "things", "name": "t", "uid": "uid-t"}
+        made = claims.with_status(made, reservedFor=[thing])
+        world.put(apis.CLAIMS, claims.with_reservation(made, api_objects.known_pod("ghost")))
+        world.start()
+        world.settle()
+        world.wait(lambda: world.reserved_for() == kept, "the cleanup")
+
+
+@pytest.mark.parametrize(("release", "flaps"), [(None, False), ("1.36.2", True)])
+def test_138407_the_statuses_of_two_claims_come_to_rest_when_one_is_lost(
+    server: local_servers.LocalServer, release: str | None, flaps: bool
+) -> None:
+    with controller_worlds.running(server, release) as world:
+        for name in ("x", "y"):
+            world.put(apis.CLAIM_TEMPLATES, api_objects.template(name))
+        world.put(apis.PODS, api_objects.pod("p", templates=["x", "y"]))
+        world.start()
+        lost = world.wait_recorded()["y"]
+        world.settle()
+        world.api.delete(apis.CLAIMS, str(lost), namespace="default")
+        if flaps:
+            world.wait(lambda: world.server.count(STATUS_OF_P) > 10, "statuses that alternate")
+        else:
+            world.wait(
+                lambda: claims.recorded_names(world.pod()).get("y") not in (None, lost), "a claim"
+            )
+            world.settle()
+            assert world.server.count(STATUS_OF_P) == 2
+
+
+@pytest.mark.parametrize(("release", "is_created"), [(None, True), ("1.36.2", False)])
+def test_140217_a_deleted_claim_is_created_again_and_not_recorded_again(
+    server: local_servers.LocalServer, release: str | None, is_created: bool
+) -> None:
+    with controller_worlds.running(server, release) as world:
+        world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+        world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
+        world.start()
+        first = str(world.wait_recorded()["x"])
+        world.settle()
+        before = world.server.count(STATUS_OF_P)
+        world.api.delete(apis.CLAIMS, first, namespace="default")
+        world.wait(lambda: world.server.count(STATUS_OF_P) > before, "another record")
+        world.settle()
+        assert (claims.recorded_names(world.pod())["x"] != first) == is_created
+
+
+@pytest.mark.parametrize(("release", "count"), [(None, 101), ("1.36.2", 100)])
+def test_140217_more_creations_than_the_mutation_cache_holds(
+    release: str | None, count: int
+) -> None:
+    created = assembling.claim_controller_parts(release=release).created()
+    pod = api_objects.known_pod("p")
+    for number in range(101):
+        created.add(api_objects.claim(f"c{number}", version=number + 1, owner=pod))
+    assert len(created.owned_by("uid-p")) == count
+
+
+def test_an_entry_that_needs_no_claim_gets_none_when_another_entry_needs_one(
+    server: local_servers.LocalServer,
+) -> None:
+    with controller_worlds.running(server) as world:
+        for name in ("x", "y"):
+            world.put(apis.CLAIM_TEMPLATES, api_objects.template(name))
+        world.put(apis.PODS, api_objects.pod("p", templates=["x", "y"], recorded={"x": None}))
+        world.start()
+        world.wait(lambda: claims.recorded_names(world.pod()).get("y"), "the other claim")
+        assert claims.recorded_names(world.pod())["x"] is None
+        assert len(world.claims()) == 1
+
+
+def test_deleted_pods_without_claims_do_not_push_out_those_with_claims(
+    server: local_servers.LocalServer,
+) -> None:
+    with controller_worlds.running(server) as world:
+        world.put(apis.CLAIMS, api_objects.claim("c"))
+        pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
+        world.start()
+        deleted = world.controller._context.deleted_pods
+        world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+        world.wait(lambda: claims.uid_of(pod) in deleted, "the deletion")
+        for number in range(controller_contexts.DELETED_PODS_MAX + 1):
+            world.controller._enqueuer.on_pod_deleted(api_objects.known_pod(f"plain-{number}"))
+        assert claims.uid_of(pod) in deleted
+
+
+def test_at_most_500_deleted_pods_are_remembered() -> None:
+    deleted = controller_contexts.DeletedPods()
+    for number in range(501):
+        deleted.add(str(number))
+    assert len(deleted) == 500
+    assert "0" not in deleted
+    assert "500" in deleted
+
+
+# ------------------------------------------------------------------ gates, events, metrics
+
+
+@pytest.mark.parametrize(
+    ("gates", "request_spec", "words"),
+    [
+        ("DRAAdminAccess=false", api_objects.exactly(adminAccess=True), "admin access is"),
+        (
+            "DRAPrioritizedList=false",
+            {
+                "name": "r",
+                "firstAvailable": [{"name": "s", "deviceClassName": api_objects.CLASS}],
+            },
+            "template includes a prioritized list",
+        ),
+    ],
+)
+def test_a_gate_that_is_off_refuses_the_template(
+    server: local_servers.LocalServer, gates: str, request_spec: Object, words: str
+) -> None:
+    with controller_worlds.running(server, gates=gates) as world:
+        label = {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}
+        world.api.patch(apis.NAMESPACES, "default", label)
+        spec = {"spec": {"devices": {"requests": [request_spec]}}}
+        template = {**api_objects.template("x"), "spec": spec}
+        world.put(apis.CLAIM_TEMPLATES, template)
+        world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
+        world.start()
+        world.wait(world.events, "an event")
+        assert words in world.events()[0]["message"]
+        assert world.claims() == []
+
+
+def test_a_claim_that_the_server_refuses_is_an_event_and_a_failure_in_the_metrics(
+    server: local_servers.LocalServer,
+) -> None:
+    with controller_worlds.running(server) as world:
+        world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+        world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
+        world.server.refuse("POST", "resourceclaims", status=500)
+        world.start()
+        world.wait_recorded()
+        (event,) = world.events()
+        assert event["message"] == "PodResourceClaim x: create ResourceClaim : no"
+        text = metric_families.render(world.controller.metrics())
+        assert 'creates_total{status="failure",admin_access="false"} 1' in text
+
+
+def test_a_port_that_is_taken_is_a_usage_error() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with (
+            pytest.raises(Exception, match=f"--metrics-port, got {port}"),
+            metrics_servers.serving(port, lambda: ()),
+        ):
+            pass

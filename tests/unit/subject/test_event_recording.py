@@ -1,0 +1,107 @@
+"""Events: repetitions are counted, similar ones combined, and few are sent."""
+
+from typing import Any
+
+import pytest
+
+from harness.client import apis
+from harness.subject.claim_control import event_recording
+from tests.support import api_objects, controlled_runtimes, local_servers
+
+REASON = "FailedResourceClaimCreation"
+
+
+class Recorder:
+    """A recorder with a pod that has the events."""
+
+    def __init__(self, server: local_servers.LocalServer, name: str = "p") -> None:
+        self.server, self.api = server, apis.Api(server)
+        self.pod = local_servers.put(server, apis.PODS, api_objects.pod(name))
+        self._recorder = event_recording.EventRecorder(self.api)
+
+    def warn(self, message: str) -> None:
+        self._recorder.warn(self.pod, "Pod", reason=REASON, message=message)
+
+    def events(self) -> list[dict[str, Any]]:
+        return self.api.list(apis.EVENTS, namespace="default").items
+
+    def counts(self) -> dict[str, int]:
+        return {event["message"]: event["count"] for event in self.events()}
+
+
+@pytest.fixture
+def recorder(server: local_servers.LocalServer, time: controlled_runtimes.VirtualTime) -> Recorder:
+    return Recorder(server)
+
+
+def test_an_event_says_what_it_is_about(recorder: Recorder) -> None:
+    recorder.warn("m")
+    (event,) = recorder.events()
+    assert event["type"] == "Warning"
+    assert event["reason"] == REASON
+    assert event["involvedObject"]["name"] == "p"
+    assert event["involvedObject"]["uid"] == recorder.pod["metadata"]["uid"]
+    assert event["source"]["component"] == event["reportingComponent"] == "resource_claim"
+
+
+def test_a_repetition_is_counted(recorder: Recorder) -> None:
+    for _ in range(3):
+        recorder.warn("m")
+    assert recorder.counts() == {"m": 3}
+
+
+def test_an_event_that_is_gone_is_sent_again(recorder: Recorder) -> None:
+    recorder.warn("m")
+    recorder.api.delete(apis.EVENTS, recorder.events()[0]["metadata"]["name"], namespace="default")
+    recorder.warn("m")
+    assert recorder.counts() == {"m": 1}
+
+
+def test_more_than_ten_similar_events_are_combined(recorder: Recorder) -> None:
+    for number in range(13):
+        recorder.warn(f"m{number}")
+    counts = recorder.counts()
+    assert len(counts) == event_recording.SIMILAR_MAX + 1
+    assert counts[f"{event_recording.COMBINED}m12"] == 3
+
+
+def test_similar_events_long_after_each_other_are_not_combined(
+    recorder: Recorder, time: controlled_runtimes.VirtualTime
+) -> None:
+    for number in range(12):
+        recorder.warn(f"m{number}")
+        time.sleep(event_recording.SIMILAR_WITHIN_S / 5)
+    assert len(recorder.counts()) == 12
+
+
+def test_an_object_gets_a_burst_of_events_and_then_few(
+    recorder: Recorder, time: controlled_runtimes.VirtualTime
+) -> None:
+    for _ in range(100):
+        recorder.warn("m")
+    assert recorder.counts() == {"m": event_recording.BURST}
+    time.sleep(event_recording.REFILL_S)
+    for _ in range(10):
+        recorder.warn("m")
+    assert recorder.counts() == {"m": event_recording.BURST + 1}
+
+
+@pytest.mark.parametrize("disturb", ["refuse", "lose"])
+def test_an_event_that_cannot_be_sent_is_lost_and_nothing_else(
+    recorder: Recorder, disturb: str
+) -> None:
+    if disturb == "refuse":
+        recorder.server.refuse("POST", "/events", status=403)
+    else:
+        recorder.server.lose_answer("POST", "/events")
+    recorder.warn("m")
+    recorder.warn("m")
+    assert "m" in recorder.counts()
+
+
+def test_long_names_and_messages_are_cut(server: local_servers.LocalServer) -> None:
+    recorder = Recorder(server, "p" * 253)
+    recorder.warn("m" * 2000)
+    (event,) = recorder.events()
+    assert len(event["metadata"]["name"]) == 253
+    assert len(event["message"]) == 1024
