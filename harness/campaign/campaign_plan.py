@@ -30,6 +30,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     purpose: Purpose = Purpose.SUBJECT
     defects: list[str] = []
     remedies: list[str] = []
+    release: str = ""
+    """The release that the Python subject is like; empty: the default."""
     hypothesis: str = ""
     """Name of the hazard, such as `H1`; empty unless the purpose is HAZARD or REMEDY."""
     subjects: list[str] = []
@@ -44,6 +46,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     def subject(self) -> str:
         """The subject, for tables."""
         base = " + ".join(self.subjects) or (PYTHON if self.remedies else CORRECT)
+        if self.release:
+            base = f"{PYTHON} as {self.release}"
         return " + ".join([", ".join(self.defects) or base, *self.remedies])
 
     @property
@@ -79,6 +83,7 @@ def plan(
     defects: Sequence[str] | None = None,
     subjects: Sequence[str] = (),
     remedies: Sequence[str] = (),
+    release: str = "",
     binaries: str = "",
     fault_carrier: planning.CarrierChoice = "auto",
 ) -> CampaignPlan:
@@ -86,8 +91,8 @@ def plan(
 
     `defects` None: the controls that the scenarios name. `cluster` None: embedded clusters.
     `subjects` replace the schedulers of the scenarios in all runs except controls; `remedies`
-    change the Python scheduler in these runs. Raises ScenarioError or UsageError for runs that
-    cannot work.
+    change the Python scheduler in these runs, and `release` makes it like that one. Raises
+    ScenarioError or UsageError for runs that cannot work.
     """
     known_defects.require_known(defects or ())
     profile = cluster or profiles.load("embedded")
@@ -99,12 +104,20 @@ def plan(
             loaded,
             seed=seed,
             remedies=remedies,
+            release=release,
             cluster=profile,
             chosen_subjects=subjects,
             binaries=binaries,
             fault_carrier=fault_carrier,
         )
-        kinds = _kinds(name, loaded.scenario, defects=defects, remedies=remedies, subjects=subjects)
+        kinds = _kinds(
+            name,
+            loaded.scenario,
+            defects=defects,
+            remedies=remedies,
+            subjects=subjects,
+            release=release,
+        )
         for kind in kinds:
             times = repeat_controls if kind.purpose is Purpose.CONTROL else repeat
             runs += _repeated(kind, times, random)
@@ -128,11 +141,12 @@ def _kinds(
     defects: Sequence[str] | None,
     remedies: Sequence[str],
     subjects: Sequence[str],
+    release: str,
 ) -> Iterator[PlannedRun]:
     """Yield one run of each kind that a scenario needs; they still lack repetition and seed.
 
     A scenario with remedies but without a hypothesis fails now and then without them: only chosen
-    subjects run it so.
+    subjects and releases run it so.
     """
     base = PlannedRun(
         scenario=name,
@@ -143,11 +157,12 @@ def _kinds(
     )
     is_mended = bool(scenario.remedies) and set(scenario.remedies) <= set(remedies)
     purpose = Purpose.HAZARD if scenario.known_to_fail else Purpose.SUBJECT
-    if scenario.known_to_fail or subjects or is_mended or not scenario.remedies:
+    if scenario.known_to_fail or subjects or release or is_mended or not scenario.remedies:
         yield msgspec.structs.replace(
             base,
             purpose=Purpose.REMEDY if is_mended else purpose,
             remedies=list(remedies),
+            release=release,
             subjects=list(subjects),
         )
     if scenario.remedies and not is_mended:

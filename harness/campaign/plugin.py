@@ -141,6 +141,7 @@ class RunItem(pytest.Item):
             seed=seed,
             defects=self._run.defects,
             remedies=self._run.remedies,
+            release=self._run.release,
             cluster=profile,
             until_found=self._run.purpose.must_fail,
             chosen_subjects=self._run.subjects,

@@ -47,6 +47,13 @@ def remedy_names() -> list[str]:
     return list(remedies.names())
 
 
+def release_names() -> list[str]:
+    """Return the releases that the Python subject can be like, for shell completion."""
+    from harness.subject import releases
+
+    return list(releases.names())
+
+
 def require_number(value: float | None) -> float | None:
     """Reject `nan` and `inf`, which pass every range check."""
     if value is not None and not math.isfinite(value):
@@ -130,6 +137,14 @@ Remedies = Annotated[
         "--remedy",
         autocompletion=remedy_names,
         help="Give the Python scheduler a remedy against a hazard of today's kube-scheduler (may be repeated).",
+    ),
+]
+Release = Annotated[
+    str,
+    typer.Option(
+        "--as",
+        autocompletion=release_names,
+        help="Let the Python subject do what this release of Kubernetes does: 1.34.2 or 1.36.2.",
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers; printed first.")]

@@ -154,7 +154,14 @@ def scheduler(
     namespace: Namespace = None,
     defect: Defects = None,
     remedy: Remedies = None,
+    release: Release = None,
     *,
+    events: Annotated[
+        bool,
+        typer.Option(
+            help="Write Events and the condition PodScheduled of pods that wait, and Events of bound ones."
+        ),
+    ] = True,
     leader_elect: Annotated[
         bool,
         typer.Option(
@@ -175,6 +182,8 @@ def scheduler(
             namespace=namespace,
             defects=tuple(defect or ()),
             remedies=tuple(remedy or ()),
+            release=release,
+            reports=events,
             leader_elect=leader_elect,
             settings=settings,
             steps=steps,

@@ -27,6 +27,7 @@ def run(
     ],
     defect: choosing.Defects = None,
     remedy: choosing.Remedies = None,
+    release: choosing.Release = "",
     seed: choosing.Seed = None,
     override: Annotated[
         list[str] | None,
@@ -69,6 +70,7 @@ def run(
         seed=chosen,
         defects=defect or (),
         remedies=remedy or (),
+        release=release,
         cluster=profile,
         until_found=until_found,
         chosen_subjects=subject or (),

@@ -98,6 +98,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Hypothesis by which the correct subject is expected to be INVALID; empty: VALID."""
     remedies: list[str] = []
     """Remedies that the Python scheduler was given."""
+    release: str = ""
+    """The release of Kubernetes that the Python subject is like; empty: the default."""
     again: list[str] = []
     """Arguments of `flake-hunt` that repeat the run; empty if no command does."""
     cluster_profile: dict[str, Any] = {}

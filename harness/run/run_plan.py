@@ -43,6 +43,7 @@ def plan(
     seed: int,
     defects: Sequence[str] = (),
     remedies: Sequence[str] = (),
+    release: str = "",
     cluster: profiles.Profile | None = None,
     until_found: bool = False,
     chosen_subjects: Sequence[str] = (),
@@ -52,12 +53,12 @@ def plan(
     """Return everything that is decided before the run begins.
 
     `cluster` None: an embedded one. `chosen_subjects` replace the scenario's schedulers; for their
-    forms see `subjects.parse`. `binaries` is the folder of a kube-scheduler. Raises UsageError or
-    ScenarioError for a run that cannot work.
+    forms see `subjects.parse`. `release` of Kubernetes: empty for the default. `binaries` is the
+    folder of a kube-scheduler. Raises UsageError or ScenarioError for a run that cannot work.
     """
     known_defects.require_known(loaded.scenario.controls)
     known_remedies.require_known(loaded.scenario.remedies)
-    assembling.parts(defects, remedies)
+    assembling.parts(defects, remedies, release or None)
     selectors.require_satisfiable(loaded.scenario)
     profile = profiles.suited(cluster or profiles.load("embedded"), loaded.scenario)
     provider = providers.usable(profile)
@@ -71,6 +72,7 @@ def plan(
         chosen=chosen_subjects,
         defects=defects,
         remedies=remedies,
+        release=release,
         on=provider.capabilities,
         folder=binaries or getattr(profile, "binaries", ""),
     )
@@ -86,9 +88,10 @@ def plan(
         run_id=run_id,
         scenario=scenario.name,
         seed=seed,
-        subject=subjects.title(subject),
+        subject=subjects.title(subject, release),
         defects=list(defects),
         remedies=list(remedies),
+        release=release,
         cluster=profile.provider,
         cluster_profile=profile.model_dump(mode="json"),
         namespace=f"flake-hunt-{run_id}",
@@ -110,6 +113,7 @@ def plan(
             seed=seed,
             defects=defects,
             remedies=remedies,
+            release=release,
             until_found=until_found,
             chosen_subjects=chosen_subjects,
             cluster=profile,

@@ -196,6 +196,8 @@ class RunProcesses:
         common = [*self._connection(name), "--settings", self._write_settings(name)]
         for defect in self._plan.defects:
             common += ["--defect", defect]
+        if self._plan.release:
+            common += ["--as", self._plan.release]
         steps = self._directory.steps(name).resolve()
         self._supervisor.start_part(
             name, part, *common, *arguments, "--steps", steps, elected=elected

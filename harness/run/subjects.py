@@ -57,6 +57,7 @@ def resolve(
     chosen: Sequence[str],
     defects: Sequence[str],
     remedies: Sequence[str] = (),
+    release: str = "",
     on: interfaces.Capabilities,
     folder: str,
 ) -> specs.SubjectSpec:
@@ -73,14 +74,14 @@ def resolve(
     for item in named:
         _require_usable(item, on)
     if not any(isinstance(item, specs.PythonScheduler) for item in named):
-        _require_unchanged(defects, remedies)
+        _require_unchanged(defects, remedies, release)
     return subject.model_copy(
         update={"schedulers": named, "claim_controller": _controller(subject.claim_controller, on)}
     )
 
 
-def _require_unchanged(defects: Sequence[str], remedies: Sequence[str]) -> None:
-    """Raise UsageError for defects or remedies without a scheduler that can have them."""
+def _require_unchanged(defects: Sequence[str], remedies: Sequence[str], release: str) -> None:
+    """Raise UsageError for defects, remedies or a release that no scheduler here can have."""
     if defects:
         raise errors.UsageError(
             f"expected the python subject for --defect {defects[0]}: only it has known defects"
@@ -88,6 +89,10 @@ def _require_unchanged(defects: Sequence[str], remedies: Sequence[str]) -> None:
     if remedies:
         raise errors.UsageError(
             f"expected the python subject for --remedy {remedies[0]}: only it can be given remedies"
+        )
+    if release:
+        raise errors.UsageError(
+            f"expected the python subject for --as {release}: any other one is what it is"
         )
 
 
@@ -154,9 +159,10 @@ def versions(subject: specs.SubjectSpec) -> dict[str, str]:
     return known
 
 
-def title(subject: specs.SubjectSpec) -> str:
+def title(subject: specs.SubjectSpec, release: str = "") -> str:
     """Return the kinds of the schedulers for tables, such as `python + external`."""
-    return " + ".join(item.kind for item in subject.schedulers)
+    kinds = " + ".join(item.kind for item in subject.schedulers)
+    return f"{kinds} as {release}" if release else kinds
 
 
 def process_names(subject: specs.SubjectSpec) -> list[str]:

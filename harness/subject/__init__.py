@@ -13,5 +13,5 @@ Contents: `allocated_devices`, `allocation`, `assembling`, `assume_caches`, `bin
 `claim_control`, `claim_writes`, `claims`, `defects`, `dynamic_resources`, `expressions`,
 `final_books`, `gathering`, `in_flight`, `leadership`, `metrics`, `nodes`, `pod_claims`,
 `queueing_hints`, `recording`, `releases`, `remedies`, `replacements`, `schedulers`,
-`scheduling_queue`, `subject_process`.
+`scheduling_queue`, `subject_process`, `telemetry`.
 """

@@ -7,14 +7,19 @@ from harness.subject.claim_control import controller_parts
 
 
 def parts(
-    chosen_defects: Iterable[str] = (), chosen_remedies: Iterable[str] = ()
+    chosen_defects: Iterable[str] = (),
+    chosen_remedies: Iterable[str] = (),
+    release: str | None = None,
 ) -> schedulers.SchedulerParts:
-    """Return the scheduler's parts with these defects and remedies.
+    """Return the scheduler's parts with these defects and remedies, as of a release.
 
-    Raises UsageError for an unknown name, or if two of them override the same method.
+    `release` None: the default. Raises UsageError for an unknown name, or if two of them override
+    the same method.
     """
     return replacements.parts(
-        defects.CATALOGUE.chosen(chosen_defects) | remedies.CATALOGUE.chosen(chosen_remedies)
+        defects.CATALOGUE.chosen(chosen_defects)
+        | remedies.CATALOGUE.chosen(chosen_remedies)
+        | releases.replacements_of(release)
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from harness import concurrency
 from harness.client import apis, transports
 from harness.subject import dynamic_resources, scheduling_queue
+from harness.subject.telemetry import pod_reports
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,11 +30,12 @@ class Binders:
         plugin: dynamic_resources.DynamicResources,
         *,
         count: int,
+        reports: pod_reports.PodReports,
         on_failure: Callable[[Binding, str], None],
     ) -> None:
         """`on_failure(binding, reason)` is called when the reservation has been undone."""
         self._api, self._plugin, self._count = api, plugin, count
-        self._on_failure = on_failure
+        self._reports, self._on_failure = reports, on_failure
         self._bindings: concurrency.Queue[Binding] = concurrency.Queue("bindings")
         self.threads: list[concurrency.Thread] = []
 
@@ -75,3 +77,4 @@ class Binders:
             # The pod stays in flight until the informer delivers it as bound: an older event must
             # not queue it again.
             concurrency.step("bind.done", pod=uid, node=binding.node_name)
+            self._reports.scheduled(binding.attempt.pod, binding.node_name)

@@ -28,6 +28,7 @@ from harness.subject import (
 )
 from harness.subject.allocation import inventories
 from harness.subject.leadership import leaderships
+from harness.subject.telemetry import pod_messages, pod_reports
 
 Object = dict[str, Any]
 SYNC_TIMEOUT_S = 30.0
@@ -67,10 +68,16 @@ class Scheduler:
     """A scheduler for the pods whose `schedulerName` is its name."""
 
     def __init__(
-        self, api: apis.Api, options: SchedulerOptions, parts: SchedulerParts | None = None
+        self,
+        api: apis.Api,
+        options: SchedulerOptions,
+        parts: SchedulerParts | None = None,
+        reports: pod_reports.PodReports | None = None,
     ) -> None:
+        """`reports` tell the owners of pods what happens; None: nothing is told."""
         parts = parts or SchedulerParts()
         self._api, self._options = api, options
+        self._reports = reports or pod_reports.NoReports()
         allocated = self._allocated = parts.allocated()
         flight = self._in_flight = in_flight.InFlightClaims()
         self._inventory = inventories.Inventory()
@@ -88,7 +95,7 @@ class Scheduler:
             activate=lambda key: self.on_claim(key, freed=True),
         )
         self._queue = scheduling_queue.SchedulingQueue(
-            gate=lambda pod: self._plugin.pre_enqueue(pod) is None,
+            gate=self._may_enter,
             backoff_initial_s=options.backoff_initial_s,
             backoff_max_s=options.backoff_max_s,
         )
@@ -96,6 +103,7 @@ class Scheduler:
             self._writing_api,
             self._plugin,
             count=options.binders,
+            reports=self._reports,
             on_failure=self._on_binding_failed,
         )
         self._thread: concurrency.Thread | None = None
@@ -135,6 +143,7 @@ class Scheduler:
             self._leadership.use_lease(holds_lease)
         self._leadership.on_started_leading()
         self._plugin.start()
+        self._reports.start()
         self._thread = concurrency.spawn("scheduling", self._schedule_all)
         self._binders.start()
 
@@ -146,6 +155,7 @@ class Scheduler:
             self._thread.join()
             self._binders.stop()
             self._plugin.stop()
+            self._reports.stop()
         for informer in self._informers:
             informer.stop()
 
@@ -197,11 +207,12 @@ class Scheduler:
         if self.is_mine(pod):
             self._queue.put(pod)
         else:
-            self._queue.remove(pod)
+            self.on_pod_gone(pod)
 
     def on_pod_gone(self, pod: Object) -> None:
         """Remove a deleted pod from the queue."""
         self._queue.remove(pod)
+        self._reports.forget(pod)
 
     def on_claim(self, key: str, *, freed: bool) -> None:
         """Retry the pods that use a changed claim; `freed`: all pods, as devices became free."""
@@ -213,6 +224,12 @@ class Scheduler:
         """Retry all pods after a change of nodes, DeviceClasses or slices."""
         self._change_token = object()
         self._queue.move_all()
+
+    def _may_enter(self, pod: Object) -> bool:
+        reason = self._plugin.pre_enqueue(pod)
+        if reason is not None:
+            self._reports.failed(pod, pod_messages.UNSCHEDULABLE, reason)
+        return reason is None
 
     # --------------------------------------------------------------- scheduling thread
 
@@ -228,19 +245,28 @@ class Scheduler:
         """Try one pod: reserve devices on the first node that fits, and queue its binding."""
         concurrency.step("scheduling.started", pod=queued.uid, attempt=queued.attempts)
         try:
-            attempt = self._plugin.pre_filter(queued.pod)
+            attempt = self._pre_filter(queued.pod)
             node, allocations = self._find_node(attempt)
         except dynamic_resources.Unschedulable as reason:
             concurrency.step("scheduling.unschedulable", pod=queued.uid, reason=str(reason))
+            self._reports.failed(queued.pod, pod_messages.UNSCHEDULABLE, str(reason))
             self._queue.failed(queued, unschedulable=True)
         except dynamic_resources.AttemptError as error:
             concurrency.step("scheduling.failed", pod=queued.uid, reason=str(error))
+            self._reports.failed(queued.pod, pod_messages.SCHEDULER_ERROR, str(error))
             self._queue.failed(queued, unschedulable=False)
         else:
             name = node["metadata"]["name"]
             self._plugin.reserve(attempt, allocations)
             concurrency.step("reserve.done", pod=queued.uid, node=name)
             self._binders.put(binding_cycle.Binding(queued, attempt, name))
+
+    def _pre_filter(self, pod: Object) -> dynamic_resources.Attempt:
+        try:
+            return self._plugin.pre_filter(pod)
+        except dynamic_resources.Unschedulable as reason:
+            text = f"0/{len(self._nodes())} nodes are available: {reason}."
+            raise dynamic_resources.Unschedulable(text) from reason
 
     def _find_node(self, attempt: dynamic_resources.Attempt) -> tuple[Object, list[Object]]:
         for node in self._nodes():
@@ -279,5 +305,5 @@ class Scheduler:
 
     def _on_binding_failed(self, binding: binding_cycle.Binding, reason: str) -> None:
         """Retry the pod, and those that waited for what its attempt had reserved."""
-        del reason
+        self._reports.failed(binding.queued.pod, pod_messages.SCHEDULER_ERROR, reason)
         self._queue.failed(binding.queued, unschedulable=False, freed=True)

@@ -17,6 +17,7 @@ from harness.subject import assembling, recording, schedulers
 from harness.subject.claim_control import claim_controllers, feature_gates
 from harness.subject.leadership import leader_election
 from harness.subject.metrics import metrics_servers
+from harness.subject.telemetry import pod_reports
 
 LOST_LEASE = "leaderelection lost"
 """Last words of a scheduler that has lost its lease; kube-scheduler uses them, too."""
@@ -62,6 +63,8 @@ class SubjectOptions:
     """None: all namespaces."""
     defects: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
+    reports: bool = True
+    """Write Events and the condition PodScheduled of pods."""
     leader_elect: bool = False
     """Schedule only while holding the Lease that is named after the scheduler."""
     settings: pathlib.Path | None = None
@@ -93,7 +96,7 @@ def run_scheduler(options: SubjectOptions) -> int:
     UsageError for unusable options, and ClusterError if the API server does not answer.
     """
     settings = read_settings(options.settings)
-    parts = assembling.parts(options.defects, options.remedies)
+    parts = assembling.parts(options.defects, options.remedies, options.release)
     with _api(options) as api, _listening("scheduler", options, settings):
         scheduler = schedulers.Scheduler(
             api,
@@ -107,6 +110,7 @@ def run_scheduler(options: SubjectOptions) -> int:
                 seed=settings.seed,
             ),
             parts,
+            _reports(api, options),
         )
         if options.leader_elect:
             _run_elected(scheduler, _elector(api, options, settings), options)
@@ -199,6 +203,12 @@ def _end_at_once() -> None:
     sys.stderr.write(f"flake-hunt scheduler: {LOST_LEASE}\n")
     sys.stderr.flush()
     os._exit(LOST_LEASE_CODE)
+
+
+def _reports(api: apis.Api, options: SubjectOptions) -> pod_reports.PodReports:
+    if not options.reports:
+        return pod_reports.NoReports()
+    return pod_reports.ApiReports(api, scheduler_name=options.scheduler_name)
 
 
 @contextlib.contextmanager

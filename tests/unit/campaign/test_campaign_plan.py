@@ -71,6 +71,15 @@ def test_remedies_are_not_for_the_controls(tmp_path: pathlib.Path) -> None:
     assert all(run.remedies == [] for run in controls)
 
 
+def test_a_release_is_not_for_the_controls(tmp_path: pathlib.Path) -> None:
+    plan = planned(tmp_path, release="1.34.2")
+    controls = [run for run in plan.runs if run.purpose is Purpose.CONTROL]
+    others = {(run.subject, run.release) for run in plan.runs if run not in controls}
+    assert others == {("python as 1.34.2", "1.34.2")}
+    assert controls
+    assert all(run.release == "" for run in controls)
+
+
 def test_a_known_hazard_must_show_and_is_tried_with_its_remedies(tmp_path: pathlib.Path) -> None:
     plan = planned(tmp_path, scenarios=["answer-lost"])
     kinds = {(run.purpose, run.subject, run.hypothesis) for run in plan.runs}

@@ -26,11 +26,13 @@ def test_everything_that_was_chosen_is_in_it() -> None:
         seed=7,
         defects=["gather-not-atomic"],
         remedies=["compare-devices-on-update", "fence-predecessor"],
+        release="1.36.2",
         until_found=True,
     )
     words = plan.again
     assert repeated(words, "--defect") == ["gather-not-atomic"]
     assert repeated(words, "--remedy") == ["compare-devices-on-update", "fence-predecessor"]
+    assert repeated(words, "--as") == ["1.36.2"]
     assert words.count("--until-found") == 1
     again = loading.load(words[1], overrides=repeated(words, "--set"))
     assert again.scenario.traffic.users == 8

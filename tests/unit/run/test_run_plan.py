@@ -37,6 +37,12 @@ def test_a_control_may_take_longer() -> None:
     [
         ({"defects": ["nope"]}, "expected a known defect, got 'nope'. Known defects: assume-cache"),
         ({"remedies": ["fence-predecesor"]}, "Did you mean 'fence-predecessor'"),
+        ({"release": "1.35.0"}, r"got '1\.35\.0'\. Known releases: 1\.34\.2, 1\.36\.2"),
+        ({"release": "1.36.2", "chosen_subjects": ["external=volcano"]}, "for --as 1"),
+        (
+            {"release": "1.34.2", "defects": ["assume-cache-shared-drain"]},
+            "override different methods",
+        ),
     ],
 )
 def test_what_cannot_be_run(changes: dict[str, object], message: str) -> None:
@@ -47,6 +53,11 @@ def test_what_cannot_be_run(changes: dict[str, object], message: str) -> None:
 def test_the_remedies_are_in_the_plan() -> None:
     plan = run_plan.plan(loading.load("pod-churn"), seed=7, remedies=["fence-predecessor"])
     assert (plan.remedies, plan.subject) == (["fence-predecessor"], "python")
+
+
+def test_the_release_is_in_the_plan_and_in_titles() -> None:
+    plan = run_plan.plan(loading.load("pod-churn"), seed=7, release="1.34.2")
+    assert (plan.release, plan.subject) == ("1.34.2", "python as 1.34.2")
 
 
 def test_the_scenario_s_remedies_must_be_known() -> None:

@@ -1,0 +1,62 @@
+"""Differences of the scheduler in the releases 1.36.2 and 1.34.2.
+
+Each `_settle` is the end of `bindClaim` in
+pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go of that release.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.subject import dynamic_resources, replacements
+from harness.subject.defects import assume_cache_shared_drain, gather_not_atomic
+
+Object = dict[str, Any]
+
+
+# ------------------------------------------------------------------ up to 1.36.2
+
+
+class OutOfFlightOnFailurePlugin(dynamic_resources.DynamicResources):
+    """A claim leaves the in-flight claims also when its write has failed, before Unreserve.
+
+    So Unreserve finds nothing and does not restore the claim in the assume cache. Fixed after
+    1.36.2 (kubernetes#139418): a failed PreBind leaves it to Unreserve.
+    """
+
+    def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:
+        self._assume(uid, written)
+        if was_planned:
+            self._in_flight.remove(uid)
+
+
+# -------------------------------------------------------------------- only 1.34.2
+
+
+class ReservationsNotAssumedPlugin(dynamic_resources.DynamicResources):
+    """As before 1.36: only a claim that was allocated is assumed, not one merely reserved.
+
+    An attempt before the informer's event still sees the claim without the reservation. The claim
+    leaves the in-flight claims also on failure, as up to 1.36.2.
+    """
+
+    def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:
+        if was_planned:
+            self._assume(uid, written)
+            self._in_flight.remove(uid)
+
+
+BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
+    "1.34.2": {
+        "shared-drain": replacements.Replacement(
+            "assume_cache", assume_cache_shared_drain.SharedDrainAssumeCache
+        ),
+        "plain-gather": replacements.Replacement("gatherer", gather_not_atomic.NotAtomicGatherer),
+        "reservations-not-assumed": replacements.Replacement(
+            "plugin", ReservationsNotAssumedPlugin
+        ),
+    },
+    "1.36.2": {
+        "out-of-flight-on-failure": replacements.Replacement("plugin", OutOfFlightOnFailurePlugin)
+    },
+}
+"""The replacements of the scheduler by release, the oldest release first."""

@@ -1,0 +1,210 @@
+"""Tells the owners of pods what became of them, on a thread of its own, at its own pace.
+
+Reports are best effort. A failure is held back for a moment, because many are settled by then. Of
+several about one pod only the newest is written; the same words again only raise the count of the
+Event. When there are too many to write, the oldest are dropped, as by client-go's broadcaster.
+"""
+
+import collections
+import dataclasses
+import functools
+import heapq
+import itertools
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from harness import concurrency
+from harness.client import apis, transports
+from harness.subject import claims
+from harness.subject.telemetry import pod_messages
+
+Object = dict[str, Any]
+HOLD_S = 1.0
+"""Seconds for which a failure is held back."""
+REPEAT_S = 30.0
+"""Least seconds between two writes that raise the count of an Event."""
+WRITES_PER_S = 50.0
+"""Upper limit of the rate of writes, that of kube-scheduler's client."""
+WAITING_MAX = 1000
+"""Reports that may wait, as in client-go's broadcaster."""
+
+
+class PodReports(Protocol):
+    """The reports about pods that the scheduler makes."""
+
+    def start(self) -> None:
+        """Begin to write."""
+
+    def stop(self) -> None:
+        """Write nothing more."""
+
+    def failed(self, pod: Object, reason: str, message: str) -> None:
+        """Tell why the pod was not scheduled; `reason` is that of the condition."""
+
+    def scheduled(self, pod: Object, node: str) -> None:
+        """Tell that the pod is bound."""
+
+    def forget(self, pod: Object) -> None:
+        """Tell nothing more about a pod that is gone or bound."""
+
+
+class NoReports:
+    """Tells nothing."""
+
+    def start(self) -> None:
+        """Do nothing."""
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+    def failed(self, pod: Object, reason: str, message: str) -> None:
+        """Do nothing."""
+
+    def scheduled(self, pod: Object, node: str) -> None:
+        """Do nothing."""
+
+    def forget(self, pod: Object) -> None:
+        """Do nothing."""
+
+
+@dataclasses.dataclass(slots=True)
+class _Failure:
+    """The newest failure of one pod."""
+
+    pod: Object
+    reason: str
+    message: str
+    due_s: float | None
+    """When to write it, in monotonic seconds; None: it is written."""
+    count: int = 1
+    """Number of failures with these words."""
+    event: str = ""
+    """Name of the Event; empty until it is written."""
+
+    def says(self, reason: str, message: str) -> bool:
+        return (self.reason, self.message) == (reason, message)
+
+
+class ApiReports:
+    """Writes Events and conditions to the API server."""
+
+    def __init__(self, api: apis.Api, *, scheduler_name: str) -> None:
+        self._api, self._name = api, scheduler_name
+        self._changed = concurrency.condition("pod-reports")
+        self._failures: dict[str, _Failure] = {}
+        """By UID of the pod."""
+        self._timers: list[tuple[float, str]] = []
+        """A heap of due times and UIDs; one whose failure has another due time is void."""
+        self._bound: collections.deque[tuple[Object, str]] = collections.deque(maxlen=WAITING_MAX)
+        self._numbers = itertools.count(1)
+        self._is_stopped = False
+        self._thread: concurrency.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread that writes."""
+        self._thread = concurrency.spawn("pod-reports", self._write_all)
+
+    def stop(self) -> None:
+        """Drop what waits, and end the thread."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    def failed(self, pod: Object, reason: str, message: str) -> None:
+        """Have a failure written, unless the pod is bound soon."""
+        uid, now_s = claims.uid_of(pod), concurrency.monotonic_s()
+        with self._changed:
+            known = self._failures.get(uid)
+            if known is None or not known.says(reason, message):
+                due_s = now_s + HOLD_S if known is None or known.due_s is None else known.due_s
+                self._failures[uid] = _Failure(pod, reason, message, due_s)
+                self._set_timer(due_s, uid)
+            else:
+                known.pod, known.count = pod, known.count + 1
+                if known.due_s is None:
+                    known.due_s = now_s + REPEAT_S
+                    self._set_timer(known.due_s, uid)
+
+    def scheduled(self, pod: Object, node: str) -> None:
+        """Have the binding written, and drop what was to be said about failures."""
+        with self._changed:
+            self._failures.pop(claims.uid_of(pod), None)
+            self._bound.append((pod, node))
+            self._changed.notify()
+
+    def forget(self, pod: Object) -> None:
+        """Drop what was to be said about failures."""
+        with self._changed:
+            self._failures.pop(claims.uid_of(pod), None)
+
+    def _set_timer(self, due_s: float, uid: str) -> None:
+        if len(self._timers) < WAITING_MAX:
+            heapq.heappush(self._timers, (due_s, uid))
+            self._changed.notify()
+        else:
+            self._failures.pop(uid, None)
+
+    # ------------------------------------------------------------------- its thread
+
+    def _write_all(self) -> None:
+        while (write := self._next()) is not None:
+            try:
+                write()
+            except (apis.ApiError, transports.TransportError) as error:
+                concurrency.step("report.failed", reason=str(error))
+            concurrency.sleep(1 / WRITES_PER_S)
+
+    def _next(self) -> Callable[[], None] | None:
+        """Wait for the next report to write; None: this is the end."""
+        with self._changed:
+            while not self._is_stopped:
+                if (failure := self._due()) is not None:
+                    failure.due_s = None
+                    return functools.partial(self._write_failure, failure)
+                if self._bound:
+                    return functools.partial(self._write_binding, *self._bound.popleft())
+                now_s = concurrency.monotonic_s()
+                self._changed.wait(self._timers[0][0] - now_s if self._timers else None)
+        return None
+
+    def _due(self) -> _Failure | None:
+        """Return the next failure that is due, if there is one."""
+        now_s = concurrency.monotonic_s()
+        while self._timers and self._timers[0][0] <= now_s:
+            due_s, uid = heapq.heappop(self._timers)
+            failure = self._failures.get(uid)
+            if failure is not None and failure.due_s == due_s:
+                return failure
+        return None
+
+    def _write_failure(self, failure: _Failure) -> None:
+        meta = failure.pod["metadata"]
+        if failure.event:
+            self._api.patch(
+                pod_messages.EVENTS,
+                failure.event,
+                pod_messages.repeated(max(failure.count, 2)),
+                namespace=meta["namespace"],
+            )
+            return
+        event = pod_messages.failed(
+            failure.pod, failure.message, scheduler=self._name, number=next(self._numbers)
+        )
+        failure.event = event["metadata"]["name"]
+        self._api.create(pod_messages.EVENTS, event, namespace=meta["namespace"])
+        patch = pod_messages.condition(failure.pod, failure.reason, failure.message)
+        if patch is not None:
+            self._api.patch(
+                apis.PODS,
+                meta["name"],
+                patch,
+                namespace=meta["namespace"],
+                kind=apis.PatchKind.STRATEGIC,
+                subresource="status",
+            )
+
+    def _write_binding(self, pod: Object, node: str) -> None:
+        event = pod_messages.scheduled(pod, node, scheduler=self._name, number=next(self._numbers))
+        self._api.create(pod_messages.EVENTS, event, namespace=pod["metadata"]["namespace"])

@@ -1,0 +1,201 @@
+"""Events and conditions of pods, as they arrive at the real store."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.client import apis
+from harness.subject import schedulers
+from harness.subject.telemetry import pod_messages, pod_reports
+from tests.support import api_objects, local_servers
+
+Object = dict[str, Any]
+TIMEOUT_S = 30.0
+NO_FIT = "0/1 nodes are available: 1 cannot allocate all claims."
+
+
+class World:
+    """Reports to a server, and what it has of them."""
+
+    def __init__(self, server: local_servers.LocalServer) -> None:
+        self.server, self.api = server, apis.Api(server)
+        self.reports = pod_reports.ApiReports(self.api, scheduler_name="flake-hunt")
+
+    def pod(self, name: str = "p", **more: Any) -> Object:
+        return self.api.create(apis.PODS, api_objects.pod(name, **more), namespace="default")
+
+    def events(self) -> list[Object]:
+        return self.api.list(apis.EVENTS, namespace="default").items
+
+    def condition(self, name: str = "p") -> Object:
+        pod = self.api.get(apis.PODS, name, namespace="default")
+        found = [
+            item
+            for item in pod.get("status", {}).get("conditions") or ()
+            if item["type"] == "PodScheduled"
+        ]
+        return found[0] if found else {}
+
+    def wait_events(self, count: int) -> list[Object]:
+        clocks.wait_until(
+            lambda: len(self.events()) >= count, timeout_s=TIMEOUT_S, why=f"{count} events"
+        )
+        return self.events()
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pod_reports, "HOLD_S", 0.0)
+    monkeypatch.setattr(pod_reports, "REPEAT_S", 0.0)
+
+
+@pytest.fixture
+def world(server: local_servers.LocalServer) -> Iterator[World]:
+    world = World(server)
+    world.reports.start()
+    yield world
+    world.reports.stop()
+
+
+def test_a_failure_is_an_event_and_a_condition(world: World) -> None:
+    pod = world.pod()
+    world.reports.failed(pod, pod_messages.UNSCHEDULABLE, NO_FIT)
+    (event,) = world.wait_events(1)
+    assert (event["type"], event["reason"], event["message"]) == (
+        "Warning",
+        "FailedScheduling",
+        NO_FIT,
+    )
+    assert event["involvedObject"]["uid"] == pod["metadata"]["uid"]
+    clocks.wait_until(world.condition, timeout_s=TIMEOUT_S, why="the condition")
+    condition = world.condition()
+    assert (condition["status"], condition["reason"], condition["message"]) == (
+        "False",
+        "Unschedulable",
+        NO_FIT,
+    )
+
+
+def test_the_same_words_again_raise_the_count_of_the_event(world: World) -> None:
+    pod = world.pod()
+    world.reports.failed(pod, pod_messages.UNSCHEDULABLE, NO_FIT)
+    world.wait_events(1)
+    world.reports.failed(pod, pod_messages.UNSCHEDULABLE, NO_FIT)
+    clocks.wait_until(
+        lambda: world.events()[0].get("series"), timeout_s=TIMEOUT_S, why="the count to rise"
+    )
+    assert len(world.events()) == 1
+    assert world.events()[0]["series"]["count"] == 2
+
+
+def test_other_words_are_another_event(world: World) -> None:
+    pod = world.pod()
+    world.reports.failed(pod, pod_messages.UNSCHEDULABLE, NO_FIT)
+    world.wait_events(1)
+    world.reports.failed(pod, pod_messages.SCHEDULER_ERROR, "conflicts")
+    assert sorted(item["message"] for item in world.wait_events(2)) == [NO_FIT, "conflicts"]
+    clocks.wait_until(
+        lambda: world.condition().get("reason") == "SchedulerError",
+        timeout_s=TIMEOUT_S,
+        why="the condition to change",
+    )
+
+
+def test_a_binding_is_an_event(world: World) -> None:
+    world.reports.scheduled(world.pod(), "worker-0")
+    (event,) = world.wait_events(1)
+    assert (event["type"], event["reason"]) == ("Normal", "Scheduled")
+    assert event["message"] == "Successfully assigned default/p to worker-0"
+
+
+def test_a_pod_that_is_bound_meanwhile_has_not_failed(
+    server: local_servers.LocalServer,
+) -> None:
+    world = World(server)
+    pod, gone = world.pod(), world.pod("gone")
+    world.reports.failed(pod, pod_messages.UNSCHEDULABLE, NO_FIT)
+    world.reports.failed(gone, pod_messages.UNSCHEDULABLE, NO_FIT)
+    world.reports.scheduled(pod, "worker-0")
+    world.reports.forget(gone)
+    world.reports.start()
+    assert [item["reason"] for item in world.wait_events(1)] == ["Scheduled"]
+    world.reports.stop()
+    assert (world.condition("p"), world.condition("gone")) == ({}, {})
+
+
+def test_a_report_that_is_refused_does_not_end_the_others(world: World) -> None:
+    world.server.refuse("POST", "/events", status=403)
+    world.reports.scheduled(world.pod("p"), "worker-0")
+    world.reports.scheduled(world.pod("q"), "worker-0")
+    (event,) = world.wait_events(1)
+    assert event["involvedObject"]["name"] == "q"
+
+
+def test_a_condition_is_not_written_to_another_pod_of_the_name(world: World) -> None:
+    old = world.pod()
+    world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+    world.pod()
+    world.reports.failed(old, pod_messages.UNSCHEDULABLE, NO_FIT)
+    world.reports.scheduled(world.pod("later"), "worker-0")
+    world.wait_events(2)
+    world.reports.stop()
+    assert world.condition() == {}
+
+
+def test_a_condition_that_the_pod_has_is_not_written_again() -> None:
+    pod = api_objects.known_pod("p")
+    patch = pod_messages.condition(pod, pod_messages.UNSCHEDULABLE, NO_FIT)
+    assert patch is not None
+    told = {**pod, "status": patch["status"]}
+    assert pod_messages.condition(told, pod_messages.UNSCHEDULABLE, NO_FIT) is None
+    other = pod_messages.condition(told, pod_messages.UNSCHEDULABLE, "other words")
+    assert other is not None
+    (before,), (after,) = patch["status"]["conditions"], other["status"]["conditions"]
+    assert after["lastTransitionTime"] == before["lastTransitionTime"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason", "words"),
+    [
+        (None, "Unschedulable", "resourceclaim 'c' not found"),
+        (
+            api_objects.claim("c", requests=[api_objects.exactly(count=3)]),
+            "Unschedulable",
+            "0/2 nodes are available: 1 cannot allocate all claims, 1 node(s) were unschedulable.",
+        ),
+        (
+            api_objects.claim(
+                "c",
+                requests=[
+                    {"name": "r", "exactly": {"deviceClassName": "none", "count": 1}},
+                ],
+            ),
+            "Unschedulable",
+            "0/2 nodes are available: request r: device class none not found.",
+        ),
+    ],
+)
+def test_the_owner_learns_why_a_pod_waits(
+    server: local_servers.LocalServer, claim: Object | None, reason: str, words: str
+) -> None:
+    world = World(server)
+    for resource, obj in (
+        (apis.DEVICE_CLASSES, api_objects.device_class()),
+        (apis.NODES, api_objects.node("worker-0")),
+        (apis.NODES, api_objects.node("worker-1", unschedulable=True)),
+        (apis.SLICES, api_objects.slice_of("a", "b")),
+    ):
+        local_servers.put(server, resource, obj)
+    if claim is not None:
+        local_servers.put(server, apis.CLAIMS, claim)
+    scheduler = schedulers.Scheduler(
+        world.api, schedulers.SchedulerOptions(binders=1), reports=world.reports
+    )
+    world.pod(use=["c"])
+    scheduler.start()
+    clocks.wait_until(world.condition, timeout_s=TIMEOUT_S, why="the condition")
+    scheduler.stop()
+    assert (world.condition()["reason"], world.condition()["message"]) == (reason, words)
+    assert words in [item["message"] for item in world.events()]
