@@ -58,14 +58,14 @@ def write(folder: pathlib.Path, claim: Object) -> list[pathlib.Path]:
     return paths
 
 
-def exist(folder: pathlib.Path, info: claim_infos.ClaimInfo) -> bool:
-    """Return whether there is a file of a claim."""
-    return any(folder.glob(f"*-{info.uid}-*.json"))
+def find(folder: pathlib.Path, info: claim_infos.ClaimInfo) -> list[pathlib.Path]:
+    """Return the files of a claim that an earlier process has written."""
+    return list(folder.glob(f"*-{info.uid}-*.json"))
 
 
-def remove(folder: pathlib.Path, info: claim_infos.ClaimInfo) -> None:
-    """Remove the files of a claim, also those of an earlier process."""
-    for path in folder.glob(f"*-{info.uid}-*.json"):
+def remove(paths: Iterable[pathlib.Path]) -> None:
+    """Remove the files of a claim."""
+    for path in paths:
         path.unlink(missing_ok=True)
 
 

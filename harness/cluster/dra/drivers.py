@@ -28,6 +28,8 @@ class Driver:
         self._guard = concurrency.lock("driver.holders")
         self._holders: dict[str, dict[str, set[str]]] = {}
         """Device -> uids of the claims that use it alone -> nodes where they are prepared."""
+        self._files: dict[tuple[str, str], list[pathlib.Path]] = {}
+        """Node and uid of a claim -> its CDI files, of claims that this process has prepared."""
         self._stopped = concurrency.Event("driver.stopped")
         stream = seeds.Seeds(seed).stream
         self._prepare = _Call(spec.prepare, stream("driver", "prepare"), self._stopped.wait)
@@ -44,7 +46,8 @@ class Driver:
         try:
             self._prepare.fail()
             if self._folder is not None:
-                cdi_files.write(_made(self._folder / node), claim)
+                folder = _made(self._folder / node)
+                self._files[node, info.uid] = cdi_files.write(folder, claim)
         except BaseException:
             if is_new:
                 self._give_back(info, node)
@@ -58,7 +61,8 @@ class Driver:
         self._unprepare.wait()
         self._unprepare.fail()
         if self._folder is not None:
-            cdi_files.remove(self._folder / node, info)
+            files = self._files.pop((node, info.uid), None)
+            cdi_files.remove(files or cdi_files.find(self._folder / node, info))
         self._give_back(info, node)
 
     def restore(self, info: claim_infos.ClaimInfo, node: str) -> bool:
@@ -66,7 +70,7 @@ class Driver:
 
         Its CDI files tell: they are written when the driver has the devices.
         """
-        if self._folder is None or not cdi_files.exist(self._folder / node, info):
+        if self._folder is None or not cdi_files.find(self._folder / node, info):
             return False
         with self._guard:
             self._note(info, node)
