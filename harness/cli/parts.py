@@ -29,6 +29,10 @@ Release = Annotated[
     str | None,
     typer.Option("--as", help="Do what this release of Kubernetes does: 1.34.2 or 1.36.2."),
 ]
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(min=1, max=65535, help="Serve /metrics and /healthz on this port of loopback."),
+]
 Settings = Annotated[
     pathlib.Path | None,
     typer.Option("--settings", help="JSON: seed, switch_interval_s, binders, backoff_…, pauses."),
@@ -168,6 +172,7 @@ def scheduler(
             "--leader-elect", help="Schedule only while holding the Lease named like the scheduler."
         ),
     ] = False,
+    metrics_port: MetricsPort = None,
     settings: Settings = None,
     steps: Steps = None,
     ready_file: ReadyFile = None,
@@ -185,6 +190,7 @@ def scheduler(
             release=release,
             reports=events,
             leader_elect=leader_elect,
+            metrics_port=metrics_port,
             settings=settings,
             steps=steps,
             ready_file=ready_file,
@@ -204,12 +210,7 @@ def claim_controller(
         str,
         typer.Option(help="DRAAdminAccess=false,DRAPrioritizedList=false (default: both true)."),
     ] = "",
-    metrics_port: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=65535, help="Serve /metrics and /healthz on this port of loopback."
-        ),
-    ] = None,
+    metrics_port: MetricsPort = None,
     settings: Settings = None,
     steps: Steps = None,
     ready_file: ReadyFile = None,

@@ -159,6 +159,10 @@ class Scheduler:
         for informer in self._informers:
             informer.stop()
 
+    def pending(self) -> dict[str, int]:
+        """Return the number of waiting pods by their place in the scheduling queue."""
+        return self._queue.pending()
+
     def write_books(self) -> None:
         """Write the final books as steps, after `stop`."""
         final_books.write(

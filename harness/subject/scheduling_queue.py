@@ -158,6 +158,12 @@ class SchedulingQueue:
             self._closed = True
             self._changed.notify_all()
 
+    def pending(self) -> dict[str, int]:
+        """Return the number of waiting pods by place, apart from those in flight."""
+        with self._changed:
+            counts = collections.Counter(queued.place for queued in self._pods.values())
+        return {place.value: counts[place] for place in Place if place is not Place.IN_FLIGHT}
+
     def __len__(self) -> int:
         return len(self._pods)
 

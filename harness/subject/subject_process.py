@@ -17,7 +17,7 @@ from harness.subject import assembling, recording, schedulers
 from harness.subject.claim_control import claim_controllers, feature_gates
 from harness.subject.leadership import leader_election
 from harness.subject.metrics import metrics_servers
-from harness.subject.telemetry import pod_reports
+from harness.subject.telemetry import pod_reports, scheduler_metrics
 
 LOST_LEASE = "leaderelection lost"
 """Last words of a scheduler that has lost its lease; kube-scheduler uses them, too."""
@@ -97,7 +97,9 @@ def run_scheduler(options: SubjectOptions) -> int:
     """
     settings = read_settings(options.settings)
     parts = assembling.parts(options.defects, options.remedies, options.release)
-    with _api(options) as api, _listening("scheduler", options, settings):
+    metrics = scheduler_metrics.SchedulerMetrics(options.scheduler_name)
+    counting = [metrics] if options.metrics_port is not None else []
+    with _api(options) as api, _listening("scheduler", options, settings, *counting):
         scheduler = schedulers.Scheduler(
             api,
             schedulers.SchedulerOptions(
@@ -112,10 +114,13 @@ def run_scheduler(options: SubjectOptions) -> int:
             parts,
             _reports(api, options),
         )
-        if options.leader_elect:
-            _run_elected(scheduler, _elector(api, options, settings), options)
-        else:
-            _run(scheduler, options)
+        with metrics_servers.serving(
+            options.metrics_port, lambda: metrics.collect(scheduler.pending)
+        ):
+            if options.leader_elect:
+                _run_elected(scheduler, _elector(api, options, settings), options)
+            else:
+                _run(scheduler, options)
         scheduler.write_books()
     return 0
 
@@ -221,13 +226,15 @@ def _api(options: SubjectOptions) -> Iterator[apis.Api]:
 
 
 @contextlib.contextmanager
-def _listening(process: str, options: SubjectOptions, settings: Settings) -> Iterator[None]:
+def _listening(
+    process: str, options: SubjectOptions, settings: Settings, *more: concurrency.StepListener
+) -> Iterator[None]:
     """Record the steps, pause at them, and set the switch interval, as the settings say."""
     processes.end_on_thread_failure(f"flake-hunt {process}")
     if settings.switch_interval_s is not None:
         sys.setswitchinterval(settings.switch_interval_s)
     recorder = None
-    listeners: list[concurrency.StepListener] = []
+    listeners = list(more)
     if options.steps is not None:
         recorder = recording.StepRecorder(options.steps, process=process, run_id=settings.run_id)
         listeners.append(recorder)

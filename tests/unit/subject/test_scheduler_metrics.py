@@ -1,0 +1,69 @@
+"""The scheduler's metrics over HTTP, while it schedules."""
+
+import urllib.request
+
+import pytest
+
+from harness import clocks, concurrency
+from harness.client import apis
+from harness.subject import schedulers
+from harness.subject.metrics import metrics_servers
+from harness.subject.telemetry import scheduler_metrics
+from tests.support import api_objects, local_servers
+
+TIMEOUT_S = 30.0
+
+
+def read(port: int | None, path: str) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=TIMEOUT_S) as answer:
+        text: bytes = answer.read()
+    return text.decode()
+
+
+def test_the_metrics_tell_what_the_scheduler_did(server: local_servers.LocalServer) -> None:
+    for resource, obj in (
+        (apis.DEVICE_CLASSES, api_objects.device_class()),
+        (apis.NODES, api_objects.node()),
+        (apis.SLICES, api_objects.slice_of("a")),
+        (apis.CLAIMS, api_objects.claim("one")),
+        (apis.CLAIMS, api_objects.claim("many", requests=[api_objects.exactly(count=9)])),
+        (apis.PODS, api_objects.pod("bound", use=["one"])),
+        (apis.PODS, api_objects.pod("waits", use=["many"])),
+        (apis.PODS, api_objects.pod("gated", use=["none"])),
+    ):
+        local_servers.put(server, resource, obj)
+    options = schedulers.SchedulerOptions(binders=1)
+    scheduler = schedulers.Scheduler(apis.Api(server), options)
+    metrics = scheduler_metrics.SchedulerMetrics("flake-hunt")
+    concurrency.listen(metrics)
+    expected = (
+        'scheduler_schedule_attempts_total{profile="flake-hunt",result="scheduled"} 1',
+        'scheduler_schedule_attempts_total{profile="flake-hunt",result="unschedulable"} ',
+        'scheduler_pending_pods{queue="gated"} 1',
+        'scheduler_pending_pods{queue="unschedulable"} 1',
+        'scheduler_pending_pods{queue="active"} 0',
+        'scheduler_pending_pods{queue="backoff"} 0',
+    )
+    with metrics_servers.serving(0, lambda: metrics.collect(scheduler.pending)) as port:
+        scheduler.start()
+        try:
+            clocks.wait_until(
+                lambda: all(line in read(port, "/metrics") for line in expected),
+                timeout_s=TIMEOUT_S,
+                why="the metrics",
+            )
+            assert read(port, "/healthz") == "ok"
+        finally:
+            scheduler.stop()
+            concurrency.listen(None)
+
+
+@pytest.mark.parametrize(
+    ("step", "result"),
+    [("scheduling.failed", "error"), ("bind.failed", "error"), ("bind.done", "scheduled")],
+)
+def test_the_end_of_an_attempt_is_counted(step: str, result: str) -> None:
+    metrics = scheduler_metrics.SchedulerMetrics("mine")
+    metrics("scheduling.started", {})
+    metrics(step, {})
+    assert metrics.collect(dict)[0].samples == {("mine", result): 1}
