@@ -6,8 +6,7 @@ quantities, versions or addresses as values, dispatch a function on an attribute
 only at run time, give an empty map for a missing domain, or stop an expression that costs too much;
 so the checked syntax tree is evaluated in Python. Known differences from upstream: timestamps have
 microseconds; `find` is Python's (see `library.patterns`); syntax errors are in the C++ parser's
-words, and it nests 32 levels (upstream: 250); quantities have no `mul` and `div`; there are no
-functions of images. `authorizer` is not part of upstream's environment for devices either.
+words, and it nests 32 levels (upstream: 250). As upstream, devices have no `authorizer`.
 
 Contents: `compiling`, `costs`, `declarations`, `devices`, `library`, `paths`, `programs`,
 `rewriting`, `steps`, `syntax_trees`, `values`.

@@ -40,6 +40,8 @@ def compiled(text: str) -> programs.Program:
         return programs.Program(root)
     except EvaluationError as error:
         raise CompileError(f"program instantiation failed: {error}") from None
+    except RecursionError:
+        raise CompileError("compilation failed: nested too deeply") from None
 
 
 def _require_patterns(root: Node) -> None:

@@ -77,5 +77,5 @@ def _attribute(name: str, attribute: Mapping[str, Any]) -> Any:
 def _capacity(name: str, capacity: Mapping[str, Any]) -> quantities.Quantity:
     try:
         return quantities.parse(str(capacity["value"]))
-    except (EvaluationError, KeyError, TypeError) as error:
+    except (EvaluationError, KeyError, TypeError, ValueError) as error:
         raise EvaluationError(f"capacity {name}: {error}") from None

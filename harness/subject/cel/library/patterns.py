@@ -5,14 +5,17 @@ the text; that differs for classes that RE2 has and Python has not, such as `\\p
 """
 
 import functools
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from cel_expr_python import cel
 
 from harness.subject.cel.values import EvaluationError, no_overload
 
+_REPETITIONS_MAX = 1000
+"""The most repetitions that RE2 accepts."""
 _CLASSES = {
     "alnum": "0-9A-Za-z",
     "alpha": "A-Za-z",
@@ -61,23 +64,52 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         raise EvaluationError(f"Illegal regex: {error}") from None
 
 
-def _find(text: Any, pattern: Any) -> str:
+def _next_match(text: str, pattern: str, at: int) -> re.Match[str] | None:
+    """Return the first match at or after `at`; None if there is none.
+
+    Python tries alternatives one after the other, which may take exponential time where nothing
+    matches. So RE2 says where the match begins, unless the pattern is simple or the text long.
+    """
+    compiled = _compiled(pattern)
+    is_simple = sum(map(pattern.count, "*+?{|")) <= 1
+    if is_simple or len(text) > _REPETITIONS_MAX:
+        return compiled.search(text, at) if is_simple or matches(text, pattern) else None
+    least, most = at, len(text)
+    if not _begins(text, pattern, least, most):
+        return None
+    while least < most:
+        middle = (least + most) // 2
+        if _begins(text, pattern, least, middle):
+            most = middle
+        else:
+            least = middle + 1
+    return compiled.match(text, least)
+
+
+def _begins(text: str, pattern: str, least: int, most: int) -> bool:
+    """Return whether a match begins at one of the positions from `least` to `most`."""
+    return matches(text, f"^(?s:.{{{least},{most}}})(?:{pattern})")
+
+
+def _matches_in(text: Any, pattern: Any) -> Iterator[str]:
+    """Yield the matches as Go does: no empty text right behind a match."""
     if not isinstance(text, str) or not isinstance(pattern, str):
         raise no_overload()
-    found = _compiled(pattern).search(text)
-    return found[0] if found else ""
+    at, end = 0, -1
+    while at <= len(text) and (found := _next_match(text, pattern, at)):
+        if found[0] or found.start() != end:
+            yield found[0]
+        end = found.end()
+        at = end if found[0] else end + 1
+
+
+def _find(text: Any, pattern: Any) -> str:
+    return next(_matches_in(text, pattern), "")
 
 
 def _find_all(text: Any, pattern: Any, limit: int = -1) -> list[str]:
-    if not isinstance(text, str) or not isinstance(pattern, str):
-        raise no_overload()
-    found: list[str] = []
-    end = -1
-    for match in _compiled(pattern).finditer(text):
-        if match[0] or match.start() != end:  # Go finds no empty text right behind a match
-            found.append(match[0])
-        end = match.end()
-    return found if limit < 0 else found[:limit]
+    found = _matches_in(text, pattern)
+    return list(found if limit < 0 else itertools.islice(found, limit))
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

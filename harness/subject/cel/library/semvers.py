@@ -10,7 +10,7 @@ from harness.subject.cel.values import EvaluationError
 _DIGITS = re.compile("[0-9]+")
 _IDENTIFIER = re.compile("[0-9A-Za-z-]+")
 _PARTS = ("major", "minor", "patch")
-_NUMBER_MAX = 2**64 - 1
+_NUMBER_MAX, _DIGITS_MAX = 2**64 - 1, 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def _number(name: str, text: str) -> int:
         raise EvaluationError(f'Invalid character(s) found in {name} number "{text}"')
     if len(text) > 1 and text[0] == "0":
         raise EvaluationError(f'{name.title()} number must not contain leading zeroes "{text}"')
-    if int(text) > _NUMBER_MAX:
+    if len(text) > _DIGITS_MAX or int(text) > _NUMBER_MAX:
         raise EvaluationError(f'strconv.ParseUint: parsing "{text}": value out of range')
     return int(text)
 

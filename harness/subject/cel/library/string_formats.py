@@ -8,8 +8,8 @@ from typing import Any
 from harness.subject.cel.library import conversions
 from harness.subject.cel.values import EvaluationError, TypeValue, no_overload, type_name
 
-_CLAUSE = re.compile(r"%(?:(%)|(\.[0-9]+)?(.?))", re.DOTALL)
-_PRECISION = 6
+_CLAUSE = re.compile(r"%(?:(%)|(\.[0-9]{1,9})?(.?))", re.DOTALL)
+_PRECISION, _PRECISION_MAX = 6, 1000
 
 
 def formatted(template: str, values: Any) -> str:
@@ -30,6 +30,8 @@ def formatted(template: str, values: Any) -> str:
         position, value = next(remaining, (len(values), _VERBS))
         if value is _VERBS:
             raise EvaluationError(f"index {position} out of range")
+        if clause[2] and int(clause[2][1:]) > _PRECISION_MAX:
+            raise EvaluationError(f"precision {clause[2][1:]} out of range")
         precision = int(clause[2][1:]) if clause[2] else _PRECISION
         return _VERBS[clause[3]](value, precision)
 

@@ -28,7 +28,10 @@ def duration(value: Any) -> datetime.timedelta:
     if body != "0" and (not parts or "".join(map("".join, parts)) != body):
         raise EvaluationError(f'time: invalid duration "{value}"')
     seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
-    return datetime.timedelta(seconds=-seconds if value.startswith("-") else seconds)
+    try:
+        return datetime.timedelta(seconds=-seconds if value.startswith("-") else seconds)
+    except OverflowError:
+        raise EvaluationError(f'time: invalid duration "{value}"') from None
 
 
 def timestamp(value: Any) -> datetime.datetime:
