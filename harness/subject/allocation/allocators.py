@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from harness import concurrency
+from harness.client import informers
 from harness.subject.allocation import (
     allocated_states,
     attributes,
@@ -59,7 +60,6 @@ class Allocator:
         ]
         self._constraints = [*_constraints(claims)]
         self._free_counters: dict[object, dict[devices.Counter, Decimal]] = {}
-        self._require_few(lambda option: option.count or 0)
 
     def allocate(self, node: Object) -> list[Object] | None:
         """Return one AllocationResult per claim, or None if the node cannot satisfy all claims.
@@ -145,7 +145,7 @@ class Allocator:
                 if request.claim == index
             )
             if least > device_requests.DEVICES_PER_CLAIM_MAX:
-                name = claim["metadata"]["name"]
+                name = informers.key_of(claim)
                 raise AllocationError(
                     f"claim {name}: number of requested devices {least} exceeds the claim limit"
                     f" of {device_requests.DEVICES_PER_CLAIM_MAX}"

@@ -68,15 +68,24 @@ class KnownFailures:
         """Return whether the state, with what is held now, is known to fail."""
         return self._lacks_devices(state) or self._key(state) in self._failed
 
-    def kind(self, device: devices.Device, claim: int) -> object:
-        """Return what the device is like at this moment, for a request of this claim."""
+    def kind(
+        self, device: devices.Device, claim: int, option: device_requests.Option | None
+    ) -> object:
+        """Return what the device is like at this moment, for an option of this claim.
+
+        None: the option has not begun.
+        """
         if device.is_shared:
-            return self._kind[device], tuple(sorted(self._held.used_capacity(device).items()))
+            used = tuple(sorted(self._held.used_capacity(device).items()))
+            shares = self._held.shares(device)
+            return self._kind[device], used, bool(shares), option in {s.option for s in shares}
         holders = self._held.holders(device)
         return self._kind[device], bool(holders), claim in holders
 
     def _key(self, state: State) -> object:
-        kinds = collections.Counter(self.kind(item, state.claim) for item in self._held.touched())
+        kinds = collections.Counter(
+            self.kind(item, state.claim, state.option) for item in self._held.touched()
+        )
         constraints = self._constraints[state.claim] if state.claim >= 0 else ()
         states = tuple(map(self._plain_state, constraints, state.constraints))
         place = state.request, state.option, state.taken, state.results
@@ -145,9 +154,8 @@ class KnownFailures:
                 item for item in self._known if self._is_accepted(option, item)
             ]
         for device in self._accepting[option]:
-            if option.admin_access or device.is_shared:
-                return True
-            needed -= not self._held.is_allocated(device) and not self._held.holders(device)
+            held = self._held.is_allocated(device) or self._held.holders(device)
+            needed -= option.admin_access or not held
             if needed <= 0:
                 return True
         return needed <= 0

@@ -42,6 +42,10 @@ class Holdings:
         """Return the claims that have taken the device, other than shares of it."""
         return self._holders.get(device, _NONE)
 
+    def shares(self, device: devices.Device) -> list[results.Choice]:
+        """Return the shares of the device that the search has taken."""
+        return self._shares.get(device, [])
+
     def is_allocated(self, device: devices.Device) -> bool:
         """Return whether a claim of before has the device, so that it cannot be taken."""
         known = self._allocated

@@ -1,9 +1,9 @@
 """Pools: the slices of a driver under one name, and what one node sees of them.
 
 After pools.go of k8s.io/dynamic-resource-allocation/structured. Only slices of the newest
-generation count. A pool is incomplete while some of its slices are missing, on whatever nodes they
-are; it is invalid if a device name occurs twice on the node, if a counter set occurs twice, or if a
-device consumes a counter that no slice of the pool declares.
+generation that a node sees count. A pool is incomplete while some of its slices are missing, on
+whatever nodes they are; it is invalid if a device name occurs twice on the node, if a counter set
+occurs twice, or if a device consumes a counter that no slice of the pool declares.
 """
 
 import collections
@@ -37,14 +37,13 @@ class NodePool:
 
 
 class Pool:
-    """The slices of a pool's newest generation; it never changes."""
+    """The slices of a pool; it never changes."""
 
     def __init__(self, key: devices.PoolKey, slices: Iterable[Object]) -> None:
         known = sorted(slices, key=lambda piece: str(piece["metadata"]["name"]))
-        newest = max(piece["spec"]["pool"]["generation"] for piece in known)
-        specs = [piece["spec"] for piece in known]
         self.key = key
-        self._specs = [spec for spec in specs if spec["pool"]["generation"] == newest]
+        self._specs = [piece["spec"] for piece in known]
+        self._newest = max(map(_generation, self._specs))
         self._fault: str | None = None
         self._devices: list[tuple[devices.Device, ...]] = []
         self.counters: dict[devices.Counter, Decimal] = {}
@@ -53,7 +52,6 @@ class Pool:
             self._read()
         except quantities.QuantityError as error:
             self._fault = f"malformed quantity: {error}"
-        self.is_complete = len(self._specs) == self._specs[0]["pool"]["resourceSliceCount"]
 
     @property
     def node_name(self) -> str | None:
@@ -64,19 +62,36 @@ class Pool:
 
     def consumers(self) -> Iterator[devices.Device]:
         """Yield the devices that consume counters, on all nodes."""
-        for listed in self._devices:
-            yield from (device for device in listed if device.consumes)
+        for spec, listed in zip(self._specs, self._devices, strict=True):
+            if _generation(spec) == self._newest:
+                yield from (device for device in listed if device.consumes)
 
     def on_node(self, node: Object) -> NodePool | None:
         """Return what the node sees of the pool; None: nothing."""
         seen = [index for index, spec in enumerate(self._specs) if self._is_seen(index, spec, node)]
-        if not seen:
+        newest = max((_generation(self._specs[index]) for index in seen), default=None)
+        seen = [index for index in seen if _generation(self._specs[index]) == newest]
+        if newest is None or (newest < self._newest and not self._is_old_part_usable(seen)):
             return None
-        if not self.is_complete:
+        if not self._is_complete(newest):
             return NodePool(self, (), "is currently being updated", is_invalid=False)
         usable = self._usable(seen, node)
         fault = self._fault or _doubled([d.name for i in seen for d in self._devices[i]], "device")
         return NodePool(self, () if fault else usable, fault, is_invalid=fault is not None)
+
+    def _is_complete(self, generation: int) -> bool:
+        """Return whether all slices of a generation are there, on whatever nodes."""
+        specs = [spec for spec in self._specs if _generation(spec) == generation]
+        return bool(len(specs) == specs[0]["pool"]["resourceSliceCount"])
+
+    def _is_old_part_usable(self, seen: list[int]) -> bool:
+        """Return whether a node that sees nothing of the newest generation may use an older one.
+
+        As upstream, it may if it sees the whole older generation.
+        """
+        expected = self._specs[seen[0]]["pool"]["resourceSliceCount"]
+        consumes = any(device.consumes for index in seen for device in self._devices[index])
+        return bool(len(seen) == expected) and not consumes
 
     def _usable(self, seen: list[int], node: Object) -> tuple[devices.Device, ...]:
         return tuple(
@@ -101,6 +116,8 @@ class Pool:
         for index, spec in enumerate(self._specs):
             listed = () if spec.get("sharedCounters") else spec.get("devices") or ()
             self._devices[index] = tuple(devices.Device(spec, item, results) for item in listed)
+            if _generation(spec) != self._newest:
+                continue
             for declared in spec.get("sharedCounters") or ():
                 sets.append(declared["name"])
                 self._declare(declared)
@@ -116,6 +133,10 @@ class Pool:
                 if counter not in self.counters:
                     return f"counter {counter[1]} not found in counter set {counter[0]}"
         return None
+
+
+def _generation(spec: Object) -> int:
+    return int(spec["pool"]["generation"])
 
 
 def _doubled(names: list[str], what: str) -> str | None:

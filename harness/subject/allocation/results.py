@@ -104,11 +104,15 @@ def _class_config(choices: Sequence[Choice]) -> Iterator[Object]:
 
 
 def _claim_config(claim: Object, choices: Sequence[Choice]) -> Iterator[Object]:
-    """Yield the claim's configuration, without what is for alternatives that were not chosen."""
-    chosen = {name for item in choices for name in (item.option.request, item.option.name)}
+    """Yield the claim's configuration, without that for alternatives that were not chosen.
+
+    As upstream, configuration for several requests comes once for each of them.
+    """
+    chosen = {item.option.request: item.option.name for item in choices}
     for item in (claim["spec"].get("devices") or {}).get("config") or ():
-        if not item.get("requests") or not chosen.isdisjoint(item["requests"]):
-            yield {"source": "FromClaim", **item}
+        named = item.get("requests") or ()
+        users = [name for name in chosen.items() if not set(named).isdisjoint(name)]
+        yield from [{"source": "FromClaim", **item}] * (len(users) if named else 1)
 
 
 def _node_selector(chosen: Iterable[devices.Device], node: Object) -> Object | None:

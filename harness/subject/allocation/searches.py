@@ -191,21 +191,22 @@ class Search:
     def _devices(self) -> Iterator[_Take]:
         """Yield the devices that can be taken next, none like one that failed.
 
-        Devices before the last one taken for the request are left out: their turn came earlier.
+        Devices up to the last one taken for the request are left out: their turn came earlier, and
+        no device, shared or not, is taken twice for one request.
         """
         option, claim, last = self._begun[-1].option, self._claim_now(), self._path[-1]
         start = 0
         if isinstance(last, _Take):
-            start = last.position + (not last.choice.device.is_shared)
+            start = last.position + 1
         refuted: set[object] = set()
         for position in range(start, len(self._view.devices)):
             device = self._view.devices[position]
-            if refuted and self._kind(device) in refuted:
+            if refuted and self._kind(device, option) in refuted:
                 continue
             move = self._taking(claim, option, device, position)
             if move is not None:
                 yield move
-                refuted.add(self._kind(device))
+                refuted.add(self._kind(device, option))
 
     def _taking(
         self, claim: int, option: device_requests.Option, device: devices.Device, position: int
@@ -228,10 +229,10 @@ class Search:
     def _claim_now(self) -> int:
         return self._problem.requests[len(self._begun) - 1].claim
 
-    def _kind(self, device: devices.Device) -> object:
+    def _kind(self, device: devices.Device, option: device_requests.Option) -> object:
         if self._known_failures is None:
             return device
-        return self._known_failures.kind(device, self._claim_now())
+        return self._known_failures.kind(device, self._claim_now(), option)
 
     # ------------------------------------------------------------------- doing and undoing
 

@@ -1,0 +1,110 @@
+"""Decides a recorded case as the scheduler does, inside the test's process.
+
+The real plugin, tracker and inventory, without threads and without an API server: each pod goes
+through PreFilter, Filter for each node, and Reserve, and its claims are allocated as planned,
+before the next one comes. So the outcome depends on nothing but the scheduler.
+"""
+
+import json
+import random
+from typing import Any
+
+from harness.client import apis
+from harness.subject import assume_caches, claims, dynamic_resources, in_flight, nodes, schedulers
+from harness.subject.allocation import inventories, results
+from tests.support import local_servers
+
+Object = dict[str, Any]
+PREFIX = "case-"
+NAMESPACE = "case-ns"
+
+
+class Case:
+    """One case in a cluster of its own."""
+
+    def __init__(self, recorded: Object) -> None:
+        self._case = json.loads(json.dumps(recorded).replace("{{p}}", PREFIX))
+        parts = schedulers.SchedulerParts()
+        allocated, self._flight = parts.allocated(), in_flight.InFlightClaims()
+        self._cache: assume_caches.AssumeCache = parts.assume_cache([allocated])
+        self._inventory = inventories.Inventory()
+        self._classes: dict[str, Object] = {}
+        self._plugin = parts.plugin(
+            apis.Api(local_servers.LocalServer()),
+            cache=self._cache,
+            in_flight_claims=self._flight,
+            gatherer=parts.gatherer(allocated, self._flight),
+            inventory=self._inventory,
+            classes=lambda: self._classes,
+            choices=random.Random(1),
+            activate=lambda _: None,
+        )
+
+    def decide(self) -> Object:
+        """Return the outcome in the form of the recording."""
+        self._create_cluster()
+        outcome = {pod["metadata"]["name"]: self._decide_pod(pod) for pod in self._case["pods"]}
+        filled = json.dumps({"pods": outcome})
+        return json.loads(filled.replace(NAMESPACE, "{{ns}}").replace(PREFIX, "{{p}}"))
+
+    def _create_cluster(self) -> None:
+        case = self._case
+        self._nodes = sorted(
+            case["nodes"], key=lambda node: nodes.natural_order(node["metadata"]["name"])
+        )
+        self._classes |= {obj["metadata"]["name"]: obj for obj in case["classes"]}
+        for obj in case["slices"]:
+            self._inventory.on_add(obj, initial=True)
+        for obj in case["claims"]:
+            _set_defaults(obj)
+            self._cache.on_add(_stored(obj), initial=True)
+
+    def _decide_pod(self, raw: Object) -> Object:
+        try:
+            attempt = self._plugin.pre_filter(_stored(raw))
+            node = self._node_for(attempt)
+        except dynamic_resources.Unschedulable as reason:
+            return {"unschedulable": str(reason)}
+        except dynamic_resources.AttemptError as error:
+            return {"unschedulable": str(error), "reason": "SchedulerError"}
+        return {"node": node, "claims": self._allocate(attempt)}
+
+    def _node_for(self, attempt: dynamic_resources.Attempt) -> str:
+        """Reserve devices on the best node, the first of equals; raises Unschedulable."""
+        wanted = [attempt.claims[index] for index in attempt.to_allocate]
+        fitting: list[tuple[int, Object, list[Object]]] = []
+        for node in self._nodes:
+            if not nodes.refusal(node, attempt.pod):
+                allocations = self._plugin.filter(attempt, node)
+                if allocations is not None:
+                    fitting.append((results.preference(wanted, allocations), node, allocations))
+        if not fitting:
+            raise dynamic_resources.Unschedulable("no node fits")
+        _, node, allocations = max(fitting, key=lambda item: item[0])
+        self._plugin.reserve(attempt, allocations)
+        return str(node["metadata"]["name"])
+
+    def _allocate(self, attempt: dynamic_resources.Attempt) -> Object:
+        """Allocate the pod's claims as planned; return the allocations by name of the claim."""
+        for index, allocation in attempt.planned.items():
+            claim = attempt.claims[index]
+            attempt.claims[index] = made = claims.with_status(claim, allocation=allocation)
+            self._cache.on_update(claim, claims.with_metadata(made, resourceVersion="2"))
+            self._flight.remove(claims.uid_of(claim))
+        return {claim["metadata"]["name"]: claims.allocation_of(claim) for claim in attempt.claims}
+
+
+def _set_defaults(claim: Object) -> None:
+    """Set what the API server sets: the operator of a toleration."""
+    for request in claim["spec"]["devices"].get("requests") or ():
+        for option in (request.get("exactly") or {}, *(request.get("firstAvailable") or ())):
+            for toleration in option.get("tolerations") or ():
+                toleration.setdefault("operator", "Equal")
+
+
+def _stored(obj: Object) -> Object:
+    """Return an object as the API server returns it."""
+    name = obj["metadata"]["name"]
+    return claims.with_metadata(
+        obj, namespace=NAMESPACE, uid=f"{obj['kind']}-{name}", resourceVersion="1"
+    )

@@ -1,0 +1,66 @@
+"""Recorded allocations of a real kube-scheduler 1.36.2, decided again in this process."""
+
+import collections
+import functools
+import json
+import lzma
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.corpus.allocations import agreeing, deciding, explained
+
+Object = dict[str, Any]
+CORPUS = pathlib.Path(__file__).with_name("allocations.jsonl.xz")
+CASES_MIN = 859
+
+
+@functools.cache
+def groups() -> dict[str, list[Object]]:
+    """The cases by group."""
+    found: dict[str, list[Object]] = collections.defaultdict(list)
+    with lzma.open(CORPUS, "rt") as lines:
+        for case in map(json.loads, lines):
+            found[case["group"]].append(case)
+    return found
+
+
+@pytest.mark.parametrize("group", sorted(groups().keys() - explained.NOT_REPLAYED.keys()))
+def test_a_group_is_decided_as_recorded(
+    group: str, record_property: Callable[[str, object], None]
+) -> None:
+    """Each difference is in the table, and each entry of the table is still a difference."""
+    cases = groups()[group]
+    found = {
+        case["name"]: differences
+        for case in cases
+        if (differences := agreeing.differences(case, deciding.Case(case).decide()))
+    }
+    record_property("as recorded", f"{len(cases) - len(found)} of {len(cases)}")
+    known = explained.DIFFERENCES.keys() & {case["name"] for case in cases}
+    unexplained = {name: found[name] for name in found.keys() - known}
+    assert not unexplained
+    assert not known - found.keys(), "the table explains what is as recorded"
+
+
+def test_the_corpus_is_whole_and_the_tables_name_what_is_in_it() -> None:
+    names = {case["name"] for cases in groups().values() for case in cases}
+    assert len(names) == CASES_MIN
+    assert explained.DIFFERENCES.keys() <= names
+    assert explained.NOT_REPLAYED.keys() <= groups().keys()
+
+
+def test_a_wrong_outcome_is_a_difference() -> None:
+    """The comparison can fail: no device, another one, another node, another configuration."""
+    case = next(item for item in groups()["config"] if item["name"] == "config-admin")
+    right = deciding.Case(case).decide()
+    assert agreeing.differences(case, right) == []
+    for wrong in (
+        json.loads(json.dumps(right).replace('"d0"', '"d1"')),
+        json.loads(json.dumps(right).replace("FromClass", "FromClaim")),
+        {"pods": {"p": right["pods"]["p"] | {"node": "elsewhere"}}},
+        {"pods": {"p": {"unschedulable": "cannot allocate all claims"}}},
+    ):
+        assert agreeing.differences(case, wrong)
