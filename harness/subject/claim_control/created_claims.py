@@ -10,6 +10,7 @@ claims for up to an hour (see `releases`).
 """
 
 import collections
+import heapq
 from typing import Any
 
 from harness import concurrency
@@ -28,6 +29,8 @@ class CreatedClaims:
         """The claims that the informer has delivered."""
         self._pending: dict[str, Object] = {}
         """Created claims that the informer has not delivered yet."""
+        self._order: list[tuple[int, str]] = []
+        """A heap of their resource versions and keys."""
         self._newest = 0
         """The highest resource version that the informer has delivered."""
         self._owned: dict[str, set[str]] = collections.defaultdict(set)
@@ -36,8 +39,10 @@ class CreatedClaims:
     def add(self, claim: Object) -> None:
         """Add a claim that the controller has created, unless the informer has passed it."""
         with self._guard:
-            if _version_of(claim) > self._newest:
+            version = _version_of(claim)
+            if version > self._newest:
                 self._pending[informers.key_of(claim)] = claim
+                heapq.heappush(self._order, (version, informers.key_of(claim)))
                 self._index(claim)
 
     def get(self, key: str) -> Object | None:
@@ -77,11 +82,11 @@ class CreatedClaims:
     def _advance(self, delivered: Object) -> None:
         """Forget the created claims that are not newer than what the informer delivers."""
         self._newest = max(self._newest, _version_of(delivered))
-        for key, claim in list(self._pending.items()):
-            if _version_of(claim) <= self._newest:
-                del self._pending[key]
-                if key not in self._claims:
-                    self._remove_from_index(claim)
+        while self._order and self._order[0][0] <= self._newest:
+            _, key = heapq.heappop(self._order)
+            claim = self._pending.pop(key, None)
+            if claim is not None and key not in self._claims:
+                self._remove_from_index(claim)
 
     def _index(self, claim: Object) -> None:
         owner = pod_claims.owning_pod(claim)

@@ -27,12 +27,16 @@ class Enqueuer:
         self._users: dict[str, set[str]] = collections.defaultdict(set)
         """The keys of the pods that use a claim, by the claim's key."""
 
-    def on_pod(self, pod: Object) -> None:
-        """Index a new or changed pod, and enqueue it or its claims if they need work."""
+    def on_pod(self, pod: Object, old: Object | None = None) -> None:
+        """Index a new or changed pod, and enqueue it or its claims if they need work.
+
+        `old`: its last known state, None for a new pod.
+        """
         keys = self._claim_keys(pod)
         if not keys and not claims.entries_of(pod):
             return
         with self._guard:
+            self._forget(pod, self._claim_keys(old) if old else [])
             for claim_key in keys:
                 self._users[claim_key].add(informers.key_of(pod))
         self._look_at(pod)
@@ -44,11 +48,15 @@ class Enqueuer:
             return
         with self._guard:
             self._context.deleted_pods.add(claims.uid_of(pod))
-            for claim_key in keys:
-                self._users[claim_key].discard(informers.key_of(pod))
-                if not self._users[claim_key]:
-                    del self._users[claim_key]
+            self._forget(pod, keys)
         self._enqueue_claims(pod)
+
+    def _forget(self, pod: Object, claim_keys: list[str]) -> None:
+        """Remove the pod from the users of these claims."""
+        for claim_key in claim_keys:
+            self._users[claim_key].discard(informers.key_of(pod))
+            if not self._users[claim_key]:
+                del self._users[claim_key]
 
     def on_claim(self, key: str) -> None:
         """Enqueue a new or changed claim, and its pods that need work."""
@@ -104,8 +112,7 @@ class PodEvents:
 
     def on_update(self, old: Object, new: Object) -> None:
         """Handle a changed pod."""
-        del old
-        self._enqueuer().on_pod(new)
+        self._enqueuer().on_pod(new, old)
 
     def on_delete(self, last: Object) -> None:
         """Handle a deleted pod."""

@@ -24,6 +24,9 @@ class _Server(http.server.ThreadingHTTPServer):
         super().__init__((HOST, port), _Handler)
         self.collect = collect
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Do nothing: a client that goes away is no failure of the process."""
+
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     server: _Server

@@ -339,6 +339,18 @@ def test_deleted_pods_without_claims_do_not_push_out_those_with_claims(
         assert claims.uid_of(pod) in deleted
 
 
+def test_a_claim_that_a_pod_no_longer_uses_is_forgotten(server: local_servers.LocalServer) -> None:
+    with controller_worlds.running(server) as world:
+        enqueuer = world.controller._enqueuer
+        before = api_objects.known_pod("p", templates=["x"], recorded={"x": "lost"})
+        after = api_objects.known_pod("p", templates=["x"], recorded={"x": "found"})
+        enqueuer.on_pod(before)
+        enqueuer.on_pod(after, before)
+        assert enqueuer._users == {"default/found": {"default/p"}}
+        enqueuer.on_pod_deleted(after)
+        assert enqueuer._users == {}
+
+
 def test_at_most_500_deleted_pods_are_remembered() -> None:
     deleted = controller_contexts.DeletedPods()
     for number in range(501):
