@@ -172,6 +172,13 @@ def scheduler(
             "--leader-elect", help="Schedule only while holding the Lease named like the scheduler."
         ),
     ] = False,
+    verbosity: Annotated[
+        int,
+        typer.Option("-v", min=0, max=10, help="Log on stderr with klog's verbosity; 0: nothing."),
+    ] = 0,
+    logging_format: Annotated[
+        Literal["text", "json"], typer.Option(help="Form of the log lines: klog's text, or JSON.")
+    ] = "text",
     metrics_port: MetricsPort = None,
     settings: Settings = None,
     steps: Steps = None,
@@ -190,6 +197,8 @@ def scheduler(
             release=release,
             reports=events,
             leader_elect=leader_elect,
+            verbosity=verbosity,
+            logging_format=logging_format,
             metrics_port=metrics_port,
             settings=settings,
             steps=steps,

@@ -163,6 +163,10 @@ class Scheduler:
         """Return the number of waiting pods by their place in the scheduling queue."""
         return self._queue.pending()
 
+    def known_objects(self) -> list[Object]:
+        """Return the claims of the assume cache and the pods of the informer."""
+        return [*self._cache.objects(), *self._informers[-1].objects()]
+
     def write_books(self) -> None:
         """Write the final books as steps, after `stop`."""
         final_books.write(

@@ -6,8 +6,8 @@ import os
 import pathlib
 import socket
 import sys
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 import msgspec
 
@@ -17,7 +17,7 @@ from harness.subject import assembling, recording, schedulers
 from harness.subject.claim_control import claim_controllers, feature_gates
 from harness.subject.leadership import leader_election
 from harness.subject.metrics import metrics_servers
-from harness.subject.telemetry import pod_reports, scheduler_metrics
+from harness.subject.telemetry import klog_lines, pod_reports, scheduler_metrics
 
 LOST_LEASE = "leaderelection lost"
 """Last words of a scheduler that has lost its lease; kube-scheduler uses them, too."""
@@ -79,6 +79,9 @@ class SubjectOptions:
     """Number of the claim controller's workers."""
     feature_gates: str = ""
     """Feature gates of the claim controller, as `NAME=true,NAME=false`."""
+    verbosity: int = 0
+    """Verbosity of the scheduler's log on stderr, as of klog; 0: none."""
+    logging_format: klog_lines.Form = "text"
     metrics_port: int | None = None
     """Port of `/metrics` and `/healthz` on loopback; 0: a free one; None: they are not served."""
 
@@ -98,8 +101,13 @@ def run_scheduler(options: SubjectOptions) -> int:
     settings = read_settings(options.settings)
     parts = assembling.parts(options.defects, options.remedies, options.release)
     metrics = scheduler_metrics.SchedulerMetrics(options.scheduler_name)
-    counting = [metrics] if options.metrics_port is not None else []
-    with _api(options) as api, _listening("scheduler", options, settings, *counting):
+    more: list[concurrency.StepListener] = []
+    if options.metrics_port is not None:
+        more.append(metrics)
+    if options.verbosity:
+        # The scheduler is made later, after its steps have a listener.
+        more.append(_logging(options, lambda: scheduler.known_objects()))  # noqa: PLW0108
+    with _api(options) as api, _listening("scheduler", options, settings, *more):
         scheduler = schedulers.Scheduler(
             api,
             schedulers.SchedulerOptions(
@@ -214,6 +222,17 @@ def _reports(api: apis.Api, options: SubjectOptions) -> pod_reports.PodReports:
     if not options.reports:
         return pod_reports.NoReports()
     return pod_reports.ApiReports(api, scheduler_name=options.scheduler_name)
+
+
+def _logging(
+    options: SubjectOptions, objects: Callable[[], list[dict[str, Any]]]
+) -> klog_lines.KlogLines:
+    return klog_lines.KlogLines(
+        options.verbosity,
+        options.logging_format,
+        objects=objects,
+        write=lambda line: os.write(2, line.encode()),
+    )
 
 
 @contextlib.contextmanager
