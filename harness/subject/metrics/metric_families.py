@@ -44,8 +44,8 @@ class Counter:
 
 
 def render(families: Iterable[Family]) -> str:
-    """Return the text of metric families; a family without samples is left out."""
-    return "".join(_rendered(family) for family in families if family.samples)
+    """Return the text of metric families; one without samples has its name and help."""
+    return "".join(_rendered(family) for family in families)
 
 
 def _rendered(family: Family) -> str:

@@ -1,0 +1,33 @@
+"""The text form of metrics."""
+
+from harness.subject.metrics import metric_families
+
+
+def test_a_counter_has_a_line_for_each_combination_of_labels() -> None:
+    counter = metric_families.Counter("creates_total", "Number of creations", ("status", "kind"))
+    counter.add("success", "a")
+    counter.add("success", "a")
+    counter.add("failure", "b", amount=2.5)
+    assert metric_families.render([counter.collect()]).splitlines() == [
+        "# HELP creates_total Number of creations",
+        "# TYPE creates_total counter",
+        'creates_total{status="failure",kind="b"} 2.5',
+        'creates_total{status="success",kind="a"} 2',
+    ]
+
+
+def test_a_family_without_samples_still_has_its_name() -> None:
+    counter = metric_families.Counter("creates_total", "Number of creations", ("status",))
+    assert metric_families.render([counter.collect()]) == (
+        "# HELP creates_total Number of creations\n# TYPE creates_total counter\n"
+    )
+
+
+def test_a_metric_without_labels_has_no_braces() -> None:
+    family = metric_families.Family("up", "Whether it is up", "gauge", (), {(): 1.0})
+    assert metric_families.render([family]).splitlines()[-1] == "up 1"
+
+
+def test_labels_are_escaped() -> None:
+    family = metric_families.Family("x", "X", "gauge", ("name",), {('a"b\\c\nd',): 1.0})
+    assert metric_families.render([family]).splitlines()[-1] == r'x{name="a\"b\\c\nd"} 1'
