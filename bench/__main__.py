@@ -2,9 +2,10 @@
 
 import sys
 
-from bench import apiserver, exploring, faults, judging, proxying, scheduling, selectors
+from bench import allocating, apiserver, exploring, faults, judging, proxying, scheduling, selectors
 
 PARTS = {
+    "allocating": allocating.measure,
     "apiserver": apiserver.measure,
     "faults": faults.measure,
     "judging": judging.measure,

@@ -124,15 +124,18 @@ class KnownFailures:
     def _is_accepted(
         self, option: device_requests.Option, device: devices.Device
     ) -> bool | devices.Device:
-        """Return whether selectors and taints let the option have the device, now or ever.
+        """Return whether selectors, taints and capacity let the option have the device.
 
-        A device on which a selector fails is like no other.
+        The capacity of a shared device changes during the search, and is not considered. A device
+        on which a selector fails is like no other.
         """
         try:
             accepted = device.satisfies(option.selectors)
         except expressions.SelectorError:
             return device
-        return accepted and taints.are_tolerated(device.blocking_taints, option.tolerations)
+        if not accepted or not taints.are_tolerated(device.blocking_taints, option.tolerations):
+            return False
+        return device.is_shared or self._held.choice(0, option, device) is not None
 
     # ------------------------------------------------------------------- counting
 

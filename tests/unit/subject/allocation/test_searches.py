@@ -1,0 +1,113 @@
+"""Searches end: what is alike is not tried again, and time is limited."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from harness.subject.allocation import allocated_states, allocators, inventories
+from tests.support import api_objects
+
+Object = dict[str, Any]
+MANY = 62
+NEVER = {"cel": {"expression": "false"}}
+UUID = f"{api_objects.DRIVER}/uuid"
+NUMA = f"{api_objects.DRIVER}/numa"
+
+
+def allocator(slices: Sequence[Object], claim: Object, **options: Any) -> allocators.Allocator:
+    return allocators.Allocator(
+        inventories.snapshot_of(slices),
+        allocated_states.AllocatedState(),
+        {api_objects.CLASS: api_objects.device_class()},
+        [claim],
+        **options,
+    )
+
+
+def claim(*requests: Object, **constraint: Any) -> Object:
+    return api_objects.claim("c", requests=requests, constraints=[constraint] if constraint else [])
+
+
+@pytest.mark.parametrize(
+    ("devices", "wanted"),
+    [
+        pytest.param(
+            [api_objects.device(f"d{index}") for index in range(MANY)],
+            claim(api_objects.exactly(count=8), api_objects.exactly("x", selectors=[NEVER])),
+            id="8 of 62, then one that nothing matches",
+        ),
+        pytest.param(
+            [api_objects.device(f"d{index}", uuid=f"u{index}") for index in range(MANY)],
+            claim(
+                api_objects.exactly(count=8),
+                api_objects.exactly("x", selectors=[NEVER]),
+                distinctAttribute=UUID,
+            ),
+            id="the same with an ID of its own for each device",
+        ),
+        pytest.param(
+            [api_objects.device(f"d{index}", numa=index % 8) for index in range(MANY)],
+            claim(
+                api_objects.exactly(count=8), api_objects.exactly("x", count=2), matchAttribute=NUMA
+            ),
+            id="10 of one NUMA node, which has 8",
+        ),
+        pytest.param(
+            [api_objects.device(f"d{index}", numa=index % 2) for index in range(30)],
+            claim(api_objects.exactly(count=16), api_objects.exactly("x", count=15)),
+            id="31 of 30",
+        ),
+    ],
+)
+def test_what_cannot_be_satisfied_is_found_out_within_the_time(
+    devices: Sequence[Object], wanted: Object
+) -> None:
+    """Tried one by one these are more than a thousand million choices (E3)."""
+    made = allocator([api_objects.slice_of(*devices)], wanted, timeout_s=60)
+    assert made.allocate(api_objects.node()) is None
+
+
+def knapsack() -> list[Object]:
+    """Devices no two of which are alike, because each consumes another amount."""
+    devices = [
+        {"name": f"d{size}", "consumesCounters": [{"counterSet": "g", "counters": _amount(size)}]}
+        for size in range(1, 41)
+    ]
+    counters = api_objects.slice_of(name="s2", count=2)
+    counters["spec"]["sharedCounters"] = [{"name": "g", "counters": _amount(60)}]
+    del counters["spec"]["devices"]
+    return [api_objects.slice_of(*devices, name="s1", count=2), counters]
+
+
+def _amount(size: int) -> Object:
+    return {"mem": {"value": str(size)}}
+
+
+def test_a_search_that_takes_too_long_ends_with_the_name_of_the_node() -> None:
+    made = allocator(knapsack(), claim(api_objects.exactly(count=11)), timeout_s=0.01)
+    with pytest.raises(allocators.AllocationTimeoutError, match="node worker-0"):
+        made.allocate(api_objects.node())
+
+
+def test_a_search_that_is_cancelled_ends() -> None:
+    made = allocator(
+        knapsack(), claim(api_objects.exactly(count=11)), timeout_s=None, is_cancelled=lambda: True
+    )
+    with pytest.raises(allocators.AllocationTimeoutError):
+        made.allocate(api_objects.node())
+
+
+def test_no_number_of_devices_is_too_deep() -> None:
+    """40 claims with 32 devices each, all of them chosen before the last one fails."""
+    wanted = [claim(api_objects.exactly(count=32)) for _ in range(40)]
+    slices = [api_objects.slice_of(*(f"d{index}" for index in range(1280)))]
+    made = allocators.Allocator(
+        inventories.snapshot_of(slices),
+        allocated_states.AllocatedState(),
+        {api_objects.CLASS: api_objects.device_class()},
+        wanted,
+    )
+    found = made.allocate(api_objects.node())
+    assert found is not None
+    assert sum(len(item["devices"]["results"]) for item in found) == 1280
