@@ -173,7 +173,7 @@ def test_a_condition_that_the_pod_has_is_not_written_again() -> None:
                 ],
             ),
             "Unschedulable",
-            "0/2 nodes are available: request r: device class none not found.",
+            "0/2 nodes are available: request r: device class none does not exist.",
         ),
     ],
 )
