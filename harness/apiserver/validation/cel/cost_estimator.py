@@ -152,8 +152,9 @@ class _Estimate:
             self._sizes[node.id] = sizes[0]
             times = 2 if node.name in _MAKES_FROM_TARGET else 1
             return _part(sizes[0], times * _TEXT_FACTOR)
-        if node.name in _READS_ARGUMENT:
-            return _part(sizes[1 if node.is_member else 0], _TEXT_FACTOR)
+        position = 1 if node.is_member else 0
+        if node.name in _READS_ARGUMENT and position < len(sizes):  # `c.ip()` reads no text
+            return _part(sizes[position], _TEXT_FACTOR)
         if node.name in _READS_LIST:
             return sizes[0]
         return _times(*sizes[:2]) if node.name in _SETS else 1

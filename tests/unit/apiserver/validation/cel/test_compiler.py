@@ -21,6 +21,7 @@ GOOD = [
     'device.attributes["d"].name.split(",").exists(part, part == "x")',
     "[1, 2, 3].sum() > 5 && sets.contains([1, 2], [1])",
     'ip.isCanonical("10.0.0.1") && cidr("10.0.0.0/8").containsIP("10.0.0.1")',
+    'cidr("10.0.0.0/8").ip() == ip("10.0.0.0")',
     'device.attributes["d"].flag',
 ]
 BAD = [
