@@ -19,8 +19,8 @@ def pre_bind(self: Any, attempt: dynamic_resources.Attempt) -> None:
     _pre_bind(self, attempt)
 
 
-def failed(self: Any, queued: Any, *, unschedulable: bool) -> None:
-    """Do not return the pod to the queue."""
+def failed(self: Any, queued: Any, *, unschedulable: bool, freed: bool = False) -> None:
+    """Do not return the pod to the queue, and retry no other one."""
 
 
 def main() -> int:
