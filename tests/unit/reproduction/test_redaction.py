@@ -33,7 +33,7 @@ def test_secrets(text: str, secret: str) -> None:
         ("open /home/me/.kube/config: denied", "open …/config: denied"),
         ('--kubeconfig="/tmp/a_b/kubeconfig"', '--kubeconfig="…/kubeconfig"'),
         ("~/.kube/config", "…/config"),
-        ("file:///root/x", "…/x"),
+        ("file:///srv/x", "…/x"),
     ],
 )
 def test_paths(text: str, cleaned: str) -> None:
