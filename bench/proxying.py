@@ -22,7 +22,7 @@ from harness import processes
 from harness.apiserver.codec import json_codec
 from harness.client import apis, transports
 from harness.cluster.fixtures import fake_objects
-from harness.scenario import specs
+from harness.scenario import claim_specs, pool_specs
 from harness.traffic import objects
 
 CREATES = 2000
@@ -121,7 +121,7 @@ def _scheduling(server: apiserver.Server, proxy: Proxy) -> apiserver.Figures:
 
 
 def _create_devices(api: apis.Api) -> None:
-    pools = specs.PoolsSpec(devices_per_node=DEVICES_PER_NODE)
+    pools = pool_specs.PoolsSpec(devices_per_node=DEVICES_PER_NODE)
     api.create(apis.DEVICE_CLASSES, fake_objects.device_class(pools, labels={}))
     for node in ("bench-0", "bench-1"):
         made = fake_objects.node_object(node, labels={})
@@ -149,7 +149,7 @@ def _scheduler(kubeconfig: pathlib.Path) -> Iterator[None]:
 
 def _schedule(api: apis.Api, prefix: str) -> float:
     """Create claims and their pods; return the seconds until the last pod is bound."""
-    spec = objects.claim_spec(specs.ClaimSpec(), specs.PoolsSpec().device_class.name)
+    spec = objects.claim_spec(claim_specs.ClaimSpec(), pool_specs.PoolsSpec().device_class.name)
     names = [f"{prefix}-{number}" for number in range(SCHEDULED)]
     for name in names:
         api.create(apis.CLAIMS, objects.claim(name, spec, run_id="bench"), namespace="default")

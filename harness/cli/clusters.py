@@ -55,9 +55,9 @@ def up(
     """Start a cluster with worker-N device pools and fake kubelets."""
     from harness import errors
     from harness.cluster.lifecycle import held_clusters
-    from harness.scenario import possibility, specs
+    from harness.scenario import pool_specs, possibility
 
-    spec = specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
+    spec = pool_specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
     for objection in possibility.of_pools(spec):
         raise errors.UsageError(objection)
     ports = {"port": port, "tls_port": tls_port}

@@ -12,7 +12,7 @@ from harness.history import directories, plans
 from harness.reproduction.search import load_axes
 from harness.run import subjects
 from harness.run.faulting import planning
-from harness.scenario import fault_specs, profiles, specs
+from harness.scenario import fault_specs, pool_specs, profiles, specs
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Sc
         ) from error
 
 
-def _shared(pools: specs.PoolsSpec, run_id: str) -> specs.PoolsSpec:
+def _shared(pools: pool_specs.PoolsSpec, run_id: str) -> pool_specs.PoolsSpec:
     """Return the pools with their own names instead of those of a run among other users."""
     if not pools.owner:
         return pools

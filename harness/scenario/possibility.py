@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from harness.scenario import specs, traffic_specs
+from harness.scenario import pool_specs, specs, traffic_specs
 
 
 def objections(scenario: specs.Scenario) -> Iterator[str]:
@@ -19,11 +19,11 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
         yield from _of_all_at_once(scenario, scenario.traffic)
 
 
-def of_pools(pools: specs.PoolsSpec) -> Iterator[str]:
+def of_pools(pools: pool_specs.PoolsSpec) -> Iterator[str]:
     """Yield a line if the pools have more than DEVICES_MAX devices."""
     devices = pools.nodes * pools.devices_per_node
-    if devices > specs.DEVICES_MAX:
-        yield f"pools: expected at most {specs.DEVICES_MAX} devices on all nodes together, got {devices}"
+    if devices > pool_specs.DEVICES_MAX:
+        yield f"pools: expected at most {pool_specs.DEVICES_MAX} devices on all nodes together, got {devices}"
 
 
 def _of_users(scenario: specs.Scenario) -> Iterator[str]:

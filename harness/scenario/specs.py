@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 import pydantic
 import pydantic_core
 
-from harness.scenario import driver_specs, fault_specs, traffic_specs
+from harness.scenario import claim_specs, driver_specs, fault_specs, pool_specs, traffic_specs
 from harness.scenario.fields import Count, Name, PositiveCount, Probability, Seconds, Spec
 
 SCHEMA_VERSION = 1
@@ -13,69 +13,6 @@ TIMEOUT_S = 120.0
 """Default time limit of a run, in seconds; longer if the traffic needs more."""
 PROGRESS_S = 30.0
 """Default of `limits.progress_s` in scenarios with faults, in seconds."""
-NODES_MAX = 5000
-"""The documented limit of Kubernetes."""
-DEVICES_MAX = 1_000_000
-"""Devices on all nodes together."""
-DEVICES_PER_NODE_MAX = 1280
-"""Ten ResourceSlices of 128 devices."""
-
-
-def _require_attribute(value: object) -> object:
-    is_small = not isinstance(value, int) or -(2**63) <= value < 2**63
-    if isinstance(value, bool | int | str) and is_small:
-        return value
-    raise ValueError(f"expected true, false, a whole number of 64 bits or text, got {value!r:.60}")
-
-
-AttributeValue: TypeAlias = Annotated[
-    bool | int | str, pydantic.BeforeValidator(_require_attribute)
-]
-
-
-class DeviceClassSpec(Spec):
-    """The DeviceClass that claims request."""
-
-    name: Name = "flake-hunt"
-    """Name of the class; one class is enough for a first-fit race."""
-    selectors: list[str] = []
-    """CEL expressions over `device` in addition to the driver; empty: every device of the
-    driver."""
-
-
-class PoolsSpec(Spec):
-    """The fake nodes and their device pools: one node, one pool, one or more ResourceSlices."""
-
-    nodes: Annotated[int, pydantic.Field(ge=1, le=NODES_MAX)] = 8
-    """Number of nodes; 8 as in the upstream integration test."""
-    devices_per_node: Annotated[int, pydantic.Field(ge=1, le=DEVICES_PER_NODE_MAX)] = 100
-    """Devices in each pool; 100 as in the upstream integration test."""
-    driver: Annotated[str, pydantic.Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,60}[a-z0-9])?$")] = (
-        "gpu.flake-hunt.example"
-    )
-    """Name of the DRA driver."""
-    attributes: dict[str, AttributeValue] = {"model": "fake"}
-    """Attributes of every device, for CEL selectors."""
-    capacity: dict[str, str] = {}
-    """Capacities of every device as quantities, for CEL selectors."""
-    node_prefix: Annotated[str, pydantic.Field(pattern=r"^[a-z0-9][-a-z0-9]{0,47}$")] = "worker-"
-    """Prefix of node names; on a cluster with other users, a run inserts its id."""
-    owner: str = ""
-    """Value of an attribute `owner` of every device, which the class selects, so that runs on one
-    cluster do not share devices. Set by the run on clusters with other users; empty: none."""
-    device_class: DeviceClassSpec = DeviceClassSpec()
-    """The class of the claims."""
-
-
-class ClaimSpec(Spec):
-    """The request of each claim."""
-
-    devices: Annotated[int, pydantic.Field(ge=1, le=32)] = 1
-    """Devices in an exact-count request; the API allows 32 results."""
-    selectors: list[str] = []
-    """CEL expressions of the request."""
-    admin_access: bool = False
-    """Request admin access, which is never a double allocation."""
 
 
 class PausesSpec(Spec):
@@ -252,11 +189,11 @@ class Scenario(Spec):
     """One line for tables."""
     description: str
     """Purpose, origin, and the defects that the scenario finds."""
-    pools: PoolsSpec = PoolsSpec()
+    pools: pool_specs.PoolsSpec = pool_specs.PoolsSpec()
     """Nodes and devices."""
     driver: driver_specs.DriverSpec = driver_specs.DriverSpec()
     """The DRA driver of the fake nodes, and how containers end."""
-    claim: ClaimSpec = ClaimSpec()
+    claim: claim_specs.ClaimSpec = claim_specs.ClaimSpec()
     """The request of each claim."""
     traffic: traffic_specs.TrafficSpec
     """The objects to create, and the rate."""

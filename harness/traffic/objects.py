@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.client import apis
 from harness.model import naming
-from harness.scenario import specs
+from harness.scenario import claim_specs
 
 Object = dict[str, Any]
 RUN_LABEL = naming.RUN_LABEL
@@ -19,7 +19,7 @@ _ENTRY = "device"
 """Name of the only entry in a pod's `spec.resourceClaims`."""
 
 
-def claim_spec(claim: specs.ClaimSpec, device_class: str) -> Object:
+def claim_spec(claim: claim_specs.ClaimSpec, device_class: str) -> Object:
     """Return the spec of a claim with one request."""
     exactly: Object = {
         "deviceClassName": device_class,

@@ -11,7 +11,7 @@ from harness.client import apis, transports
 from harness.cluster import cluster_records, interfaces, providers
 from harness.cluster.fixtures import fake_objects, fake_world
 from harness.cluster.lifecycle import prune
-from harness.scenario import profiles, specs
+from harness.scenario import pool_specs, profiles
 
 READY_TIMEOUT_S = 30.0
 _NAMESPACE = "flake-hunt"
@@ -50,7 +50,7 @@ def _let_go(cluster: interfaces.Cluster, request: interfaces.ClusterRequest) -> 
 
 
 def up(
-    name: str, profile: profiles.Profile, spec: specs.PoolsSpec
+    name: str, profile: profiles.Profile, spec: pool_specs.PoolsSpec
 ) -> cluster_records.ClusterRecord:
     """Start a cluster with its device pools and kubelets, and leave it running."""
     cluster_records.require_new(name)
@@ -68,7 +68,7 @@ def up(
 
 
 def _up(
-    entry: cluster_records.ClusterRecord, profile: profiles.Profile, spec: specs.PoolsSpec
+    entry: cluster_records.ClusterRecord, profile: profiles.Profile, spec: pool_specs.PoolsSpec
 ) -> cluster_records.ClusterRecord:
     cluster = providers.up(profile, entry.request())
     played = _publish(cluster, entry, profile, spec)
@@ -89,7 +89,7 @@ def _publish(
     cluster: interfaces.Cluster,
     entry: cluster_records.ClusterRecord,
     profile: profiles.Profile,
-    spec: specs.PoolsSpec,
+    spec: pool_specs.PoolsSpec,
 ) -> list[str]:
     """Create the device pools; return the kubelets' options.
 

@@ -4,7 +4,7 @@ import fnmatch
 from collections.abc import Sequence
 
 from harness.model import naming
-from harness.scenario import specs, traffic_specs
+from harness.scenario import pool_specs, specs, traffic_specs
 from harness.traffic import launching
 
 ANY = "*"
@@ -47,7 +47,7 @@ def example(found: Sequence[str]) -> str:
     return repr(found[0])
 
 
-def _nodes(pools: specs.PoolsSpec) -> list[str]:
+def _nodes(pools: pool_specs.PoolsSpec) -> list[str]:
     return [naming.node(number, prefix=pools.node_prefix) for number in range(pools.nodes)]
 
 

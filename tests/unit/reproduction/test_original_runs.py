@@ -9,7 +9,7 @@ import pytest
 from harness import errors
 from harness.history import directories, plans
 from harness.reproduction import attempts, original_runs, reproducing
-from harness.scenario import profiles, specs
+from harness.scenario import pool_specs, profiles, specs
 from tests.histories import building
 from tests.unit.reproduction import scenarios
 
@@ -56,7 +56,7 @@ def test_nothing_of_the_run_or_of_campaigns_is_left(tmp_path: pathlib.Path) -> N
     found = original_runs.load(
         run(tmp_path, settings=scenario.model_dump(mode="json")).path
     ).scenario
-    assert found.pools == specs.PoolsSpec(nodes=1, devices_per_node=3)
+    assert found.pools == pool_specs.PoolsSpec(nodes=1, devices_per_node=3)
     first, second = found.subject.schedulers
     assert first == specs.PythonScheduler()
     assert second == specs.KubeScheduler(kind="kube-scheduler")

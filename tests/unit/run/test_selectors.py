@@ -4,9 +4,9 @@ import pytest
 
 from harness import errors
 from harness.run import run_plan, selectors
-from harness.scenario import loading, specs
+from harness.scenario import loading, pool_specs
 
-DRIVER = specs.PoolsSpec().driver
+DRIVER = pool_specs.PoolsSpec().driver
 
 
 def scenario(*claim: str, of_class: str = "", devices: int = 1) -> loading.Loaded:

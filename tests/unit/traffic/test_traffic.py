@@ -4,7 +4,7 @@ import itertools
 import subprocess
 import sys
 
-from harness.scenario import loading, specs
+from harness.scenario import claim_specs, loading
 from harness.traffic import launching, objects
 
 
@@ -36,7 +36,7 @@ def test_a_pod_names_its_claim_or_the_template() -> None:
 
 
 def test_a_claim_asks_for_what_the_scenario_says() -> None:
-    spec = specs.ClaimSpec(devices=3, selectors=["true"], admin_access=True)
+    spec = claim_specs.ClaimSpec(devices=3, selectors=["true"], admin_access=True)
     (request,) = objects.claim_spec(spec, "gpu")["devices"]["requests"]
     assert request["exactly"] == {
         "deviceClassName": "gpu",

@@ -16,7 +16,7 @@ from harness.client import apis, transports
 from harness.cluster import cluster_records, interfaces
 from harness.cluster.kind import api_server_restarts, docker_engine, kind_cluster
 from harness.cluster.lifecycle import held_clusters, prune
-from harness.scenario import specs
+from harness.scenario import pool_specs
 from tests.stand_ins import standing_in
 
 NOTHING: dict[str, list[str]] = {"containers": [], "volumes": []}
@@ -195,7 +195,7 @@ def test_a_name_that_somebody_else_has_taken_is_not_harmed(used: standing_in.Sta
         "kindest/node:v1.36.0", name="fh-mine-control-plane", labels=labels
     )
     with pytest.raises(errors.UsageError, match="expected no kind cluster 'fh-mine'"):
-        held_clusters.up("mine", standing_in.profile(), specs.PoolsSpec(nodes=1))
+        held_clusters.up("mine", standing_in.profile(), pool_specs.PoolsSpec(nodes=1))
     assert cluster_records.known() == []
     assert prune.prune() == prune.Pruned([], [])
     assert used.left()["containers"] == ["/fh-mine-control-plane"]

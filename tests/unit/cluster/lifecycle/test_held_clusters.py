@@ -19,9 +19,9 @@ from harness.client import apis, transports
 from harness.cluster import cluster_records, embedded_cluster, interfaces, providers
 from harness.cluster.fixtures import fake_world
 from harness.cluster.lifecycle import held_clusters, prune
-from harness.scenario import profiles, specs
+from harness.scenario import pool_specs, profiles
 
-SPEC = specs.PoolsSpec(nodes=2, devices_per_node=3)
+SPEC = pool_specs.PoolsSpec(nodes=2, devices_per_node=3)
 EMBEDDED = profiles.load("embedded")
 TIMEOUT_S = 30
 # The processes are meant to outlive the command that started them, which a test would call a leak.

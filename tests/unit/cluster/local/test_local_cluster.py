@@ -21,7 +21,7 @@ from harness.client import apis, transports
 from harness.cluster import interfaces, providers
 from harness.cluster.fixtures import fake_world
 from harness.cluster.local import binaries, control_plane, local_cluster, local_files
-from harness.scenario import profiles, specs
+from harness.scenario import pool_specs, profiles
 from tests.stand_ins import commands
 
 ETCD = shutil.which("etcd")
@@ -78,7 +78,7 @@ def test_a_cluster_comes_answers_and_goes(
     assert cluster.versions["kube-apiserver"] == "v1.36.4"
     assert cluster.versions["etcd"].startswith("v3.")
     api = apis.Api(transports.connect(cluster.kubeconfig))
-    spec = specs.PoolsSpec(nodes=2, devices_per_node=2)
+    spec = pool_specs.PoolsSpec(nodes=2, devices_per_node=2)
     on = provider(pathlib.Path(), auth=auth).capabilities
     world = fake_world.publish(api, spec, namespace="run", run_id="r", on=on)
     taints = [node["spec"].get("taints") for node in api.list(apis.NODES).items]
@@ -185,7 +185,9 @@ def test_with_a_controller_manager_namespaces_go_by_themselves(
     assert on.claim_controller
     assert on.namespace_controller
     api = apis.Api(transports.connect(cluster.kubeconfig))
-    world = fake_world.publish(api, specs.PoolsSpec(nodes=1), namespace="run", run_id="r", on=on)
+    world = fake_world.publish(
+        api, pool_specs.PoolsSpec(nodes=1), namespace="run", run_id="r", on=on
+    )
     fake_world.remove(api, world)
     with pytest.raises(apis.ApiError):
         api.get(apis.NAMESPACES, "run")

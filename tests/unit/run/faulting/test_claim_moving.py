@@ -12,10 +12,10 @@ from harness.cluster.fixtures import fake_world
 from harness.cluster.interfaces import Capabilities
 from harness.history import journal_reader, plans, records
 from harness.run.faulting import claim_moving, fault_journal
-from harness.scenario import specs
+from harness.scenario import pool_specs
 
 NAMESPACE = "flake-hunt-moving"
-POOLS = specs.PoolsSpec(nodes=1, devices_per_node=3)
+POOLS = pool_specs.PoolsSpec(nodes=1, devices_per_node=3)
 
 
 class Ending:

@@ -10,7 +10,7 @@ from harness.cluster import interfaces
 from harness.faults import injection, matching
 from harness.history import plans
 from harness.run.faulting import planning
-from harness.scenario import specs
+from harness.scenario import claim_specs, specs
 
 EMBEDDED = interfaces.Capabilities()
 ON_DISK = interfaces.Capabilities(restarts_api_server=True)
@@ -434,6 +434,6 @@ def test_a_fault_that_another_hides_is_refused() -> None:
 
 def test_only_claims_of_one_device_can_be_moved() -> None:
     made = scenario({"kind": "reallocate-claims"})
-    two = made.model_copy(update={"claim": specs.ClaimSpec(devices=2)})
+    two = made.model_copy(update={"claim": claim_specs.ClaimSpec(devices=2)})
     with pytest.raises(errors.UsageError, match="claims of one device"):
         planning.plan(two, seed=1, on=ON_DISK, provider="embedded", choice="auto")

@@ -1,0 +1,18 @@
+"""The keys of `claim` in a scenario file: what each claim asks for."""
+
+from typing import Annotated
+
+import pydantic
+
+from harness.scenario.fields import Spec
+
+
+class ClaimSpec(Spec):
+    """The request of each claim."""
+
+    devices: Annotated[int, pydantic.Field(ge=1, le=32)] = 1
+    """Devices in an exact-count request; the API allows 32 results."""
+    selectors: list[str] = []
+    """CEL expressions of the request."""
+    admin_access: bool = False
+    """Request admin access, which is never a double allocation."""
