@@ -9,9 +9,9 @@ Two things do not belong here. First, judging, and any code that the checks use:
 checks read API objects independently of each other. Second, the orchestration of a run: these
 processes also run stand-alone against any kubeconfig.
 
-Contents: `allocated_devices`, `allocation`, `assembling`, `assume_caches`, `binding_cycle`, `cel`,
+Contents: `allocated_devices`, `allocation`, `assembling`, `assume_caches`, `binding`, `cel`,
 `claim_control`, `claim_writes`, `claims`, `defects`, `dynamic_resources`, `expressions`,
 `final_books`, `gathering`, `in_flight`, `leadership`, `metrics`, `nodes`, `pod_claims`,
 `queueing_hints`, `recording`, `releases`, `remedies`, `replacements`, `schedulers`,
-`scheduling_queue`, `subject_process`, `telemetry`.
+`scheduling_attempts`, `scheduling_queue`, `subject_process`, `telemetry`.
 """

@@ -16,7 +16,6 @@ from harness.client import apis, informers, transports
 from harness.subject import (
     allocated_devices,
     assume_caches,
-    binding_cycle,
     claims,
     dynamic_resources,
     final_books,
@@ -24,9 +23,11 @@ from harness.subject import (
     in_flight,
     nodes,
     queueing_hints,
+    scheduling_attempts,
     scheduling_queue,
 )
 from harness.subject.allocation import inventories
+from harness.subject.binding import binding_cycle, claim_binding
 from harness.subject.leadership import leaderships
 from harness.subject.telemetry import pod_messages, pod_reports
 
@@ -43,6 +44,7 @@ class SchedulerParts:
     allocated: type[allocated_devices.AllocatedDevices] = allocated_devices.AllocatedDevices
     gatherer: type[gathering.Gatherer] = gathering.Gatherer
     plugin: type[dynamic_resources.DynamicResources] = dynamic_resources.DynamicResources
+    claim_binder: type[claim_binding.ClaimBinder] = claim_binding.ClaimBinder
     leadership: type[leaderships.Leadership] = leaderships.Leadership
 
 
@@ -84,6 +86,12 @@ class Scheduler:
         self._cache = parts.assume_cache([allocated, queueing_hints.ClaimEvents(self)])
         self._leadership = parts.leadership(api, self._cache, namespace=options.namespace)
         self._writing_api = self._leadership.writing_api
+        binder = parts.claim_binder(
+            self._writing_api,
+            cache=self._cache,
+            in_flight_claims=flight,
+            activate=lambda key: self.on_claim(key, freed=True),
+        )
         self._plugin = parts.plugin(
             self._writing_api,
             cache=self._cache,
@@ -92,7 +100,7 @@ class Scheduler:
             inventory=self._inventory,
             classes=self._device_classes,
             choices=random.Random(options.seed),
-            activate=lambda key: self.on_claim(key, freed=True),
+            binder=binder,
         )
         self._queue = scheduling_queue.SchedulingQueue(
             gate=self._may_enter,
@@ -255,11 +263,11 @@ class Scheduler:
         try:
             attempt = self._pre_filter(queued.pod)
             node, allocations = self._find_node(attempt)
-        except dynamic_resources.Unschedulable as reason:
+        except scheduling_attempts.Unschedulable as reason:
             concurrency.step("scheduling.unschedulable", pod=queued.uid, reason=str(reason))
             self._reports.failed(queued.pod, pod_messages.UNSCHEDULABLE, str(reason))
             self._queue.failed(queued, unschedulable=True)
-        except dynamic_resources.AttemptError as error:
+        except scheduling_attempts.AttemptError as error:
             concurrency.step("scheduling.failed", pod=queued.uid, reason=str(error))
             self._reports.failed(queued.pod, pod_messages.SCHEDULER_ERROR, str(error))
             self._queue.failed(queued, unschedulable=False)
@@ -269,14 +277,14 @@ class Scheduler:
             concurrency.step("reserve.done", pod=queued.uid, node=name)
             self._binders.put(binding_cycle.Binding(queued, attempt, name))
 
-    def _pre_filter(self, pod: Object) -> dynamic_resources.Attempt:
+    def _pre_filter(self, pod: Object) -> scheduling_attempts.Attempt:
         try:
             return self._plugin.pre_filter(pod)
-        except dynamic_resources.Unschedulable as reason:
+        except scheduling_attempts.Unschedulable as reason:
             text = f"0/{len(self._nodes())} nodes are available: {reason}."
-            raise dynamic_resources.Unschedulable(text) from reason
+            raise scheduling_attempts.Unschedulable(text) from reason
 
-    def _find_node(self, attempt: dynamic_resources.Attempt) -> tuple[Object, list[Object]]:
+    def _find_node(self, attempt: scheduling_attempts.Attempt) -> tuple[Object, list[Object]]:
         for node in self._nodes():
             if refusal := nodes.refusal(node, attempt.pod):
                 attempt.refusals[refusal] += 1
@@ -285,9 +293,9 @@ class Scheduler:
             if allocations is not None:
                 return node, allocations
         self._give_up_one_allocation(attempt)
-        raise dynamic_resources.Unschedulable(attempt.explanation())
+        raise scheduling_attempts.Unschedulable(attempt.explanation())
 
-    def _give_up_one_allocation(self, attempt: dynamic_resources.Attempt) -> None:
+    def _give_up_one_allocation(self, attempt: scheduling_attempts.Attempt) -> None:
         try:
             self._plugin.post_filter(attempt)
         except (apis.ApiError, transports.TransportError) as error:

@@ -17,7 +17,7 @@ from typing import Any
 from harness import concurrency, seeds
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
-from harness.subject import claims, dynamic_resources, schedulers
+from harness.subject import claims, schedulers, scheduling_attempts
 from tests.support import api_objects, local_servers, plugin_world
 
 Object = dict[str, Any]
@@ -82,7 +82,7 @@ class Churn:
         for number in range(self._cycles):
             if self.missed or self._failures:
                 return
-            attempt = dynamic_resources.Attempt(self._pods[index], [claim], to_allocate=[0])
+            attempt = scheduling_attempts.Attempt(self._pods[index], [claim], to_allocate=[0])
             self._world.plugin.reserve(attempt, [allocation])
             self._held[device] = number
             self._world.plugin.pre_bind(attempt)

@@ -99,7 +99,7 @@ def test_a_read_without_a_fence_is_not_enough(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_released_claim_must_be_assumed_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keep_in_flight.KeepInFlightPlugin, "_assume_newest", lambda *_: None)
+    monkeypatch.setattr(keep_in_flight.KeepInFlightBinder, "_assume_newest", lambda *_: None)
     progress = explored("answer-lost", "keep-in-flight-until-known", schedules=4000)
     assert "is allocated to claim-" in progress.findings[0][0]
 

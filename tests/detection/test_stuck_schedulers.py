@@ -18,9 +18,10 @@ from harness.subject import (
     allocated_devices,
     assume_caches,
     claims,
-    dynamic_resources,
     schedulers,
+    scheduling_attempts,
 )
+from harness.subject.binding import claim_binding
 from tests.histories import building, worlds
 from tests.support import api_objects, local_servers
 
@@ -32,10 +33,10 @@ SECONDS = 60.0
 """Made-up time from the last change to the end of the run."""
 
 
-class LeavesInFlight(dynamic_resources.DynamicResources):
+class LeavesInFlight(claim_binding.ClaimBinder):
     """After a failed attempt, the claim stays in flight for ever (as in Volcano, Volcano #5102)."""
 
-    def unreserve(self, attempt: dynamic_resources.Attempt) -> None:
+    def unreserve(self, attempt: scheduling_attempts.Attempt) -> None:
         del attempt
 
 
@@ -206,7 +207,7 @@ def test_the_correct_scheduler_makes_progress(story: Callable[[World], None]) ->
 
 
 def test_a_claim_that_stays_in_flight() -> None:
-    with World(schedulers.SchedulerParts(plugin=LeavesInFlight)) as world:
+    with World(schedulers.SchedulerParts(claim_binder=LeavesInFlight)) as world:
         a_write_fails(world)
         world.wait_unschedulable("p")
         progress, books = world.judge()

@@ -7,15 +7,20 @@ import sys
 from typing import Any
 from unittest import mock
 
-from harness.subject import dynamic_resources, scheduling_queue, subject_process
+from harness.subject import (
+    dynamic_resources,
+    scheduling_attempts,
+    scheduling_queue,
+    subject_process,
+)
 
 _pre_bind = dynamic_resources.DynamicResources.pre_bind
 
 
-def pre_bind(self: Any, attempt: dynamic_resources.Attempt) -> None:
+def pre_bind(self: Any, attempt: scheduling_attempts.Attempt) -> None:
     """Fail for one of the pods."""
     if attempt.pod["metadata"]["name"] == "pod-0000":
-        raise dynamic_resources.BindingError("no answer came")
+        raise scheduling_attempts.BindingError("no answer came")
     _pre_bind(self, attempt)
 
 

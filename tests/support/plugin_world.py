@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.client import apis
-from harness.subject import dynamic_resources, in_flight, schedulers
+from harness.subject import in_flight, schedulers, scheduling_attempts
 from harness.subject.allocation import inventories
 from tests.support import api_objects, local_servers
 
@@ -32,6 +32,12 @@ class World:
         self.activated: list[str] = []
         """Claims whose pods were to be retried."""
         self.classes = {api_objects.CLASS: api_objects.device_class()}
+        self.binder = parts.claim_binder(
+            self.api,
+            cache=self.cache,
+            in_flight_claims=self.flight,
+            activate=self.activated.append,
+        )
         self.plugin = parts.plugin(
             self.api,
             cache=self.cache,
@@ -40,7 +46,7 @@ class World:
             inventory=self.inventory,
             classes=lambda: self.classes,
             choices=random.Random(1),
-            activate=self.activated.append,
+            binder=self.binder,
         )
 
     def claim(self, name: str, **more: Any) -> Object:
@@ -54,7 +60,7 @@ class World:
             apis.PODS, api_objects.pod(name, use=use or ("c",)), namespace="default"
         )
 
-    def reserved(self, pod: Object) -> dynamic_resources.Attempt:
+    def reserved(self, pod: Object) -> scheduling_attempts.Attempt:
         """An attempt as far as its Reserve."""
         attempt = self.plugin.pre_filter(pod)
         allocations = self.plugin.filter(attempt, api_objects.node())

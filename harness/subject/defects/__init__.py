@@ -32,7 +32,7 @@ CATALOGUE = replacements.Catalogue(
             "gatherer", gather_not_atomic.NotAtomicGatherer
         ),
         "in-flight-removed-first": replacements.Replacement(
-            "plugin", in_flight_removed_first.RemovedFirstPlugin
+            "claim_binder", in_flight_removed_first.RemovedFirstBinder
         ),
         "revision-bumped-late": replacements.Replacement(
             "allocated", revision_bumped_late.BumpedLateDevices

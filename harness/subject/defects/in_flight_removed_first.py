@@ -1,11 +1,11 @@
 """A mutant: `bindClaim` with its two deferred calls in the wrong order."""
 
-from harness.subject import dynamic_resources
+from harness.subject.binding import claim_binding
 
-Object = dynamic_resources.Object
+Object = claim_binding.Object
 
 
-class RemovedFirstPlugin(dynamic_resources.DynamicResources):
+class RemovedFirstBinder(claim_binding.ClaimBinder):
     """The claim leaves the in-flight claims before the assume cache knows its allocation.
 
     In between, the device is in neither set, and no comparison of revisions can detect that. This

@@ -7,7 +7,8 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go of that rel
 from collections.abc import Mapping
 from typing import Any
 
-from harness.subject import dynamic_resources, replacements
+from harness.subject import replacements
+from harness.subject.binding import claim_binding
 from harness.subject.defects import assume_cache_shared_drain, gather_not_atomic
 
 Object = dict[str, Any]
@@ -16,7 +17,7 @@ Object = dict[str, Any]
 # ------------------------------------------------------------------ up to 1.36.2
 
 
-class OutOfFlightOnFailurePlugin(dynamic_resources.DynamicResources):
+class OutOfFlightOnFailureBinder(claim_binding.ClaimBinder):
     """A claim leaves the in-flight claims also when its write has failed, before Unreserve.
 
     So Unreserve finds nothing and does not restore the claim in the assume cache. Fixed after
@@ -32,7 +33,7 @@ class OutOfFlightOnFailurePlugin(dynamic_resources.DynamicResources):
 # -------------------------------------------------------------------- only 1.34.2
 
 
-class ReservationsNotAssumedPlugin(dynamic_resources.DynamicResources):
+class ReservationsNotAssumedBinder(claim_binding.ClaimBinder):
     """As before 1.36: only a claim that was allocated is assumed, not one merely reserved.
 
     An attempt before the informer's event still sees the claim without the reservation. The claim
@@ -52,11 +53,13 @@ BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
         ),
         "plain-gather": replacements.Replacement("gatherer", gather_not_atomic.NotAtomicGatherer),
         "reservations-not-assumed": replacements.Replacement(
-            "plugin", ReservationsNotAssumedPlugin
+            "claim_binder", ReservationsNotAssumedBinder
         ),
     },
     "1.36.2": {
-        "out-of-flight-on-failure": replacements.Replacement("plugin", OutOfFlightOnFailurePlugin)
+        "out-of-flight-on-failure": replacements.Replacement(
+            "claim_binder", OutOfFlightOnFailureBinder
+        )
     },
 }
 """The replacements of the scheduler by release, the oldest release first."""

@@ -21,7 +21,7 @@ CATALOGUE = replacements.Catalogue(
     "remedies",
     {
         "keep-in-flight-until-known": replacements.Replacement(
-            "plugin", keep_in_flight.KeepInFlightPlugin
+            "claim_binder", keep_in_flight.KeepInFlightBinder
         ),
         "compare-devices-on-update": replacements.Replacement(
             "allocated", compare_devices.ComparedDevices

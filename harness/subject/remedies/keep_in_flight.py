@@ -5,7 +5,8 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import apis, informers, transports
-from harness.subject import assume_caches, claims, dynamic_resources
+from harness.subject import assume_caches, claims, scheduling_attempts
+from harness.subject.binding import claim_binding
 from harness.subject.remedies import settled_claims
 
 Object = dict[str, Any]
@@ -21,7 +22,7 @@ class _UnknownWrite:
     """Monotonic time at which the write failed, in seconds."""
 
 
-class KeepInFlightPlugin(dynamic_resources.DynamicResources):
+class KeepInFlightBinder(claim_binding.ClaimBinder):
     """A claim stays in flight until it is known what became of the write of its allocation.
 
     Hypotheses H1 and H7. `bindClaim` writes the allocation with UpdateStatus. If no answer comes
@@ -82,7 +83,7 @@ class KeepInFlightPlugin(dynamic_resources.DynamicResources):
                 concurrency.step("remedy.outcome-unknown", claim=uid, reason=str(error))
             raise
 
-    def _forget(self, attempt: dynamic_resources.Attempt, index: int) -> None:
+    def _forget(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
         """Forget a plan, unless its write may have been committed: that is to be settled first.
 
         Another pod's plan for the claim is left alone, since it may be the one to be settled.

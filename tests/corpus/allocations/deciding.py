@@ -10,7 +10,14 @@ import random
 from typing import Any
 
 from harness.client import apis
-from harness.subject import assume_caches, claims, dynamic_resources, in_flight, nodes, schedulers
+from harness.subject import (
+    assume_caches,
+    claims,
+    in_flight,
+    nodes,
+    schedulers,
+    scheduling_attempts,
+)
 from harness.subject.allocation import inventories, results
 from tests.support import local_servers
 
@@ -29,15 +36,19 @@ class Case:
         self._cache: assume_caches.AssumeCache = parts.assume_cache([allocated])
         self._inventory = inventories.Inventory()
         self._classes: dict[str, Object] = {}
+        api = apis.Api(local_servers.LocalServer())
+        binder = parts.claim_binder(
+            api, cache=self._cache, in_flight_claims=self._flight, activate=lambda _: None
+        )
         self._plugin = parts.plugin(
-            apis.Api(local_servers.LocalServer()),
+            api,
             cache=self._cache,
             in_flight_claims=self._flight,
             gatherer=parts.gatherer(allocated, self._flight),
             inventory=self._inventory,
             classes=lambda: self._classes,
             choices=random.Random(1),
-            activate=lambda _: None,
+            binder=binder,
         )
 
     def decide(self) -> Object:
@@ -63,13 +74,13 @@ class Case:
         try:
             attempt = self._plugin.pre_filter(_stored(raw))
             node = self._node_for(attempt)
-        except dynamic_resources.Unschedulable as reason:
+        except scheduling_attempts.Unschedulable as reason:
             return {"unschedulable": str(reason)}
-        except dynamic_resources.AttemptError as error:
+        except scheduling_attempts.AttemptError as error:
             return {"unschedulable": str(error), "reason": "SchedulerError"}
         return {"node": node, "claims": self._allocate(attempt)}
 
-    def _node_for(self, attempt: dynamic_resources.Attempt) -> str:
+    def _node_for(self, attempt: scheduling_attempts.Attempt) -> str:
         """Reserve devices on the best node, the first of equals; raises Unschedulable."""
         wanted = [attempt.claims[index] for index in attempt.to_allocate]
         fitting: list[tuple[int, Object, list[Object]]] = []
@@ -79,12 +90,12 @@ class Case:
                 if allocations is not None:
                     fitting.append((results.preference(wanted, allocations), node, allocations))
         if not fitting:
-            raise dynamic_resources.Unschedulable("no node fits")
+            raise scheduling_attempts.Unschedulable("no node fits")
         _, node, allocations = max(fitting, key=lambda item: item[0])
         self._plugin.reserve(attempt, allocations)
         return str(node["metadata"]["name"])
 
-    def _allocate(self, attempt: dynamic_resources.Attempt) -> Object:
+    def _allocate(self, attempt: scheduling_attempts.Attempt) -> Object:
         """Allocate the pod's claims as planned; return the allocations by name of the claim."""
         for index, allocation in attempt.planned.items():
             claim = attempt.claims[index]

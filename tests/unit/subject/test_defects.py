@@ -6,11 +6,11 @@ from harness import errors
 from harness.subject import (
     assembling,
     defects,
-    dynamic_resources,
     gathering,
     replacements,
     schedulers,
 )
+from harness.subject.binding import claim_binding
 
 
 def test_without_defects_the_parts_are_the_correct_ones() -> None:
@@ -40,7 +40,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones(ask: object) -> None:
 
 def test_defects_of_different_parts_combine() -> None:
     parts = assembling.parts(["in-flight-removed-first", "gather-not-atomic"])
-    assert parts.plugin is not dynamic_resources.DynamicResources
+    assert parts.claim_binder is not claim_binding.ClaimBinder
     assert parts.gatherer is not gathering.Gatherer
     assert parts.allocated is schedulers.SchedulerParts().allocated
 

@@ -9,22 +9,23 @@ import pytest
 
 from harness import concurrency
 from harness.client import apis, transports
-from harness.subject import claims, dynamic_resources
+from harness.subject import claims, scheduling_attempts
+from harness.subject.binding import claim_binding
 from tests.support import api_objects, local_servers
 from tests.support.plugin_world import World
 
 Object = dict[str, Any]
 A = api_objects.device_id("a")
-FAILURES = (dynamic_resources.BindingError, apis.ApiError, transports.TransportError)
+FAILURES = (scheduling_attempts.BindingError, apis.ApiError, transports.TransportError)
 
 
 @pytest.fixture
 def world(server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(dynamic_resources, "CONFLICT_WAIT_S", 0.0)
+    monkeypatch.setattr(claim_binding, "CONFLICT_WAIT_S", 0.0)
     return World(server)
 
 
-def fail_to_bind(world: World, attempt: dynamic_resources.Attempt) -> Exception:
+def fail_to_bind(world: World, attempt: scheduling_attempts.Attempt) -> Exception:
     """Return the exception of pre-bind, after Unreserve."""
     with pytest.raises(FAILURES) as caught:
         world.plugin.pre_bind(attempt)
@@ -127,7 +128,7 @@ def test_a_conflict_is_tried_again_with_the_newest_claim(world: World, path: str
 def test_too_many_conflicts_end_the_binding_and_leave_nothing(world: World) -> None:
     world.claim("c")
     attempt = world.reserved(world.pod())
-    world.server.before("PUT", STATUS, disturb(world), times=dynamic_resources.CONFLICT_TRIES)
+    world.server.before("PUT", STATUS, disturb(world), times=claim_binding.CONFLICT_TRIES)
     assert "conflicts in a row" in str(fail_to_bind(world, attempt))
     assert world.server.count(f"PUT /apis/resource.k8s.io/v1/namespaces/default/{STATUS}") == 5
     assert_nothing_left(world)
@@ -306,7 +307,7 @@ def test_a_write_that_the_cache_already_knows_is_not_assumed_and_leaves_the_flig
 
 
 def refuse(world: World, pod: Object) -> str:
-    with pytest.raises(dynamic_resources.Unschedulable) as caught:
+    with pytest.raises(scheduling_attempts.Unschedulable) as caught:
         world.plugin.pre_filter(pod)
     return str(caught.value)
 
@@ -364,7 +365,7 @@ def test_what_no_node_can_satisfy_is_unschedulable(world: World) -> None:
 
 
 @pytest.fixture
-def misplaced(world: World) -> dynamic_resources.Attempt:
+def misplaced(world: World) -> scheduling_attempts.Attempt:
     """An attempt for a claim that is allocated on another node."""
     local_servers.put(
         world.server,
@@ -379,7 +380,7 @@ def misplaced(world: World) -> dynamic_resources.Attempt:
 
 
 def test_a_claim_that_keeps_the_pod_from_its_node_is_deallocated(
-    world: World, misplaced: dynamic_resources.Attempt
+    world: World, misplaced: scheduling_attempts.Attempt
 ) -> None:
     world.plugin.post_filter(misplaced)
     assert claims.allocation_of(world.stored()) is None
@@ -388,7 +389,7 @@ def test_a_claim_that_keeps_the_pod_from_its_node_is_deallocated(
 
 
 def test_a_claim_that_others_use_is_not_deallocated(
-    world: World, misplaced: dynamic_resources.Attempt
+    world: World, misplaced: scheduling_attempts.Attempt
 ) -> None:
     other = world.pod("other")
     misplaced.claims[0] = world.api.update_status(
@@ -399,7 +400,7 @@ def test_a_claim_that_others_use_is_not_deallocated(
 
 
 def test_a_deallocation_that_is_based_on_an_old_claim_fails(
-    world: World, misplaced: dynamic_resources.Attempt
+    world: World, misplaced: scheduling_attempts.Attempt
 ) -> None:
     disturb(world)()
     with pytest.raises(apis.ApiError, match="409"):

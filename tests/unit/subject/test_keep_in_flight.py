@@ -7,7 +7,8 @@ import pytest
 
 from harness import clocks
 from harness.client import apis, transports
-from harness.subject import assembling, claims, dynamic_resources
+from harness.subject import assembling, claims, scheduling_attempts
+from harness.subject.binding import claim_binding
 from harness.subject.remedies import keep_in_flight, settled_claims
 from tests.support import api_objects, local_servers
 from tests.support.plugin_world import World
@@ -16,19 +17,19 @@ Object = dict[str, Any]
 Steps = list[tuple[str, dict[str, object]]]
 A = api_objects.device_id("a")
 MAIN, STATUS = "resourceclaims/c", "resourceclaims/c/status"
-FAILURES = (dynamic_resources.BindingError, apis.ApiError, transports.TransportError)
+FAILURES = (scheduling_attempts.BindingError, apis.ApiError, transports.TransportError)
 
 
 @pytest.fixture
 def world(server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setattr(settled_claims, "BACKOFF_FIRST_S", 0.001)
-    monkeypatch.setattr(dynamic_resources, "CONFLICT_WAIT_S", 0.0)
+    monkeypatch.setattr(claim_binding, "CONFLICT_WAIT_S", 0.0)
     world = World(server, assembling.parts((), ["keep-in-flight-until-known"]))
     yield world
     world.plugin.stop()
 
 
-def fail_to_bind(world: World) -> dynamic_resources.Attempt:
+def fail_to_bind(world: World) -> scheduling_attempts.Attempt:
     """Reserve, bind in vain, and unreserve."""
     attempt = world.reserved(world.pod())
     with pytest.raises(FAILURES):
@@ -102,14 +103,16 @@ def test_meanwhile_the_claim_cannot_be_planned_again(world: World) -> None:
     world.claim("c")
     world.server.refuse("PUT", STATUS, status=504)
     attempt = fail_to_bind(world)
-    with pytest.raises(dynamic_resources.Unschedulable, match="in the process of being allocated"):
+    with pytest.raises(
+        scheduling_attempts.Unschedulable, match="in the process of being allocated"
+    ):
         world.plugin.pre_filter(attempt.pod)
 
 
 @pytest.mark.parametrize("status", [403, 409, 422, 429])
 def test_a_refusal_is_a_known_outcome(world: World, status: int) -> None:
     world.claim("c")
-    world.server.refuse("PUT", STATUS, status=status, times=dynamic_resources.CONFLICT_TRIES)
+    world.server.refuse("PUT", STATUS, status=status, times=claim_binding.CONFLICT_TRIES)
     fail_to_bind(world)
     assert world.flight.listed() == []
 

@@ -42,7 +42,7 @@ def test_all_remedies_combine_with_each_other_and_with_the_defects_of_other_meth
         defects.CATALOGUE.named("in-flight-removed-first").replacement,
         remedies.CATALOGUE.named("keep-in-flight-until-known").replacement,
     ):
-        assert issubclass(parts.plugin, kind)
+        assert issubclass(parts.claim_binder, kind)
 
 
 def test_every_defect_combines_with_every_remedy() -> None:

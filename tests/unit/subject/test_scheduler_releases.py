@@ -10,9 +10,9 @@ from harness.subject import (
     assembling,
     assume_caches,
     claims,
-    dynamic_resources,
     gathering,
     releases,
+    scheduling_attempts,
 )
 from tests.support import api_objects, local_servers, plugin_world
 
@@ -63,7 +63,7 @@ def test_whether_a_mere_reservation_is_assumed(
     world = as_release(server, release)
     stored = world.claim("c", allocated=api_objects.allocation("a"))
     pod = world.pod()
-    world.plugin.pre_bind(dynamic_resources.Attempt(pod, [stored]))
+    world.plugin.pre_bind(scheduling_attempts.Attempt(pod, [stored]))
     assert claims.is_reserved_for(world.stored(), pod)
     cached = world.cache.get("default/c")
     assert cached is not None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from harness import concurrency
 from harness.client import apis, transports
-from harness.subject import dynamic_resources, scheduling_queue
+from harness.subject import dynamic_resources, scheduling_attempts, scheduling_queue
 from harness.subject.telemetry import pod_reports
 
 
@@ -17,7 +17,7 @@ class Binding:
     """A pod with reserved devices, and the node it is to run on."""
 
     queued: scheduling_queue.QueuedPod
-    attempt: dynamic_resources.Attempt
+    attempt: scheduling_attempts.Attempt
     node_name: str
 
 
@@ -69,7 +69,11 @@ class Binders:
             self._plugin.pre_bind(binding.attempt)
             concurrency.step("bind.started", pod=uid)
             self._api.bind(binding.attempt.pod, binding.node_name)
-        except (dynamic_resources.BindingError, apis.ApiError, transports.TransportError) as error:
+        except (
+            scheduling_attempts.BindingError,
+            apis.ApiError,
+            transports.TransportError,
+        ) as error:
             concurrency.step("bind.failed", pod=uid, reason=str(error))
             self._plugin.unreserve(binding.attempt)
             self._on_failure(binding, str(error))

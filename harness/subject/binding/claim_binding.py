@@ -1,0 +1,144 @@
+"""The binding side of the plugin: the writes of claims, and how they are undone.
+
+After PreBind, bindClaim and Unreserve in
+pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go. The order of the writes and
+steps in `_bind_claim` decides whether a device can be allocated twice.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from harness import concurrency
+from harness.client import apis, informers
+from harness.subject import assume_caches, claim_writes, claims, in_flight, scheduling_attempts
+
+Object = dict[str, Any]
+CONFLICT_TRIES = 5
+"""Attempts to write a claim before giving up on 409 conflicts."""
+CONFLICT_WAIT_S = 0.01
+"""Wait between two of these attempts, in seconds."""
+
+
+class ClaimBinder:
+    """Writes the claims of pods with reserved devices."""
+
+    def __init__(
+        self,
+        api: apis.Api,
+        *,
+        cache: assume_caches.AssumeCache,
+        in_flight_claims: in_flight.InFlightClaims,
+        activate: Callable[[str], None],
+    ) -> None:
+        """`activate(key)` retries the pods that wait for a claim or a device, where no event does.
+
+        Upstream: Handle.Activate. Only remedies need it.
+        """
+        self._api, self._cache, self._in_flight = api, cache, in_flight_claims
+        self._activate = activate
+
+    def start(self) -> None:
+        """Begin to work in the background: nothing, as upstream."""
+
+    def stop(self) -> None:
+        """End what `start` began; called after the last binding."""
+
+    def bind(self, attempt: scheduling_attempts.Attempt) -> None:
+        """Write allocations and reservations.
+
+        Raises BindingError if a claim was deleted or allocated elsewhere, or on too many conflicts.
+        """
+        for index, claim in enumerate(attempt.claims):
+            if not claims.is_reserved_for(claim, attempt.pod):
+                attempt.claims[index] = self._bind_claim(attempt, index)
+
+    def unreserve(self, attempt: scheduling_attempts.Attempt) -> None:
+        """Undo Reserve, and remove reservations for the pod; written allocations remain."""
+        for index, claim in enumerate(attempt.claims):
+            concurrency.step("unreserve.started", claim=claims.uid_of(claim))
+            self._forget(attempt, index)
+            if claims.allocation_of(claim) and claims.is_reserved_for(claim, attempt.pod):
+                claim_writes.remove_reservation(self._api, claim, attempt.pod)
+
+    def _forget(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
+        """Forget what a failed attempt planned for its claim of this index."""
+        claim = attempt.claims[index]
+        if self._in_flight.remove(claims.uid_of(claim)):
+            self._cache.restore(informers.key_of(claim))
+
+    def _bind_claim(self, attempt: scheduling_attempts.Attempt, index: int) -> Object:
+        """Write one claim, then settle it; return what was written.
+
+        After bindClaim in pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
+        """
+        claim, allocation = attempt.claims[index], attempt.planned.get(index)
+        uid = claims.uid_of(claim)
+        written: Object | None = None
+        try:
+            written = self._write(claim, allocation, attempt.pod)
+        finally:
+            self._settle(uid, written, was_planned=allocation is not None)
+        return written
+
+    def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:
+        """Update the assume cache, then remove the claim from the in-flight claims.
+
+        In this order the device is always visible in at least one of the two.
+        """
+        self._assume(uid, written)
+        if was_planned and written is not None:  # after a failure, unreserve removes it
+            self._in_flight.remove(uid)
+
+    def _assume(self, uid: str, written: Object | None) -> None:
+        if written is None:
+            return
+        version = written["metadata"]["resourceVersion"]
+        concurrency.step("pre-bind.written", claim=uid, version=version)
+        try:
+            self._cache.assume(written)
+        except assume_caches.AssumeError as error:
+            concurrency.step("pre-bind.not-assumed", claim=uid, reason=str(error))
+        else:
+            concurrency.step("pre-bind.assumed", claim=uid)
+
+    def _write(self, claim: Object, allocation: Object | None, pod: Object) -> Object:
+        """Write allocation and reservation; return the claim as the API server returned it.
+
+        After a conflict the claim is read and written again. Raises BindingError if it was deleted
+        or allocated elsewhere, or on too many conflicts.
+        """
+        for tries in range(CONFLICT_TRIES):
+            if tries:
+                concurrency.sleep(CONFLICT_WAIT_S)
+                claim = self._api.get(
+                    apis.CLAIMS,
+                    claim["metadata"]["name"],
+                    namespace=claim["metadata"]["namespace"],
+                )
+            try:
+                return self._write_once(claim, allocation, pod)
+            except apis.ApiError as error:
+                if not error.is_conflict:
+                    raise
+                concurrency.step("pre-bind.conflict", claim=claims.uid_of(claim))
+        raise scheduling_attempts.BindingError(
+            f"{informers.key_of(claim)}: {CONFLICT_TRIES} conflicts in a row"
+        )
+
+    def _write_once(self, claim: Object, allocation: Object | None, pod: Object) -> Object:
+        if claims.is_deleting(claim):
+            raise scheduling_attempts.BindingError(
+                f"{informers.key_of(claim)} got deleted in the meantime"
+            )
+        if allocation is None:
+            return self._api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
+        if claims.allocation_of(claim):
+            raise scheduling_attempts.BindingError(
+                f"{informers.key_of(claim)} got allocated elsewhere in the meantime"
+            )
+        claim = claim_writes.add_finalizer(self._api, claim)
+        claim = claims.with_status(claim, allocation=allocation)
+        return self._put_allocation(claims.with_reservation(claim, pod))
+
+    def _put_allocation(self, claim: Object) -> Object:
+        return self._api.update_status(apis.CLAIMS, claim)
