@@ -164,11 +164,13 @@ def f12_metrics_and_health_are_served(world: World) -> None:
 
 
 def f13_the_claim_of_extended_resources_is_released(world: World) -> None:
-    pod = world.put(apis.PODS, api_objects.pod("p", node="worker-0"))
+    wanted = api_objects.pod("p", node="worker-0")
+    wanted["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}}
+    pod = world.put(apis.PODS, wanted)
     world.allocated("c", pod)
     world.start()
     status = {"extendedResourceClaimStatus": {"resourceClaimName": "c", "requestMappings": []}}
-    mapping = {"containerName": "work", "resourceName": "example.com/gpu", "requestName": "r"}
+    mapping = {"containerName": "main", "resourceName": "example.com/gpu", "requestName": "r"}
     status["extendedResourceClaimStatus"]["requestMappings"] = [mapping]
     world.api.update_status(apis.PODS, {**world.pod(), "status": {**status, "phase": "Succeeded"}})
     world.wait(lambda: world.reserved_for() == [], "the reservation to be gone")

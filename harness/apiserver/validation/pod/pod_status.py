@@ -6,6 +6,7 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation.field import formats
+from harness.apiserver.validation.pod import extended_claim_status
 
 
 def pod_status_change(document: Document, old: Document) -> Iterator[Cause]:
@@ -24,6 +25,9 @@ def pod_status_change(document: Document, old: Document) -> Iterator[Cause]:
     if statuses := status.get("resourceClaimStatuses"):
         claims = spec.get("resourceClaims") or ()
         yield from _claims(statuses, {_name(claim) for claim in claims})
+    if (extended := status.get("extendedResourceClaimStatus")) is not None:
+        at = "status.extendedResourceClaimStatus"
+        yield from extended_claim_status.extended_claim_status(extended, spec, at)
 
 
 def _name(document: Document) -> str:

@@ -75,3 +75,50 @@ def test_success_is_not_tried_again(fields: Any) -> None:
     assert fields(pod_status.pod_status_change(new, old)) == [
         ("status.containerStatuses[0].state", "Forbidden")
     ]
+
+
+MAPPING = {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "r"}
+
+
+@pytest.mark.parametrize(
+    ("name", "mappings", "wrong"),
+    [
+        ("claim-1", [MAPPING], []),
+        ("claim-1", [MAPPING, MAPPING | {"requestName": "s"}], []),
+        ("", [MAPPING], [("resourceClaimName", "Required")]),
+        ("No_name", [MAPPING], [("resourceClaimName", "Invalid")]),
+        ("claim-1", [], [("requestMappings", "Required")]),
+        (
+            "claim-1",
+            [MAPPING | {"containerName": "d"}],
+            [("requestMappings[0].containerName", "Invalid")],
+        ),
+        (
+            "claim-1",
+            [MAPPING | {"resourceName": "cpu"}],
+            [("requestMappings[0].resourceName", "Invalid")],
+        ),
+        ("claim-1", [MAPPING | {"requestName": "R/1"}], [("requestName", "Invalid")]),
+        (
+            "claim-1",
+            [MAPPING, MAPPING],
+            [
+                (f"requestMappings[1].{key}", "Duplicate")
+                for key in ("containerName", "resourceName", "requestName")
+            ],
+        ),
+    ],
+)
+def test_the_claim_of_extended_resources(
+    name: str, mappings: list[Any], wrong: list[tuple[str, str]], fields: Any
+) -> None:
+    """Requests of init containers and containers alike can be mapped to requests of the claim."""
+    container = {"name": "c", "resources": {"requests": {"example.com/gpu": "2"}}}
+    status = {
+        "extendedResourceClaimStatus": {"resourceClaimName": name, "requestMappings": mappings}
+    }
+    for key in ("containers", "initContainers"):
+        document = pod(status, **{key: [container]})
+        assert fields(pod_status.pod_status_change(document, {})) == [
+            (f"status.extendedResourceClaimStatus.{field}", reason) for field, reason in wrong
+        ]
