@@ -1,9 +1,9 @@
 """The scheduler: one thread makes the decisions, many threads bind, as in kube-scheduler.
 
-After pkg/scheduler/schedule_one.go. The scheduling thread takes one pod at a time, filters the
-nodes, reserves devices, and hands the pod to a binding thread, which writes to the API server
-(PreBind, Bind). The first node that fits in natural order is chosen, and its first free devices, so
-that all pods compete for the same device.
+After pkg/scheduler/scheduler.go. The scheduling thread takes one pod at a time, filters the nodes,
+reserves devices (`scheduling`), and hands the pod to a binding thread, which writes to the API
+server (`binding_cycle`). The first node that fits in natural order is chosen, and its first free
+devices, so that all pods compete for the same device.
 """
 
 import dataclasses
@@ -11,24 +11,20 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness import concurrency
-from harness.client import apis, informers, transports
+from harness.client import apis, informers
 from harness.subject import (
     allocated_devices,
     assume_caches,
-    claims,
     dynamic_resources,
     final_books,
     gathering,
     in_flight,
-    nodes,
-    queueing_hints,
-    scheduling_attempts,
-    scheduling_queue,
 )
 from harness.subject.allocation import inventories
 from harness.subject.binding import binding_cycle, claim_binding
 from harness.subject.leadership import leaderships
+from harness.subject.queueing import event_handlers, scheduling_queue
+from harness.subject.scheduling import node_lists, scheduling_cycles
 from harness.subject.telemetry import pod_messages, pod_reports
 
 Object = dict[str, Any]
@@ -83,14 +79,20 @@ class Scheduler:
         allocated = self._allocated = parts.allocated()
         flight = self._in_flight = in_flight.InFlightClaims()
         self._inventory = inventories.Inventory()
-        self._cache = parts.assume_cache([allocated, queueing_hints.ClaimEvents(self)])
+        self._nodes = node_lists.NodeList()
+        self._queue = scheduling_queue.SchedulingQueue(
+            gate=self._may_enter,
+            backoff_initial_s=options.backoff_initial_s,
+            backoff_max_s=options.backoff_max_s,
+        )
+        self._cache = parts.assume_cache([allocated, event_handlers.ClaimEvents(self._queue)])
         self._leadership = parts.leadership(api, self._cache, namespace=options.namespace)
         self._writing_api = self._leadership.writing_api
         binder = parts.claim_binder(
             self._writing_api,
             cache=self._cache,
             in_flight_claims=flight,
-            activate=lambda key: self.on_claim(key, freed=True),
+            activate=lambda key: self._queue.move_after_claim(key, freed=True),
         )
         self._plugin = parts.plugin(
             self._writing_api,
@@ -102,11 +104,6 @@ class Scheduler:
             choices=random.Random(options.seed),
             binder=binder,
         )
-        self._queue = scheduling_queue.SchedulingQueue(
-            gate=self._may_enter,
-            backoff_initial_s=options.backoff_initial_s,
-            backoff_max_s=options.backoff_max_s,
-        )
         self._binders = binding_cycle.Binders(
             self._writing_api,
             self._plugin,
@@ -114,12 +111,8 @@ class Scheduler:
             reports=self._reports,
             on_failure=self._on_binding_failed,
         )
-        self._thread: concurrency.Thread | None = None
-        """The scheduling thread; None before this scheduler leads."""
-        self._change_token = object()
-        """A token that is replaced on each change of nodes, DeviceClasses or slices."""
-        self._node_order: tuple[object, list[Object]] = (None, [])
-        """The sorted nodes, cached with the value of `_change_token` before they were read."""
+        self._cycle: scheduling_cycles.SchedulingCycle | None = None
+        """None before this scheduler leads."""
         self._make_informers()
 
     # ------------------------------------------------------------------- life cycle
@@ -152,15 +145,22 @@ class Scheduler:
         self._leadership.on_started_leading()
         self._plugin.start()
         self._reports.start()
-        self._thread = concurrency.spawn("scheduling", self._schedule_all)
+        self._cycle = scheduling_cycles.SchedulingCycle(
+            self._plugin,
+            queue=self._queue,
+            nodes=self._nodes,
+            binders=self._binders,
+            reports=self._reports,
+        )
+        self._cycle.start()
         self._binders.start()
 
     def stop(self) -> None:
         """Take no more pods, finish the bindings, and end every thread; also while standing by."""
         self._leadership.on_stopped_leading()
         self._queue.close()
-        if self._thread is not None:
-            self._thread.join()
+        if self._cycle is not None:
+            self._cycle.join()
             self._binders.stop()
             self._plugin.stop()
             self._reports.stop()
@@ -186,12 +186,16 @@ class Scheduler:
     def _make_informers(self) -> None:
         """Create the informers; pods come last, after the objects that scheduling them needs."""
         namespace = self._options.namespace
+        events = event_handlers.NodeEvents(self._queue)
+        pod_events = event_handlers.PodEvents(
+            self._queue, self._reports, scheduler_name=self._options.scheduler_name
+        )
         followed: list[tuple[apis.Resource, Sequence[informers.EventHandler]]] = [
-            (apis.NODES, [queueing_hints.NodeEvents(self)]),
-            (apis.DEVICE_CLASSES, [queueing_hints.NodeEvents(self)]),
-            (apis.SLICES, [self._inventory, queueing_hints.NodeEvents(self)]),
+            (apis.NODES, [self._nodes, events]),
+            (apis.DEVICE_CLASSES, [events]),
+            (apis.SLICES, [self._inventory, events]),
             (apis.CLAIMS, [self._cache]),
-            (apis.PODS, [queueing_hints.PodEvents(self)]),
+            (apis.PODS, [pod_events]),
         ]
         self._informers = [
             informers.Informer(
@@ -205,119 +209,14 @@ class Scheduler:
             for resource, handlers in followed
         ]
 
-    # --------------------------------------------------------------------- events
-
-    def is_mine(self, pod: Object) -> bool:
-        """Return whether this scheduler has to schedule the pod, now or later."""
-        spec = pod["spec"]
-        return bool(
-            spec.get("schedulerName") == self._options.scheduler_name
-            and not spec.get("nodeName")
-            and not claims.is_deleting(pod)
-            and not spec.get("schedulingGates")
-            and not claims.is_done(pod)
-        )
-
-    def on_pod(self, pod: Object) -> None:
-        """Queue a new or changed pod, or remove it if it needs no scheduling."""
-        if self.is_mine(pod):
-            self._queue.put(pod)
-        else:
-            self.on_pod_gone(pod)
-
-    def on_pod_gone(self, pod: Object) -> None:
-        """Remove a deleted pod from the queue."""
-        self._queue.remove(pod)
-        self._reports.forget(pod)
-
-    def on_claim(self, key: str, *, freed: bool) -> None:
-        """Retry the pods that use a changed claim; `freed`: all pods, as devices became free."""
-        if freed:
-            self._queue.move_all()
-        self._queue.move_users(key)
-
-    def on_cluster_change(self) -> None:
-        """Retry all pods after a change of nodes, DeviceClasses or slices."""
-        self._change_token = object()
-        self._queue.move_all()
-
     def _may_enter(self, pod: Object) -> bool:
         reason = self._plugin.pre_enqueue(pod)
         if reason is not None:
             self._reports.failed(pod, pod_messages.UNSCHEDULABLE, reason)
         return reason is None
 
-    # --------------------------------------------------------------- scheduling thread
-
-    def _schedule_all(self) -> None:
-        while True:
-            try:
-                queued = self._queue.pop()
-            except concurrency.Closed:
-                return
-            self._schedule(queued)
-
-    def _schedule(self, queued: scheduling_queue.QueuedPod) -> None:
-        """Try one pod: reserve devices on the first node that fits, and queue its binding."""
-        concurrency.step("scheduling.started", pod=queued.uid, attempt=queued.attempts)
-        try:
-            attempt = self._pre_filter(queued.pod)
-            node, allocations = self._find_node(attempt)
-        except scheduling_attempts.Unschedulable as reason:
-            concurrency.step("scheduling.unschedulable", pod=queued.uid, reason=str(reason))
-            self._reports.failed(queued.pod, pod_messages.UNSCHEDULABLE, str(reason))
-            self._queue.failed(queued, unschedulable=True)
-        except scheduling_attempts.AttemptError as error:
-            concurrency.step("scheduling.failed", pod=queued.uid, reason=str(error))
-            self._reports.failed(queued.pod, pod_messages.SCHEDULER_ERROR, str(error))
-            self._queue.failed(queued, unschedulable=False)
-        else:
-            name = node["metadata"]["name"]
-            self._plugin.reserve(attempt, allocations)
-            concurrency.step("reserve.done", pod=queued.uid, node=name)
-            self._binders.put(binding_cycle.Binding(queued, attempt, name))
-
-    def _pre_filter(self, pod: Object) -> scheduling_attempts.Attempt:
-        try:
-            return self._plugin.pre_filter(pod)
-        except scheduling_attempts.Unschedulable as reason:
-            text = f"0/{len(self._nodes())} nodes are available: {reason}."
-            raise scheduling_attempts.Unschedulable(text) from reason
-
-    def _find_node(self, attempt: scheduling_attempts.Attempt) -> tuple[Object, list[Object]]:
-        for node in self._nodes():
-            if refusal := nodes.refusal(node, attempt.pod):
-                attempt.refusals[refusal] += 1
-                continue
-            allocations = self._plugin.filter(attempt, node)
-            if allocations is not None:
-                return node, allocations
-        self._give_up_one_allocation(attempt)
-        raise scheduling_attempts.Unschedulable(attempt.explanation())
-
-    def _give_up_one_allocation(self, attempt: scheduling_attempts.Attempt) -> None:
-        try:
-            self._plugin.post_filter(attempt)
-        except (apis.ApiError, transports.TransportError) as error:
-            concurrency.step(
-                "post-filter.failed", pod=claims.uid_of(attempt.pod), reason=str(error)
-            )
-
-    def _nodes(self) -> list[Object]:
-        """Return the nodes in natural order: worker-2 before worker-10."""
-        token = self._change_token  # read first: a change while nodes are read voids the cache
-        if self._node_order[0] is not token:
-            order = sorted(
-                self._informers[0].objects(),
-                key=lambda node: nodes.natural_order(node["metadata"]["name"]),
-            )
-            self._node_order = token, order
-        return self._node_order[1]
-
     def _device_classes(self) -> dict[str, Object]:
         return {item["metadata"]["name"]: item for item in self._informers[1].objects()}
-
-    # ---------------------------------------------------------------- binding threads
 
     def _on_binding_failed(self, binding: binding_cycle.Binding, reason: str) -> None:
         """Retry the pod, and those that waited for what its attempt had reserved."""

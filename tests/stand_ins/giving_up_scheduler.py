@@ -10,9 +10,9 @@ from unittest import mock
 from harness.subject import (
     dynamic_resources,
     scheduling_attempts,
-    scheduling_queue,
     subject_process,
 )
+from harness.subject.queueing import scheduling_queue
 
 _pre_bind = dynamic_resources.DynamicResources.pre_bind
 

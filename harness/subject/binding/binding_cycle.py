@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from harness import concurrency
 from harness.client import apis, transports
-from harness.subject import dynamic_resources, scheduling_attempts, scheduling_queue
+from harness.subject import dynamic_resources, scheduling_attempts
+from harness.subject.queueing import scheduling_queue
 from harness.subject.telemetry import pod_reports
 
 

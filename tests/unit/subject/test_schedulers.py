@@ -141,24 +141,6 @@ def test_a_pod_waits_for_its_node(seen: Steps, server: local_servers.LocalServer
     world.scheduler.stop()
 
 
-def test_nodes_that_change_while_they_are_read_are_read_again(
-    server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scheduler = World(server).scheduler
-    known = [api_objects.node("old")]
-
-    def objects_just_before_a_change() -> list[Object]:
-        read = list(known)
-        known[:] = [api_objects.node("new")]
-        scheduler.on_cluster_change()
-        return read
-
-    informer = scheduler._informers[0]
-    monkeypatch.setattr(informer, "objects", objects_just_before_a_change)
-    assert [item["metadata"]["name"] for item in scheduler._nodes()] == ["old"]
-    assert [item["metadata"]["name"] for item in scheduler._nodes()] == ["new"]
-
-
 def test_a_pod_waits_for_its_claim(world: World) -> None:
     world.put(apis.PODS, api_objects.pod("p", use=["of-p"]))
     world.pod_with_claim("q")
@@ -315,8 +297,10 @@ def _record(world: World, claim: str) -> None:
 def test_stop_ends_every_thread(server: local_servers.LocalServer) -> None:
     world = World(server)
     world.scheduler.start()
-    scheduling = world.scheduler._thread
-    assert scheduling is not None
+    cycle = world.scheduler._cycle
+    assert cycle is not None
+    assert cycle.thread is not None
+    scheduling = cycle.thread
     threads = [scheduling, *world.scheduler._binders.threads]
     assert len(threads) == 5
     assert all(thread.is_alive() for thread in threads)

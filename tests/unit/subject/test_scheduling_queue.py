@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness import concurrency
-from harness.subject import scheduling_queue
+from harness.subject.queueing import scheduling_queue
 from tests.support import api_objects, controlled_runtimes
 
 Object = dict[str, Any]

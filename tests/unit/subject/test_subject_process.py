@@ -74,7 +74,8 @@ def test_an_unknown_defect_is_refused_before_anything_is_connected(
 
 FAILS = """
 import pathlib, sys
-from harness.subject import {module}, subject_process
+from harness.subject import subject_process
+from harness.subject.{package} import {module}
 def fail(*arguments, **named): raise RuntimeError("unforeseen")
 {module}.{method} = fail
 options = subject_process.SubjectOptions(
@@ -85,14 +86,14 @@ sys.exit(subject_process.run_scheduler(options))
 
 
 @pytest.mark.parametrize(
-    ("module", "method", "thread"),
+    ("package", "module", "method", "thread"),
     [
-        ("schedulers", "Scheduler._schedule", "scheduling"),
-        ("queueing_hints", "PodEvents.on_add", "informer-pods"),
+        ("scheduling", "scheduling_cycles", "SchedulingCycle._schedule", "scheduling"),
+        ("queueing", "event_handlers", "PodEvents.on_add", "informer-pods"),
     ],
 )
 def test_a_thread_that_fails_ends_the_scheduler(
-    tmp_path: pathlib.Path, module: str, method: str, thread: str
+    tmp_path: pathlib.Path, package: str, module: str, method: str, thread: str
 ) -> None:
     """Without its scheduling thread a scheduler would be ready for ever and do nothing (E14)."""
     kubeconfig = tmp_path / "plain"
@@ -107,7 +108,7 @@ def test_a_thread_that_fails_ends_the_scheduler(
         "apiserver", argv, log=tmp_path / "log", ready=tmp_path / "ready", timeout_s=TIMEOUT_S
     )
     try:
-        program = FAILS.format(module=module, method=method)
+        program = FAILS.format(package=package, module=module, method=method)
         log = tmp_path / "scheduler.log"
         scheduler = processes.start(
             "scheduler",

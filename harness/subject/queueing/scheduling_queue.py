@@ -101,6 +101,12 @@ class SchedulingQueue:
             self._unschedulable.pop(uid, None)
             self._remove_user(pod)
 
+    def move_after_claim(self, key: str, *, freed: bool) -> None:
+        """Retry the pods that use a changed claim; `freed`: all pods, as devices became free."""
+        if freed:
+            self.move_all()
+        self.move_users(key)
+
     def move_users(self, claim_key: str) -> None:
         """Retry the pods that use a claim, after an event of that claim."""
         with self._changed:

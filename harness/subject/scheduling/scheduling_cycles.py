@@ -1,0 +1,94 @@
+"""The scheduling cycle: the one thread that decides, one pod at a time.
+
+After schedulingCycle in pkg/scheduler/schedule_one.go.
+"""
+
+from typing import Any
+
+from harness import concurrency
+from harness.client import apis, transports
+from harness.subject import claims, dynamic_resources, scheduling_attempts
+from harness.subject.binding import binding_cycle
+from harness.subject.queueing import scheduling_queue
+from harness.subject.scheduling import node_lists, node_search
+from harness.subject.telemetry import pod_messages, pod_reports
+
+Object = dict[str, Any]
+
+
+class SchedulingCycle:
+    """Takes pods from the queue, reserves devices for them, and hands them to the binders."""
+
+    def __init__(
+        self,
+        plugin: dynamic_resources.DynamicResources,
+        *,
+        queue: scheduling_queue.SchedulingQueue,
+        nodes: node_lists.NodeList,
+        binders: binding_cycle.Binders,
+        reports: pod_reports.PodReports,
+    ) -> None:
+        """`reports` hear about each attempt that fails."""
+        self._plugin, self._queue, self._nodes = plugin, queue, nodes
+        self._binders, self._reports = binders, reports
+        self.thread: concurrency.Thread | None = None
+        """The scheduling thread; None before `start`."""
+
+    def start(self) -> None:
+        """Start the scheduling thread."""
+        self.thread = concurrency.spawn("scheduling", self._schedule_all)
+
+    def join(self) -> None:
+        """Wait until the thread has ended, as it does when the queue is closed."""
+        if self.thread is not None:
+            self.thread.join()
+
+    def _schedule_all(self) -> None:
+        while True:
+            try:
+                queued = self._queue.pop()
+            except concurrency.Closed:
+                return
+            self._schedule(queued)
+
+    def _schedule(self, queued: scheduling_queue.QueuedPod) -> None:
+        """Try one pod: reserve devices on a node that fits, and queue its binding."""
+        concurrency.step("scheduling.started", pod=queued.uid, attempt=queued.attempts)
+        try:
+            attempt = self._pre_filter(queued.pod)
+            node, allocations = self._find_node(attempt)
+        except scheduling_attempts.Unschedulable as reason:
+            concurrency.step("scheduling.unschedulable", pod=queued.uid, reason=str(reason))
+            self._reports.failed(queued.pod, pod_messages.UNSCHEDULABLE, str(reason))
+            self._queue.failed(queued, unschedulable=True)
+        except scheduling_attempts.AttemptError as error:
+            concurrency.step("scheduling.failed", pod=queued.uid, reason=str(error))
+            self._reports.failed(queued.pod, pod_messages.SCHEDULER_ERROR, str(error))
+            self._queue.failed(queued, unschedulable=False)
+        else:
+            name = node["metadata"]["name"]
+            self._plugin.reserve(attempt, allocations)
+            concurrency.step("reserve.done", pod=queued.uid, node=name)
+            self._binders.put(binding_cycle.Binding(queued, attempt, name))
+
+    def _pre_filter(self, pod: Object) -> scheduling_attempts.Attempt:
+        try:
+            return self._plugin.pre_filter(pod)
+        except scheduling_attempts.Unschedulable as reason:
+            text = f"0/{len(self._nodes.listed())} nodes are available: {reason}."
+            raise scheduling_attempts.Unschedulable(text) from reason
+
+    def _find_node(self, attempt: scheduling_attempts.Attempt) -> tuple[Object, list[Object]]:
+        found = node_search.first_fit(self._plugin, attempt, self._nodes.listed())
+        if found is not None:
+            return found
+        self._give_up_one_allocation(attempt)
+        raise scheduling_attempts.Unschedulable(attempt.explanation())
+
+    def _give_up_one_allocation(self, attempt: scheduling_attempts.Attempt) -> None:
+        try:
+            self._plugin.post_filter(attempt)
+        except (apis.ApiError, transports.TransportError) as error:
+            concurrency.step(
+                "post-filter.failed", pod=claims.uid_of(attempt.pod), reason=str(error)
+            )
