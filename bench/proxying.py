@@ -155,7 +155,8 @@ def _schedule(api: apis.Api, prefix: str) -> float:
         api.create(apis.CLAIMS, objects.claim(name, spec, run_id="bench"), namespace="default")
     started = time.perf_counter()
     for name in names:
-        pod = objects.pod(name, run_id="bench", scheduler="flake-hunt", claim_name=name)
+        use = objects.uses_claim(name)
+        pod = objects.pod(name, use, run_id="bench", scheduler="flake-hunt")
         api.create(apis.PODS, pod, namespace="default")
     waiting = set(names)
     while waiting:

@@ -89,7 +89,8 @@ def _shared(pools: pool_specs.PoolsSpec, run_id: str) -> pool_specs.PoolsSpec:
         return pools
     name = pools.device_class.name.removesuffix(f"-{run_id}")
     prefix = pools.node_prefix.removeprefix(f"flake-hunt-{run_id}-")
-    klass = pools.device_class.model_copy(update={"name": name})
+    resource = pools.device_class.extended_resource.removeprefix(f"{run_id}.")
+    klass = pools.device_class.model_copy(update={"name": name, "extended_resource": resource})
     changes = {"owner": "", "node_prefix": prefix, "device_class": klass}
     return pools.model_copy(update=changes)
 

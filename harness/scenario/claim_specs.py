@@ -16,3 +16,6 @@ class ClaimSpec(Spec):
     """CEL expressions of the request."""
     admin_access: bool = False
     """Request admin access, which is never a double allocation."""
+    extended: bool = False
+    """The containers request the class's extended resource (`pools.device_class`), and the
+    scheduler creates the claim; no user creates a claim or a template."""

@@ -12,6 +12,8 @@ DEVICES_MAX = 1_000_000
 """Devices on all nodes together."""
 DEVICES_PER_NODE_MAX = 1280
 """Ten ResourceSlices of 128 devices."""
+IMPLICIT_RESOURCE_PREFIX = "deviceclass.resource.kubernetes.io/"
+"""Prefix of the extended resource that every class backs; the name of the class follows."""
 
 
 def _require_attribute(value: object) -> object:
@@ -34,6 +36,20 @@ class DeviceClassSpec(Spec):
     selectors: list[str] = []
     """CEL expressions over `device` in addition to the driver; empty: every device of the
     driver."""
+    extended_resource: Annotated[
+        str,
+        pydantic.Field(
+            pattern=r"^([a-z0-9]([-a-z0-9.]{0,60}[a-z0-9])?/[A-Za-z0-9][-A-Za-z0-9_.]{0,40})?$"
+        ),
+    ] = ""
+    """Extended resource that the class backs, such as `flake-hunt.example/gpu`; empty: only the
+    implicit one, `deviceclass.resource.kubernetes.io/` and the class's name. On a cluster with
+    other users, a run inserts its id."""
+
+    @property
+    def requested_resource(self) -> str:
+        """The extended resource that containers request for devices of this class."""
+        return self.extended_resource or IMPLICIT_RESOURCE_PREFIX + self.name
 
 
 class PoolsSpec(Spec):

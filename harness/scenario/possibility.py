@@ -10,6 +10,7 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
     claim, pools = scenario.claim, scenario.pools
     yield from of_pools(pools)
     yield from _of_users(scenario)
+    yield from _of_extended(scenario)
     if claim.devices > pools.devices_per_node:
         yield (
             f"claim.devices: expected at most pools.devices_per_node = {pools.devices_per_node}, got {claim.devices}; "
@@ -33,6 +34,25 @@ def _of_users(scenario: specs.Scenario) -> Iterator[str]:
         yield (
             f"traffic.users: expected at least traffic.processes = {traffic.processes}, got {traffic.users}; "
             "lower traffic.processes too"
+        )
+
+
+def _of_extended(scenario: specs.Scenario) -> Iterator[str]:
+    """Check what cannot be asked for by an extended resource: a container gives a number only."""
+    claim = scenario.claim
+    if not claim.extended:
+        return
+    if claim.selectors:
+        yield (
+            f"claim.selectors: expected none with claim.extended, got {len(claim.selectors)}; "
+            "set pools.device_class.selectors instead"
+        )
+    if claim.admin_access:
+        yield "claim.admin_access: expected false with claim.extended, got true; remove one of them"
+    if scenario.traffic.profile == "shared":
+        yield (
+            "traffic.profile: expected 'churn' or 'all-at-once' with claim.extended, got 'shared'; "
+            "the claim of an extended resource is for one pod"
         )
 
 

@@ -53,13 +53,27 @@ def template(spec: Object, *, run_id: str) -> Object:
     }
 
 
-def pod(name: str, *, run_id: str, scheduler: str, claim_name: str | None = None) -> Object:
-    """Return a pod that uses the named claim; None: a claim generated from the template."""
+def uses_claim(claim_name: str | None) -> Object:
+    """Return what a pod with the named claim has in its spec; None: one from the template."""
     source = (
         {"resourceClaimTemplateName": TEMPLATE}
         if claim_name is None
         else {"resourceClaimName": claim_name}
     )
+    return {
+        "containers": [_container({"claims": [{"name": _ENTRY}]})],
+        "resourceClaims": [{"name": _ENTRY, **source}],
+    }
+
+
+def uses_extended(resource: str, amount: int) -> Object:
+    """Return what a pod with an extended resource has in its spec; it names no claim."""
+    amounts = {resource: str(amount)}
+    return {"containers": [_container({"requests": amounts, "limits": amounts})]}
+
+
+def pod(name: str, use: Object, *, run_id: str, scheduler: str) -> Object:
+    """Return a pod; `use` is what its spec says of devices: `uses_claim` or `uses_extended`."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -69,13 +83,10 @@ def pod(name: str, *, run_id: str, scheduler: str, claim_name: str | None = None
             "terminationGracePeriodSeconds": 1,
             "restartPolicy": "Never",
             "tolerations": [{"key": RUN_LABEL, "value": run_id, "effect": "NoSchedule"}],
-            "containers": [
-                {
-                    "name": "work",
-                    "image": "registry.invalid/none",
-                    "resources": {"claims": [{"name": _ENTRY}]},
-                }
-            ],
-            "resourceClaims": [{"name": _ENTRY, **source}],
+            **use,
         },
     }
+
+
+def _container(resources: Object) -> Object:
+    return {"name": "work", "image": "registry.invalid/none", "resources": resources}

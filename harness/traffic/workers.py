@@ -45,6 +45,8 @@ class Worker:
     def prepare(self) -> None:
         """Start the watch and create the claim template, before any user starts."""
         self.watch.start()
+        if not self.names_claims:
+            return
         result = attempts.repeat(self._create_template, stop=lambda: self.stopping)
         if result.failure is not None:
             raise result.failure
@@ -111,10 +113,21 @@ class Worker:
         """Return a pod of this run for the next of its schedulers, in turn."""
         return objects.pod(
             name,
+            self._use(claim_name),
             run_id=self.plan.run_id,
             scheduler=next(self._schedulers),
-            claim_name=claim_name,
         )
+
+    @property
+    def names_claims(self) -> bool:
+        """True if users create claims or a template; False if the scheduler creates the claims."""
+        return not self.scenario.claim.extended
+
+    def _use(self, claim_name: str | None) -> objects.Object:
+        if self.names_claims:
+            return objects.uses_claim(claim_name)
+        resource = self.scenario.pools.device_class.requested_resource
+        return objects.uses_extended(resource, self.scenario.claim.devices)
 
     def new_claim(self, name: str) -> objects.Object:
         """Return a claim of this run."""

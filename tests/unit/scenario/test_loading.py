@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 from harness import errors
-from harness.scenario import fields, loading, possibility, traffic_specs
+from harness.scenario import fields, loading, pool_specs, possibility, traffic_specs
 
 TEXT = """
 schema_version = 1
@@ -268,6 +268,14 @@ ALL_AT_ONCE = (
         (["load.allocations_min=9"], "load.allocations_min: expected at most 8"),
         (["load.reuse_min=1"], "load.reuse_min: expected 0, got 1"),
         (["pools.nodes=5000", "pools.devices_per_node=1280"], "pools: expected at most 1000000"),
+        (
+            ["claim.extended=true", "claim.selectors=['true']"],
+            "claim.selectors: expected none with claim.extended, got 1",
+        ),
+        (
+            ["claim.extended=true", "claim.admin_access=true"],
+            "claim.admin_access: expected false with claim.extended, got true",
+        ),
     ],
 )
 def test_what_no_cluster_can_satisfy_is_refused(
@@ -280,10 +288,29 @@ def test_what_no_cluster_can_satisfy_is_refused(
 
 
 @pytest.mark.parametrize(
-    "overrides", [[], ["traffic.pods=10"], ["claim.devices=2", "traffic.pods=4"], ["claim.admin_access=true", "traffic.pods=99"], ["traffic.overcommit=true", "traffic.pods=99"]]
+    "overrides", [[], ["traffic.pods=10"], ["claim.devices=2", "traffic.pods=4"], ["claim.admin_access=true", "traffic.pods=99"], ["traffic.overcommit=true", "traffic.pods=99"], ["claim.extended=true", "pools.device_class.extended_resource='e.example/gpu'"]]
 )  # fmt: skip
 def test_what_may_work_is_loaded(write: Callable[[str], str], overrides: list[str]) -> None:
     assert loading.load(write(ALL_AT_ONCE), overrides=overrides).scenario.name == "mine"
+
+
+def test_extended_resources_are_for_one_pod_each(write: Callable[[str], str]) -> None:
+    path = write(TEXT.replace('profile = "churn"', 'profile = "shared"'))
+    with pytest.raises(errors.ScenarioError, match=r"traffic\.profile: expected 'churn' or"):
+        loading.load(path, overrides=["claim.extended=true"])
+
+
+@pytest.mark.parametrize(
+    ("extended_resource", "requested"),
+    [
+        ("", "deviceclass.resource.kubernetes.io/flake-hunt"),
+        ("e.example/gpu", "e.example/gpu"),
+    ],
+)
+def test_the_resource_that_containers_request(extended_resource: str, requested: str) -> None:
+    """Without a name of its own, a class has the implicit one."""
+    klass = pool_specs.DeviceClassSpec(extended_resource=extended_resource)
+    assert klass.requested_resource == requested
 
 
 # ---------------------------------------------------------------- overriding

@@ -28,11 +28,22 @@ def test_the_command_line_says_everything_that_a_config_file_might() -> None:
 
 
 def test_a_pod_names_its_claim_or_the_template() -> None:
-    by_name = objects.pod("p", run_id="r", scheduler="s", claim_name="c")
-    by_template = objects.pod("p", run_id="r", scheduler="s")
+    by_name, by_template = (
+        objects.pod("p", objects.uses_claim(name), run_id="r", scheduler="s")
+        for name in ("c", None)
+    )
     assert by_name["spec"]["resourceClaims"][0]["resourceClaimName"] == "c"
     assert by_template["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] == objects.TEMPLATE
     assert by_name["metadata"] == {"name": "p", "labels": {objects.RUN_LABEL: "r"}}
+
+
+def test_pods_with_an_extended_resource_name_no_claim() -> None:
+    """Both amounts, as the API demands that they are equal."""
+    use = objects.uses_extended("example.com/gpu", 2)
+    spec = objects.pod("p", use, run_id="r", scheduler="s")["spec"]
+    amounts = {"example.com/gpu": "2"}
+    assert spec["containers"][0]["resources"] == {"requests": amounts, "limits": amounts}
+    assert "resourceClaims" not in spec
 
 
 def test_a_claim_asks_for_what_the_scenario_says() -> None:
