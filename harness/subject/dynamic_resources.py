@@ -118,8 +118,11 @@ class DynamicResources:
                 self._api.update_status(apis.CLAIMS, freed)
                 return
 
-    def reserve(self, attempt: scheduling_attempts.Attempt, allocations: list[Object]) -> None:
-        """Add the planned allocations to the in-flight claims; write nothing."""
+    def reserve(
+        self, attempt: scheduling_attempts.Attempt, node: Object, allocations: list[Object]
+    ) -> None:
+        """Add the allocations planned on the node to the in-flight claims; write nothing."""
+        del node
         for index, allocation in zip(attempt.to_allocate, allocations, strict=True):
             claim = attempt.claims[index]
             attempt.planned[index] = allocation

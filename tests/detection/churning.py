@@ -83,7 +83,7 @@ class Churn:
             if self.missed or self._failures:
                 return
             attempt = scheduling_attempts.Attempt(self._pods[index], [claim], to_allocate=[0])
-            self._world.plugin.reserve(attempt, [allocation])
+            self._world.plugin.reserve(attempt, api_objects.node(), [allocation])
             self._held[device] = number
             self._world.plugin.pre_bind(attempt)
             concurrency.sleep(stream.random() * PAUSE_S_MAX)

@@ -65,7 +65,7 @@ class Play:
         attempt = self.world.plugin.pre_filter(self._late_pod)
         allocations = self.world.plugin.filter(attempt, api_objects.node())
         if allocations is not None:
-            self.world.plugin.reserve(attempt, allocations)
+            self.world.plugin.reserve(attempt, api_objects.node(), allocations)
             self.world.plugin.pre_bind(attempt)
 
 

@@ -65,7 +65,7 @@ class World:
         attempt = self.plugin.pre_filter(pod)
         allocations = self.plugin.filter(attempt, api_objects.node())
         assert allocations is not None
-        self.plugin.reserve(attempt, allocations)
+        self.plugin.reserve(attempt, api_objects.node(), allocations)
         return attempt
 
     def stored(self, name: str = "c") -> Object:

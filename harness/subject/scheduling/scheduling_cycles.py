@@ -67,7 +67,7 @@ class SchedulingCycle:
             self._queue.failed(queued, unschedulable=False)
         else:
             name = node["metadata"]["name"]
-            self._plugin.reserve(attempt, allocations)
+            self._plugin.reserve(attempt, node, allocations)
             concurrency.step("reserve.done", pod=queued.uid, node=name)
             self._binders.put(binding_cycle.Binding(queued, attempt, name))
 

@@ -92,7 +92,7 @@ class Case:
         if not fitting:
             raise scheduling_attempts.Unschedulable("no node fits")
         _, node, allocations = max(fitting, key=lambda item: item[0])
-        self._plugin.reserve(attempt, allocations)
+        self._plugin.reserve(attempt, node, allocations)
         return str(node["metadata"]["name"])
 
     def _allocate(self, attempt: scheduling_attempts.Attempt) -> Object:
