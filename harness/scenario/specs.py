@@ -130,8 +130,9 @@ class SubjectSpec(Spec):
     switch_interval_s: Annotated[float, pydantic.Field(gt=0, le=1)] = 1e-5
     """sys.setswitchinterval; the default of 5 ms hides races of pure computation (0 of 660
     trials)."""
-    binders: Annotated[int, pydantic.Field(ge=1, le=1024)] = 32
-    """Threads that bind pods; kube-scheduler has one goroutine for each pod."""
+    binders: Annotated[int, pydantic.Field(ge=0, le=1024)] = 0
+    """Pods that may be bound at the same time; 0: any number, as in kube-scheduler, which has a
+    goroutine for each."""
     backoff_initial_s: Seconds = 1.0
     """kube-scheduler's podInitialBackoffSeconds."""
     backoff_max_s: Seconds = 10.0

@@ -51,8 +51,8 @@ class SchedulerOptions:
     scheduler_name: str = "flake-hunt"
     namespace: str | None = None
     """None: all namespaces."""
-    binders: int = 32
-    """Number of binding threads."""
+    binders: int = 0
+    """Number of pods that may be bound at the same time; 0: any number, as upstream."""
     backoff_initial_s: float = 1.0
     backoff_max_s: float = 10.0
     lists_cached: bool = False
@@ -107,7 +107,7 @@ class Scheduler:
         self._binders = binding_cycle.Binders(
             self._writing_api,
             self._plugin,
-            count=options.binders,
+            limit=options.binders,
             reports=self._reports,
             on_failure=self._on_binding_failed,
         )
@@ -118,7 +118,7 @@ class Scheduler:
     # ------------------------------------------------------------------- life cycle
 
     def start(self) -> None:
-        """Start the informers, then the scheduling and binding threads.
+        """Start the informers, then the scheduling thread.
 
         Raises ClusterError if the API server does not answer.
         """
@@ -135,7 +135,7 @@ class Scheduler:
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
 
     def lead(self, holds_lease: Callable[[], bool] | None = None) -> None:
-        """Start the scheduling and binding threads, after `stand_by`.
+        """Start the scheduling thread, after `stand_by`.
 
         `holds_lease` returns whether the lease is certainly still held; None: there is no lease.
         Raises ClusterError if the API server does not answer.
@@ -153,7 +153,6 @@ class Scheduler:
             reports=self._reports,
         )
         self._cycle.start()
-        self._binders.start()
 
     def stop(self) -> None:
         """Take no more pods, finish the bindings, and end every thread; also while standing by."""

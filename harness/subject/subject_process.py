@@ -44,7 +44,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     run_id: str = ""
     switch_interval_s: float | None = None
     """Argument of `sys.setswitchinterval`, in seconds; None keeps CPython's default."""
-    binders: int = 32
+    binders: int = 0
+    """Number of pods that may be bound at the same time; 0: any number, as upstream."""
     backoff_initial_s: float = 1.0
     backoff_max_s: float = 10.0
     lists_cached: bool = False

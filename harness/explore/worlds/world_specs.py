@@ -44,7 +44,7 @@ class Spec:
     devices: int
     """Number of devices, all on one node."""
     binders: int = 2
-    """Number of the scheduler's binding threads."""
+    """Number of pods that may be bound at the same time."""
     late_pods: int = 0
     """Number of pods created when the first claim is allocated instead of at the beginning."""
     faults: tuple[str, ...] = ()

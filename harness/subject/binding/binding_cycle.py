@@ -3,7 +3,10 @@
 After bindingCycle in pkg/scheduler/schedule_one.go, which has a goroutine for each pod.
 """
 
+import collections
 import dataclasses
+import functools
+import itertools
 from collections.abc import Callable
 
 from harness import concurrency
@@ -11,6 +14,9 @@ from harness.client import apis, transports
 from harness.subject import dynamic_resources, scheduling_attempts
 from harness.subject.queueing import scheduling_queue
 from harness.subject.telemetry import pod_reports
+
+IDLE_MAX = 32
+"""Number of threads that are kept for the next pods."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,45 +29,73 @@ class Binding:
 
 
 class Binders:
-    """The binding threads, and the bindings that wait for one of them."""
+    """The binding threads: one for each pod that is being bound, so that none waits for another.
+
+    A thread that has finished takes the next pod, which keeps its connection to the API server.
+    """
 
     def __init__(
         self,
         api: apis.Api,
         plugin: dynamic_resources.DynamicResources,
         *,
-        count: int,
+        limit: int,
         reports: pod_reports.PodReports,
         on_failure: Callable[[Binding, str], None],
     ) -> None:
-        """`on_failure(binding, reason)` is called when the reservation has been undone."""
-        self._api, self._plugin, self._count = api, plugin, count
-        self._reports, self._on_failure = reports, on_failure
-        self._bindings: concurrency.Queue[Binding] = concurrency.Queue("bindings")
-        self.threads: list[concurrency.Thread] = []
+        """`limit`: number of pods that may be bound at the same time; 0: any number, as upstream.
 
-    def start(self) -> None:
-        """Start the threads."""
-        for index in range(self._count):
-            self.threads.append(concurrency.spawn(f"binder-{index}", self._bind_all))
+        `on_failure(binding, reason)` is called when the reservation has been undone.
+        """
+        self._api, self._plugin, self._limit = api, plugin, limit
+        self._reports, self._on_failure = reports, on_failure
+        self._changed = concurrency.condition("bindings")
+        self._bindings: collections.deque[Binding] = collections.deque()
+        """Those that no thread has taken yet."""
+        self._threads: dict[int, concurrency.Thread] = {}
+        self._numbers = itertools.count()
+        self._idle = 0
+        """Number of threads that wait for a binding."""
+        self._is_stopped = False
 
     def put(self, binding: Binding) -> None:
         """Have a pod bound."""
-        self._bindings.put(binding)
+        with self._changed:
+            self._bindings.append(binding)
+            if len(self._bindings) <= self._idle:
+                self._changed.notify()
+            elif not self._limit or len(self._threads) < self._limit:
+                self._start_thread()
 
     def stop(self) -> None:
         """Finish all bindings and end the threads."""
-        self._bindings.close()
-        for thread in self.threads:
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
+            threads = list(self._threads.values())
+        for thread in threads:
             thread.join()
 
-    def _bind_all(self) -> None:
-        while True:
-            try:
-                binding = self._bindings.get()
-            except concurrency.Closed:
-                return
+    def _start_thread(self) -> None:
+        number = next(self._numbers)
+        bind_all = functools.partial(self._bind_all, number)
+        self._threads[number] = concurrency.spawn(f"binder-{number}", bind_all)
+
+    def _bind_all(self, number: int) -> None:
+        while (binding := self._next(number)) is not None:
             self._bind(binding)
+
+    def _next(self, number: int) -> Binding | None:
+        """Take a binding, waiting for one; None: this thread is not needed any more."""
+        with self._changed:
+            while not self._bindings:
+                if self._is_stopped or self._idle >= IDLE_MAX:
+                    del self._threads[number]
+                    return None
+                self._idle += 1
+                self._changed.wait()
+                self._idle -= 1
+            return self._bindings.popleft()
 
     def _bind(self, binding: Binding) -> None:
         """Write the claims and the binding of a pod; undo the reservation if that fails."""

@@ -297,12 +297,13 @@ def _record(world: World, claim: str) -> None:
 def test_stop_ends_every_thread(server: local_servers.LocalServer) -> None:
     world = World(server)
     world.scheduler.start()
+    world.pod_with_claim("p")
+    world.wait_bound("p")
     cycle = world.scheduler._cycle
     assert cycle is not None
     assert cycle.thread is not None
-    scheduling = cycle.thread
-    threads = [scheduling, *world.scheduler._binders.threads]
-    assert len(threads) == 5
+    threads = [cycle.thread, *world.scheduler._binders._threads.values()]
+    assert len(threads) == 2
     assert all(thread.is_alive() for thread in threads)
     world.scheduler.stop()
     assert not any(thread.is_alive() for thread in threads)
