@@ -9,8 +9,9 @@ import pytest
 
 from harness import clocks
 from harness.client import apis
-from harness.subject import scheduling_attempts, scheduling_queue
+from harness.subject import scheduling_attempts
 from harness.subject.binding import binding_cycle
+from harness.subject.queueing import scheduling_queue
 from harness.subject.telemetry import pod_reports
 from tests.support import api_objects, local_servers
 
