@@ -8,7 +8,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from harness.checks import api_call_totals, fault_records, hold_history, preparations
+from harness.checks import (
+    api_call_totals,
+    fault_records,
+    hold_history,
+    observed_runs,
+    preparations,
+)
 from harness.history import histories, records
 
 
@@ -30,16 +36,15 @@ TRAFFIC = "traffic"
 
 def certify(
     history: histories.History,
-    folded: hold_history.HoldHistory,
-    recorder: histories.EvidenceReader | None,
+    observed: observed_runs.ObservedRun,
     faults: fault_records.FaultRecords,
     prepared: preparations.Reading,
 ) -> tuple[list[Item], api_call_totals.Operations]:
     """Return all items, and the totals of the API calls.
 
-    `recorder` is the reader from which `folded` was made; None if there are no observations.
     A run without faults is not asked about faults, one without preparations not about them.
     """
+    folded, recorder = observed.folded, observed.recorder
     operations = api_call_totals.read(history)
     answers: dict[str, tuple[str, ItemResult]] = {
         "recorder": ("Was the recorder stopped in an orderly way?", _recorder(recorder)),
@@ -64,7 +69,7 @@ def certify(
         "steps": ("Is the record of the scheduler's steps complete?", _steps(history)),
         "processes": ("Did every process run until it was stopped?", _processes(history)),
         "in-time": ("Did every phase end within its time limit?", _in_time(history)),
-        "load": ("Was there enough load for a meaningful verdict?", _load(history, folded)),
+        "load": ("Was there enough load for a meaningful verdict?", _load(history, observed)),
     }
     if history.plan.expected_preparations:
         answers["preparations"] = (
@@ -230,13 +235,16 @@ def _in_time(history: histories.History) -> ItemResult:
     return not late, "; ".join(late) or "no phase timed out"
 
 
-def _load(history: histories.History, folded: hold_history.HoldHistory) -> ItemResult:
-    wanted = history.plan.requirements
+def _load(history: histories.History, observed: observed_runs.ObservedRun) -> ItemResult:
+    wanted, folded = history.plan.requirements, observed.folded
     figures = {
         "allocations": (len(folded.holds), wanted.allocations_min),
         "pods seen Running": (folded.pods_running, wanted.pods_running_min),
         "devices used again": (reuse(folded), wanted.reuse_min),
     }
+    if wanted.reservations_min:
+        most = observed.reserved.most
+        figures["reservations of one claim"] = most, wanted.reservations_min
     bad = [
         f"{got} {what}, expected at least {least}"
         for what, (got, least) in figures.items()

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from harness.checks import hold_history
+from harness.checks import hold_history, reservations
 from harness.checks.progress import world_states, written_books
 from harness.history import plans, records
 
@@ -16,6 +16,10 @@ class CheckInput:
     folded: hold_history.HoldHistory
     final: world_states.WorldState
     """The objects that existed at the end; empty if the plan has no `progress_s`."""
+    reserved: reservations.Reservations = dataclasses.field(
+        default_factory=reservations.Reservations
+    )
+    """Reservations in all versions of the claims; none if the plan does not ask for them."""
     phases: Sequence[records.Phase] = ()
     """The phases of the run, in order."""
     books: Mapping[str, written_books.Books | None] = dataclasses.field(default_factory=dict)

@@ -19,10 +19,12 @@ from harness.checks import (
     fault_records,
     figures,
     hold_history,
+    observed_runs,
     preparations,
+    reservations,
     verdicts,
 )
-from harness.checks.progress import claim_progress, scheduler_books, world_states, written_books
+from harness.checks.progress import claim_progress, scheduler_books, written_books
 from harness.history import directories, files, histories, plans
 
 SCHEMA_VERSION = 4
@@ -51,6 +53,12 @@ CHECKS: tuple[Check, ...] = (
         device_exclusivity.NAME,
         device_exclusivity.PROMISE,
         lambda given: device_exclusivity.check(given.folded),
+    ),
+    Check(
+        reservations.NAME,
+        reservations.PROMISE,
+        lambda given: reservations.check(given.reserved),
+        applies=reservations.applies,
     ),
     Check(
         claim_progress.NAME,
@@ -123,16 +131,16 @@ def examine(directory: directories.RunDirectory) -> Examination:
     Raises RunDirectoryError if it is not a run directory.
     """
     history = histories.load(directory.path)
-    recorder = history.observations()
     faults = fault_records.read(history)
-    final = world_states.WorldState()
-    folded = _fold(recorder, final if history.plan.progress_s is not None else None)
+    observed = observed_runs.observe(history)
+    folded = observed.folded
     prepared = preparations.read(history)
-    items, operations = certificate.certify(history, folded, recorder, faults, prepared)
+    items, operations = certificate.certify(history, observed, faults, prepared)
     given = check_inputs.CheckInput(
         plan=history.plan,
         folded=folded,
-        final=final,
+        final=observed.final,
+        reserved=observed.reserved,
         phases=tuple(history.phases),
         books=_books(history),
     )
@@ -155,31 +163,6 @@ def examine(directory: directories.RunDirectory) -> Examination:
         evidence=history.digests(),
     )
     return Examination(history, folded, faults, judgement)
-
-
-def _fold(
-    recorder: histories.EvidenceReader | None, final: world_states.WorldState | None
-) -> hold_history.HoldHistory:
-    """Fold the observations, also into `final`; an empty history if they are missing or damaged.
-
-    Part of damaged observations would mislead: a lost release looks like a double allocation.
-    """
-    if recorder is None:
-        return hold_history.fold(())
-    try:
-        folded = hold_history.fold(final.follow(recorder) if final else recorder)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        # The record is sound, but the `object` in it is not an object of the API.
-        recorder.damage = (
-            f"{recorder.path.name}, line {recorder.line}: expected an object as the API server "
-            f"sends it ({error}). The journal is damaged; restore the file or run again"
-        )
-    if recorder.damage:
-        return hold_history.fold(())
-    if final is not None:
-        for resource in world_states.TYPES:
-            final.keep(resource, folded.stream(resource).live)
-    return folded
 
 
 def _books(history: histories.History) -> dict[str, written_books.Books | None]:

@@ -18,6 +18,8 @@ class Requirements(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that were observed `Running`."""
     reuse_min: int = 0
     """Holds of a device that another claim had held before: evidence that devices were scarce."""
+    reservations_min: int = 0
+    """Pods that one claim was reserved for at the same time; 0: reservations are not judged."""
 
 
 class StartCondition(msgspec.Struct, frozen=True, kw_only=True):

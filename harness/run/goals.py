@@ -9,7 +9,7 @@ from typing import Any
 from harness import concurrency
 from harness.checks import live_spotter
 from harness.client import apis, informers
-from harness.scenario import specs
+from harness.scenario import specs, traffic_specs
 
 
 def pods_for_load(scenario: specs.Scenario) -> int:
@@ -18,6 +18,8 @@ def pods_for_load(scenario: specs.Scenario) -> int:
     It is large enough whatever devices the pods got, because all claims they share were allocated.
     """
     load, pools = scenario.load, scenario.pools
+    if isinstance(scenario.traffic, traffic_specs.LimitTraffic):
+        return scenario.traffic.pods
     pods_per_claim = getattr(scenario.traffic, "pods_per_claim", 1)
     claims = max(load.allocations_min, load.reuse_min + pools.nodes * pools.devices_per_node)
     return max(load.pods_running_min, claims * pods_per_claim)

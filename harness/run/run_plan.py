@@ -127,7 +127,7 @@ def plan(
 def _with_control_duration(scenario: specs.Scenario) -> specs.Scenario:
     """Return the scenario with the duration of a positive control, the longest one it allows."""
     traffic = scenario.traffic
-    if isinstance(traffic, traffic_specs.AllAtOnceTraffic):
+    if not isinstance(traffic, traffic_specs.TimedTraffic):
         return scenario  # it has no duration: it ends when its pods are scheduled
     longer = traffic.model_copy(update={"duration_s": traffic.duration_max_s})
     return scenario.model_copy(update={"traffic": longer})
@@ -161,6 +161,7 @@ def _requirements(scenario: specs.Scenario) -> plans.Requirements:
         allocations_min=load.allocations_min,
         pods_running_min=load.pods_running_min,
         reuse_min=load.reuse_min,
+        reservations_min=load.reservations_min,
     )
 
 

@@ -11,6 +11,9 @@ USERS_MAX = 20_000
 PROCESSES_MAX = 1024
 """Limit for files; the limit of a machine is lower, see `flake-hunt run --force`."""
 
+RESERVATIONS_MAX = 256
+"""Entries that the API allows in a claim's `status.reservedFor`."""
+
 Processes = Annotated[int, pydantic.Field(ge=1, le=PROCESSES_MAX)]
 Users = Annotated[int, pydantic.Field(ge=1, le=USERS_MAX)]
 Pods = Annotated[int, pydantic.Field(ge=1, le=PODS_MAX)]
@@ -77,7 +80,7 @@ class SharedTraffic(Spec):
     """Locust worker processes."""
     users: Users = 24
     """Users in all processes together; more than devices, so that devices are always scarce."""
-    pods_per_claim: Annotated[int, pydantic.Field(ge=1, le=256)] = 4
+    pods_per_claim: Annotated[int, pydantic.Field(ge=1, le=RESERVATIONS_MAX)] = 4
     """Pods that share one claim; the API allows 256 reservations."""
     duration_s: Seconds = 6.0
     """Seconds from the first claim until no further one is created, if `load` has been reached."""
@@ -95,6 +98,39 @@ class SharedTraffic(Spec):
         return max(self.duration_s, self.duration_max_s) + self.wait_s
 
 
+class LimitTraffic(Spec):
+    """More pods for one claim than it can be reserved for; they wait for places and leave them.
+
+    All pods are created at once. None ends before the claim is full; then each runs for a moment
+    and is deleted, so that another one gets its place, until all have run.
+    """
+
+    profile: Literal["limit"]
+    processes: Processes = 2
+    """Locust worker processes."""
+    users: Users = 16
+    """Users in all processes together; each creates its part of the pods."""
+    pods: Pods = 300
+    """Pods that share one claim; the API allows RESERVATIONS_MAX reservations at a time."""
+    hold_s: Seconds = 1.0
+    """Mean seconds for which a Running pod is kept once the claim is full (exponential, seeded)."""
+    wait_s: Seconds = 60.0
+    """Seconds to wait until the claim is full, and then for each pod until it is Running."""
+
+    @property
+    def places(self) -> int:
+        """The number of pods that can run at once."""
+        return min(self.pods, RESERVATIONS_MAX)
+
+    @property
+    def longest_s(self) -> float:
+        """Return the longest time until the last pod is given up, in seconds."""
+        return 2 * self.wait_s
+
+
+TimedTraffic: TypeAlias = ChurnTraffic | SharedTraffic
+"""Traffic that goes on for a time; the other profiles create a number of pods."""
 TrafficSpec: TypeAlias = Annotated[
-    AllAtOnceTraffic | ChurnTraffic | SharedTraffic, pydantic.Field(discriminator="profile")
+    AllAtOnceTraffic | ChurnTraffic | SharedTraffic | LimitTraffic,
+    pydantic.Field(discriminator="profile"),
 ]

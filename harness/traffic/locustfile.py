@@ -16,7 +16,7 @@ from locust import env, events, runners
 
 from harness import processes
 from harness.history import directories, plans
-from harness.traffic import launching, users, workers
+from harness.traffic import launching, profiles, users, workers
 
 DONE = "flake-hunt-done"
 """Type of the message with which a worker reports that all its users are done."""
@@ -31,7 +31,7 @@ QUIT_TIMEOUT_S = launching.STOP_TIMEOUT_S + 5.0
 
 _directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
 _traffic = plans.read(_directory.plan).settings["traffic"]
-User: type[users.ClaimUser] = type("User", (users.BY_PROFILE[_traffic["profile"]],), {})
+User: type[users.ClaimUser] = type("User", (profiles.BY_PROFILE[_traffic["profile"]],), {})
 """The only user class of this run; Locust finds it by searching this module."""
 # Right after the fork: a worker that has not connected when its master is killed would otherwise
 # try to connect for minutes.

@@ -13,6 +13,8 @@ Object = dict[str, Any]
 RUN_LABEL = naming.RUN_LABEL
 TEMPLATE = "template"
 """Name of the ResourceClaimTemplate of a run."""
+SHARED_CLAIM = "claim"
+"""Name of the claim that all pods of the profile `limit` use."""
 _REQUEST = "device"
 """Name of the only request of a claim."""
 _ENTRY = "device"

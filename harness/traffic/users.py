@@ -1,4 +1,4 @@
-"""The Locust users, one class for each traffic profile."""
+"""The base class of the Locust users: their identity, and the calls and waits of all profiles."""
 
 import random
 import time
@@ -141,77 +141,3 @@ class ClaimUser(locust.User):
             )
         )
         return reached
-
-
-class AllAtOnceUser(ClaimUser):
-    """Creates its share of all claims, and a pod for each of them; extended ones need no claim."""
-
-    def work(self) -> None:
-        """Create claims and pods until the worker's share is used up."""
-        traffic: Any = self.worker.scenario.traffic
-        while (item := self.worker.next_item()) is not None:
-            if item and traffic.interval_s:
-                gevent.sleep(traffic.interval_s)
-            claim = f"claim-{item:04d}"
-            if self.worker.names_claims:
-                self.create(apis.CLAIMS, self.worker.new_claim(claim))
-            self.create(apis.PODS, self.worker.new_pod(f"pod-{item:04d}", claim_name=claim))
-
-
-class ChurnUser(ClaimUser):
-    """Repeatedly creates a pod with a claim template, waits until it runs, and deletes it."""
-
-    def work(self) -> None:
-        """Create, keep and delete one pod after the other until the time is up."""
-        traffic: Any = self.worker.scenario.traffic
-        number = 0
-        while self.worker.is_time_left:
-            pod = f"{self.name.replace('/', '-')}-{number}"
-            number += 1
-            if self.create(apis.PODS, self.worker.new_pod(pod)):
-                if self.wait_running(pod, timeout_s=traffic.wait_s):
-                    self.hold(traffic.hold_s)
-                self.delete_pods([pod], timeout_s=traffic.wait_s)
-
-
-class SharedUser(ClaimUser):
-    """Repeatedly creates a claim with several pods that share it, and deletes them all."""
-
-    def work(self) -> None:
-        """Create, share and delete one claim after the other until the time is up."""
-        number = 0
-        while self.worker.is_time_left:
-            claim = f"{self.name.replace('/', '-')}-{number}"
-            number += 1
-            if self.create(apis.CLAIMS, self.worker.new_claim(claim)):
-                self._share(claim)
-
-    def _share(self, claim: str) -> None:
-        traffic: Any = self.worker.scenario.traffic
-        pods = [f"{claim}-{index}" for index in range(traffic.pods_per_claim)]
-        gevent.joinall([gevent.spawn(self._create_pod, pod, claim) for pod in pods])
-        if self._all_run(pods, timeout_s=traffic.wait_s):
-            self.hold(traffic.hold_s)
-        self.delete_pods(pods, timeout_s=traffic.wait_s)
-        self.delete(apis.CLAIMS, claim)
-
-    def _all_run(self, pods: Sequence[str], *, timeout_s: float) -> bool:
-        """Wait until all pods are Running; `timeout_s` applies to all of them together."""
-        deadline_ns = clocks.monotonic_ns() + int(timeout_s * 1e9)
-        left_s = ((deadline_ns - clocks.monotonic_ns()) / 1e9 for _ in pods)
-        running = [
-            self.wait_running(pod, timeout_s=max(left, 0))
-            for pod, left in zip(pods, left_s, strict=True)
-        ]
-        return all(running)
-
-    def _create_pod(self, pod: str, claim: str) -> None:
-        self.create(apis.PODS, self.worker.new_pod(pod, claim_name=claim))
-
-
-BY_PROFILE: dict[str, type[ClaimUser]] = {
-    "all-at-once": AllAtOnceUser,
-    "churn": ChurnUser,
-    "shared": SharedUser,
-}
-"""The user class of each traffic profile."""

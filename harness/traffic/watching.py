@@ -1,5 +1,6 @@
 """One watch per worker process, which wakes the users that wait for pods; nothing is polled."""
 
+import sys
 from typing import Any
 
 import gevent.event
@@ -18,6 +19,9 @@ class PodWatch:
         self._namespace = namespace
         self._phases: dict[str, str] = {}
         self._waiting: dict[tuple[str, str], gevent.event.Event] = {}
+        self._wanted_count = sys.maxsize
+        """The number of Running pods that the users wait for."""
+        self._enough = gevent.event.Event()
         self._informer = informers.Informer(
             api, apis.PODS, name="traffic-pods", namespace=namespace, handlers=[self]
         )
@@ -34,7 +38,7 @@ class PodWatch:
     def stop(self) -> None:
         """Wake all waiting users; later waits return at once."""
         self._stopped = True
-        for event in list(self._waiting.values()):
+        for event in [self._enough, *self._waiting.values()]:
             event.set()
 
     def wait_running(self, name: str, *, timeout_s: float) -> bool:
@@ -44,6 +48,17 @@ class PodWatch:
     def wait_gone(self, name: str, *, timeout_s: float) -> bool:
         """Wait until the pod is gone; return False on a timeout or if the traffic is stopped."""
         return self._wait(name, "", timeout_s)
+
+    def wait_running_count(self, count: int, *, timeout_s: float) -> bool:
+        """Wait until this many pods are Running at once; return False as `wait_running` does."""
+        self._wanted_count = count
+        if not self._are_enough() and not self._stopped:
+            self._enough.wait(timeout_s)
+        return self._are_enough()
+
+    def _are_enough(self) -> bool:
+        running = sum(phase == "Running" for phase in self._phases.values())
+        return running >= self._wanted_count
 
     def _wait(self, name: str, phase: str, timeout_s: float) -> bool:
         if self._phases.get(name, "") == phase:
@@ -76,6 +91,8 @@ class PodWatch:
     def _note(self, name: str, phase: str) -> None:
         self._phases[name] = phase
         self._wake(name, phase)
+        if phase == "Running" and not self._enough.is_set() and self._are_enough():
+            self._enough.set()
 
     def _wake(self, name: str, phase: str) -> None:
         event = self._waiting.get((name, phase))

@@ -3,6 +3,7 @@
 It consists of plan, client, journal and watch, and of the signals to begin and to stop.
 """
 
+import functools
 import itertools
 import os
 import pathlib
@@ -43,18 +44,28 @@ class Worker:
         self._items = self._my_share()
 
     def prepare(self) -> None:
-        """Start the watch and create the claim template, before any user starts."""
+        """Start the watch and create what users share, before any user starts."""
         self.watch.start()
+        for resource, obj in self._shared_objects():
+            create = functools.partial(self._create_once, resource, obj)
+            result = attempts.repeat(create, stop=lambda: self.stopping)
+            if result.failure is not None:
+                raise result.failure
+
+    def _shared_objects(self) -> Iterator[tuple[apis.Resource, objects.Object]]:
+        """Yield the claim template, and the claim that all pods of the profile `limit` use."""
+        run_id = self.plan.run_id
         if not self.names_claims:
             return
-        result = attempts.repeat(self._create_template, stop=lambda: self.stopping)
-        if result.failure is not None:
-            raise result.failure
+        yield apis.CLAIM_TEMPLATES, objects.template(self.claim_spec, run_id=run_id)
+        if isinstance(self.scenario.traffic, traffic_specs.LimitTraffic):
+            yield apis.CLAIMS, self.new_claim(objects.SHARED_CLAIM)
 
-    def _create_template(self) -> errors.HarnessError | None:
-        template = objects.template(self.claim_spec, run_id=self.plan.run_id)
+    def _create_once(
+        self, resource: apis.Resource, obj: objects.Object
+    ) -> errors.HarnessError | None:
         try:
-            self.api("set-up").create(apis.CLAIM_TEMPLATES, template, namespace=self.plan.namespace)
+            self.api("set-up").create(resource, obj, namespace=self.plan.namespace)
         except apis.ApiError as error:
             return None if error.is_already_exists else error  # another worker was first
         except transports.TransportError as error:
@@ -135,7 +146,7 @@ class Worker:
 
     def _my_share(self) -> Iterator[int]:
         traffic = self.scenario.traffic
-        total = traffic.pods if isinstance(traffic, traffic_specs.AllAtOnceTraffic) else 0
+        total = getattr(traffic, "pods", 0)
         return iter(range(self.index, total, traffic.processes))
 
     def _claim_journal(self, directory: directories.RunDirectory) -> tuple[int, journaling.Journal]:

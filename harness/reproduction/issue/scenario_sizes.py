@@ -31,6 +31,8 @@ def _sizes(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
     pools, traffic = scenario.pools, scenario.traffic
     if isinstance(traffic, traffic_specs.AllAtOnceTraffic):
         yield "claims, each with a pod", str(traffic.pods)
+    elif isinstance(traffic, traffic_specs.LimitTraffic):
+        yield "pods of one claim", str(traffic.pods)
     else:
         yield "seconds of load at most", f"{max(traffic.duration_s, traffic.duration_max_s):g}"
     yield "nodes", str(pools.nodes)

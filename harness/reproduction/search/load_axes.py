@@ -45,13 +45,13 @@ def _axes(scenario: specs.Scenario) -> Iterator[Axis]:
         yield Axis(name=name, value=now, least=least, resized=resized)
         resized = functools.partial(_scarcer, scenario, key)
         yield Axis(name=f"{name}, same load", value=now, least=least, resized=resized)
-    if isinstance(traffic, traffic_specs.AllAtOnceTraffic):
+    if hasattr(traffic, "pods"):
         yield _of_traffic(scenario, "pods", PODS_LEAST)
     yield _of_traffic(scenario, "users", USERS_LEAST)
     yield _of_traffic(scenario, "processes", 1)
     if isinstance(traffic, traffic_specs.SharedTraffic):
         yield _of_traffic(scenario, "pods_per_claim", 1)
-    if not isinstance(traffic, traffic_specs.AllAtOnceTraffic):
+    if isinstance(traffic, traffic_specs.TimedTraffic):
         yield _of_duration(scenario, traffic)
 
 
@@ -64,9 +64,7 @@ def _of_traffic(scenario: specs.Scenario, key: str, least: int) -> Axis:
     )
 
 
-def _of_duration(
-    scenario: specs.Scenario, traffic: traffic_specs.ChurnTraffic | traffic_specs.SharedTraffic
-) -> Axis:
+def _of_duration(scenario: specs.Scenario, traffic: traffic_specs.TimedTraffic) -> Axis:
     """Return the axis of the load's duration; runs that stop at a violation use the longest one."""
 
     def resized(size: float) -> specs.Scenario:

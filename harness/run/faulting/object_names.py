@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from harness.model import naming
 from harness.scenario import pool_specs, specs, traffic_specs
-from harness.traffic import launching
+from harness.traffic import launching, objects
 
 ANY = "*"
 """Stands for any text at the end of a shape."""
@@ -26,6 +26,10 @@ def shapes(resource: str, scenario: specs.Scenario) -> list[str]:
         case "resourceclaims", traffic_specs.AllAtOnceTraffic() as traffic:
             return [f"claim-{number:04d}" for number in range(traffic.pods)]
         case "pods", traffic_specs.AllAtOnceTraffic() as traffic:
+            return [f"pod-{number:04d}" for number in range(traffic.pods)]
+        case "resourceclaims", traffic_specs.LimitTraffic():
+            return [objects.SHARED_CLAIM]
+        case "pods", traffic_specs.LimitTraffic() as traffic:
             return [f"pod-{number:04d}" for number in range(traffic.pods)]
         case "pods" | "resourceclaims", traffic:
             return [f"{name}{ANY}" for name in launching.process_names(traffic)]

@@ -127,7 +127,7 @@ def test_what_is_no_toml(write: Callable[[str], str], tmp_path: pathlib.Path) ->
         (('name = "mine"', 'name = "Not A Name"'), "name: "),
         (("schema_version = 1", "schema_version = 2"), "schema_version: "),
         (("schema_version = 1", ""), "schema_version: expected a value"),
-        (('profile = "churn"', 'profile = "chrun"'), "traffic.profile: expected one of 'all-at-once', 'churn', 'shared', got 'chrun'. Did you mean 'churn'?"),
+        (('profile = "churn"', 'profile = "chrun"'), "traffic.profile: expected one of 'all-at-once', 'churn', 'shared', 'limit', got 'chrun'. Did you mean 'churn'?"),
         (('profile = "churn"', ""), "traffic.profile: expected a value, got none"),
         (("[load]", "[pools]\nnodes = 1000000000\n[load]"), "pools.nodes: expected at most 5000, got 1000000000"),
         (("[load]", "[pools]\nattributes = {a = [1]}\n[load]"), "pools.attributes.a: expected true, false, a whole number of 64 bits or text, got [1]"),
@@ -177,7 +177,7 @@ def test_a_time_limit_that_would_end_the_load_first(
 def test_the_time_limit_grows_with_the_traffic(write: Callable[[str], str], name: str) -> None:
     """The advice for a small machine is one option, and works by itself."""
     scenario = write(TEXT) if name == "mine" else name
-    if loading.load(scenario).scenario.traffic.profile == "all-at-once":
+    if not isinstance(loading.load(scenario).scenario.traffic, traffic_specs.TimedTraffic):
         return
     longer = loading.load(scenario, overrides=["traffic.duration_max_s=1200"]).scenario
     assert longer.timeout_s > 1200 + longer.traffic.wait_s

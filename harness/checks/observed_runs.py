@@ -1,0 +1,68 @@
+"""Folds the observations of a run once, into everything that the checks ask of them."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from harness.checks import hold_history, reservations
+from harness.checks.progress import world_states
+from harness.history import histories, plans, records
+
+_Follow = Callable[[Iterable[records.Body]], Iterator[records.Body]]
+"""Yields the records of the recorder, each after noting it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedRun:
+    """The observations of a run, folded; without the parts that its plan does not ask for."""
+
+    recorder: histories.EvidenceReader | None
+    """The reader of the observations; None: there are none."""
+    folded: hold_history.HoldHistory
+    final: world_states.WorldState = dataclasses.field(default_factory=world_states.WorldState)
+    """The objects that existed at the end."""
+    reserved: reservations.Reservations = dataclasses.field(
+        default_factory=reservations.Reservations
+    )
+
+
+def observe(history: histories.History) -> ObservedRun:
+    """Fold the observations; an empty history if they are missing or damaged.
+
+    Part of damaged observations would mislead: a lost release looks like a double allocation.
+    """
+    recorder = history.observations()
+    empty = ObservedRun(recorder=recorder, folded=hold_history.fold(()))
+    if recorder is None:
+        return empty
+    try:
+        observed = _fold(recorder, history.plan)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        # The record is sound, but the `object` in it is not an object of the API.
+        recorder.damage = (
+            f"{recorder.path.name}, line {recorder.line}: expected an object as the API server "
+            f"sends it ({error}). The journal is damaged; restore the file or run again"
+        )
+    return empty if recorder.damage else observed
+
+
+def _fold(recorder: histories.EvidenceReader, plan: plans.Plan) -> ObservedRun:
+    final, reserved = world_states.WorldState(), reservations.Reservations()
+    followed: Iterable[records.Body] = recorder
+    for follow in _followers(plan, final, reserved):
+        followed = follow(followed)
+    folded = hold_history.fold(followed)
+    for resource in world_states.TYPES:
+        final.keep(resource, folded.stream(resource).live)
+    return ObservedRun(recorder=recorder, folded=folded, final=final, reserved=reserved)
+
+
+def _followers(
+    plan: plans.Plan, final: world_states.WorldState, reserved: reservations.Reservations
+) -> Iterator[_Follow]:
+    """Yield what folds the observations beside the holds, as the plan asks."""
+    if plan.progress_s is not None:
+        yield final.follow
+    if reservations.applies(plan):
+        yield reserved.follow

@@ -1,0 +1,107 @@
+"""The traffic profiles: a class of Locust users for each."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import gevent
+
+from harness import clocks
+from harness.client import apis
+from harness.traffic import objects, users
+
+
+class AllAtOnceUser(users.ClaimUser):
+    """Creates its share of all claims, and a pod for each of them; extended ones need no claim."""
+
+    def work(self) -> None:
+        """Create claims and pods until the worker's share is used up."""
+        traffic: Any = self.worker.scenario.traffic
+        while (item := self.worker.next_item()) is not None:
+            if item and traffic.interval_s:
+                gevent.sleep(traffic.interval_s)
+            claim = f"claim-{item:04d}"
+            if self.worker.names_claims:
+                self.create(apis.CLAIMS, self.worker.new_claim(claim))
+            self.create(apis.PODS, self.worker.new_pod(f"pod-{item:04d}", claim_name=claim))
+
+
+class ChurnUser(users.ClaimUser):
+    """Repeatedly creates a pod with a claim template, waits until it runs, and deletes it."""
+
+    def work(self) -> None:
+        """Create, keep and delete one pod after the other until the time is up."""
+        traffic: Any = self.worker.scenario.traffic
+        number = 0
+        while self.worker.is_time_left:
+            pod = f"{self.name.replace('/', '-')}-{number}"
+            number += 1
+            if self.create(apis.PODS, self.worker.new_pod(pod)):
+                if self.wait_running(pod, timeout_s=traffic.wait_s):
+                    self.hold(traffic.hold_s)
+                self.delete_pods([pod], timeout_s=traffic.wait_s)
+
+
+class SharedUser(users.ClaimUser):
+    """Repeatedly creates a claim with several pods that share it, and deletes them all."""
+
+    def work(self) -> None:
+        """Create, share and delete one claim after the other until the time is up."""
+        number = 0
+        while self.worker.is_time_left:
+            claim = f"{self.name.replace('/', '-')}-{number}"
+            number += 1
+            if self.create(apis.CLAIMS, self.worker.new_claim(claim)):
+                self._share(claim)
+
+    def _share(self, claim: str) -> None:
+        traffic: Any = self.worker.scenario.traffic
+        pods = [f"{claim}-{index}" for index in range(traffic.pods_per_claim)]
+        gevent.joinall([gevent.spawn(self._create_pod, pod, claim) for pod in pods])
+        if self._all_run(pods, timeout_s=traffic.wait_s):
+            self.hold(traffic.hold_s)
+        self.delete_pods(pods, timeout_s=traffic.wait_s)
+        self.delete(apis.CLAIMS, claim)
+
+    def _all_run(self, pods: Sequence[str], *, timeout_s: float) -> bool:
+        """Wait until all pods are Running; `timeout_s` applies to all of them together."""
+        deadline_ns = clocks.monotonic_ns() + int(timeout_s * 1e9)
+        left_s = ((deadline_ns - clocks.monotonic_ns()) / 1e9 for _ in pods)
+        running = [
+            self.wait_running(pod, timeout_s=max(left, 0))
+            for pod, left in zip(pods, left_s, strict=True)
+        ]
+        return all(running)
+
+    def _create_pod(self, pod: str, claim: str) -> None:
+        self.create(apis.PODS, self.worker.new_pod(pod, claim_name=claim))
+
+
+class LimitUser(users.ClaimUser):
+    """Creates its share of the pods of one claim, and ends each when the claim has been full."""
+
+    def work(self) -> None:
+        """Create all pods; once the claim is full, let each run for a moment and delete it."""
+        traffic: Any = self.worker.scenario.traffic
+        pods: list[str] = []
+        while (item := self.worker.next_item()) is not None:
+            pods.append(f"pod-{item:04d}")
+            pod = self.worker.new_pod(pods[-1], claim_name=objects.SHARED_CLAIM)
+            self.create(apis.PODS, pod)
+        self.worker.watch.wait_running_count(traffic.places, timeout_s=traffic.wait_s)
+        gevent.joinall([gevent.spawn(self._run_and_end, pod) for pod in pods])
+
+    def _run_and_end(self, pod: str) -> None:
+        """Wait until a pod runs, keep it, and delete it: its place is free then."""
+        traffic: Any = self.worker.scenario.traffic
+        if self.wait_running(pod, timeout_s=traffic.wait_s):
+            self.hold(traffic.hold_s)
+        self.delete_pods([pod], timeout_s=traffic.wait_s)
+
+
+BY_PROFILE: dict[str, type[users.ClaimUser]] = {
+    "all-at-once": AllAtOnceUser,
+    "churn": ChurnUser,
+    "shared": SharedUser,
+    "limit": LimitUser,
+}
+"""The user class of each traffic profile."""
