@@ -59,6 +59,13 @@ CLAIM_TEMPLATES = Resource(
 )
 SLICES = Resource("resource.k8s.io", "v1", "resourceslices", "ResourceSlice", namespaced=False)
 DEVICE_CLASSES = Resource("resource.k8s.io", "v1", "deviceclasses", "DeviceClass", namespaced=False)
+TAINT_RULES = Resource(
+    "resource.k8s.io", "v1beta2", "devicetaintrules", "DeviceTaintRule", namespaced=False
+)
+OLD_TAINT_RULES = Resource(
+    "resource.k8s.io", "v1alpha3", "devicetaintrules", "DeviceTaintRule", namespaced=False
+)
+"""The version before Kubernetes 1.36."""
 BY_PLURAL = {
     item.plural: item
     for item in (
@@ -71,6 +78,7 @@ BY_PLURAL = {
         CLAIM_TEMPLATES,
         SLICES,
         DEVICE_CLASSES,
+        TAINT_RULES,
     )
 }
 
@@ -239,6 +247,20 @@ class Api:
             "target": {"apiVersion": "v1", "kind": "Node", "name": node_name},
         }
         self._call("POST", PODS.path(meta["namespace"], meta["name"], "binding"), binding)
+
+    def served(self, version: Resource) -> frozenset[str]:
+        """Return the plurals of what is served in the group and version of a resource.
+
+        Empty if the version is not served at all.
+        """
+        root = version.path().rpartition("/")[0]
+        try:
+            listed = self._call("GET", root)
+        except ApiError as error:
+            if not error.is_not_found:
+                raise
+            return frozenset()
+        return frozenset(item["name"] for item in listed["resources"])
 
     def watch(
         self,

@@ -25,6 +25,7 @@ from harness.subject.binding import binding_cycle, claim_binding
 from harness.subject.leadership import leaderships
 from harness.subject.queueing import event_handlers, scheduling_queue
 from harness.subject.scheduling import node_lists, scheduling_cycles
+from harness.subject.slice_tracking import rule_informers, slice_trackers
 from harness.subject.telemetry import pod_messages, pod_reports
 
 Object = dict[str, Any]
@@ -42,6 +43,7 @@ class SchedulerParts:
     plugin: type[dynamic_resources.DynamicResources] = dynamic_resources.DynamicResources
     claim_binder: type[claim_binding.ClaimBinder] = claim_binding.ClaimBinder
     leadership: type[leaderships.Leadership] = leaderships.Leadership
+    slice_tracker: type[slice_trackers.SliceTracker] = slice_trackers.SliceTracker
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,8 @@ class SchedulerOptions:
     WatchListClient."""
     seed: int = 0
     """Seed of PostFilter's choice of the claim to deallocate."""
+    taint_rules: bool = False
+    """Follow the DeviceTaintRules, if the API server serves them."""
 
 
 class Scheduler:
@@ -86,6 +90,9 @@ class Scheduler:
             backoff_max_s=options.backoff_max_s,
         )
         self._cache = parts.assume_cache([allocated, event_handlers.ClaimEvents(self._queue)])
+        self._tracker = parts.slice_tracker(
+            [self._inventory, event_handlers.NodeEvents(self._queue)], self._device_classes
+        )
         self._leadership = parts.leadership(api, self._cache, namespace=options.namespace)
         self._writing_api = self._leadership.writing_api
         binder = parts.claim_binder(
@@ -133,6 +140,8 @@ class Scheduler:
         for informer in self._informers:
             informer.start()
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
+        if self._options.taint_rules:
+            self._rule_informer.start(timeout_s=SYNC_TIMEOUT_S)
 
     def lead(self, holds_lease: Callable[[], bool] | None = None) -> None:
         """Start the scheduling thread, after `stand_by`.
@@ -165,6 +174,7 @@ class Scheduler:
             self._reports.stop()
         for informer in self._informers:
             informer.stop()
+        self._rule_informer.stop()
 
     def pending(self) -> dict[str, int]:
         """Return the number of waiting pods by their place in the scheduling queue."""
@@ -191,11 +201,12 @@ class Scheduler:
         )
         followed: list[tuple[apis.Resource, Sequence[informers.EventHandler]]] = [
             (apis.NODES, [self._nodes, events]),
-            (apis.DEVICE_CLASSES, [events]),
-            (apis.SLICES, [self._inventory, events]),
+            (apis.DEVICE_CLASSES, [events, self._tracker.device_classes]),
+            (apis.SLICES, [self._tracker]),
             (apis.CLAIMS, [self._cache]),
             (apis.PODS, [pod_events]),
         ]
+        cached = self._options.lists_cached and self._leadership.accepts_cached_lists
         self._informers = [
             informers.Informer(
                 self._api,
@@ -203,10 +214,13 @@ class Scheduler:
                 name=f"informer-{resource.plural}",
                 handlers=handlers,
                 namespace=namespace if resource.namespaced else None,
-                lists_cached=self._options.lists_cached and self._leadership.accepts_cached_lists,
+                lists_cached=cached,
             )
             for resource, handlers in followed
         ]
+        self._rule_informer = rule_informers.RuleInformer(
+            self._api, [self._tracker.rules], lists_cached=cached
+        )
 
     def _may_enter(self, pod: Object) -> bool:
         reason = self._plugin.pre_enqueue(pod)

@@ -119,6 +119,7 @@ def run_scheduler(options: SubjectOptions) -> int:
                 backoff_max_s=settings.backoff_max_s,
                 lists_cached=settings.lists_cached,
                 seed=settings.seed,
+                taint_rules=True,
             ),
             parts,
             _reports(api, options),

@@ -5,7 +5,8 @@ enables defects by name. Defects of different parts can be combined, and so can 
 they override different methods.
 
 Contents: `assume_cache_early_return`, `assume_cache_shared_drain`, `gather_not_atomic`,
-`in_flight_removed_first`, `revision_bumped_late`, `revision_compared_early`.
+`in_flight_removed_first`, `revision_bumped_late`, `revision_compared_early`,
+`slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
 """
 
 from harness.subject import replacements
@@ -16,6 +17,8 @@ from harness.subject.defects import (
     in_flight_removed_first,
     revision_bumped_late,
     revision_compared_early,
+    slice_tracker_shared_drain,
+    slice_tracker_unlocked_merge,
 )
 
 CATALOGUE = replacements.Catalogue(
@@ -39,6 +42,12 @@ CATALOGUE = replacements.Catalogue(
         ),
         "revision-compared-early": replacements.Replacement(
             "gatherer", revision_compared_early.ComparedEarlyGatherer
+        ),
+        "slice-tracker-shared-drain": replacements.Replacement(
+            "slice_tracker", slice_tracker_shared_drain.SharedDrainSliceTracker
+        ),
+        "slice-tracker-unlocked-merge": replacements.Replacement(
+            "slice_tracker", slice_tracker_unlocked_merge.UnlockedMergeSliceTracker
         ),
     },
 )

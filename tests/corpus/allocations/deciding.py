@@ -11,11 +11,11 @@ from typing import Any
 
 from harness.client import apis
 from harness.subject import (
+    assembling,
     assume_caches,
     claims,
     in_flight,
     nodes,
-    schedulers,
     scheduling_attempts,
 )
 from harness.subject.allocation import inventories, results
@@ -29,13 +29,15 @@ NAMESPACE = "case-ns"
 class Case:
     """One case in a cluster of its own."""
 
-    def __init__(self, recorded: Object) -> None:
+    def __init__(self, recorded: Object, release: str | None = None) -> None:
+        """`release`: that of `--as`; None: the default."""
         self._case = json.loads(json.dumps(recorded).replace("{{p}}", PREFIX))
-        parts = schedulers.SchedulerParts()
+        parts = assembling.parts(release=release)
         allocated, self._flight = parts.allocated(), in_flight.InFlightClaims()
         self._cache: assume_caches.AssumeCache = parts.assume_cache([allocated])
         self._inventory = inventories.Inventory()
         self._classes: dict[str, Object] = {}
+        self._tracker = parts.slice_tracker([self._inventory], lambda: self._classes)
         api = apis.Api(local_servers.LocalServer())
         binder = parts.claim_binder(
             api, cache=self._cache, in_flight_claims=self._flight, activate=lambda _: None
@@ -64,8 +66,10 @@ class Case:
             case["nodes"], key=lambda node: nodes.natural_order(node["metadata"]["name"])
         )
         self._classes |= {obj["metadata"]["name"]: obj for obj in case["classes"]}
+        for obj in case.get("taintRules", ()):
+            self._tracker.rules.on_add(_stored(obj), initial=True)
         for obj in case["slices"]:
-            self._inventory.on_add(obj, initial=True)
+            self._tracker.on_add(_stored(obj), initial=True)
         for obj in case["claims"]:
             _set_defaults(obj)
             self._cache.on_add(_stored(obj), initial=True)

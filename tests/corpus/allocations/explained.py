@@ -52,6 +52,5 @@ DIFFERENCES = {
 NOT_REPLAYED = {
     "extended-resource": "the claim for extended resources is made by the scheduler's plugin",
     "random-extended": "the claim for extended resources is made by the scheduler's plugin",
-    "taint-rules": "DeviceTaintRules are merged into the slices before the allocator sees them",
 }
-"""Groups that are not about the allocator."""
+"""Groups that cannot be replayed without the API server."""

@@ -1,0 +1,217 @@
+"""The slice tracker: merges DeviceTaintRules into ResourceSlices, and tells about the results.
+
+After tracker.go of k8s.io/dynamic-resource-allocation/resourceslice/tracker. Informers of slices,
+rules and classes call it, each on its own thread. A change is merged under the lock, which queues
+an event; the thread that made the change delivers it. One thread delivers at a time, in the order
+of the queue, so that the handlers end with the newest state of each slice. Upstream has neither:
+see the defects of the slice tracker.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from harness import concurrency
+from harness.client import informers
+from harness.subject.slice_tracking import taint_rules
+
+Object = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SliceEvent:
+    """A change of a merged slice that one of the handlers has not seen yet."""
+
+    handler: informers.EventHandler
+    old: Object | None
+    """None: the slice is new."""
+    new: Object | None
+    """None: the slice is gone."""
+    initial: bool
+
+    def deliver(self) -> None:
+        """Call the handler."""
+        meta = (self.new or self.old or {})["metadata"]
+        concurrency.step(
+            "slice-tracker.event.popped",
+            slice=meta["name"],
+            version=meta["resourceVersion"],
+            handler=type(self.handler).__name__,
+        )
+        if self.new is None:
+            if self.old is not None:
+                self.handler.on_delete(self.old)
+        elif self.old is None:
+            self.handler.on_add(self.new, initial=self.initial)
+        else:
+            self.handler.on_update(self.old, self.new)
+
+
+class SliceTracker:
+    """The merged slices; the event handler of the informer of ResourceSlices."""
+
+    def __init__(
+        self,
+        handlers: Iterable[informers.EventHandler],
+        classes: Callable[[], Mapping[str, Object]] = dict,
+    ) -> None:
+        """`handlers` are told about merged slices; `classes` returns the DeviceClasses by name."""
+        self._handlers, self._classes = tuple(handlers), classes
+        self._guard = concurrency.lock("slice-tracker")
+        self._delivering = concurrency.lock("slice-tracker.delivering")
+        self._slices: dict[str, Object] = {}
+        """As the informer has them, by name."""
+        self._merged: dict[str, Object] = {}
+        """With the taints of the rules, by name."""
+        self._rules: dict[str, Object] = {}
+        """By name, in the order of the names."""
+        self._events: collections.deque[SliceEvent] = collections.deque()
+
+    @property
+    def rules(self) -> "RuleEvents":
+        """The event handler of the informer of DeviceTaintRules."""
+        return RuleEvents(self)
+
+    @property
+    def device_classes(self) -> "ClassEvents":
+        """The event handler of the informer of DeviceClasses."""
+        return ClassEvents(self)
+
+    # ------------------------------------------------------------------- slices
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """Add a slice."""
+        self._put(obj, initial=initial)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Replace a slice."""
+        del old
+        self._put(new, initial=False)
+
+    def on_delete(self, last: Object) -> None:
+        """Remove a slice."""
+        name = informers.key_of(last)
+        with self._guard:
+            self._slices.pop(name, None)
+        self._sync(name)
+
+    def _put(self, obj: Object, *, initial: bool) -> None:
+        name = informers.key_of(obj)
+        with self._guard:
+            self._slices[name] = obj
+        self._sync(name, initial=initial)
+
+    # ------------------------------------------------------------------- rules
+
+    def change_rule(self, old: Object | None, new: Object | None) -> None:
+        """Replace a rule, and merge the slices that one of the two may select; None: no rule."""
+        with self._guard:
+            for rule in filter(None, (old, new)):
+                self._rules.pop(informers.key_of(rule), None)
+            if new is not None:
+                self._rules[informers.key_of(new)] = new
+                self._rules = dict(sorted(self._rules.items()))
+            names = [name for rule in (old, new) if rule for name in self._selected(rule)]
+        self._sync_all(names)
+
+    def refresh(self) -> None:
+        """Merge all slices again that rules which depend on a DeviceClass may select."""
+        with self._guard:
+            rules = [rule for rule in self._rules.values() if taint_rules.names_class(rule)]
+            names = [name for rule in rules for name in self._selected(rule)]
+        self._sync_all(names)
+
+    def _sync_all(self, names: Iterable[str]) -> None:
+        for name in dict.fromkeys(names):
+            self._sync(name)
+
+    def _selected(self, rule: Object) -> list[str]:
+        return [name for name, obj in self._slices.items() if self._may_select(rule, obj)]
+
+    # ------------------------------------------------------------------- merging
+
+    def _sync(self, name: str, *, initial: bool = False) -> None:
+        """Merge a slice, and tell the handlers if the result is another one."""
+        with self._guard:
+            self._store(name, self._merge(name), initial=initial)
+        self._emit()
+
+    def _merge(self, name: str) -> Object | None:
+        """Return the slice with the taints of the rules; None: there is no such slice."""
+        obj = self._slices.get(name)
+        if obj is None:
+            return None
+        rules = [rule for rule in self._rules.values() if self._may_select(rule, obj)]
+        return taint_rules.with_taints(obj, rules, self._classes() if rules else {})
+
+    def _may_select(self, rule: Object, obj: Object) -> bool:
+        return taint_rules.selects_slice(rule, obj["spec"])
+
+    def _store(self, name: str, merged: Object | None, *, initial: bool) -> None:
+        """Store a merged slice, and queue the events; called with the lock held."""
+        old = self._merged.pop(name, None)
+        if merged is not None:
+            self._merged[name] = merged
+        if old != merged:
+            self._events.extend(
+                SliceEvent(handler, old, merged, initial) for handler in self._handlers
+            )
+
+    # ------------------------------------------------------------------- events
+
+    def _emit(self) -> None:
+        """Deliver all queued events in order; when this returns, every handler has seen them."""
+        with self._delivering:
+            self._drain()
+
+    def _drain(self) -> None:
+        while (event := self._next_event()) is not None:
+            event.deliver()
+
+    def _next_event(self) -> SliceEvent | None:
+        with self._guard:
+            return self._events.popleft() if self._events else None
+
+
+class RuleEvents:
+    """Gives the changes of DeviceTaintRules to the tracker."""
+
+    def __init__(self, tracker: SliceTracker) -> None:
+        self._tracker = tracker
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """Add a rule."""
+        del initial
+        self._tracker.change_rule(None, obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Replace a rule; a change of its status alone changes no slice."""
+        if old["spec"] != new["spec"]:
+            self._tracker.change_rule(old, new)
+
+    def on_delete(self, last: Object) -> None:
+        """Remove a rule."""
+        self._tracker.change_rule(last, None)
+
+
+class ClassEvents:
+    """Has the tracker merge again after a change of a DeviceClass."""
+
+    def __init__(self, tracker: SliceTracker) -> None:
+        self._tracker = tracker
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """Merge again."""
+        del obj, initial
+        self._tracker.refresh()
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Merge again."""
+        del old, new
+        self._tracker.refresh()
+
+    def on_delete(self, last: Object) -> None:
+        """Merge again."""
+        del last
+        self._tracker.refresh()
