@@ -58,8 +58,9 @@ class SliceTracker:
     ) -> None:
         """`handlers` are told about merged slices; `classes` returns the DeviceClasses by name."""
         self._handlers, self._classes = tuple(handlers), classes
-        self._guard = concurrency.lock("slice-tracker")
-        self._delivering = concurrency.lock("slice-tracker.delivering")
+        self._guard = concurrency.condition("slice-tracker")
+        self._delivering = False
+        """A thread delivers events."""
         self._slices: dict[str, Object] = {}
         """As the informer has them, by name."""
         self._merged: dict[str, Object] = {}
@@ -162,8 +163,16 @@ class SliceTracker:
 
     def _emit(self) -> None:
         """Deliver all queued events in order; when this returns, every handler has seen them."""
-        with self._delivering:
+        with self._guard:
+            while self._delivering:
+                self._guard.wait()
+            self._delivering = True
+        try:
             self._drain()
+        finally:
+            with self._guard:
+                self._delivering = False
+                self._guard.notify()
 
     def _drain(self) -> None:
         while (event := self._next_event()) is not None:
