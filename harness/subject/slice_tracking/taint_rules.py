@@ -54,9 +54,7 @@ def _tainted(
     return {**device, "taints": [*(device.get("taints") or ()), *added]}
 
 
-def _selects(
-    selector: Object, driver: str, device: Object, classes: Mapping[str, Object]
-) -> bool:
+def _selects(selector: Object, driver: str, device: Object, classes: Mapping[str, Object]) -> bool:
     if selector.get("device") not in (None, device["name"]):
         return False
     listed = list(selector.get("selectors") or ())

@@ -17,6 +17,8 @@ RESOURCES = "the scheduler has no plugin NodeResourcesFit; it looks at claims, l
 AFFINITY = "the scheduler has no plugin NodeAffinity; it looks at the pod's nodeSelector"
 SPREADING = "kube-scheduler's other plugins prefer the node that has no pod yet"
 WRITES = "the refusal is the API server's, to a write of PreBind, which is not part of the replay"
+OLDER = "recorded with 1.34.2, which leaves the tolerations out of the result"
+OLDER_EFFECTS = "recorded with 1.34.2, in which a taint of effect None keeps a device out as well"
 
 DIFFERENCES = {
     "list-match-backtrack": MATCH,
@@ -46,6 +48,11 @@ DIFFERENCES = {
     "random-mixed-027": LEAK,
     "random-mixed-116": LEAK,
     "random-nodes-030": SPREADING,
+    "rule-first-available": OLDER,
+    "rule-none-and-noschedule": OLDER_EFFECTS,
+    "rule-plus-slice-taint-tolerated": OLDER,
+    "rule-tolerated": OLDER,
+    "rule-tolerated-all": OLDER,
 }
 """By name of the case."""
 

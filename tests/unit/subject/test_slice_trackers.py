@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from harness.client import apis, transports
+from harness.subject import assembling
 from harness.subject.slice_tracking import rule_informers, slice_trackers, taint_rules
 from tests.support import api_objects
 
@@ -95,6 +96,20 @@ def test_a_rule_taints_what_it_selects(
     tracker.on_add(piece("a", "b"), initial=True)
     tracker.rules.on_add(rule("r", selector), initial=False)
     assert seen.taints() == {name: ["broken"] * (name in tainted) for name in "ab"}
+
+
+@pytest.mark.parametrize(
+    ("release", "tainted"), [(None, False), ("1.36.2", True), ("1.34.2", True)]
+)
+def test_a_rule_without_a_selector_is_for_all_devices_in_the_releases(
+    seen: Seen, release: str | None, tainted: bool
+) -> None:
+    """kubernetes#141620."""
+    tracker = assembling.parts((), (), release).slice_tracker([seen])
+    tracker.on_add(piece("a"), initial=True)
+    tracker.rules.on_add(rule("other", {"device": "b"}), initial=True)
+    tracker.rules.on_add(rule("r", None), initial=False)
+    assert seen.taints() == {"a": ["broken"] * tainted}
 
 
 def test_taints_of_the_slice_come_first_then_those_of_the_rules_by_name(

@@ -1,0 +1,38 @@
+"""Differences of the slice tracker in the releases 1.36.2 and 1.34.2.
+
+Both also have the defects `slice-tracker-shared-drain` and `slice-tracker-unlocked-merge`. Release
+1.36.2 does not get that far: with DeviceTaintRules on, it ends with a panic as soon as it handles a
+ResourceSlice while there is a rule (kubernetes#139651). It is played without this.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.subject import replacements
+from harness.subject.defects import slice_tracker_shared_drain, slice_tracker_unlocked_merge
+from harness.subject.slice_tracking import slice_trackers
+
+Object = dict[str, Any]
+
+
+class SelectorlessRulesTracker(slice_trackers.SliceTracker):
+    """A rule without `deviceSelector` taints every device, as an empty one does.
+
+    It is documented to select no device. Up to 1.37; fixed later (kubernetes#141648).
+    """
+
+    def _may_select(self, rule: Object, obj: Object) -> bool:
+        return rule["spec"].get("deviceSelector") is None or super()._may_select(rule, obj)
+
+
+_SINCE_1_34: Mapping[str, replacements.Replacement] = {
+    "selectorless-rules": replacements.Replacement("slice_tracker", SelectorlessRulesTracker),
+    "tracker-shared-drain": replacements.Replacement(
+        "slice_tracker", slice_tracker_shared_drain.SharedDrainSliceTracker
+    ),
+    "tracker-unlocked-merge": replacements.Replacement(
+        "slice_tracker", slice_tracker_unlocked_merge.UnlockedMergeSliceTracker
+    ),
+}
+BY_RELEASE = {"1.34.2": _SINCE_1_34, "1.36.2": _SINCE_1_34}
+"""The replacements of the slice tracker by release."""
