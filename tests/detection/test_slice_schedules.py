@@ -71,7 +71,7 @@ def the_older_event_is_delivered_last(play: Play) -> None:
 
 
 def the_older_merge_is_stored_last(play: Play) -> None:
-    """The slice was merged before the rule came, and is stored after it was merged with the rule."""
+    """The slice was merged before the rule came, and is stored after it was merged with it."""
     play.stage.hold("slices", "slice-tracker.merged")
     play.start_slices()
     play.start_rules()
