@@ -8,8 +8,8 @@ class UnlockedMergeSliceTracker(slice_trackers.SliceTracker):
     """A slice is merged with the rules before the lock under which it is stored is taken.
 
     Of two informers that merge the same slice, the one that read the older slice or rules may store
-    its result last. What is stored stays wrong until the next change of the slice. Up to the newest
-    release of kube-scheduler, with DeviceTaintRules on.
+    its result last. The stored slice is outdated until its next change. Up to the newest release of
+    kube-scheduler, with DeviceTaintRules on.
     """
 
     def _sync(self, name: str, *, initial: bool = False) -> None:
