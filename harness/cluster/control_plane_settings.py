@@ -2,6 +2,8 @@
 
 import yaml
 
+from harness.scenario import profiles
+
 CONTROLLER_REQUESTS = {"kube-api-qps": "1000", "kube-api-burst": "2000"}
 """Client rate limits of kube-controller-manager if its claim controller serves the load.
 
@@ -11,6 +13,11 @@ _RECORDED = (
     ("resource.k8s.io", ["resourceclaims", "resourceclaims/status"]),
     ("", ["pods", "pods/binding", "pods/status", "nodes"]),
 )
+
+
+def watch_cache_flags(watch_cache: profiles.WatchCache) -> dict[str, str]:
+    """Return kube-apiserver's flags for its watch cache; `auto` is on, as by default."""
+    return {"watch-cache": "false"} if watch_cache == "off" else {}
 
 
 def audit_policy() -> str:

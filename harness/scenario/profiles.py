@@ -10,6 +10,8 @@ from pydantic import json_schema
 from harness import errors
 from harness.scenario import documents, fields, specs
 
+WatchCache: TypeAlias = Literal["auto", "on", "off"]
+
 
 class Chosen(fields.Spec):
     """The command line options that selected a profile."""
@@ -64,6 +66,10 @@ class LocalProfile(ProfileSpec):
     """Write the API server's audit log of every write to the run directory."""
     controller_manager: bool = False
     """Run kube-controller-manager; its resourceclaim-controller then replaces ours."""
+    watch_cache: WatchCache = "auto"
+    """--watch-cache of kube-apiserver; auto: off if a fault of the scenario restarts it. With its
+    cache, a restarted kube-apiserver answers resumed watches with 410 (kubernetes#129194), so that
+    the recorder would miss versions."""
     priority_and_fairness: bool = False
     """Enable API priority and fairness; off because it queues the load and hides concurrency."""
     feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
@@ -96,6 +102,10 @@ class KindProfile(ProfileSpec):
     """API groups and versions to serve in addition to the default ones."""
     node_monitor_grace: Annotated[str, pydantic.Field(pattern=r"^\d+(h|m|s)$")] = "240h"
     """--node-monitor-grace-period; long, because fake nodes do not renew leases."""
+    watch_cache: WatchCache = "auto"
+    """--watch-cache of kube-apiserver; auto: off if a fault of the scenario restarts it. With its
+    cache, a restarted kube-apiserver answers resumed watches with 410 (kubernetes#129194), so that
+    the recorder would miss versions."""
     priority_and_fairness: bool = False
     """Enable API priority and fairness; off because it queues the load and hides concurrency."""
     requests_in_flight_max: fields.PositiveCount = 3000
@@ -159,11 +169,14 @@ def load(name: str, *, overrides: Sequence[str] = ()) -> Profile:
 
 
 def suited(profile: Profile, scenario: specs.Scenario) -> Profile:
-    """Return the profile with `storage` chosen for the scenario if the profile leaves it open."""
-    if not isinstance(profile, EmbeddedProfile) or profile.storage != "auto":
-        return profile
-    needs_disk = any(fault.kind in _RESTARTS for fault in scenario.faults)
-    return profile.model_copy(update={"storage": "disk" if needs_disk else "memory"})
+    """Return the profile with what it leaves open (`auto`) chosen for the scenario."""
+    restarts = any(fault.kind in _RESTARTS for fault in scenario.faults)
+    match profile:
+        case EmbeddedProfile(storage="auto"):
+            return profile.model_copy(update={"storage": "disk" if restarts else "memory"})
+        case LocalProfile(watch_cache="auto") | KindProfile(watch_cache="auto"):
+            return profile.model_copy(update={"watch_cache": "off" if restarts else "on"})
+    return profile
 
 
 def restore(document: dict[str, Any]) -> Profile:

@@ -83,7 +83,7 @@ def document(profile: profiles.KindProfile, choices: Choices) -> Document:
 
 def server_flags(profile: profiles.KindProfile, choices: Choices) -> dict[str, str]:
     """Return kube-apiserver's flags, in addition to kubeadm's."""
-    flags: dict[str, str] = {}
+    flags = control_plane_settings.watch_cache_flags(profile.watch_cache)
     if choices.audit_policy is not None:
         flags |= {
             "audit-policy-file": POLICY_FILE,

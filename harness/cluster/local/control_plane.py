@@ -105,6 +105,7 @@ def apiserver(
         "authorization-mode": "RBAC",
         "disable-admission-plugins": "ServiceAccount",
         **_authentication(files, profile),
+        **control_plane_settings.watch_cache_flags(profile.watch_cache),
         **_queueing(profile),
         **_gates(profile.feature_gates),
     }

@@ -87,3 +87,21 @@ def test_data_go_to_disk_if_a_fault_restarts_the_server(
     suited = profiles.suited(profile, loading.load(scenario).scenario)
     assert isinstance(suited, profiles.EmbeddedProfile)
     assert suited.storage == storage
+
+
+@pytest.mark.parametrize("cluster", ["local", "kind"])
+@pytest.mark.parametrize(
+    ("scenario", "overrides", "watch_cache"),
+    [
+        ("pod-churn", [], "on"),
+        ("api-server-restart", [], "off"),
+        ("nemesis", ["watch_cache=on"], "on"),
+    ],
+)
+def test_watches_resume_from_etcd_if_a_fault_restarts_the_server(
+    cluster: str, scenario: str, overrides: list[str], watch_cache: str
+) -> None:
+    profile = profiles.load(cluster, overrides=overrides)
+    suited = profiles.suited(profile, loading.load(scenario).scenario)
+    assert isinstance(suited, profiles.LocalProfile | profiles.KindProfile)
+    assert suited.watch_cache == watch_cache

@@ -154,6 +154,12 @@ def test_priority_and_fairness() -> None:
     assert not [name for name in on if "fairness" in name or "inflight" in name]
 
 
+def test_the_watch_cache_can_be_switched_off() -> None:
+    off = patch_of(kind_profile("kind", "watch_cache=off"))["apiServer"]["extraArgs"]
+    assert off["watch-cache"] == "false"
+    assert "watch-cache" not in patch_of(kind_profile("kind"))["apiServer"]["extraArgs"]
+
+
 def test_gates_and_apis_go_to_every_component() -> None:
     profile = kind_profile(
         "kind", "feature_gates.DRAPartitionableDevices=true", 'runtime_config={"api/all"="true"}'

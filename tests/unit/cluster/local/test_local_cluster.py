@@ -334,12 +334,13 @@ def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> 
     files = control_plane.Files(logs=tmp_path, secrets=tmp_path / "s", data=tmp_path / "d")
     ports = control_plane.Ports(etcd=1, etcd_peer=2, apiserver=3)
     text = ["feature_gates.B=false", "feature_gates.A=true", "audit_log=false", "auth=token"]
-    text += ["priority_and_fairness=true", 'runtime_config={"api/alpha"="true"}']
+    text += ["watch_cache=off", "priority_and_fairness=true", 'runtime_config={"api/alpha"="true"}']
     profile = profiles.load("local", overrides=text)
     assert isinstance(profile, profiles.LocalProfile)
     argv = control_plane.apiserver(tmp_path, files, ports, profile)
     assert "--feature-gates=A=true,B=false" in argv
     assert "--runtime-config=api/alpha=true" in argv
+    assert "--watch-cache=false" in argv
     assert f"--token-auth-file={tmp_path}/s/tokens.csv" in argv
     assert not any("audit" in word or "client-ca" in word or "inflight" in word for word in argv)
     etcd = control_plane.etcd(tmp_path, files, ports, no_fsync=True)
