@@ -101,20 +101,19 @@ def _require_time(seconds: float | None) -> None:
 
 
 def _list(output: str) -> int:
-    from harness.explore.worlds import world_specs
+    from harness.explore.worlds import world_catalogue
 
     with outputs.chosen(output) as out:
         if out.is_json:
-            out.document(
-                {"schema": 1, "scenarios": [_listed(*item) for item in world_specs.SPECS.items()]}
-            )
+            listed = [_listed(*item) for item in world_catalogue.WORLDS.items()]
+            out.document({"schema": 1, "scenarios": listed})
             return 0
-        for name, spec in world_specs.SPECS.items():
+        for name, spec in world_catalogue.WORLDS.items():
             print(f"{name:<28}{spec.title}{_note(spec)}")
     return 0
 
 
-def _listed(name: str, spec: "world_specs.Spec") -> dict[str, object]:
+def _listed(name: str, spec: "world_specs.WorldSpec") -> dict[str, object]:
     hazard = None if spec.hazard is None else dataclasses.asdict(spec.hazard)
     return {
         "name": name,
@@ -125,9 +124,11 @@ def _listed(name: str, spec: "world_specs.Spec") -> dict[str, object]:
     }
 
 
-def _note(spec: "world_specs.Spec") -> str:
+def _note(spec: "world_specs.WorldSpec") -> str:
     if spec.hazard is None:
         return ""
+    if spec.hazard.remedy is None:
+        return f" (known to fail even without a defect: {spec.hazard.hypothesis})"
     return f" (known to fail even without a defect, but not with --remedy {spec.hazard.remedy})"
 
 

@@ -6,13 +6,13 @@ import pytest
 
 from harness.client import apis
 from harness.explore.search import search_campaign, tokens
-from harness.explore.worlds import world_specs
+from harness.explore.worlds import world_catalogue
 from harness.subject import remedies
 from harness.subject.remedies import fence_predecessor, keep_in_flight, settled_claims
 
 pytestmark = pytest.mark.detection
 SCHEDULES = 1500
-HAZARDS = {name: spec.hazard for name, spec in world_specs.SPECS.items() if spec.hazard}
+HAZARDS = {name: spec.hazard for name, spec in world_catalogue.WORLDS.items() if spec.hazard}
 
 
 def explored(scenario: str, *chosen: str, **changes: object) -> search_campaign.SearchProgress:
@@ -58,7 +58,7 @@ def test_another_remedy_does_not_help(scenario: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "scenario", [name for name, spec in world_specs.SPECS.items() if not spec.users]
+    "scenario", [name for name, spec in world_catalogue.WORLDS.items() if "users" not in name]
 )
 def test_all_remedies_together_harm_no_world(scenario: str) -> None:
     assert explored(scenario, *remedies.names(), schedules=300).findings == []

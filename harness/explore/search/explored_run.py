@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from harness import concurrency
 from harness.apiserver.storage import watch_cache
 from harness.explore.runtime import choices, scheduler, tasks
-from harness.explore.worlds import small_world, world_specs
+from harness.explore.worlds import world_specs
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ExploredRun:
 
 
 def explore_once(
-    spec: world_specs.Spec,
+    spec: world_specs.WorldSpec,
     strategy: choices.Strategy,
     *,
     defects: Sequence[str] = (),
@@ -65,7 +65,7 @@ def explore_once(
     finding: str | None = None
     was_given_up, names = False, {}
     with concurrency.install(runtime):
-        world = small_world.SmallWorld(spec, runtime, defects=defects, remedies=remedies)
+        world = spec.make(spec, runtime, defects=defects, remedies=remedies)
         try:
             if record:
                 world.listen(lambda commit: commits.append((len(moments), commit)))
@@ -92,15 +92,15 @@ def explore_once(
     )
 
 
-def _run(world: small_world.SmallWorld, runtime: scheduler.ControlledRuntime) -> str | None:
+def _run(world: world_specs.World, runtime: scheduler.ControlledRuntime) -> str | None:
     world.begin()
     try:
         waiting = runtime.run(explore=True)
-        if world.oracle.finding is None and world.create_late_pods():
+        while world.finding is None and world.go_on():
             waiting = runtime.run(explore=True)
     except choices.TooLong as error:
         return f"livelock, or too large a world: {error}"
-    return world.oracle.finding or _deadlock(waiting) or world.unfinished()
+    return world.finding or _deadlock(waiting) or world.unfinished()
 
 
 def _deadlock(waiting: Sequence[tasks.Task]) -> str | None:

@@ -19,7 +19,7 @@ from harness.explore.search import (
     tokens,
     worker_processes,
 )
-from harness.explore.worlds import world_specs
+from harness.explore.worlds import world_catalogue, world_specs
 
 CHUNK = 50
 """Number of runs in one call of a worker process."""
@@ -58,9 +58,9 @@ class Hunt:
     remedies: tuple[str, ...] = ()
 
     @property
-    def spec(self) -> world_specs.Spec:
+    def spec(self) -> world_specs.WorldSpec:
         """The world to explore. Raises ScenarioError if there is no such world."""
-        return world_specs.sized(self.scenario, dict(self.sizes))
+        return world_catalogue.sized(self.scenario, dict(self.sizes))
 
     def require_possible(self) -> None:
         """Raise ScenarioError or UsageError if there is no such scenario, size or strategy."""

@@ -8,7 +8,7 @@ always shrinks to the same token.
 from collections.abc import Sequence
 
 from harness.explore.search import search_campaign, shrink_decisions, tokens
-from harness.explore.worlds import world_specs
+from harness.explore.worlds import world_catalogue
 
 STRATEGY = "pct"
 SCHEDULES = 300
@@ -34,8 +34,10 @@ def _kind(finding: str | None) -> str:
 
 def _in_the_smallest_world(token: tokens.Token, kind: str) -> tokens.Token:
     """Reduce one size after the other while the finding is still found."""
-    for name in world_specs.LEAST:
-        while (sizes := world_specs.one_less(token.scenario, dict(token.sizes), name)) is not None:
+    for name in token.spec.sizes:
+        while (
+            sizes := world_catalogue.one_less(token.scenario, dict(token.sizes), name)
+        ) is not None:
             smaller = _search(token, tuple(sizes.items()), kind)
             if smaller is None:
                 break

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Sequence
 
 from harness import errors
-from harness.explore.worlds import world_specs
+from harness.explore.worlds import world_catalogue, world_specs
 from harness.subject import assembling
 
 VERSION = 3
@@ -34,9 +34,9 @@ class Token:
     remedies: tuple[str, ...] = ()
 
     @property
-    def spec(self) -> world_specs.Spec:
+    def spec(self) -> world_specs.WorldSpec:
         """The world. Raises ScenarioError if there is no such world."""
-        return world_specs.sized(self.scenario, dict(self.sizes))
+        return world_catalogue.sized(self.scenario, dict(self.sizes))
 
     @property
     def deviations(self) -> int:
@@ -67,8 +67,8 @@ def parse(text: str) -> Token:
             "replay it with the version that created it"
         )
     scenario, made_from, sizes, defects, remedies, sparse = _unpack(text)
-    if scenario not in world_specs.SPECS:
-        known = ", ".join(world_specs.SPECS)
+    if scenario not in world_catalogue.WORLDS:
+        known = ", ".join(world_catalogue.WORLDS)
         raise errors.UsageError(
             f"the token names the unknown scenario {scenario!r}. Known: {known}"
         )
@@ -89,9 +89,10 @@ def parse(text: str) -> Token:
 
 
 def fingerprint(scenario: str) -> str:
-    """Return a hash of the scenario's current definition, without its title."""
-    described = repr(dataclasses.replace(world_specs.SPECS[scenario], title="")).encode()
-    return hashlib.sha256(described).hexdigest()[: 2 * _FINGERPRINT_BYTES]
+    """Return a hash of the scenario's current definition and code, without its title."""
+    spec = world_catalogue.WORLDS[scenario]
+    described = repr(dataclasses.replace(spec, title="")) + spec.source()
+    return hashlib.sha256(described.encode()).hexdigest()[: 2 * _FINGERPRINT_BYTES]
 
 
 def _unpack(

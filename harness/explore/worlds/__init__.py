@@ -1,6 +1,7 @@
-"""Small worlds to explore.
+"""Small worlds to explore: each has its objects, its actors, what happens, and its oracles.
 
 The choice of interleavings belongs in `search`.
 
-Contents: `api_server`, `oracle`, `small_world`, `world_fixtures`, `world_specs`, `world_users`.
+Contents: `api_server`, `lifecycles`, `oracles`, `scheduling`, `small_world`, `world_catalogue`,
+`world_fixtures`, `world_specs`.
 """

@@ -45,8 +45,8 @@ class LocalServer:
     ) -> None:
         """Create the transport. The strategy chooses when faults happen.
 
-        `faults`: the kinds, as in `world_specs.Spec.faults`; `faults_max`: how many may happen. A
-        dropped watch is resumed; an expired one gets 410, so that its client lists again.
+        `faults`: the kinds, as in `world_specs.WorldSpec.faults`; `faults_max`: how many may
+        happen. A dropped watch is resumed; an expired one gets 410, so that its client lists again.
         """
         self._store, self._runtime = store, runtime
         self._handler = handlers.Handler(store, now=lambda: world_fixtures.NOW)

@@ -1,7 +1,12 @@
-"""A small world: nodes, devices, claims and pods in a new store, and the scheduler under test."""
+"""A small world: objects in a new store, an API server, and the scheduler under test.
+
+Every world is a class that says which objects it has, which actors besides the scheduler, what
+happens, and which oracles judge it.
+"""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from harness import concurrency
 from harness.apiserver.registry import store as stores
@@ -9,151 +14,122 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.runtime import scheduler
-from harness.explore.worlds import api_server, oracle, world_fixtures, world_specs, world_users
+from harness.explore.worlds import api_server, world_fixtures, world_specs
+from harness.explore.worlds.oracles import device_exclusivity, panels
 from harness.subject import assembling, schedulers
 
-_REALLOCATE, _TAKE_OVER = "reallocate-claims", "take-over"
+Object = dict[str, Any]
+BACKOFF_S = 0.1
+"""Wait of a pod after each failed attempt, in seconds."""
 
 
 class SmallWorld:
-    """One world, created for a single run."""
+    """One world, created for a single run; with one scheduler and no other actor."""
 
     def __init__(
         self,
-        spec: world_specs.Spec,
+        spec: world_specs.WorldSpec,
         runtime: scheduler.ControlledRuntime,
         *,
         defects: Sequence[str],
         remedies: Sequence[str] = (),
     ) -> None:
-        self._spec, self._runtime = spec, runtime
-        self._late: list[int] = []
-        self._written = concurrency.Event("written")
-        self._allocated = concurrency.Event("allocated")
-        self._past = world_fixtures.filled(spec.claims, spec.devices)
-        self._store = stores.Store(
+        self.sizes, self.runtime = spec.values, runtime
+        self.is_known_to_fail = spec.is_known_to_fail(remedies)
+        self._past = world_fixtures.past(list(self.objects()))
+        self.store = stores.Store(
             now=lambda: world_fixtures.NOW,
             stream=random.Random(2),
             past=self._past,
             track_managers=False,  # no one reads managedFields here
         )
-        self.oracle = oracle.Oracle(runtime.finish)
-        self._store.listen(self.oracle.on_commit)
-        server = api_server.LocalServer(
-            self._store,
+        self._panel = panels.Panel(self.oracles(), runtime.finish)
+        self.listen(self._panel.on_commit)
+        self.server = api_server.LocalServer(
+            self.store,
             runtime,
             faults=spec.faults,
-            faults_max=spec.faults_max,
+            faults_max=self.sizes.get("faults_max", 0),
         )
-        self._users = world_users.Users(server, self._store, rounds=spec.rounds)
-        self._api = apis.Api(server)
+        self.api = apis.Api(self.server)
         self._parts = assembling.parts(defects, remedies)
-        self._is_known_to_fail = spec.hazard is not None and spec.hazard.remedy not in remedies
-        self.scheduler = self._new_scheduler()
+        self._defects = defects
+        self.schedulers = [self.new_scheduler(name) for name in self.scheduler_names()]
 
-    def _new_scheduler(self) -> schedulers.Scheduler:
+    # ----------------------------------------------------------------- what is in the world
+
+    def objects(self) -> Iterable[Object]:
+        """Return the initial objects, in the order of their creation."""
+        raise NotImplementedError
+
+    def scheduler_names(self) -> Sequence[str]:
+        """Return the names of the schedulers, one for each."""
+        return (world_fixtures.SCHEDULER,)
+
+    def oracles(self) -> Iterable[panels.Oracle]:
+        """Return the oracles that judge every commit."""
+        return (device_exclusivity.DeviceExclusivity(),)
+
+    def new_scheduler(self, name: str) -> schedulers.Scheduler:
+        """Return a scheduler that is not started."""
         options = schedulers.SchedulerOptions(
-            scheduler_name=world_fixtures.SCHEDULER,
-            binders=self._spec.binders,
-            backoff_initial_s=0.1,
-            backoff_max_s=0.1,
+            scheduler_name=name,
+            binders=self.sizes["binders"],
+            backoff_initial_s=BACKOFF_S,
+            backoff_max_s=BACKOFF_S,
         )
-        return schedulers.Scheduler(self._api, options, self._parts)
+        return schedulers.Scheduler(self.api, options, self._parts)
+
+    # ------------------------------------------------------------------------- what happens
 
     def start(self) -> None:
         """Start all parts and let them come to rest, without choices."""
-        concurrency.spawn("start", self.scheduler.start)
-        self._runtime.run(explore=False)
-        if self._spec.users:
-            concurrency.spawn("start", self._users.start_others)
-            self._runtime.run(explore=False)
+        for subject in self.schedulers:
+            concurrency.spawn("start", subject.start)
+            self.runtime.run(explore=False)
 
     def begin(self) -> None:
-        """Create the first pods and start the users; the following run is explored."""
-        early = self._spec.claims - self._spec.late_pods
-        for index in range(early):
-            self._create_pod(index)
-        for number in range(self._spec.users):
-            self._users.spawn(number + 1)
-        self._late = list(range(early, self._spec.claims))
-        if _TAKE_OVER in self._spec.faults:
-            concurrency.spawn("failover", self._fail_over)
-        if _REALLOCATE in self._spec.faults:
-            concurrency.spawn("other-writer", self._reallocate)
-        self._store.listen(self._on_commit)
+        """Let the first things happen; the following run is explored."""
+        raise NotImplementedError
 
-    def listen(self, listener: Callable[[watch_cache.Commit], None]) -> None:
-        """Call the listener for every commit, beginning with those that created the world."""
-        for resource, stored in self._past.objects:
-            listener(
-                watch_cache.Commit(resource=resource, type="ADDED", object=stored, previous=None)
-            )
-        self._store.listen(listener)
+    def go_on(self) -> bool:
+        """Let happen what comes when all is at rest; return False if nothing is left."""
+        return False
 
-    def create_late_pods(self) -> bool:
-        """Create the late pods; return False if there are none left."""
-        late, self._late = self._late, []
-        for index in late:
-            self._create_pod(index, prefix="late-")  # sorts first, so it is tried first
-        return bool(late)
+    def create(self, document: Object) -> None:
+        """Create an object of the namespace as another client, at once."""
+        resource = world_fixtures.resource_of(document)
+        self.store.create(resource, world_fixtures.NAMESPACE, document)
 
-    def _fail_over(self) -> None:
-        """Replace the scheduler, as when a leader loses its lease.
+    # ------------------------------------------------------------------------- what is judged
 
-        The old one takes no new pod but continues what it has begun; the new one starts from a
-        list.
-        """
-        self._written.wait()
-        self.scheduler.stop()
-        self.create_late_pods()
-        self._new_scheduler().start()
-
-    def _reallocate(self) -> None:
-        """Free the device of the first claim and allocate the last device to it.
-
-        Another scheduler might do so.
-        """
-        self._allocated.wait()
-        claim = self._api.get(apis.CLAIMS, "claim-1", namespace=world_fixtures.NAMESPACE)
-        results = claim["status"]["allocation"]["devices"]["results"]
-        freed = self._api.update_status(apis.CLAIMS, {**claim, "status": {}})
-        last = [{**results[0], "device": f"device-{self._spec.devices - 1}"}]
-        status = {"allocation": {"devices": {"results": last}}}
-        self._api.update_status(apis.CLAIMS, {**freed, "status": status})
-
-    def _create_pod(self, index: int, *, prefix: str = "") -> None:
-        self._store.create(
-            resources.PODS, world_fixtures.NAMESPACE, world_fixtures.pod(index, prefix)
-        )
-
-    def _on_commit(self, commit: watch_cache.Commit) -> None:
-        if commit.resource is not resources.CLAIMS or commit.type == "ADDED":
-            return
-        self._written.set()
-        if b'"allocation"' in commit.object.data:
-            self._allocated.set()
-            if not {_REALLOCATE, _TAKE_OVER} & set(self._spec.faults):
-                self.create_late_pods()
+    @property
+    def finding(self) -> str | None:
+        """Description of the first violation in a commit; None if there is none."""
+        return self._panel.finding
 
     def unfinished(self) -> str | None:
-        """Describe what is not finished although nothing moves; None if all is done.
+        """Describe what is wrong although nothing moves; None if all is as it should be."""
+        raise NotImplementedError
 
-        All users must be done and, unless the world is known to fail, every device must have its
-        pod.
-        """
-        if self._users.done < self._spec.users:
-            return f"stuck: {self._users.done} users are done, expected {self._spec.users}"
-        pods = watch_cache.Selection(resource=resources.PODS, namespace=world_fixtures.NAMESPACE)
-        bound = sum("nodeName" in pod.document()["spec"] for pod in self._store.select(pods))
-        expected = min(self._spec.claims, self._spec.devices)
-        if bound >= expected or self._is_known_to_fail:
-            return None
-        return f"stuck: {bound} pods are bound, expected {expected}"
+    def documents(self, resource: resources.ResourceType) -> Iterator[Object]:
+        """Yield the objects of a resource, ordered by namespace and name."""
+        selection = watch_cache.Selection(resource=resource)
+        for stored in self.store.select(selection):
+            yield stored.document()
 
     def names(self) -> dict[str, str]:
         """Return the name of every claim and pod by uid."""
         names: dict[str, str] = {}
         for resource in (resources.CLAIMS, resources.PODS):
-            selection = watch_cache.Selection(resource=resource, namespace=world_fixtures.NAMESPACE)
-            names |= {stored.uid: stored.name for stored in self._store.select(selection)}
+            selection = watch_cache.Selection(resource=resource)
+            names |= {stored.uid: stored.name for stored in self.store.select(selection)}
         return names
+
+    def listen(self, listener: world_specs.Listener) -> None:
+        """Call the listener for every commit, beginning with those that created the world."""
+        for resource, stored in self._past.objects:
+            listener(
+                watch_cache.Commit(resource=resource, type="ADDED", object=stored, previous=None)
+            )
+        self.store.listen(listener)

@@ -1,10 +1,12 @@
-"""Initial objects of a world: a node with devices, and claims.
+"""Objects of worlds: nodes, devices, claims, templates and pods.
 
-They are the same for every run, so they are created once.
+The initial objects of a world are the same for every run, so they are created once.
 """
 
 import functools
+import json
 import random
+from collections.abc import Sequence
 from typing import Any
 
 from harness.apiserver.registry import store as stores
@@ -18,32 +20,70 @@ NAMESPACE = "default"
 SCHEDULER = "flake-hunt"
 DRIVER = "gpu.example"
 DEVICE_CLASS = "gpu"
+NODE = "worker-0"
+TEMPLATE = "template"
+_RESOURCES = {
+    "Node": resources.NODES,
+    "Pod": resources.PODS,
+    "DeviceClass": resources.DEVICE_CLASSES,
+    "ResourceSlice": resources.SLICES,
+    "ResourceClaim": resources.CLAIMS,
+    "ResourceClaimTemplate": resources.CLAIM_TEMPLATES,
+}
+
+
+def resource_of(document: Object) -> resources.ResourceType:
+    """Return the resource of an object of a world."""
+    return _RESOURCES[document["kind"]]
+
+
+def past(objects: Sequence[Object]) -> watch_cache.Past:
+    """Return the past on which stores are based; objects keep their uids and versions.
+
+    They are created in this order. Those with a status get it in a second write.
+    """
+    return _past(json.dumps(objects))
 
 
 @functools.lru_cache(maxsize=64)
-def filled(claims: int, devices: int) -> watch_cache.Past:
-    """Return the past on which stores are based; objects keep their uids and versions."""
+def _past(objects: str) -> watch_cache.Past:
     store = stores.Store(now=lambda: NOW, stream=random.Random(1), track_managers=False)
-    store.create(resources.NODES, "", _node())
-    store.create(resources.DEVICE_CLASSES, "", _device_class())
-    store.create(resources.SLICES, "", _slice(devices))
-    for index in range(claims):
-        store.create(resources.CLAIMS, NAMESPACE, _claim(index))
-    objects = [(resource, stored) for resource, table in store.tables() for stored in table]
-    objects.sort(key=lambda item: item[1].resource_version)
-    return watch_cache.Past(version=store.resource_version, objects=objects, changes=[])
+    for document in json.loads(objects):
+        _create(store, document)
+    made = [(resource, stored) for resource, table in store.tables() for stored in table]
+    made.sort(key=lambda item: item[1].resource_version)
+    return watch_cache.Past(version=store.resource_version, objects=made, changes=[])
 
 
-def _node() -> Object:
+def _create(store: stores.Store, document: Object) -> None:
+    resource, status = resource_of(document), document.pop("status", None)
+    namespace = NAMESPACE if resource.namespaced else ""
+    stored = store.create(resource, namespace, document)
+    if status is not None:
+        store.update(
+            resource,
+            namespace,
+            stored.name,
+            {**stored.document(), "status": status},
+            subresource="status",
+        )
+
+
+# ------------------------------------------------------------------------- nodes and devices
+
+
+def node(name: str = NODE) -> Object:
+    """Return a node."""
     fake = {"kwok.x-k8s.io/node": "fake"}  # the kubelets act for fake nodes only
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": "worker-0", "annotations": fake},
+        "metadata": {"name": name, "annotations": fake},
     }
 
 
-def _device_class() -> Object:
+def device_class() -> Object:
+    """Return the class of all devices."""
     return {
         "apiVersion": apis.DEVICE_CLASSES.api_version,
         "kind": "DeviceClass",
@@ -52,39 +92,77 @@ def _device_class() -> Object:
     }
 
 
-def _slice(devices: int) -> Object:
+def pool(devices: Sequence[Object], *, name: str = NODE, **spec: Any) -> Object:
+    """Return the slice of a pool that consists of one slice; `spec` adds to it or replaces.
+
+    The devices belong to the node with the pool's name.
+    """
     return {
         "apiVersion": apis.SLICES.api_version,
         "kind": "ResourceSlice",
-        "metadata": {"name": "worker-0"},
+        "metadata": {"name": name},
         "spec": {
             "driver": DRIVER,
-            "nodeName": "worker-0",
-            "pool": {"name": "worker-0", "generation": 1, "resourceSliceCount": 1},
-            "devices": [{"name": f"device-{index}"} for index in range(devices)],
+            "nodeName": name,
+            "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+            "devices": list(devices),
+            **spec,
         },
     }
 
 
-def _claim(index: int) -> Object:
-    request = {"name": "device", "exactly": {"deviceClassName": DEVICE_CLASS}}
+def devices(count: int) -> list[Object]:
+    """Return devices that differ in nothing but their names."""
+    return [{"name": f"device-{index}"} for index in range(count)]
+
+
+# --------------------------------------------------------------------------- claims and pods
+
+
+def claim(name: str, **exactly: Any) -> Object:
+    """Return a claim for one device; `exactly` adds to its request."""
     return {
         "apiVersion": apis.CLAIMS.api_version,
         "kind": "ResourceClaim",
-        "metadata": {"name": f"claim-{index + 1}"},
-        "spec": {"devices": {"requests": [request]}},
+        "metadata": {"name": name},
+        "spec": _claim_spec(exactly),
     }
 
 
-def pod(index: int, prefix: str = "") -> Object:
-    """Return the pod that uses the claim of this index."""
+def template() -> Object:
+    """Return a template of claims for one device."""
+    return {
+        "apiVersion": apis.CLAIM_TEMPLATES.api_version,
+        "kind": apis.CLAIM_TEMPLATES.kind,
+        "metadata": {"name": TEMPLATE},
+        "spec": {"spec": _claim_spec({})},
+    }
+
+
+def _claim_spec(exactly: Object) -> Object:
+    request = {"name": "device", "exactly": {"deviceClassName": DEVICE_CLASS, **exactly}}
+    return {"devices": {"requests": [request]}}
+
+
+def pod(name: str, claim_name: str, *, scheduler: str = SCHEDULER, **spec: Any) -> Object:
+    """Return a pod that uses a claim; `spec` adds to its spec."""
+    return _pod(name, {"resourceClaimName": claim_name}, scheduler, spec)
+
+
+def pod_of_template(name: str, *, scheduler: str = SCHEDULER) -> Object:
+    """Return a pod with a claim of the template."""
+    return _pod(name, {"resourceClaimTemplateName": TEMPLATE}, scheduler, {})
+
+
+def _pod(name: str, source: Object, scheduler: str, spec: Object) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": f"{prefix}pod-{index + 1}"},
+        "metadata": {"name": name},
         "spec": {
-            "schedulerName": SCHEDULER,
+            "schedulerName": scheduler,
             "containers": [{"name": "work", "image": "none"}],
-            "resourceClaims": [{"name": "device", "resourceClaimName": f"claim-{index + 1}"}],
+            "resourceClaims": [{"name": "device", **source}],
+            **spec,
         },
     }

@@ -14,7 +14,7 @@ from harness.checks import judging, verdicts
 from harness.client import informers
 from harness.explore.output import html_page, run_directory, stories
 from harness.explore.search import causality_curve, search_campaign, shrink_world, tokens
-from harness.explore.worlds import small_world, world_specs
+from harness.explore.worlds import small_world, world_catalogue
 from harness.report import rendering
 from harness.subject import assume_caches, defects, schedulers
 
@@ -52,7 +52,7 @@ def test_a_defect_is_found_and_replayed(name: str, strategy: str) -> None:
         assert run.finding is not None
 
 
-EXPECTED_VALID = [name for name, spec in world_specs.SPECS.items() if spec.hazard is None]
+EXPECTED_VALID = [name for name, spec in world_catalogue.WORLDS.items() if spec.hazard is None]
 
 
 @pytest.mark.parametrize("scenario", [name for name in EXPECTED_VALID if "users" not in name])
@@ -172,7 +172,7 @@ def test_the_causality_curve_rises_from_little_to_certainty() -> None:
 
 
 @pytest.mark.parametrize(
-    "scenario", [name for name, spec in world_specs.SPECS.items() if spec.hazard]
+    "scenario", [name for name, spec in world_catalogue.WORLDS.items() if spec.hazard]
 )
 def test_what_the_subject_is_known_not_to_be_up_to(scenario: str) -> None:
     progress = explored(hunt(schedules=20_000, scenario=scenario, strategy="pct"))

@@ -12,7 +12,7 @@ import pytest
 from harness import concurrency
 from harness.explore.runtime import choices, scheduler
 from harness.explore.search import exhaustive, explored_run, search_campaign, tokens
-from harness.explore.worlds import world_specs
+from harness.explore.worlds import world_catalogue
 
 pytestmark = pytest.mark.detection
 SMALLEST = "two-claims-one-device"
@@ -174,7 +174,7 @@ def test_a_timer_may_go_off_although_somebody_could_run() -> None:
 
 def exhausted(name: str, preemptions: int, *defects: str) -> Iterator[explored_run.ExploredRun]:
     def make(strategy: choices.Strategy) -> explored_run.ExploredRun:
-        return explored_run.explore_once(world_specs.SPECS[name], strategy, defects=defects)
+        return explored_run.explore_once(world_catalogue.WORLDS[name], strategy, defects=defects)
 
     return exhaustive.runs(make, preemptions_max=preemptions)
 

@@ -7,7 +7,7 @@ import pytest
 from harness import errors
 from harness.explore.output import reproduction
 from harness.explore.search import tokens
-from harness.explore.worlds import world_specs
+from harness.explore.worlds import world_catalogue
 
 TOKEN = tokens.Token(
     scenario="two-claims-one-device",
@@ -23,7 +23,7 @@ def test_it_survives_being_printed() -> None:
     assert tokens.parse(str(remedied)) == remedied
     smaller = dataclasses.replace(TOKEN, sizes=(("binders", 1),))
     assert tokens.parse(str(smaller)) == smaller
-    assert smaller.spec.binders == 1
+    assert smaller.spec.values["binders"] == 1
 
 
 def test_it_is_one_word() -> None:
@@ -59,15 +59,15 @@ def test_half_a_token_is_damaged() -> None:
 
 def test_a_scenario_that_changed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     text = str(TOKEN)
-    changed = dataclasses.replace(world_specs.SPECS[TOKEN.scenario], devices=7)
-    monkeypatch.setitem(world_specs.SPECS, TOKEN.scenario, changed)
+    changed = world_catalogue.WORLDS[TOKEN.scenario].with_sizes({"devices": 7})
+    monkeypatch.setitem(world_catalogue.WORLDS, TOKEN.scenario, changed)
     with pytest.raises(errors.UsageError, match="has changed since"):
         tokens.parse(text)
 
 
 def test_a_scenario_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     text = str(TOKEN)
-    monkeypatch.delitem(world_specs.SPECS, TOKEN.scenario)
+    monkeypatch.delitem(world_catalogue.WORLDS, TOKEN.scenario)
     with pytest.raises(errors.UsageError, match="unknown scenario"):
         tokens.parse(text)
 

@@ -1,6 +1,5 @@
-"""The oracle: it judges every commit during the run, so that a failed run can end early."""
+"""Judges that no device is allocated to two claims, unless as shares of it."""
 
-from collections.abc import Callable
 from typing import Any, TypedDict
 
 import msgspec
@@ -18,15 +17,10 @@ class _Claim(TypedDict, total=False):
 _decoder = msgspec.json.Decoder(_Claim)
 
 
-class Oracle:
-    """Watches the store's commits for a double allocation."""
+class DeviceExclusivity:
+    """Watches the commits for a double allocation."""
 
-    def __init__(self, on_found: Callable[[], None]) -> None:
-        """Create an oracle.
-
-        `on_found` is called at the first violation and at every later commit of a claim.
-        """
-        self._on_found = on_found
+    def __init__(self) -> None:
         self._spotter = live_spotter.Spotter()
 
     @property
@@ -44,5 +38,3 @@ class Oracle:
         gone = commit.type == "DELETED"
         claim = None if gone else _decoder.decode(commit.object.data)
         self._spotter.note(commit.object.name, claim)
-        if self._spotter.found is not None:
-            self._on_found()

@@ -1,0 +1,4 @@
+"""Worlds about the whole life of a pod: with claim controller, kubelets, or a node's DRA manager.
+
+Contents: `template_users`.
+"""

@@ -1,0 +1,109 @@
+"""Users who create, run and delete pods in turn, with the claim controller and the kubelets."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from harness import concurrency
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import watch_cache
+from harness.client import apis
+from harness.cluster.fixtures import kubelets
+from harness.explore.runtime import scheduler
+from harness.explore.worlds import small_world, world_fixtures, world_specs
+from harness.subject.claim_control import claim_controllers
+
+Object = dict[str, Any]
+WORKERS = 2
+"""Number of the claim controller's workers."""
+RUNNING = b'"phase":"Running"'
+
+
+class TemplateUsers(small_world.SmallWorld):
+    """Users who each create a pod with a claim template, wait until it runs, delete it, and wait
+    until it is gone, in several rounds."""
+
+    def __init__(
+        self,
+        spec: world_specs.WorldSpec,
+        runtime: scheduler.ControlledRuntime,
+        *,
+        defects: Sequence[str],
+        remedies: Sequence[str] = (),
+    ) -> None:
+        super().__init__(spec, runtime, defects=defects, remedies=remedies)
+        self._waiting: dict[tuple[str, str], concurrency.Event] = {}
+        self._done = 0
+        """Number of users who have finished all rounds."""
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with devices."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(self.sizes["devices"]))
+
+    def start(self) -> None:
+        """Start the scheduler, then the claim controller and the kubelets."""
+        super().start()
+        concurrency.spawn("start", self._start_others)
+        self.runtime.run(explore=False)
+
+    def _start_others(self) -> None:
+        self.create(world_fixtures.template())
+        self.store.listen(self._on_commit)
+        chosen = claim_controllers.ControllerOptions(workers=WORKERS)
+        claim_controllers.ClaimController(self.api, chosen).start()
+        kubelets.Kubelets(self.api, namespace=None, now=lambda: world_fixtures.NOW).start()
+
+    def begin(self) -> None:
+        """Start the users."""
+        for number in range(self.sizes["users"]):
+            self._spawn(number + 1)
+
+    def _spawn(self, number: int) -> None:
+        concurrency.spawn(f"user-{number}", lambda: self._use(number))
+
+    def _use(self, number: int) -> None:
+        for turn in range(self.sizes["rounds"]):
+            name = f"pod-{number}-{turn + 1}"
+            running, gone = self._event(name, "Running"), self._event(name, "gone")
+            self.api.create(
+                apis.PODS, world_fixtures.pod_of_template(name), namespace=world_fixtures.NAMESPACE
+            )
+            running.wait()
+            self.api.delete(apis.PODS, name, namespace=world_fixtures.NAMESPACE)
+            gone.wait()
+        self._done += 1
+
+    def _event(self, name: str, goal: str) -> concurrency.Event:
+        event = self._waiting[name, goal] = concurrency.Event(f"user.{goal}")
+        return event
+
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
+        if commit.resource is not resources.PODS:
+            return
+        goal = "gone" if commit.type == "DELETED" else "Running"
+        if goal == "gone" or RUNNING in commit.object.data:
+            event = self._waiting.pop((commit.object.name, goal), None)
+            if event is not None:
+                event.set()
+
+    def unfinished(self) -> str | None:
+        """Return whether a user is not done."""
+        if self._done >= self.sizes["users"]:
+            return None
+        return f"stuck: {self._done} users are done, expected {self.sizes['users']}"
+
+
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    "two-users-one-device": world_specs.WorldSpec(
+        title="two users create, run and delete pods in turn, with claim controller and kubelet",
+        make=TemplateUsers,
+        sizes={
+            "devices": world_specs.Size(1, 1),
+            "binders": world_specs.Size(2, 1),
+            "users": world_specs.Size(2, 1),
+            "rounds": world_specs.Size(2, 1),
+        },
+        private_locks=(".synced", ".stopped", "inventory"),
+    ),
+}

@@ -1,0 +1,41 @@
+"""The oracles of a world, all together."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from harness.apiserver.storage import watch_cache
+
+
+class Oracle(Protocol):
+    """Judges every commit of a run."""
+
+    @property
+    def finding(self) -> str | None:
+        """Description of the first violation; None if there is none.
+
+        Its first word tells the kind of the finding, which shrinking keeps.
+        """
+
+    def on_commit(self, commit: watch_cache.Commit) -> None:
+        """Judge a commit."""
+
+
+class Panel:
+    """Passes every commit to all oracles until one of them has a finding."""
+
+    def __init__(self, oracles: Iterable[Oracle], on_found: Callable[[], None]) -> None:
+        """Create a panel. `on_found` is called at the first finding."""
+        self._oracles, self._on_found = list(oracles), on_found
+        self.finding: str | None = None
+        """The first finding; None if there is none."""
+
+    def on_commit(self, commit: watch_cache.Commit) -> None:
+        """Judge a commit."""
+        if self.finding is not None:
+            return
+        for oracle in self._oracles:
+            oracle.on_commit(commit)
+            if oracle.finding is not None:
+                self.finding = oracle.finding
+                self._on_found()
+                return

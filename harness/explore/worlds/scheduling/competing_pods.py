@@ -1,0 +1,146 @@
+"""Pods, each with a claim of its own, that compete for the devices of one node."""
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from harness import concurrency
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import watch_cache
+from harness.explore.runtime import scheduler
+from harness.explore.worlds import small_world, world_fixtures, world_specs
+
+Object = dict[str, Any]
+
+
+def sizes(
+    *, claims: int, devices: int, late_pods: int = 0, binders: int = 2, **others: world_specs.Size
+) -> Mapping[str, world_specs.Size]:
+    """Return the sizes: claims (one for each pod), devices, pods that may be bound at once."""
+    return {
+        "claims": world_specs.Size(claims, max(2, late_pods)),
+        "devices": world_specs.Size(devices, 1),
+        "binders": world_specs.Size(binders, 1),
+        **others,
+    }
+
+
+class CompetingPods(small_world.SmallWorld):
+    """Pods with a claim each; some of them come when the first claim has been allocated."""
+
+    def __init__(
+        self,
+        spec: world_specs.WorldSpec,
+        runtime: scheduler.ControlledRuntime,
+        *,
+        defects: Sequence[str],
+        remedies: Sequence[str] = (),
+        late_pods: int = 0,
+    ) -> None:
+        """`late_pods`: the number of pods that come late."""
+        self._late_count, self._late = late_pods, list[int]()
+        self.written = concurrency.Event("written")
+        """Set once a claim has been changed."""
+        self.allocated = concurrency.Event("allocated")
+        """Set once a claim has been allocated."""
+        super().__init__(spec, runtime, defects=defects, remedies=remedies)
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with devices, and the claims."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(self.sizes["devices"]))
+        for index in range(self.sizes["claims"]):
+            yield world_fixtures.claim(f"claim-{index + 1}")
+
+    def begin(self) -> None:
+        """Create the first pods."""
+        early = self.sizes["claims"] - self._late_count
+        for index in range(early):
+            self._create_pod(index)
+        self._late = list(range(early, self.sizes["claims"]))
+        self.store.listen(self._on_commit)
+
+    def create_late_pods(self) -> bool:
+        """Create the late pods; return False if there are none left."""
+        late, self._late = self._late, []
+        for index in late:
+            self._create_pod(index, prefix="late-")  # sorts first, so it is tried first
+        return bool(late)
+
+    def go_on(self) -> bool:
+        """Create the late pods, if no claim was allocated until all came to rest."""
+        return self.create_late_pods()
+
+    def on_allocated(self) -> None:
+        """Handle each change of a claim that has an allocation: create the late pods."""
+        self.create_late_pods()
+
+    def _create_pod(self, index: int, *, prefix: str = "") -> None:
+        number = index + 1
+        self.create(world_fixtures.pod(f"{prefix}pod-{number}", f"claim-{number}"))
+
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
+        if commit.resource is not resources.CLAIMS or commit.type == "ADDED":
+            return
+        self.written.set()
+        if b'"allocation"' in commit.object.data:
+            self.allocated.set()
+            self.on_allocated()
+
+    def unfinished(self) -> str | None:
+        """Return whether a device has no pod although pods wait.
+
+        Where the subject is known to fail, a pod may wait forever.
+        """
+        bound = sum("nodeName" in pod["spec"] for pod in self.documents(resources.PODS))
+        expected = min(self.sizes["claims"], self.sizes["devices"])
+        if bound >= expected or self.is_known_to_fail:
+            return None
+        return f"stuck: {bound} pods are bound, expected {expected}"
+
+
+WATCHES = ("drop-watch", "expire-watch")
+"""The faults of watches."""
+_ONE_LATE = functools.partial(CompetingPods, late_pods=1)
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    "two-claims-one-device": world_specs.WorldSpec(
+        title="two pods at once, one of them must wait",
+        make=CompetingPods,
+        sizes=sizes(claims=2, devices=1),
+    ),
+    "pod-arrives-during-binding": world_specs.WorldSpec(
+        title="a second pod is created when the first claim is written",
+        make=_ONE_LATE,
+        sizes=sizes(claims=2, devices=1, late_pods=1),
+    ),
+    "four-claims-two-devices": world_specs.WorldSpec(
+        title="four pods at once, two of them must wait",
+        make=CompetingPods,
+        sizes=sizes(claims=4, devices=2, binders=3),
+    ),
+    "four-claims-four-devices": world_specs.WorldSpec(
+        title="four pods at once, one device for each",
+        make=CompetingPods,
+        sizes=sizes(claims=4, devices=4, binders=3),
+    ),
+    "watch-breaks": world_specs.WorldSpec(
+        title="a watch breaks and is resumed, or gets 410",
+        make=_ONE_LATE,
+        sizes=sizes(claims=2, devices=1, late_pods=1, faults_max=world_specs.Size(1, 0)),
+        faults=WATCHES,
+    ),
+    "object-touched": world_specs.WorldSpec(
+        title="another client changes an object just before it is written: a conflict",
+        make=_ONE_LATE,
+        sizes=sizes(claims=2, devices=1, late_pods=1, faults_max=world_specs.Size(2, 0)),
+        faults=("touch-objects",),
+    ),
+    "answer-lost": world_specs.WorldSpec(
+        title="H1: no answer to a write: it was committed, never will be, or will be later",
+        make=CompetingPods,
+        sizes=sizes(claims=2, devices=1, faults_max=world_specs.Size(1, 0)),
+        faults=("lose-response", "lose-request", "delay-request"),
+        hazard=world_specs.Hazard("H1", remedy="keep-in-flight-until-known"),
+    ),
+}

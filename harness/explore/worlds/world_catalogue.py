@@ -1,0 +1,53 @@
+"""The small worlds that can be explored, by name, and their sizes."""
+
+from collections.abc import Mapping
+
+from harness import errors, suggestions
+from harness.explore.worlds import world_specs
+from harness.explore.worlds.lifecycles import template_users
+from harness.explore.worlds.scheduling import competing_pods, failovers, reallocated_claims
+
+Sizes = Mapping[str, int]
+"""Changed sizes of a world."""
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    **competing_pods.WORLDS,
+    **reallocated_claims.WORLDS,
+    **failovers.WORLDS,
+    **template_users.WORLDS,
+}
+"""The worlds by name; every token contains a fingerprint of its world."""
+
+
+def sized(name: str, sizes: Sizes) -> world_specs.WorldSpec:
+    """Return the spec of this name with changed sizes.
+
+    Raises ScenarioError if the name, or a size or its value, is invalid.
+    """
+    if name not in WORLDS:
+        raise errors.ScenarioError(
+            f"expected a world to explore, got {name!r}. Known: {', '.join(WORLDS)}."
+            f"{suggestions.did_you_mean(name, WORLDS)}"
+        )
+    for key, value in sizes.items():
+        _require_size(name, key, value)
+    return WORLDS[name].with_sizes(sizes)
+
+
+def _require_size(name: str, key: str, value: int) -> None:
+    known = WORLDS[name].sizes
+    if key not in known:
+        raise errors.ScenarioError(
+            f"expected one of {', '.join(known)} to be changed in {name}, got {key!r}."
+            f"{suggestions.did_you_mean(key, known)}"
+        )
+    if not known[key].least <= value <= world_specs.SIZE_MAX:
+        raise errors.ScenarioError(
+            f"expected {key} between {known[key].least} and {world_specs.SIZE_MAX} in {name}, "
+            f"got {value}"
+        )
+
+
+def one_less(name: str, sizes: Sizes, key: str) -> Sizes | None:
+    """Return the sizes with this one reduced by one; None if it is at its minimum."""
+    size = sized(name, sizes).sizes[key]
+    return {**sizes, key: size.value - 1} if size.value > size.least else None
