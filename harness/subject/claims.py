@@ -9,6 +9,8 @@ from typing import Any
 Object = dict[str, Any]
 FINALIZER = "resource.kubernetes.io/delete-protection"
 """Finalizer that the scheduler adds before it allocates a claim."""
+RESERVATIONS_MAX = 256
+"""Number of pods for which one claim can be reserved (ResourceClaimReservedForMaxSize)."""
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 """Annotation of a generated claim: the name of its entry in the pod's `spec.resourceClaims`."""
 
@@ -41,6 +43,11 @@ def reservations_of(claim: Object) -> list[Object]:
 def is_reserved_for(claim: Object, pod: Object) -> bool:
     """Return whether the claim is reserved for the pod."""
     return any(entry["uid"] == uid_of(pod) for entry in reservations_of(claim))
+
+
+def can_be_reserved(claim: Object) -> bool:
+    """Return whether there is a place for one more reservation."""
+    return len(reservations_of(claim)) < RESERVATIONS_MAX
 
 
 def has_finalizer(claim: Object) -> bool:

@@ -65,14 +65,15 @@ class DynamicResources:
     def pre_filter(self, pod: Object) -> scheduling_attempts.Attempt:
         """Collect the pod's claims and, if one must be allocated, the devices in use.
 
-        Raises Unschedulable if a claim is missing, being allocated, or cannot be allocated at all,
-        and AttemptError if the gather timed out.
+        Raises Unschedulable if a claim is missing, in use by too many pods, being allocated, or
+        cannot be allocated at all, and AttemptError if the gather timed out.
         """
         try:
             attempt = scheduling_attempts.Attempt(pod, pod_claims.of_pod(pod, self._cache.get))
         except claims.Unresolved as reason:
             raise scheduling_attempts.Unschedulable(str(reason)) from reason
         for index, claim in enumerate(attempt.claims):
+            self._require_reservable(claim, pod)
             if not claims.allocation_of(claim):
                 self._require_not_in_flight(claim)
                 _require_known_requests(claim)
@@ -146,6 +147,11 @@ class DynamicResources:
         self._binder.unreserve(attempt)
 
     # ------------------------------------------------------------------- helpers
+
+    def _require_reservable(self, claim: Object, pod: Object) -> None:
+        """Raise Unschedulable if the claim has no place for the pod; an event tells of the next."""
+        if not claims.can_be_reserved(claim) and not claims.is_reserved_for(claim, pod):
+            raise scheduling_attempts.Unschedulable("resourceclaim in use")
 
     def _require_not_in_flight(self, claim: Object) -> None:
         """Raise Unschedulable if another pod's attempt is allocating the claim."""

@@ -19,6 +19,7 @@ from harness.subject import (
     final_books,
     gathering,
     in_flight,
+    scheduling_attempts,
 )
 from harness.subject.allocation import inventories
 from harness.subject.binding import binding_cycle, claim_binding
@@ -231,7 +232,9 @@ class Scheduler:
     def _device_classes(self) -> dict[str, Object]:
         return {item["metadata"]["name"]: item for item in self._informers[1].objects()}
 
-    def _on_binding_failed(self, binding: binding_cycle.Binding, reason: str) -> None:
+    def _on_binding_failed(self, binding: binding_cycle.Binding, error: Exception) -> None:
         """Retry the pod, and those that waited for what its attempt had reserved."""
-        self._reports.failed(binding.queued.pod, pod_messages.SCHEDULER_ERROR, reason)
-        self._queue.failed(binding.queued, unschedulable=False, freed=True)
+        in_use = isinstance(error, scheduling_attempts.ClaimInUseError)
+        reason = pod_messages.UNSCHEDULABLE if in_use else pod_messages.SCHEDULER_ERROR
+        self._reports.failed(binding.queued.pod, reason, str(error))
+        self._queue.failed(binding.queued, unschedulable=in_use, freed=True)

@@ -26,6 +26,10 @@ class BindingError(Exception):
     """The pod cannot be bound in this attempt; it is retried."""
 
 
+class ClaimInUseError(BindingError):
+    """A claim is reserved for as many pods as it can be; the pod waits until that changes."""
+
+
 @dataclasses.dataclass(slots=True)
 class Attempt:
     """The state of one scheduling attempt."""

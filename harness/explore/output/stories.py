@@ -94,6 +94,7 @@ _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
         f"no longer leads and does not send {f['method']} {f['path']}"
     ),
     "bind.failed": lambda f: f"fails to bind {f['pod']}: {f['reason']}",
+    "bind.unschedulable": lambda f: f"cannot bind {f['pod']} yet: {f['reason']}",
     "api.watch.broken": lambda f: f"loses its watch of {f['resource']}",
     "unreserve.started": lambda f: f"reverts the plan for {f['claim']}",
     "bind.done": lambda f: f"has bound {f['pod']}",

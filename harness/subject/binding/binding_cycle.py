@@ -41,11 +41,11 @@ class Binders:
         *,
         limit: int,
         reports: pod_reports.PodReports,
-        on_failure: Callable[[Binding, str], None],
+        on_failure: Callable[[Binding, Exception], None],
     ) -> None:
         """`limit`: number of pods that may be bound at the same time; 0: any number, as upstream.
 
-        `on_failure(binding, reason)` is called when the reservation has been undone.
+        `on_failure(binding, error)` is called when the reservation has been undone.
         """
         self._api, self._plugin, self._limit = api, plugin, limit
         self._reports, self._on_failure = reports, on_failure
@@ -109,11 +109,16 @@ class Binders:
             apis.ApiError,
             transports.TransportError,
         ) as error:
-            concurrency.step("bind.failed", pod=uid, reason=str(error))
+            concurrency.step(_failed_step(error), pod=uid, reason=str(error))
             self._plugin.unreserve(binding.attempt)
-            self._on_failure(binding, str(error))
+            self._on_failure(binding, error)
         else:
             # The pod stays in flight until the informer delivers it as bound: an older event must
             # not queue it again.
             concurrency.step("bind.done", pod=uid, node=binding.node_name)
             self._reports.scheduled(binding.attempt.pod, binding.node_name)
+
+
+def _failed_step(error: Exception) -> str:
+    is_unschedulable = isinstance(error, scheduling_attempts.ClaimInUseError)
+    return "bind.unschedulable" if is_unschedulable else "bind.failed"

@@ -17,6 +17,9 @@ CONFLICT_TRIES = 5
 """Attempts to write a claim before giving up on 409 conflicts."""
 CONFLICT_WAIT_S = 0.01
 """Wait between two of these attempts, in seconds."""
+_INVALID = 422
+_TOO_MANY_RESERVATIONS = "status.reservedFor: Too many"
+"""How the API server names the limit of reservations in its refusal."""
 
 
 class ClaimBinder:
@@ -105,7 +108,8 @@ class ClaimBinder:
         """Write allocation and reservation; return the claim as the API server returned it.
 
         After a conflict the claim is read and written again. Raises BindingError if it was deleted
-        or allocated elsewhere, or on too many conflicts.
+        or allocated elsewhere, or on too many conflicts, and ClaimInUseError if it has no place
+        for the pod.
         """
         for tries in range(CONFLICT_TRIES):
             if tries:
@@ -118,12 +122,20 @@ class ClaimBinder:
             try:
                 return self._write_once(claim, allocation, pod)
             except apis.ApiError as error:
+                self._require_reservable(claim, error)
                 if not error.is_conflict:
                     raise
                 concurrency.step("pre-bind.conflict", claim=claims.uid_of(claim))
         raise scheduling_attempts.BindingError(
             f"{informers.key_of(claim)}: {CONFLICT_TRIES} conflicts in a row"
         )
+
+    def _require_reservable(self, claim: Object, error: apis.ApiError) -> None:
+        """Raise ClaimInUseError if that is why the API server refused the write."""
+        if error.code == _INVALID and _TOO_MANY_RESERVATIONS in error.message:
+            raise scheduling_attempts.ClaimInUseError(
+                f"resourceclaim in use: {informers.key_of(claim)}"
+            ) from error
 
     def _write_once(self, claim: Object, allocation: Object | None, pod: Object) -> Object:
         if claims.is_deleting(claim):

@@ -143,15 +143,16 @@ class SchedulingQueue:
         """Return a pod after a failed attempt.
 
         It waits for an event if it is unschedulable; after an error it only backs off. `freed`: the
-        attempt gave back what it had reserved, which no event tells: all pods are retried.
+        attempt gave back what it had reserved, which no event tells: all other pods are retried.
         """
         with self._changed:
+            has_missed_event = queued.was_moved or queued.seen_moves != self._moves
             if freed:
                 self._move_all()
             queued.failed_s = concurrency.monotonic_s()
             if not self._is_known(queued):
                 return
-            if unschedulable and not queued.was_moved and queued.seen_moves == self._moves:
+            if unschedulable and not has_missed_event:
                 queued.place = Place.UNSCHEDULABLE
                 self._unschedulable[queued.uid] = queued
                 self._set_timer(queued, FLUSH_S)

@@ -7,7 +7,8 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go of that rel
 from collections.abc import Mapping
 from typing import Any
 
-from harness.subject import replacements
+from harness.client import apis
+from harness.subject import dynamic_resources, replacements
 from harness.subject.binding import claim_binding
 from harness.subject.defects import assume_cache_shared_drain, gather_not_atomic
 
@@ -30,6 +31,28 @@ class OutOfFlightOnFailureBinder(claim_binding.ClaimBinder):
             self._in_flight.remove(uid)
 
 
+class NoLimitPlugin(dynamic_resources.DynamicResources):
+    """PreFilter lets a pod pass whose claim is reserved for 256 other pods already.
+
+    As up to 1.36.2 and later: CanBeReserved in k8s.io/dynamic-resource-allocation/resourceclaim is
+    always true.
+    """
+
+    def _require_reservable(self, claim: Object, pod: Object) -> None:
+        del claim, pod
+
+
+class LimitBacksOffBinder(claim_binding.ClaimBinder):
+    """A pod for which its claim has no place backs off and is tried again, for as long as it takes.
+
+    As up to 1.36.2 and later: PreBind returns any refusal of the API server as an error. By default
+    the pod waits for an event of the claim.
+    """
+
+    def _require_reservable(self, claim: Object, error: apis.ApiError) -> None:
+        del claim, error
+
+
 # -------------------------------------------------------------------- only 1.34.2
 
 
@@ -46,6 +69,10 @@ class ReservationsNotAssumedBinder(claim_binding.ClaimBinder):
             self._in_flight.remove(uid)
 
 
+_LIMIT = {
+    "limit-not-seen": replacements.Replacement("plugin", NoLimitPlugin),
+    "limit-backs-off": replacements.Replacement("claim_binder", LimitBacksOffBinder),
+}
 BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
     "1.34.2": {
         "shared-drain": replacements.Replacement(
@@ -55,11 +82,13 @@ BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
         "reservations-not-assumed": replacements.Replacement(
             "claim_binder", ReservationsNotAssumedBinder
         ),
+        **_LIMIT,
     },
     "1.36.2": {
         "out-of-flight-on-failure": replacements.Replacement(
             "claim_binder", OutOfFlightOnFailureBinder
-        )
+        ),
+        **_LIMIT,
     },
 }
 """The replacements of the scheduler by release, the oldest release first."""

@@ -13,6 +13,7 @@ _RESULTS = {
     "scheduling.unschedulable": "unschedulable",
     "scheduling.failed": "error",
     "bind.failed": "error",
+    "bind.unschedulable": "unschedulable",
 }
 """By step that ends an attempt: the label `result`."""
 

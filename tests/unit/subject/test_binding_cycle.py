@@ -48,9 +48,7 @@ class World:
             self.plugin,  # type: ignore[arg-type]
             limit=limit,
             reports=pod_reports.NoReports(),
-            on_failure=lambda binding, reason: self.failed.append(
-                f"{binding.attempt.name} {reason}"
-            ),
+            on_failure=lambda binding, error: self.failed.append(f"{binding.attempt.name} {error}"),
         )
 
     def put(self, *names: str) -> None:

@@ -60,7 +60,12 @@ def test_the_metrics_tell_what_the_scheduler_did(server: local_servers.LocalServ
 
 @pytest.mark.parametrize(
     ("step", "result"),
-    [("scheduling.failed", "error"), ("bind.failed", "error"), ("bind.done", "scheduled")],
+    [
+        ("scheduling.failed", "error"),
+        ("bind.failed", "error"),
+        ("bind.unschedulable", "unschedulable"),
+        ("bind.done", "scheduled"),
+    ],
 )
 def test_the_end_of_an_attempt_is_counted(step: str, result: str) -> None:
     metrics = scheduler_metrics.SchedulerMetrics("mine")

@@ -339,6 +339,18 @@ def test_a_changed_status_without_new_claims_moves_nothing(
     assert time.now_s >= scheduling_queue.FLUSH_S
 
 
+def test_what_a_failed_binding_gives_back_does_not_move_its_own_pod(
+    world: World, time: controlled_runtimes.VirtualTime
+) -> None:
+    """The pod waits for a claim that is in use, which its own devices cannot help."""
+    world.queue.put(pod("a", use=("c1",)))
+    world.queue.failed(world.take(), unschedulable=True, freed=True)
+    assert world.queue.pending()["unschedulable"] == 1
+    world.queue.move_users("default/c1")
+    assert world.pop() == "a"
+    assert time.now_s == pytest.approx(1.0)
+
+
 def test_what_a_failed_binding_gives_back_moves_the_others(
     world: World, time: controlled_runtimes.VirtualTime
 ) -> None:

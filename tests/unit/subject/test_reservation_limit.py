@@ -1,0 +1,148 @@
+"""A claim that is reserved for as many pods as it can be: the next pod waits for the claim."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.client import apis
+from harness.subject import assembling, claims, releases, schedulers, scheduling_attempts
+from tests.support import api_objects, local_servers
+from tests.support.plugin_world import World
+
+Object = dict[str, Any]
+Server = local_servers.LocalServer
+TIMEOUT_S = 30.0
+
+
+def entries(count: int) -> list[Object]:
+    """Reservations for pods that no one else names."""
+    return [{"resource": "pods", "name": f"o-{i}", "uid": f"uid-o-{i}"} for i in range(count)]
+
+
+def reserved_claim(world: World, count: int) -> Object:
+    """An allocated claim with as many reservations, which the server has and the cache knows."""
+    made = world.claim("c", allocated=api_objects.allocation("a"))
+    stored = world.api.update_status(
+        apis.CLAIMS, claims.with_status(made, reservedFor=entries(count))
+    )
+    world.see()
+    return stored
+
+
+def test_a_claim_in_use_by_as_many_pods_as_allowed_keeps_the_next_from_prebind(
+    server: Server,
+) -> None:
+    world = World(server)
+    reserved_claim(world, claims.RESERVATIONS_MAX)
+    with pytest.raises(scheduling_attempts.Unschedulable, match=r"^resourceclaim in use$"):
+        world.plugin.pre_filter(world.pod())
+
+
+def test_the_last_place_can_be_taken(server: Server) -> None:
+    world = World(server)
+    reserved_claim(world, claims.RESERVATIONS_MAX - 1)
+    world.plugin.pre_bind(world.plugin.pre_filter(world.pod()))
+    assert len(claims.reservations_of(world.stored())) == claims.RESERVATIONS_MAX
+
+
+def test_a_pod_that_has_a_place_may_use_it(server: Server) -> None:
+    world = World(server)
+    stored = reserved_claim(world, claims.RESERVATIONS_MAX - 1)
+    pod = world.pod()
+    world.api.update_status(apis.CLAIMS, claims.with_reservation(stored, pod))
+    world.see()
+    assert world.plugin.pre_filter(pod).to_allocate == []
+
+
+def bind_after_the_last_place_is_taken(server: Server, release: str | None) -> Exception:
+    """Bind a pod whose place is taken after its PreFilter; return the error, after Unreserve."""
+    world = World(server, assembling.parts((), (), release))
+    stored = reserved_claim(world, claims.RESERVATIONS_MAX - 1)
+    attempt = world.plugin.pre_filter(world.pod())
+    world.api.update_status(
+        apis.CLAIMS, claims.with_status(stored, reservedFor=entries(claims.RESERVATIONS_MAX))
+    )
+    with pytest.raises((scheduling_attempts.BindingError, apis.ApiError)) as caught:
+        world.plugin.pre_bind(attempt)
+    world.plugin.unreserve(attempt)
+    assert len(claims.reservations_of(world.stored())) == claims.RESERVATIONS_MAX
+    return caught.value
+
+
+def test_the_api_servers_refusal_is_told_as_a_claim_in_use(server: Server) -> None:
+    error = bind_after_the_last_place_is_taken(server, None)
+    assert isinstance(error, scheduling_attempts.ClaimInUseError)
+    assert str(error) == "resourceclaim in use: default/c"
+
+
+@pytest.mark.parametrize("release", releases.names())
+def test_a_release_takes_it_for_any_other_error(server: Server, release: str) -> None:
+    error = bind_after_the_last_place_is_taken(server, release)
+    assert isinstance(error, apis.ApiError)
+    assert error.code == 422
+    world = World(local_servers.LocalServer(), assembling.parts((), (), release))
+    reserved_claim(world, claims.RESERVATIONS_MAX)
+    world.plugin.pre_filter(world.pod())
+
+
+def test_another_refusal_is_not_a_claim_in_use(server: Server) -> None:
+    world = World(server)
+    reserved_claim(world, 1)
+    attempt = world.plugin.pre_filter(world.pod())
+    server.refuse("PUT", "resourceclaims/c/status", status=422)
+    with pytest.raises(apis.ApiError):
+        world.plugin.pre_bind(attempt)
+
+
+# ------------------------------------------------------------------- with all threads
+
+
+class Cluster:
+    """A scheduler and a claim with reservations for other pods."""
+
+    def __init__(self, server: Server, count: int) -> None:
+        self.server, self.api = server, apis.Api(server)
+        for resource, obj in (
+            (apis.DEVICE_CLASSES, api_objects.device_class()),
+            (apis.NODES, api_objects.node()),
+            (apis.SLICES, api_objects.slice_of("a")),
+            (apis.CLAIMS, api_objects.claim("c", allocated=api_objects.allocation("a"))),
+        ):
+            local_servers.put(server, resource, obj)
+        self.set_reservations(entries(count))
+        options = schedulers.SchedulerOptions(backoff_initial_s=0.001, backoff_max_s=0.002)
+        self.scheduler = schedulers.Scheduler(self.api, options)
+
+    def claim(self) -> Object:
+        return self.api.get(apis.CLAIMS, "c", namespace="default")
+
+    def set_reservations(self, reserved: list[Object]) -> None:
+        changed = claims.with_status(self.claim(), reservedFor=reserved)
+        self.api.update_status(apis.CLAIMS, changed)
+
+    def node_of(self, pod: str) -> Any:
+        return self.api.get(apis.PODS, pod, namespace="default")["spec"].get("nodeName")
+
+
+def wait(condition: Callable[[], object], why: str) -> None:
+    clocks.wait_until(condition, timeout_s=TIMEOUT_S, why=why, interval_s=0.002)
+
+
+def test_the_loser_waits_for_the_claim_and_is_bound_when_a_place_is_free(
+    server: Server, steps: list[tuple[str, dict[str, object]]]
+) -> None:
+    """Subject gap E10: it used to back off and try again, for as long as there was no place."""
+    cluster = Cluster(server, claims.RESERVATIONS_MAX - 1)
+    cluster.scheduler.start()
+    full = entries(claims.RESERVATIONS_MAX)
+    server.before("PUT", "resourceclaims/c/status", lambda: cluster.set_reservations(full))
+    local_servers.put(server, apis.PODS, api_objects.pod("p", use=["c"]))
+    wait(lambda: "bind.unschedulable" in [name for name, _ in steps], "the binding to be refused")
+    wait(lambda: cluster.scheduler.pending()["unschedulable"], "the pod to wait")
+    cluster.set_reservations(full[1:])
+    wait(lambda: cluster.node_of("p"), "the pod to be bound")
+    cluster.scheduler.stop()
+    assert "bind.failed" not in [name for name, _ in steps]
+    assert len(claims.reservations_of(cluster.claim())) == claims.RESERVATIONS_MAX
