@@ -43,10 +43,11 @@ class DynamicResources:
         classes: Callable[[], Mapping[str, Object]],
         choices: random.Random,
         binder: claim_binding.ClaimBinder,
+        allocator: type[allocators.Allocator] = allocators.Allocator,
     ) -> None:
         self._api, self._cache, self._in_flight = api, cache, in_flight_claims
         self._gatherer, self._inventory, self._classes = gatherer, inventory, classes
-        self._choices, self._binder = choices, binder
+        self._choices, self._binder, self._allocator = choices, binder, allocator
 
     def start(self) -> None:
         """Begin to work in the background."""
@@ -170,7 +171,7 @@ class DynamicResources:
         except gathering.GatherTimeoutError as error:
             raise scheduling_attempts.AttemptError(str(error)) from error
         try:
-            return allocators.Allocator(
+            return self._allocator(
                 self._inventory.snapshot(),
                 allocated,
                 self._classes(),

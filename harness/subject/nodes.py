@@ -31,7 +31,7 @@ def refusal(node: Object, pod: Object) -> str | None:
     """Return why the node does not accept the pod, apart from devices; None if it does.
 
     It must be schedulable, have no taint the pod does not tolerate, and match the pod's
-    `nodeSelector`.
+    `nodeSelector` and required node affinity.
     """
     spec, labels = node.get("spec", {}), node["metadata"].get("labels", {})
     if spec.get("unschedulable"):
@@ -40,6 +40,9 @@ def refusal(node: Object, pod: Object) -> str | None:
         return TAINTED
     selector = pod["spec"].get("nodeSelector") or {}
     if any(labels.get(key) != value for key, value in selector.items()):
+        return NOT_SELECTED
+    affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
+    if not selects(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"), node):
         return NOT_SELECTED
     return None
 

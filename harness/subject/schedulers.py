@@ -21,7 +21,7 @@ from harness.subject import (
     in_flight,
     scheduling_attempts,
 )
-from harness.subject.allocation import inventories
+from harness.subject.allocation import allocators, inventories
 from harness.subject.binding import binding_cycle, claim_binding
 from harness.subject.leadership import leaderships
 from harness.subject.queueing import event_handlers, scheduling_queue
@@ -44,6 +44,7 @@ class SchedulerParts:
     plugin: type[dynamic_resources.DynamicResources] = dynamic_resources.DynamicResources
     claim_binder: type[claim_binding.ClaimBinder] = claim_binding.ClaimBinder
     leadership: type[leaderships.Leadership] = leaderships.Leadership
+    allocator: type[allocators.Allocator] = allocators.Allocator
     slice_tracker: type[slice_trackers.SliceTracker] = slice_trackers.SliceTracker
 
 
@@ -108,6 +109,7 @@ class Scheduler:
             in_flight_claims=flight,
             gatherer=parts.gatherer(allocated, flight),
             inventory=self._inventory,
+            allocator=parts.allocator,
             classes=self._device_classes,
             choices=random.Random(options.seed),
             binder=binder,

@@ -7,7 +7,7 @@ several nodes at the same time.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from harness import concurrency
 from harness.client import informers
@@ -35,6 +35,10 @@ class AllocationTimeoutError(AllocationError):
 
 class Allocator:
     """Allocates devices that are not in use."""
+
+    search_class: ClassVar[type[searches.Search]] = searches.Search
+    holdings_class: ClassVar[type[holdings.Holdings]] = holdings.Holdings
+    """The classes of its parts; releases replace them."""
 
     def __init__(
         self,
@@ -71,12 +75,8 @@ class Allocator:
         view = self._snapshot.view(node)
         every = self._every(view)
         self._require_few(lambda option: option.count or len(every[option]))
-        search = searches.Search(
-            searches.Problem(self._requests, self._constraints, self._clock(node)),
-            view,
-            holdings.Holdings(self._allocated, lambda device: self._free(view, device)),
-            every.__getitem__,
-        )
+        problem = searches.Problem(self._requests, self._constraints, self._clock(node))
+        search = self.search_class(problem, view, self._holdings(view), every.__getitem__)
         try:
             if not search.run():
                 return None
@@ -90,6 +90,9 @@ class Allocator:
     def sees_invalid_pools(self, node: Object) -> bool:
         """Return whether a pool of the node is invalid: it may be why `allocate` found nothing."""
         return self._snapshot.view(node).has_invalid_pools
+
+    def _holdings(self, view: inventories.NodeView) -> holdings.Holdings:
+        return self.holdings_class(self._allocated, lambda device: self._free(view, device))
 
     def _clock(self, node: Object) -> Callable[[], None]:
         """Return a function that raises AllocationTimeoutError when the search has to end."""
@@ -131,7 +134,7 @@ class Allocator:
                     f"request {option.name}: asks for all devices, but resource pool"
                     f" {'/'.join(pool.pool.key)} {state}"
                 )
-        held = holdings.Holdings(self._allocated, lambda device: self._free(view, device))
+        held = self._holdings(view)
         for device in view.devices:
             if device.satisfies(option.selectors) and held.choice(0, option, device):
                 yield device

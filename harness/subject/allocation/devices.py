@@ -73,16 +73,24 @@ class Device:
 
         The type is part of a value because `1 == True` in Python.
         """
-        known = self.document.get("attributes") or {}
-        value = known.get(name)
-        if value is None and name.startswith(f"{self.pool[0]}/"):
-            value = known.get(name[len(self.pool[0]) + 1 :])
+        value = self._attribute(name)
         if not value:
             return None
         kind, content = next(iter(value.items()))
         if kind in _LISTS:
             return frozenset((_LISTS[kind], item) for item in content)
         return frozenset(((kind, content),))
+
+    def has_list(self, name: str) -> bool:
+        """Return whether a qualified attribute is a list."""
+        return not _LISTS.keys().isdisjoint(self._attribute(name) or ())
+
+    def _attribute(self, name: str) -> Object | None:
+        known = self.document.get("attributes") or {}
+        value: Object | None = known.get(name)
+        if value is None and name.startswith(f"{self.pool[0]}/"):
+            value = known.get(name[len(self.pool[0]) + 1 :])
+        return value
 
     def consumption(self, wanted: Mapping[str, str]) -> dict[str, quantities.Quantity] | None:
         """Return what a request for these quantities takes; None: it cannot be satisfied at all."""

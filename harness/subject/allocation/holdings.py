@@ -31,7 +31,8 @@ class Holdings:
         self._holders: dict[devices.Device, frozenset[int]] = {}
         """The claims that have taken a device for themselves, or for admin access."""
         self._shares: dict[devices.Device, list[results.Choice]] = {}
-        self._counters: dict[devices.PoolKey, dict[devices.Counter, Decimal]] = {}
+        self._counters: dict[object, dict[devices.Counter, Decimal]] = {}
+        """Free counters, by the key of their pool."""
 
     def touched(self) -> Iterator[devices.Device]:
         """Yield each device that the search has taken."""
@@ -63,11 +64,13 @@ class Holdings:
         """Return whether use, taints and counters let the option have the device."""
         if self.is_held(claim, option, device):
             return False
-        if device.blocking_taints and not taints.are_tolerated(
-            device.blocking_taints, option.tolerations
-        ):
+        if not self._is_tolerated(option, device):
             return False
         return not self._takes_counters(device) or self._has_counters(device)
+
+    def _is_tolerated(self, option: device_requests.Option, device: devices.Device) -> bool:
+        blocking = device.blocking_taints
+        return not blocking or taints.are_tolerated(blocking, option.tolerations)
 
     def choice(
         self, claim: int, option: device_requests.Option, device: devices.Device
@@ -100,13 +103,22 @@ class Holdings:
         device = choice.device
         if self._takes_counters(device):
             self._add_counters(device, -1)
+        self._take_device(choice)
+
+    def give_back(self, choice: results.Choice) -> None:
+        """Undo `take` of the last choice."""
+        self._give_back_device(choice)
+        if self._takes_counters(choice.device):
+            self._add_counters(choice.device, 1)
+
+    def _take_device(self, choice: results.Choice) -> None:
+        device = choice.device
         if device.is_shared:
             self._shares.setdefault(device, []).append(choice)
         else:
             self._holders[device] = self.holders(device) | {choice.claim}
 
-    def give_back(self, choice: results.Choice) -> None:
-        """Undo `take` of the last choice."""
+    def _give_back_device(self, choice: results.Choice) -> None:
         device = choice.device
         if device.is_shared:
             self._shares[device].pop()
@@ -116,8 +128,6 @@ class Holdings:
             left = self._holders.pop(device) - {choice.claim}
             if left:
                 self._holders[device] = left
-        if self._takes_counters(device):
-            self._add_counters(device, 1)
 
     def _takes_counters(self, device: devices.Device) -> bool:
         """Return whether taking the device takes counters; of shares only the first one does."""
@@ -135,6 +145,10 @@ class Holdings:
             free[counter] += sign * amount
 
     def _counters_of(self, device: devices.Device) -> dict[devices.Counter, Decimal]:
-        if device.pool not in self._counters:
-            self._counters[device.pool] = dict(self._free_counters(device))
-        return self._counters[device.pool]
+        key = self._counters_key(device)
+        if key not in self._counters:
+            self._counters[key] = dict(self._free_counters(device))
+        return self._counters[key]
+
+    def _counters_key(self, device: devices.Device) -> object:
+        return device.pool

@@ -46,7 +46,7 @@ class _Begin:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Take:
+class Take:
     """The move to one more device for the current request."""
 
     choice: results.Choice
@@ -56,7 +56,7 @@ class _Take:
     """Of the claim's constraints, with this device."""
 
 
-_Move = _Begin | _Take
+_Move = _Begin | Take
 
 
 class Search:
@@ -171,7 +171,7 @@ class Search:
             if 0 < needed <= room:
                 yield _Begin(option, every, needed)
 
-    def _next_of_all(self, every: tuple[devices.Device, ...]) -> Iterator[_Take]:
+    def _next_of_all(self, every: tuple[devices.Device, ...]) -> Iterator[Take]:
         """Yield the next device of a request for all; each of them must be free.
 
         Raises AllocationError if it violates a constraint: such a claim makes no sense.
@@ -181,25 +181,19 @@ class Search:
             return
         states = self._accepted(claim, option, device)
         if states is None:
-            raise device_requests.AllocationError(
-                f"request {option.name}: cannot add device {device.id} because a claim constraint"
-                " would not be satisfied"
-            )
+            raise refused_by_constraint(option, device)
         if (choice := self._held.choice(claim, option, device)) is not None:
-            yield _Take(choice, -1, states)
+            yield Take(choice, -1, states)
 
-    def _devices(self) -> Iterator[_Take]:
+    def _devices(self) -> Iterator[Take]:
         """Yield the devices that can be taken next, none like one that failed.
 
         Devices up to the last one taken for the request are left out: their turn came earlier, and
         no device, shared or not, is taken twice for one request.
         """
-        option, claim, last = self._begun[-1].option, self._claim_now(), self._path[-1]
-        start = 0
-        if isinstance(last, _Take):
-            start = last.position + 1
+        option, claim = self._begun[-1].option, self._claim_now()
         refuted: set[object] = set()
-        for position in range(start, len(self._view.devices)):
+        for position in range(self._first_position(), len(self._view.devices)):
             device = self._view.devices[position]
             if refuted and self._kind(device, option) in refuted:
                 continue
@@ -208,9 +202,13 @@ class Search:
                 yield move
                 refuted.add(self._kind(device, option))
 
+    def _first_position(self) -> int:
+        last = self._path[-1]
+        return last.position + 1 if isinstance(last, Take) else 0
+
     def _taking(
         self, claim: int, option: device_requests.Option, device: devices.Device, position: int
-    ) -> _Take | None:
+    ) -> Take | None:
         """Return the move that takes a device; None: it cannot be taken."""
         if self._held.is_held(claim, option, device) or not device.satisfies(option.selectors):
             return None
@@ -218,7 +216,7 @@ class Search:
             return None
         states = self._accepted(claim, option, device)
         choice = self._held.choice(claim, option, device) if states is not None else None
-        return None if states is None or choice is None else _Take(choice, position, states)
+        return None if states is None or choice is None else Take(choice, position, states)
 
     def _accepted(
         self, claim: int, option: device_requests.Option, device: devices.Device
@@ -257,3 +255,13 @@ class Search:
         self.chosen.pop()
         self._states.pop()
         self._taken[-1] -= 1
+
+
+def refused_by_constraint(
+    option: device_requests.Option, device: devices.Device
+) -> device_requests.AllocationError:
+    """Return the error for a device that a request for all devices may not have."""
+    return device_requests.AllocationError(
+        f"request {option.name}: cannot add device {device.id} because a claim constraint"
+        " would not be satisfied"
+    )

@@ -48,6 +48,7 @@ class Case:
             in_flight_claims=self._flight,
             gatherer=parts.gatherer(allocated, self._flight),
             inventory=self._inventory,
+            allocator=parts.allocator,
             classes=lambda: self._classes,
             choices=random.Random(1),
             binder=binder,

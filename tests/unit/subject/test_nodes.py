@@ -11,6 +11,17 @@ Object = dict[str, Any]
 TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
 
 
+def affinity(operator: str, *values: str) -> Object:
+    """A pod's spec that requires label a."""
+    required = {
+        "nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "a", "operator": operator, "values": list(values)}]}
+        ]
+    }
+    key = "requiredDuringSchedulingIgnoredDuringExecution"
+    return {"affinity": {"nodeAffinity": {key: required}}}
+
+
 def with_spec(**spec: Any) -> Object:
     made = api_objects.known_pod("p")
     return {**made, "spec": {**made["spec"], **spec}}
@@ -37,6 +48,11 @@ def with_spec(**spec: Any) -> Object:
         ({"labels": {"a": "1", "b": "2"}}, {"nodeSelector": {"a": "1"}}, True),
         ({"labels": {"a": "1"}}, {"nodeSelector": {"a": "2"}}, False),
         ({"labels": {}}, {"nodeSelector": {"a": "1"}}, False),
+        ({"labels": {"a": "1"}}, affinity("In", "1", "2"), True),
+        ({"labels": {"a": "3"}}, affinity("In", "1", "2"), False),
+        ({"labels": {}}, affinity("DoesNotExist"), True),
+        ({}, {"affinity": {"nodeAffinity": {}}}, True),
+        ({}, {"affinity": {"podAffinity": {}}}, True),
     ],
 )
 def test_a_node_admits_a_pod(node: Object, pod: Object, expected: bool) -> None:

@@ -1,0 +1,57 @@
+"""Differences of the structured allocator in the releases 1.36.2 and 1.34.2.
+
+What 1.34.2 counts by slice and not by pool, and the shares that it does not count at all when it
+rebuilds counters (kubernetes#139034), are not played.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.subject import replacements
+from harness.subject.allocation import allocators, device_requests, devices, taints
+from harness.subject.releases import allocator_search
+
+Object = dict[str, Any]
+
+
+class LeftoversAllocator(allocators.Allocator):
+    """The search keeps what a refused device left behind: counters, or a request without a value.
+
+    It misses solutions (kubernetes#140431), or finds one that is none (#140438); lists match
+    nothing. All are fixed after 1.36.2. It ends at the same deadline as the correct search, but
+    leaves out nothing that is known to fail.
+    """
+
+    search_class = allocator_search.OldSearch
+    holdings_class = allocator_search.LeakingHoldings
+
+
+class AnyEffectHoldings(allocator_search.LeakingHoldings):
+    """A taint keeps a device from being allocated whatever its effect is."""
+
+    def _is_tolerated(self, option: device_requests.Option, device: devices.Device) -> bool:
+        return taints.are_tolerated(device.document.get("taints") or (), option.tolerations)
+
+
+class PlainResultsAllocator(LeftoversAllocator):
+    """As in 1.34.2: taints of any effect count, and results are without the request's tolerations.
+
+    The search keeps what a refused device left, as up to 1.36.2.
+    """
+
+    holdings_class = AnyEffectHoldings
+
+    def allocate(self, node: Object) -> list[Object] | None:
+        """Return one AllocationResult per claim, without tolerations."""
+        found = super().allocate(node)
+        for allocation in found or ():
+            for row in allocation["devices"]["results"]:
+                row.pop("tolerations", None)
+        return found
+
+
+BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
+    "1.34.2": {"plain-results": replacements.Replacement("allocator", PlainResultsAllocator)},
+    "1.36.2": {"leftovers": replacements.Replacement("allocator", LeftoversAllocator)},
+}
+"""The replacements of the allocator by release."""
