@@ -1,7 +1,7 @@
 """Differences of the structured allocator in the releases 1.36.2 and 1.34.2.
 
-What 1.34.2 counts by slice and not by pool, and the shares that it does not count at all when it
-rebuilds counters (kubernetes#139034), are not played.
+Two differences of 1.34.2 are not played: it counts by slice, not by pool, and it leaves shares out
+when it rebuilds counters (kubernetes#139034).
 """
 
 from collections.abc import Mapping

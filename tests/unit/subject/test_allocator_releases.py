@@ -1,4 +1,4 @@
-"""What the allocators of the releases get wrong, beside the correct one."""
+"""The allocators of the releases, each compared with the correct one where they are wrong."""
 
 from collections.abc import Sequence
 from typing import Any
