@@ -7,32 +7,15 @@ from typing import Any
 
 from harness.client import apis
 from harness.model import naming
-from harness.scenario import claim_specs
 
 Object = dict[str, Any]
 RUN_LABEL = naming.RUN_LABEL
 TEMPLATE = "template"
-"""Name of the ResourceClaimTemplate of a run."""
+"""Name of the ResourceClaimTemplate of a run, for the first kind of claims."""
 SHARED_CLAIM = "claim"
 """Name of the claim that all pods of the profile `limit` use."""
-_REQUEST = "device"
-"""Name of the only request of a claim."""
 _ENTRY = "device"
 """Name of the only entry in a pod's `spec.resourceClaims`."""
-
-
-def claim_spec(claim: claim_specs.ClaimSpec, device_class: str) -> Object:
-    """Return the spec of a claim with one request."""
-    exactly: Object = {
-        "deviceClassName": device_class,
-        "allocationMode": "ExactCount",
-        "count": claim.devices,
-    }
-    if claim.selectors:
-        exactly["selectors"] = [{"cel": {"expression": text}} for text in claim.selectors]
-    if claim.admin_access:
-        exactly["adminAccess"] = True
-    return {"devices": {"requests": [{"name": _REQUEST, "exactly": exactly}]}}
 
 
 def claim(name: str, spec: Object, *, run_id: str) -> Object:
@@ -45,20 +28,25 @@ def claim(name: str, spec: Object, *, run_id: str) -> Object:
     }
 
 
-def template(spec: Object, *, run_id: str) -> Object:
-    """Return the ResourceClaimTemplate for pods of the `churn` profile."""
+def template_name(kind: int) -> str:
+    """Return the name of the ResourceClaimTemplate for claims of this kind."""
+    return TEMPLATE if kind == 0 else f"{TEMPLATE}-{kind}"
+
+
+def template(spec: Object, *, run_id: str, name: str = TEMPLATE) -> Object:
+    """Return a ResourceClaimTemplate for pods of the `churn` profile."""
     return {
         "apiVersion": apis.CLAIM_TEMPLATES.api_version,
         "kind": apis.CLAIM_TEMPLATES.kind,
-        "metadata": {"name": TEMPLATE, "labels": {RUN_LABEL: run_id}},
+        "metadata": {"name": name, "labels": {RUN_LABEL: run_id}},
         "spec": {"metadata": {"labels": {RUN_LABEL: run_id}}, "spec": spec},
     }
 
 
-def uses_claim(claim_name: str | None) -> Object:
+def uses_claim(claim_name: str | None, *, template: str = TEMPLATE) -> Object:
     """Return what a pod with the named claim has in its spec; None: one from the template."""
     source = (
-        {"resourceClaimTemplateName": TEMPLATE}
+        {"resourceClaimTemplateName": template}
         if claim_name is None
         else {"resourceClaimName": claim_name}
     )
@@ -74,8 +62,11 @@ def uses_extended(resource: str, amount: int) -> Object:
     return {"containers": [_container({"requests": amounts, "limits": amounts})]}
 
 
-def pod(name: str, use: Object, *, run_id: str, scheduler: str) -> Object:
-    """Return a pod; `use` is what its spec says of devices: `uses_claim` or `uses_extended`."""
+def pod(name: str, use: Object, *, run_id: str, scheduler: str, own_nodes: bool = False) -> Object:
+    """Return a pod; `use` is what its spec says of devices: `uses_claim` or `uses_extended`.
+
+    `own_nodes`: it may run on nodes of the run only, whatever nodes its devices can be used on.
+    """
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -86,6 +77,7 @@ def pod(name: str, use: Object, *, run_id: str, scheduler: str) -> Object:
             "restartPolicy": "Never",
             "tolerations": [{"key": RUN_LABEL, "value": run_id, "effect": "NoSchedule"}],
             **use,
+            **({"nodeSelector": {RUN_LABEL: run_id}} if own_nodes else {}),
         },
     }
 
