@@ -8,10 +8,9 @@ import msgspec
 
 from harness import errors, seeds, writing
 from harness.campaign.purposes import Purpose
-from harness.run import run_plan
+from harness.run import known_defects, run_plan
 from harness.run.faulting import planning
 from harness.scenario import loading, profiles, specs
-from harness.subject import defects as known_defects
 
 SCHEMA_VERSION = 2
 CORRECT = "correct"

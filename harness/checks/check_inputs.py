@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from harness.checks import hold_history, reservations
+from harness.checks import hold_history, preparations, reservations
+from harness.checks.nodes import container_parameters
 from harness.checks.progress import world_states, written_books
 from harness.history import plans, records
 
@@ -20,6 +21,14 @@ class CheckInput:
         default_factory=reservations.Reservations
     )
     """Reservations in all versions of the claims; none if the plan does not ask for them."""
+    prepared: Sequence[preparations.Preparation] = ()
+    """When claims were prepared on nodes, as the journals say."""
+    started: Sequence[records.ContainerStarted] = ()
+    """Containers that use claims, as the journals say."""
+    parameters: container_parameters.Expectations = dataclasses.field(
+        default_factory=container_parameters.Expectations
+    )
+    """Their expected environments; none if the plan has no parameters."""
     phases: Sequence[records.Phase] = ()
     """The phases of the run, in order."""
     books: Mapping[str, written_books.Books | None] = dataclasses.field(default_factory=dict)

@@ -24,6 +24,7 @@ from harness.checks import (
     reservations,
     verdicts,
 )
+from harness.checks.nodes import container_parameters, prepared_devices
 from harness.checks.progress import claim_progress, scheduler_books, written_books
 from harness.history import directories, files, histories, plans
 
@@ -65,6 +66,18 @@ CHECKS: tuple[Check, ...] = (
         claim_progress.PROMISE,
         claim_progress.check,
         applies=claim_progress.applies,
+    ),
+    Check(
+        prepared_devices.NAME,
+        prepared_devices.PROMISE,
+        lambda given: prepared_devices.check(given.prepared, given.folded.holds),
+        applies=prepared_devices.applies,
+    ),
+    Check(
+        container_parameters.NAME,
+        container_parameters.PROMISE,
+        lambda given: container_parameters.check(given.plan, given.started, given.parameters),
+        applies=container_parameters.applies,
     ),
     Check(
         scheduler_books.NAME,
@@ -141,6 +154,9 @@ def examine(directory: directories.RunDirectory) -> Examination:
         folded=folded,
         final=observed.final,
         reserved=observed.reserved,
+        prepared=prepared.prepared,
+        started=prepared.started,
+        parameters=observed.parameters,
         phases=tuple(history.phases),
         books=_books(history),
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from harness.checks import hold_history, reservations
+from harness.checks.nodes import container_parameters
 from harness.checks.progress import world_states
 from harness.history import histories, plans, records
 
@@ -24,6 +25,9 @@ class ObservedRun:
     """The objects that existed at the end."""
     reserved: reservations.Reservations = dataclasses.field(
         default_factory=reservations.Reservations
+    )
+    parameters: container_parameters.Expectations = dataclasses.field(
+        default_factory=container_parameters.Expectations
     )
 
 
@@ -48,21 +52,21 @@ def observe(history: histories.History) -> ObservedRun:
 
 
 def _fold(recorder: histories.EvidenceReader, plan: plans.Plan) -> ObservedRun:
-    final, reserved = world_states.WorldState(), reservations.Reservations()
+    observed = ObservedRun(recorder=recorder, folded=hold_history.fold(()))
     followed: Iterable[records.Body] = recorder
-    for follow in _followers(plan, final, reserved):
+    for follow in _followers(plan, observed):
         followed = follow(followed)
     folded = hold_history.fold(followed)
     for resource in world_states.TYPES:
-        final.keep(resource, folded.stream(resource).live)
-    return ObservedRun(recorder=recorder, folded=folded, final=final, reserved=reserved)
+        observed.final.keep(resource, folded.stream(resource).live)
+    return dataclasses.replace(observed, folded=folded)
 
 
-def _followers(
-    plan: plans.Plan, final: world_states.WorldState, reserved: reservations.Reservations
-) -> Iterator[_Follow]:
-    """Yield what folds the observations beside the holds, as the plan asks."""
+def _followers(plan: plans.Plan, observed: ObservedRun) -> Iterator[_Follow]:
+    """Yield the folds of the observations beside the holds, as the plan asks."""
     if plan.progress_s is not None:
-        yield final.follow
+        yield observed.final.follow
     if reservations.applies(plan):
-        yield reserved.follow
+        yield observed.reserved.follow
+    if container_parameters.applies(plan):
+        yield observed.parameters.follow

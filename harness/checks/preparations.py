@@ -1,10 +1,11 @@
-"""Totals over the journals of preparations: what the nodes' driver did with claims.
+"""Reads the journals of preparations: what the nodes' driver did with claims.
 
-A second witness of the use of devices. No verdict depends on it: the kubelets are part of the
+A second witness of the use of devices. No verdict depends on it alone: the kubelets are part of the
 harness, and a real driver need not tell.
 """
 
 import collections
+import dataclasses
 
 import msgspec
 
@@ -23,10 +24,29 @@ class Preparations(msgspec.Struct, frozen=True, kw_only=True):
     """`call reason`, as in `prepare NotReserved` -> number of failed calls."""
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """The totals, and the problems of the journals."""
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Preparation:
+    """The time in which a claim was prepared on a node."""
+
+    node: str
+    namespace: str
+    name: str
+    uid: str
+    exclusive: frozenset[str]
+    """Its devices that no other claim may use."""
+    from_ns: int
+    until_ns: int | None = None
+    """Monotonic times; None: to the end of the journals."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The content of the journals, and their problems."""
 
     totals: Preparations
+    prepared: list[Preparation]
+    """In the order of the journals."""
+    started: list[records.ContainerStarted]
     problems: list[str]
     """One line for each journal that is missing or incomplete."""
 
@@ -44,7 +64,9 @@ def read(history: histories.History) -> Reading:
         ok, reason = reader.ended_in_order(f"preparations of {process}")
         if not ok:
             problems.append(reason)
-    return Reading(totals=tally.totals(), problems=problems)
+    return Reading(
+        totals=tally.totals(), prepared=tally.prepared, started=tally.started, problems=problems
+    )
 
 
 class _Tally:
@@ -53,22 +75,42 @@ class _Tally:
     def __init__(self) -> None:
         self._counts: collections.Counter[str] = collections.Counter()
         self._failed: collections.Counter[str] = collections.Counter()
-        self._open: set[tuple[str, str]] = set()
-        """Node and uid of the claims that are prepared."""
+        self._open: dict[tuple[str, str], Preparation] = {}
+        """By node and uid of the claims that are prepared."""
+        self.prepared: list[Preparation] = []
+        self.started: list[records.ContainerStarted] = []
 
     def add(self, record: records.Body) -> None:
         """Count one record."""
         match record:
             case records.Prepared():
                 self._counts["prepared"] += 1
-                self._open.add((record.node, record.claim_uid))
+                self._begin(record)
             case records.Unprepared():
                 self._counts["unprepared"] += 1
-                self._open.discard((record.node, record.claim_uid))
+                known = self._open.pop((record.node, record.claim_uid), None)
+                if known is not None:  # a killed kubelet may not have said that it prepared it
+                    known.until_ns = record.begun_ns
+            case records.ContainerStarted():
+                self.started.append(record)
             case records.PrepareFailed():
                 self._failed[f"{record.call} {record.reason}"] += 1
             case _:
                 pass
+
+    def _begin(self, record: records.Prepared) -> None:
+        key = record.node, record.claim_uid
+        if key in self._open:  # prepared again by the kubelet that took over
+            return
+        self._open[key] = Preparation(
+            node=record.node,
+            namespace=record.namespace,
+            name=record.claim,
+            uid=record.claim_uid,
+            exclusive=frozenset(record.devices) - frozenset(record.shared),
+            from_ns=record.ts_ns,
+        )
+        self.prepared.append(self._open[key])
 
     def totals(self) -> Preparations:
         """Return the totals."""

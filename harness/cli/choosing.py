@@ -35,9 +35,9 @@ def profile_names() -> list[str]:
 
 
 def _defect_names() -> list[str]:
-    from harness.subject import defects
+    from harness.run import known_defects
 
-    return list(defects.names())
+    return list(known_defects.names())
 
 
 def remedy_names() -> list[str]:
@@ -128,7 +128,7 @@ Defects = Annotated[
     typer.Option(
         "--defect",
         autocompletion=_defect_names,
-        help="Switch on a known defect of the Python scheduler (may be repeated).",
+        help="Switch on a known defect of our scheduler, claim controller or kubelets (may be repeated).",
     ),
 ]
 Remedies = Annotated[

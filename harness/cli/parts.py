@@ -185,8 +185,10 @@ def scheduler(
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the Python DRA scheduler against any kubeconfig."""
+    from harness.run import known_defects
     from harness.subject import subject_process
 
+    known_defects.require_part(defect or (), "scheduler")
     return subject_process.run_scheduler(
         subject_process.SubjectOptions(
             kubeconfig=kubeconfig,
@@ -225,8 +227,10 @@ def claim_controller(
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the Python ResourceClaim controller against any kubeconfig."""
+    from harness.run import known_defects
     from harness.subject import subject_process
 
+    known_defects.require_part(defect or (), "claim-controller")
     return subject_process.run_claim_controller(
         subject_process.SubjectOptions(
             kubeconfig=kubeconfig,
@@ -246,6 +250,11 @@ def claim_controller(
 def kubelet(
     kubeconfig: Kubeconfig,
     namespace: Namespace = None,
+    node: Annotated[
+        list[str] | None,
+        typer.Option(help="Act only for this fake node (may be repeated; default: all)."),
+    ] = None,
+    defect: Defects = None,
     *,
     exclusivity: Annotated[
         bool | None,
@@ -272,19 +281,23 @@ def kubelet(
     ready_file: ReadyFile = None,
 ) -> int:
     """Run the kubelets of all fake nodes, with a DRA driver, against any kubeconfig."""
-    from harness.cluster.dra import driver_settings, node_claims
+    from harness.cluster.dra import driver_settings, kubelet_defects, node_claims
     from harness.cluster.fixtures import kubelet_process
+    from harness.run import known_defects
 
+    known_defects.require_part(defect or (), "kubelet")
     return kubelet_process.run(
         kubelet_process.KubeletOptions(
             kubeconfig=kubeconfig,
             namespace=namespace,
             operations=operations,
             run_id=run_id,
+            only_nodes=tuple(node or ()),
             claims=node_claims.NodeClaimsOptions(
                 driver=driver_settings.read(settings, exclusivity=exclusivity),
                 state=state,
                 journal=preparations,
+                parts=kubelet_defects.parts(defect or ()),
                 run_id=run_id,
                 seed=seed,
             ),

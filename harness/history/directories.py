@@ -72,13 +72,12 @@ class RunDirectory:
         return self.path / f"steps-{process}.jsonl"
 
     def preparations(self, process: str) -> pathlib.Path:
-        """Return the file of Prepared, Unprepared and PrepareFailed records of the kubelets."""
+        """Return the file of Prepared, Unprepared, … records of one kubelet process."""
         return self.path / f"preparations-{process}.jsonl"
 
-    @property
-    def kubelet_state(self) -> pathlib.Path:
-        """The folder of the nodes' checkpoints and CDI files."""
-        return self.path / "kubelet"
+    def kubelet_state(self, process: str) -> pathlib.Path:
+        """Return the folder of the checkpoints and CDI files of one kubelet process."""
+        return self.path / process
 
     def all_preparations(self) -> list[pathlib.Path]:
         """Return every file of preparations, sorted by name."""

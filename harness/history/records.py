@@ -273,6 +273,20 @@ class Unprepared(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
     ts_ns: Int62
 
 
+class ContainerStarted(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="container-started"
+):
+    """A container that uses claims was started, with the environment that the driver gave it."""
+
+    node: str
+    namespace: str
+    pod: str
+    pod_uid: str
+    container: str
+    environment: dict[str, str]
+    ts_ns: Int62
+
+
 class PrepareFailed(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="prepare-failed"
 ):
@@ -314,5 +328,6 @@ Body: TypeAlias = (
     | Prepared
     | Unprepared
     | PrepareFailed
+    | ContainerStarted
 )
 Record: TypeAlias = Header | Trailer | Body

@@ -4,7 +4,7 @@ Judging itself belongs to `checks`, which reads the finished run directory. Traf
 recorder are separate processes; this package only starts, watches and stops them. Several runs are
 the work of `campaign`.
 
-Contents: `cluster_logs`, `convergence`, `execution`, `faulting`, `goals`, `progressing`,
-`rerun_command`, `run_children`, `run_journal`, `run_plan`, `run_processes`, `runs`,
+Contents: `cluster_logs`, `convergence`, `execution`, `faulting`, `goals`, `known_defects`,
+`progressing`, `rerun_command`, `run_children`, `run_journal`, `run_plan`, `run_processes`, `runs`,
 `scheduler_commands`, `selectors`, `subjects`, `supervising`.
 """

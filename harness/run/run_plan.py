@@ -11,11 +11,9 @@ from harness import clocks
 from harness.cluster import providers
 from harness.cluster.fixtures import fake_objects
 from harness.history import plans
-from harness.run import rerun_command, selectors, subjects
-from harness.run.faulting import planning
+from harness.run import known_defects, rerun_command, selectors, subjects
+from harness.run.faulting import client_calls, planning
 from harness.scenario import loading, profiles, specs, traffic_specs
-from harness.subject import assembling
-from harness.subject import defects as known_defects
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching
 
@@ -58,7 +56,7 @@ def plan(
     """
     known_defects.require_known(loaded.scenario.controls)
     known_remedies.require_known(loaded.scenario.remedies)
-    assembling.parts(defects, remedies, release or None)
+    known_defects.require_combinable(defects, remedies, release)
     selectors.require_satisfiable(loaded.scenario)
     profile = profiles.suited(cluster or profiles.load("embedded"), loaded.scenario)
     provider = providers.usable(profile)
@@ -84,6 +82,7 @@ def plan(
         provider=profile.provider,
         choice=fault_carrier,
     )
+    kubelets = client_calls.kubelets(scenario)
     return plans.Plan(
         run_id=run_id,
         scenario=scenario.name,
@@ -103,8 +102,8 @@ def plan(
         progress_s=scenario.progress_s,
         known_to_fail=scenario.known_to_fail,
         requirements=_requirements(scenario),
-        expected_operations=[*launching.process_names(scenario.traffic), "kubelet"],
-        expected_preparations=["kubelet"],
+        expected_operations=[*launching.process_names(scenario.traffic), *kubelets],
+        expected_preparations=kubelets,
         expected_steps=subjects.python_parts(subject),
         resources=OBSERVED,
         settings=scenario.model_dump(mode="json"),

@@ -13,7 +13,8 @@ from harness import writing
 from harness.cluster import interfaces
 from harness.history import directories, plans
 from harness.model import naming
-from harness.run import run_plan, scheduler_commands, subjects, supervising
+from harness.run import known_defects, run_plan, scheduler_commands, subjects, supervising
+from harness.run.faulting import client_calls
 from harness.scenario import specs
 from harness.traffic import launching
 
@@ -55,6 +56,7 @@ class RunProcesses:
         supervisor.on_lease_lost = self._start_next
         self._starters: dict[str, Callable[[str], None]] = {
             KUBELET: self._start_kubelet,
+            client_calls.LOST_KUBELET: self._start_kubelet,
             subjects.CONTROLLER: self._start_controller,
         }
         for name, scheduler in self._schedulers().items():
@@ -79,8 +81,9 @@ class RunProcesses:
             "--run-directory",
             self._directory.path.resolve(),
         )
-        self._start_kubelet(KUBELET)
-        self._supervisor.wait_ready(RECORDER, KUBELET)
+        for name in self._kubelets:
+            self._start_kubelet(name)
+        self._supervisor.wait_ready(RECORDER, *self._kubelets)
 
     def start_subject(self) -> None:
         """Start the schedulers, and the claim controller unless the cluster runs its own."""
@@ -103,7 +106,7 @@ class RunProcesses:
         SubjectError if a program ends at once.
         """
         new = self._start_next(name)
-        if name in (KUBELET, *self._plan.expected_steps):
+        if name in (*self._kubelets, *self._plan.expected_steps):
             self._supervisor.wait_ready(new)
         return new
 
@@ -127,11 +130,36 @@ class RunProcesses:
     def stop(self) -> None:
         """Stop all processes in order; the recorder comes last, to see all that the others do."""
         self._supervisor.stop(TRAFFIC, timeout_s=TRAFFIC_STOP_TIMEOUT_S)
-        self._supervisor.stop_all([*self._schedulers(), subjects.CONTROLLER, KUBELET, RECORDER])
+        self._supervisor.stop_all(
+            [*self._schedulers(), subjects.CONTROLLER, *self._kubelets, RECORDER]
+        )
 
     def _schedulers(self) -> dict[str, specs.AnyScheduler]:
         subject = self._scenario.subject
         return dict(zip(subjects.process_names(subject), subject.schedulers, strict=True))
+
+    @property
+    def _kubelets(self) -> list[str]:
+        """The processes that act as kubelets: one, or another one for a node that may be lost."""
+        return self._plan.expected_preparations
+
+    @property
+    def lost_node(self) -> str:
+        """The node that has a kubelet process of its own when faults may lose it."""
+        return self._nodes[-1]
+
+    @property
+    def _nodes(self) -> list[str]:
+        pools = self._scenario.pools
+        return [naming.node(index, prefix=pools.node_prefix) for index in range(pools.nodes)]
+
+    def _nodes_of(self, kubelet: str) -> list[str]:
+        """Return the options with the nodes of a kubelet process; none if there is only one."""
+        if len(self._kubelets) == 1:
+            return []
+        is_lost = naming.first_incarnation(kubelet) == client_calls.LOST_KUBELET
+        chosen = [self.lost_node] if is_lost else self._nodes[:-1]
+        return [word for node in chosen for word in ("--node", node)]
 
     def _start_kubelet(self, name: str) -> None:
         self._supervisor.start_part(
@@ -143,13 +171,15 @@ class RunProcesses:
             "--preparations",
             self._directory.preparations(name).resolve(),
             "--state",
-            self._directory.kubelet_state.resolve(),
+            self._directory.kubelet_state(naming.first_incarnation(name)).resolve(),
             "--settings",
             self._write_driver_settings(name),
             "--seed",
             str(self._plan.seed),
             "--run-id",
             self._plan.run_id,
+            *self._nodes_of(name),
+            *self._defects_of("kubelet"),
         )
 
     def _write_driver_settings(self, name: str) -> pathlib.Path:
@@ -194,14 +224,20 @@ class RunProcesses:
     ) -> None:
         """Start a part of the Python subject with its settings, its defects and a steps file."""
         common = [*self._connection(name), "--settings", self._write_settings(name)]
-        for defect in self._plan.defects:
-            common += ["--defect", defect]
+        common += self._defects_of(
+            "claim-controller" if part == subjects.CONTROLLER else "scheduler"
+        )
         if self._plan.release:
             common += ["--as", self._plan.release]
         steps = self._directory.steps(name).resolve()
         self._supervisor.start_part(
             name, part, *common, *arguments, "--steps", steps, elected=elected
         )
+
+    def _defects_of(self, part: known_defects.Part) -> list[str]:
+        """Return the options with the defects of a part."""
+        chosen = known_defects.of_part(self._plan.defects, part)
+        return [word for defect in chosen for word in ("--defect", defect)]
 
     def _write_settings(self, name: str) -> pathlib.Path:
         """Write the settings file of a part of the Python subject; return its path."""

@@ -8,18 +8,19 @@ command lines.
 import pathlib
 import shlex
 from collections.abc import Sequence
+from typing import Literal
 
 from harness import errors, suggestions
 from harness.cluster import interfaces
 from harness.cluster.local import binaries
-from harness.run import scheduler_commands
+from harness.run import known_defects, scheduler_commands
 from harness.scenario import specs
 
 SCHEDULER_NAME = "flake-hunt"
 """Default `schedulerName`; further schedulers get a number as suffix."""
 PROCESS = "scheduler"
 """Process name of the first scheduler; further ones get a number as suffix."""
-CONTROLLER = "claim-controller"
+CONTROLLER: Literal["claim-controller"] = "claim-controller"
 """Process name of the Python claim controller, and the subcommand that runs it."""
 FORMS = (
     "python, kube-scheduler[=PATH], cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} …'"
@@ -74,10 +75,20 @@ def resolve(
     for item in named:
         _require_usable(item, on)
     if not any(isinstance(item, specs.PythonScheduler) for item in named):
-        _require_unchanged(defects, remedies, release)
-    return subject.model_copy(
-        update={"schedulers": named, "claim_controller": _controller(subject.claim_controller, on)}
-    )
+        _require_unchanged(known_defects.of_part(defects, "scheduler"), remedies, release)
+    controller = _controller(subject.claim_controller, on)
+    if controller == "cluster":
+        _require_own_controller(known_defects.of_part(defects, CONTROLLER))
+    return subject.model_copy(update={"schedulers": named, "claim_controller": controller})
+
+
+def _require_own_controller(defects: Sequence[str]) -> None:
+    """Raise UsageError for a defect of a claim controller that does not run."""
+    if defects:
+        raise errors.UsageError(
+            f"expected a cluster without a ResourceClaim controller for --defect {defects[0]}, "
+            "because only ours has known defects: use --cluster embedded"
+        )
 
 
 def _require_unchanged(defects: Sequence[str], remedies: Sequence[str], release: str) -> None:

@@ -18,6 +18,10 @@ class CallSpec(Spec):
     """Seconds from the start of the kubelets after which calls wait; None: they never do."""
     blocked_s: Seconds = 0.0
     """Length of that time, in seconds; all calls that waited go on after it."""
+    failing_from_s: Seconds | None = None
+    """Seconds from the start of the kubelets after which every call fails; None: they never do."""
+    failing_s: Seconds = 0.0
+    """Length of that time, in seconds."""
 
     @property
     def can_wait(self) -> bool:

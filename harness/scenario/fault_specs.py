@@ -231,6 +231,17 @@ class PauseProcess(ProcessFault):
     """Length of the pause in seconds."""
 
 
+class LoseNode(_RepeatedFault):
+    """The last node is lost: its kubelet is killed, and its pods are deleted by force."""
+
+    kind: Literal["lose-node"]
+    down_s: Seconds = 2.0
+    """Seconds until it comes back with another kubelet process; its containers run on
+    meanwhile."""
+    comes_back: bool = True
+    """false: it never does, and is removed with its ResourceSlices; `times` is 1 then."""
+
+
 class TakeOver(_Fault):
     """Another scheduler is started and replaces the first, as after a lost leader election."""
 
@@ -275,6 +286,7 @@ RunFault: TypeAlias = (
     | KillProcess
     | RestartProcess
     | PauseProcess
+    | LoseNode
     | TakeOver
 )
 AnyFault: TypeAlias = Annotated[

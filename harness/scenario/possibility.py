@@ -2,58 +2,29 @@
 
 from collections.abc import Iterator
 
-from harness.scenario import claim_specs, device_supply, pool_specs, specs, traffic_specs
+from harness.scenario import pool_specs, specs, traffic_specs
 
 
 def objections(scenario: specs.Scenario) -> Iterator[str]:
     """Yield one line for each demand that can never be met."""
-    yield from of_pools(scenario.pools)
+    claim, pools = scenario.claim, scenario.pools
+    yield from of_pools(pools)
     yield from _of_users(scenario)
     yield from _of_extended(scenario)
-    found = list(_of_claims(scenario))
-    yield from found
-    if not found and isinstance(scenario.traffic, traffic_specs.AllAtOnceTraffic):
+    if claim.devices > pools.devices_per_node:
+        yield (
+            f"claim.devices: expected at most pools.devices_per_node = {pools.devices_per_node}, got {claim.devices}; "
+            "the devices of a claim are all on one node"
+        )
+    elif isinstance(scenario.traffic, traffic_specs.AllAtOnceTraffic):
         yield from _of_all_at_once(scenario, scenario.traffic)
 
 
 def of_pools(pools: pool_specs.PoolsSpec) -> Iterator[str]:
     """Yield a line if the pools have more than DEVICES_MAX devices."""
-    if pools.device_count > pool_specs.DEVICES_MAX:
-        yield (
-            f"pools: expected at most {pool_specs.DEVICES_MAX} devices on all nodes together, "
-            f"got {pools.device_count}"
-        )
-
-
-def pods_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
-    """Return how many of the pods can run at once, at most; with admin access all of them can."""
-    if scenario.claims:
-        numbers = [scenario.claim_kind(number) for number in range(traffic.pods)]
-        counts = [numbers.count(index) for index in range(len(scenario.claims))]
-    else:
-        counts = [traffic.pods]
-    return sum(
-        min(count, device_supply.claims_at_once(scenario.pools, claim))
-        for count, claim in zip(counts, scenario.claim_kinds, strict=True)
-    )
-
-
-def pods_to_run(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
-    """Return how many pods must run in the end.
-
-    Where more pods than that are allowed and nothing but trying tells how many can run, those that
-    `load` asks for.
-    """
-    is_known = not scenario.claims and device_supply.is_exact(scenario.pools, scenario.claim)
-    if traffic.overcommit and not is_known:
-        return scenario.load.pods_running_min
-    return pods_at_once(scenario, traffic)
-
-
-def holds_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
-    """Return how many devices and shares the claims can hold at once, at most."""
-    most = max(claim.most_devices for claim in scenario.claim_kinds)
-    return pods_at_once(scenario, traffic) * most
+    devices = pools.nodes * pools.devices_per_node
+    if devices > pool_specs.DEVICES_MAX:
+        yield f"pools: expected at most {pool_specs.DEVICES_MAX} devices on all nodes together, got {devices}"
 
 
 def _of_users(scenario: specs.Scenario) -> Iterator[str]:
@@ -69,12 +40,8 @@ def _of_users(scenario: specs.Scenario) -> Iterator[str]:
 def _of_extended(scenario: specs.Scenario) -> Iterator[str]:
     """Check what cannot be asked for by an extended resource: a container gives a number only."""
     claim = scenario.claim
-    if any(kind.extended for kind in scenario.claims):
-        yield "claims: expected kinds without extended, got some; use [claim] for them"
     if not claim.extended:
         return
-    if claim.constraints:
-        yield "claim.constraints: expected none with claim.extended, got some; remove one of them"
     if claim.selectors:
         yield (
             f"claim.selectors: expected none with claim.extended, got {len(claim.selectors)}; "
@@ -89,102 +56,36 @@ def _of_extended(scenario: specs.Scenario) -> Iterator[str]:
         )
 
 
-# ------------------------------------------------------------------------------ claims
-
-
-def _of_claims(scenario: specs.Scenario) -> Iterator[str]:
-    """Check that the pools can satisfy each claim while no other claim has devices."""
-    for index, claim in enumerate(scenario.claim_kinds):
-        where = f"claims.{index}" if scenario.claims else "claim"
-        if claim.is_plain and not scenario.pools.more:
-            yield from _of_plain_claim(where, claim, scenario.pools)
-            continue
-        for number, request in enumerate(claim.asked):
-            yield from _of_request(f"{where}.requests.{number}", request, scenario.pools)
-        yield from _of_constraints(where, claim, scenario.pools)
-
-
-def _of_plain_claim(
-    where: str, claim: claim_specs.ClaimSpec, pools: pool_specs.PoolsSpec
-) -> Iterator[str]:
-    if claim.devices > pools.devices_per_node:
-        yield (
-            f"{where}.devices: expected at most pools.devices_per_node = {pools.devices_per_node}, got {claim.devices}; "
-            "the devices of a claim are all on one node"
-        )
-
-
-def _of_request(
-    where: str, request: claim_specs.RequestSpec, pools: pool_specs.PoolsSpec
-) -> Iterator[str]:
-    known = [kind.name for kind in pools.more]
-    unknown = [item.pool for item in request.alternatives if item.pool not in ("", *known)]
-    if unknown:
-        names = ", ".join(known) or "none"
-        yield f"{where}.pool: expected the name of a kind of pools ({names}), got {unknown[0]!r}"
-    elif not device_supply.requests_at_once(pools, request):
-        yield (
-            f"{where}: expected a request that a pool can satisfy, but none has so many devices "
-            "that are not tainted with so much capacity: change the request or the pools"
-        )
-
-
-def _of_constraints(
-    where: str, claim: claim_specs.ClaimSpec, pools: pool_specs.PoolsSpec
-) -> Iterator[str]:
-    """Check that some device has the attributes of the constraints."""
-    known = {"index", *pools.attributes} if pools.devices_per_node else set()
-    for kind in pools.more:
-        known |= {"index", "kind", *kind.attributes, *kind.attributes_in_turn}
-        known |= {"parts"} if kind.partitions else set()
-    for number, item in enumerate(claim.constraints):
-        name = item.match_attribute or item.distinct_attribute
-        if name.removeprefix(f"{pools.driver}/") not in known:
-            yield (
-                f"{where}.constraints.{number}: expected an attribute of the devices "
-                f"({', '.join(sorted(known))}), got {name!r}"
-            )
-
-
-# ------------------------------------------------------------------------- all at once
+def pods_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
+    """Return how many of the pods can run at once; with admin access all of them can."""
+    claim, pools = scenario.claim, scenario.pools
+    if claim.admin_access:
+        return traffic.pods
+    return min(traffic.pods, pools.nodes * (pools.devices_per_node // claim.devices))
 
 
 def _of_all_at_once(
     scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic
 ) -> Iterator[str]:
     """Check that the pods can run at once, since none releases its devices."""
-    load, runnable = scenario.load, pods_at_once(scenario, traffic)
+    claim, pools, load = scenario.claim, scenario.pools, scenario.load
+    runnable = pods_at_once(scenario, traffic)
     if traffic.pods > runnable and not traffic.overcommit:
         yield (
-            f"traffic.pods: expected at most {runnable}, got {traffic.pods}; {_supply(scenario)}, "
-            "and none is released; set traffic.overcommit = true if the other pods are to wait"
+            f"traffic.pods: expected at most {runnable}, got {traffic.pods}; {pools.nodes} nodes with "
+            f"{pools.devices_per_node} devices each satisfy no more claims of {claim.devices}, and none is released; "
+            "set traffic.overcommit = true if the other pods are to wait"
         )
     if load.pods_running_min > runnable:
         yield (
             f"load.pods_running_min: expected at most {runnable}, the pods that can run at once, got {load.pods_running_min}"
         )
-    holds = holds_at_once(scenario, traffic)
+    holds = runnable * claim.devices
     if load.allocations_min > holds:
         yield (
-            f"load.allocations_min: expected at most {holds} (pods that can run at once times the devices of a claim), "
-            f"got {load.allocations_min}"
+            f"load.allocations_min: expected at most {holds} (pods that can run at once times claim.devices), got {load.allocations_min}"
         )
-    if load.reuse_min and not any(claim.has_admin_access for claim in scenario.claim_kinds):
-        yield from _of_reuse(scenario)
-
-
-def _of_reuse(scenario: specs.Scenario) -> Iterator[str]:
-    if not any(kind.shared for kind in scenario.pools.more):
+    if load.reuse_min and not claim.admin_access:
         yield (
-            f"load.reuse_min: expected 0, got {scenario.load.reuse_min}; profile 'all-at-once' never releases a device"
+            f"load.reuse_min: expected 0, got {load.reuse_min}; profile 'all-at-once' never releases a device"
         )
-
-
-def _supply(scenario: specs.Scenario) -> str:
-    pools = scenario.pools
-    if pools.more or scenario.claims or not scenario.claim.is_plain:
-        return "the pools satisfy no more claims"
-    return (
-        f"{pools.nodes} nodes with {pools.devices_per_node} devices each satisfy no more claims of "
-        f"{scenario.claim.devices}"
-    )

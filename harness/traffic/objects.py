@@ -3,19 +3,48 @@
 Names are chosen here and never generated, so that a call that was sent twice shows as a 409.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from harness.client import apis
 from harness.model import naming
+from harness.scenario import claim_specs
 
 Object = dict[str, Any]
 RUN_LABEL = naming.RUN_LABEL
 TEMPLATE = "template"
-"""Name of the ResourceClaimTemplate of a run, for the first kind of claims."""
+"""Name of the ResourceClaimTemplate of a run."""
 SHARED_CLAIM = "claim"
 """Name of the claim that all pods of the profile `limit` use."""
+CLAIM_NAME = "{claim}"
+"""Stands for the claim's name in the value of a parameter."""
+_REQUEST = "device"
+"""Name of the only request of a claim."""
 _ENTRY = "device"
 """Name of the only entry in a pod's `spec.resourceClaims`."""
+
+
+def claim_spec(claim: claim_specs.ClaimSpec, device_class: str) -> Object:
+    """Return the spec of a claim with one request."""
+    exactly: Object = {
+        "deviceClassName": device_class,
+        "allocationMode": "ExactCount",
+        "count": claim.devices,
+    }
+    if claim.selectors:
+        exactly["selectors"] = [{"cel": {"expression": text}} for text in claim.selectors]
+    if claim.admin_access:
+        exactly["adminAccess"] = True
+    return {"devices": {"requests": [{"name": _REQUEST, "exactly": exactly}]}}
+
+
+def with_parameters(spec: Object, parameters: Mapping[str, str], *, driver: str, of: str) -> Object:
+    """Return the spec of the claim or template `of` with opaque parameters for the driver."""
+    if not parameters:
+        return spec
+    values = {key: value.replace(CLAIM_NAME, of) for key, value in parameters.items()}
+    config = [{"opaque": {"driver": driver, "parameters": values}}]
+    return {"devices": {**spec["devices"], "config": config}}
 
 
 def claim(name: str, spec: Object, *, run_id: str) -> Object:
@@ -28,25 +57,20 @@ def claim(name: str, spec: Object, *, run_id: str) -> Object:
     }
 
 
-def template_name(kind: int) -> str:
-    """Return the name of the ResourceClaimTemplate for claims of this kind."""
-    return TEMPLATE if kind == 0 else f"{TEMPLATE}-{kind}"
-
-
-def template(spec: Object, *, run_id: str, name: str = TEMPLATE) -> Object:
-    """Return a ResourceClaimTemplate for pods of the `churn` profile."""
+def template(spec: Object, *, run_id: str) -> Object:
+    """Return the ResourceClaimTemplate for pods of the `churn` profile."""
     return {
         "apiVersion": apis.CLAIM_TEMPLATES.api_version,
         "kind": apis.CLAIM_TEMPLATES.kind,
-        "metadata": {"name": name, "labels": {RUN_LABEL: run_id}},
+        "metadata": {"name": TEMPLATE, "labels": {RUN_LABEL: run_id}},
         "spec": {"metadata": {"labels": {RUN_LABEL: run_id}}, "spec": spec},
     }
 
 
-def uses_claim(claim_name: str | None, *, template: str = TEMPLATE) -> Object:
+def uses_claim(claim_name: str | None) -> Object:
     """Return what a pod with the named claim has in its spec; None: one from the template."""
     source = (
-        {"resourceClaimTemplateName": template}
+        {"resourceClaimTemplateName": TEMPLATE}
         if claim_name is None
         else {"resourceClaimName": claim_name}
     )
@@ -62,11 +86,8 @@ def uses_extended(resource: str, amount: int) -> Object:
     return {"containers": [_container({"requests": amounts, "limits": amounts})]}
 
 
-def pod(name: str, use: Object, *, run_id: str, scheduler: str, own_nodes: bool = False) -> Object:
-    """Return a pod; `use` is what its spec says of devices: `uses_claim` or `uses_extended`.
-
-    `own_nodes`: it may run on nodes of the run only, whatever nodes its devices can be used on.
-    """
+def pod(name: str, use: Object, *, run_id: str, scheduler: str) -> Object:
+    """Return a pod; `use` is what its spec says of devices: `uses_claim` or `uses_extended`."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -77,7 +98,6 @@ def pod(name: str, use: Object, *, run_id: str, scheduler: str, own_nodes: bool 
             "restartPolicy": "Never",
             "tolerations": [{"key": RUN_LABEL, "value": run_id, "effect": "NoSchedule"}],
             **use,
-            **({"nodeSelector": {RUN_LABEL: run_id}} if own_nodes else {}),
         },
     }
 

@@ -21,7 +21,7 @@ class AllAtOnceUser(users.ClaimUser):
                 gevent.sleep(traffic.interval_s)
             claim = f"claim-{item:04d}"
             if self.worker.names_claims:
-                self.create(apis.CLAIMS, self.worker.new_claim(claim, item))
+                self.create(apis.CLAIMS, self.worker.new_claim(claim))
             self.create(apis.PODS, self.worker.new_pod(f"pod-{item:04d}", claim_name=claim))
 
 

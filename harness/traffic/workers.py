@@ -15,7 +15,7 @@ from harness import clocks, errors, seeds
 from harness.client import apis, journaling, transports
 from harness.history import directories, journal_writer, plans
 from harness.scenario import specs, traffic_specs
-from harness.traffic import attempts, claim_requests, launching, objects, watching
+from harness.traffic import attempts, launching, objects, watching
 
 
 class Worker:
@@ -41,12 +41,6 @@ class Worker:
         self._users_at_work = 0
         self._least_ns, self._most_ns = 0, 0
         self._user_numbers = itertools.count()
-        self._claim_numbers = itertools.count()
-        self.claim_specs = [
-            claim_requests.claim_spec(claim, self.scenario.pools)
-            for claim in self.scenario.claim_kinds
-        ]
-        """The spec of each kind of claims."""
         self._items = self._my_share()
 
     def prepare(self) -> None:
@@ -59,15 +53,16 @@ class Worker:
                 raise result.failure
 
     def _shared_objects(self) -> Iterator[tuple[apis.Resource, objects.Object]]:
-        """Yield the claim templates, and the claim that all pods of the profile `limit` use."""
+        """Yield the claim template, and the claim that all pods of the profile `limit` use."""
+        run_id = self.plan.run_id
         if not self.names_claims:
             return
-        for kind, spec in enumerate(self.claim_specs):
-            name = objects.template_name(kind)
-            template = objects.template(spec, run_id=self.plan.run_id, name=name)
-            yield apis.CLAIM_TEMPLATES, template
+        yield (
+            apis.CLAIM_TEMPLATES,
+            objects.template(self.claim_spec(objects.TEMPLATE), run_id=run_id),
+        )
         if isinstance(self.scenario.traffic, traffic_specs.LimitTraffic):
-            yield apis.CLAIMS, self.new_claim(objects.SHARED_CLAIM, 0)
+            yield apis.CLAIMS, self.new_claim(objects.SHARED_CLAIM)
 
     def _create_once(
         self, resource: apis.Resource, obj: objects.Object
@@ -123,17 +118,19 @@ class Worker:
         """Return a client whose calls are journaled under the user's name."""
         return apis.Api(journaling.JournalingTransport(self.transport, self.journal, user=user))
 
-    def new_pod(self, name: str, *, claim_name: str | None = None) -> objects.Object:
-        """Return a pod of this run for the next of its schedulers, in turn.
+    def claim_spec(self, of: str) -> objects.Object:
+        """Return the spec of the claim or template with this name."""
+        chosen, pools = self.scenario.claim, self.scenario.pools
+        spec = objects.claim_spec(chosen, pools.device_class.name)
+        return objects.with_parameters(spec, chosen.parameters, driver=pools.driver, of=of)
 
-        `claim_name` None: its claim is of the next kind.
-        """
+    def new_pod(self, name: str, *, claim_name: str | None = None) -> objects.Object:
+        """Return a pod of this run for the next of its schedulers, in turn."""
         return objects.pod(
             name,
             self._use(claim_name),
             run_id=self.plan.run_id,
             scheduler=next(self._schedulers),
-            own_nodes=any(kind.is_of_cluster for kind in self.scenario.pools.more),
         )
 
     @property
@@ -142,20 +139,14 @@ class Worker:
         return not self.scenario.claim.extended
 
     def _use(self, claim_name: str | None) -> objects.Object:
-        if not self.names_claims:
-            resource = self.scenario.pools.device_class.requested_resource
-            return objects.uses_extended(resource, self.scenario.claim.devices)
-        if claim_name is not None:
+        if self.names_claims:
             return objects.uses_claim(claim_name)
-        return objects.uses_claim(None, template=objects.template_name(self._next_kind()))
+        resource = self.scenario.pools.device_class.requested_resource
+        return objects.uses_extended(resource, self.scenario.claim.devices)
 
-    def new_claim(self, name: str, number: int | None = None) -> objects.Object:
-        """Return a claim of this run; `number` decides of which kind it is, None: of the next."""
-        kind = self._next_kind() if number is None else self.scenario.claim_kind(number)
-        return objects.claim(name, self.claim_specs[kind], run_id=self.plan.run_id)
-
-    def _next_kind(self) -> int:
-        return self.scenario.claim_kind(next(self._claim_numbers))
+    def new_claim(self, name: str) -> objects.Object:
+        """Return a claim of this run."""
+        return objects.claim(name, self.claim_spec(name), run_id=self.plan.run_id)
 
     def _my_share(self) -> Iterator[int]:
         traffic = self.scenario.traffic

@@ -58,6 +58,8 @@ class ClaimManager:
         for info in checkpoint.load():
             restored = driver.restore(info, node)
             self._entries[info.key] = _Entry(info, _lock(info), restored=restored)
+            if not restored:
+                self._note_unprepared(info)
 
     def pods(self) -> set[tuple[str, str]]:
         """Return `namespace/name` and uid of the pods that use a claim."""
@@ -67,6 +69,10 @@ class ClaimManager:
                 for entry in self._entries.values()
                 for uid, name in entry.info.pods.items()
             }
+
+    def infos(self, pod_uid: str) -> list[claim_infos.ClaimInfo]:
+        """Return the claims that a pod uses."""
+        return [entry.info for entry in self._used_by(pod_uid)]
 
     def prepare(self, pod: Object, claims: Iterable[pod_claims.PodClaim]) -> None:
         """Prepare the claims of a pod that need it.
@@ -91,6 +97,15 @@ class ClaimManager:
                 if not self._leave(entry, pod_uid):
                     self._unprepare(entry, pod_uid)
         self._save()
+
+    def _note_unprepared(self, info: claim_infos.ClaimInfo) -> None:
+        """Journal that a claim of the checkpoint is not prepared, for all that is known.
+
+        The process before was killed before it could journal the end, or before the driver was
+        called at all.
+        """
+        with self._journal.unpreparing(self._node, info, next(iter(info.pods.items()))):
+            pass
 
     def _read(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
         """Return the claim as the API server has it, if the pod may use it."""

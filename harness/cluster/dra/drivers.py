@@ -47,7 +47,8 @@ class Driver:
             self._prepare.fail()
             if self._folder is not None:
                 folder = _made(self._folder / node)
-                self._files[node, info.uid] = cdi_files.write(folder, claim)
+                configured = self._configured(claim, info)
+                self._files[node, info.uid] = cdi_files.write(folder, configured)
         except BaseException:
             if is_new:
                 self._give_back(info, node)
@@ -79,6 +80,11 @@ class Driver:
     def stop(self) -> None:
         """End the waits of all calls."""
         self._stopped.set()
+
+    def _configured(self, claim: Object, info: claim_infos.ClaimInfo) -> Object:
+        """Return the claim with the configuration that its devices get: its own."""
+        del info
+        return claim
 
     def _take(self, info: claim_infos.ClaimInfo, node: str) -> bool:
         """Take the devices; return False if the claim has them on this node already."""
@@ -138,14 +144,21 @@ class _Call:
 
     def _blocked_s(self) -> float:
         """Return the seconds until a call that comes now is let through, 0 for none."""
-        start_s = self._spec.blocked_from_s
-        now_s = concurrency.monotonic_s() - self._started_s
+        start_s, now_s = self._spec.blocked_from_s, self._since_start_s()
         if start_s is None or now_s < start_s:
             return 0.0
         return max(0.0, start_s + self._spec.blocked_s - now_s)
 
+    def _is_failing(self, start_s: float) -> bool:
+        return 0.0 <= self._since_start_s() - start_s < self._spec.failing_s
+
+    def _since_start_s(self) -> float:
+        return concurrency.monotonic_s() - self._started_s
+
     def fail(self) -> None:
         """Raise PreparationError as often as the settings say."""
+        if self._spec.failing_from_s is not None and self._is_failing(self._spec.failing_from_s):
+            raise claim_infos.PreparationError("FailedForATime", "the driver fails for a time")
         if not self._spec.failure_probability:
             return
         with self._guard:

@@ -5,7 +5,7 @@ import pathlib
 
 from harness import concurrency, writing
 from harness.client import apis
-from harness.cluster.dra import claim_infos, claim_managers, drivers, pod_claims
+from harness.cluster.dra import claim_managers, containers, kubelet_parts, pod_claims
 from harness.cluster.dra import preparation_journals as journals
 from harness.scenario import driver_specs
 
@@ -23,6 +23,8 @@ class NodeClaimsOptions:
     """Folder for checkpoints and CDI files; None: keep everything in memory."""
     journal: pathlib.Path | None = None
     """Journal of preparations; None: no journal."""
+    parts: kubelet_parts.KubeletParts = kubelet_parts.CORRECT
+    """The classes that do the work, with known defects if there are to be any."""
     run_id: str = ""
     seed: int = 0
 
@@ -39,12 +41,11 @@ class NodeClaims:
         Raises UsageError if a checkpoint is damaged, StorageError or UnwritableError if the folder
         or the journal cannot be written.
         """
-        self._api, self._state = api, options.state
+        self._api, self._state, self._parts = api, options.state, options.parts
         self.termination_s = options.driver.termination_s
         """Seconds that containers run on after the deletion of their pod was asked for."""
-        self._driver = drivers.Driver(
-            options.driver, folder=_below(options.state, _CDI), seed=options.seed
-        )
+        self._cdi = _below(options.state, _CDI)
+        self._driver = self._parts.driver(options.driver, folder=self._cdi, seed=options.seed)
         self._guard = concurrency.lock("kubelet.nodes")
         self._managers: dict[str, claim_managers.ClaimManager] = {}
         self._nodes: dict[str, str] = {}
@@ -79,6 +80,19 @@ class NodeClaims:
                 manager = self._manager(node)
             manager.prepare(pod, claims)
 
+    def start_containers(self, pod: Object) -> None:
+        """Journal what the containers of a pod find in their environment, after `prepare`.
+
+        Raises PreparationError if a CDI file cannot be read.
+        """
+        node, uid = pod["spec"]["nodeName"], pod["metadata"]["uid"]
+        with self._guard:
+            manager = self._managers.get(node)
+        infos = manager.infos(uid) if manager is not None else []
+        if infos and self._cdi is not None:
+            found = containers.environments(pod, infos, self._cdi / node)
+            self._journal.started(node, pod, found)
+
     def unprepare(self, pod_uid: str) -> None:
         """Unprepare the claims that only this pod uses; do nothing for an unknown pod.
 
@@ -108,11 +122,11 @@ class NodeClaims:
         found = self._managers.get(node)
         if found is None:
             path = self._checkpoints / f"{node}.json" if self._checkpoints else None
-            found = self._managers[node] = claim_managers.ClaimManager(
+            found = self._managers[node] = self._parts.manager(
                 node,
                 get_claim=self._get_claim,
                 driver=self._driver,
-                checkpoint=claim_infos.Checkpoint(path),
+                checkpoint=self._parts.checkpoint(path),
                 journal=self._journal,
             )
         return found

@@ -25,10 +25,7 @@ def of(pod: Object) -> list[PodClaim]:
     which the controller found that no claim is needed is left out.
     """
     status = pod.get("status") or {}
-    generated = {
-        entry["name"]: entry.get("resourceClaimName")
-        for entry in status.get("resourceClaimStatuses") or []
-    }
+    generated = _generated(status)
     claims = []
     for entry in pod["spec"].get("resourceClaims") or []:
         named = entry.get("resourceClaimName")
@@ -39,6 +36,25 @@ def of(pod: Object) -> list[PodClaim]:
     return (
         [*claims, PodClaim(extended["resourceClaimName"], generated=True)] if extended else claims
     )
+
+
+def by_entry(pod: Object) -> list[tuple[str, str]]:
+    """Return the names of the entries of `spec.resourceClaims`, each with its claim's name.
+
+    Entries without a claim are left out.
+    """
+    generated = _generated(pod.get("status") or {})
+    entries = pod["spec"].get("resourceClaims") or []
+    named = [(one["name"], one.get("resourceClaimName")) for one in entries]
+    return [(entry, claim) for entry, name in named if (claim := name or generated.get(entry))]
+
+
+def _generated(status: Object) -> dict[str, str | None]:
+    """Return entry -> name of the claim generated for it; None: it needs none."""
+    return {
+        entry["name"]: entry.get("resourceClaimName")
+        for entry in status.get("resourceClaimStatuses") or []
+    }
 
 
 def is_for(claim: Object, pod_uid: str) -> bool:

@@ -2,11 +2,14 @@
 
 import contextlib
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from harness import clocks, concurrency
+from harness.client import apis
 from harness.cluster.dra import claim_infos
 from harness.history import journal_writer, records
+
+Object = apis.Object
 
 
 class PreparationJournal:
@@ -86,6 +89,22 @@ class PreparationJournal:
     ) -> None:
         """Journal that a claim was not prepared."""
         self._failed(node, info, pod, error, begun_ns=begun_ns, call="prepare")
+
+    def started(self, node: str, pod: Object, environments: Mapping[str, dict[str, str]]) -> None:
+        """Journal that the containers of a pod were started with these environments."""
+        meta = pod["metadata"]
+        for container, environment in environments.items():
+            self._write(
+                records.ContainerStarted(
+                    node=node,
+                    namespace=meta["namespace"],
+                    pod=meta["name"],
+                    pod_uid=meta["uid"],
+                    container=container,
+                    environment=environment,
+                    ts_ns=clocks.monotonic_ns(),
+                )
+            )
 
     def _failed(
         self,

@@ -4,8 +4,8 @@ Which call or event a rule hits is decided in `harness.faults`, by the carrier. 
 keys of faults, which are in `scenario.fault_specs`; whether the faults of a run prove anything,
 which is for `checks`.
 
-Contents: `applications`, `carrier_sessions`, `carriers`, `claim_moving`, `client_calls`,
-`conductor`, `fault_journal`, `fault_texts`, `hidden_faults`, `injecting`, `nemesis`,
-`object_names`, `object_touching`, `planning`, `process_faults`, `refusals`, `routes`, `staging`,
-`traffic_faults`, `traffic_rules`.
+Contents: `applications`, `carrier_sessions`, `carriers`, `client_calls`, `conductor`,
+`fault_journal`, `fault_texts`, `hidden_faults`, `injecting`, `nemesis`, `object_faults`,
+`object_names`, `planning`, `process_faults`, `refusals`, `routes`, `staging`, `traffic_faults`,
+`traffic_rules`.
 """

@@ -14,6 +14,8 @@ _OWNED = (specs.PythonScheduler, specs.KubeScheduler, specs.CommandScheduler)
 """Schedulers that the run starts."""
 _RECORDER, _KUBELET, _TRAFFIC = "recorder", "kubelet", "traffic"
 """Process names, as in `run_processes`."""
+LOST_KUBELET = "kubelet-2"
+"""Process of the kubelet of a node that a fault may lose."""
 
 
 def _calls(**verbs: str) -> Calls:
@@ -94,6 +96,12 @@ def processes(role: fault_specs.Role, subject: specs.SubjectSpec) -> list[str]:
             return [_TRAFFIC]
         case "recorder":
             return [_RECORDER]
+
+
+def kubelets(scenario: specs.Scenario) -> list[str]:
+    """Return the kubelet processes of a run: one, or another one for a node that may be lost."""
+    is_lost = any(isinstance(fault, fault_specs.LoseNode) for fault in scenario.faults)
+    return [_KUBELET, LOST_KUBELET] if is_lost else [_KUBELET]
 
 
 def owned_schedulers(subject: specs.SubjectSpec) -> list[str]:

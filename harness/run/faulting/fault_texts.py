@@ -15,6 +15,7 @@ def sentence(spec: fault_specs.TrafficFault | fault_specs.RunFault, clients: Seq
             | fault_specs.ReallocateClaims()
             | fault_specs.RestartApiServer()
             | fault_specs.ProcessFault()
+            | fault_specs.LoseNode()
             | fault_specs.TakeOver()
         ):
             what = _of_run(spec, clients)
@@ -123,6 +124,9 @@ def _of_run(spec: fault_specs.RunFault, clients: Sequence[str]) -> str:
             return f"{process} is stopped and starts again {spec.down_s:g} s later{_times(spec)}"
         case fault_specs.PauseProcess():
             return f"{process} stands still for {spec.seconds:g} s{_times(spec)}"
+        case fault_specs.LoseNode():
+            end = f"comes back {spec.down_s:g} s later" if spec.comes_back else "is removed"
+            return f"the last node is lost with {process}, its pods are deleted, and it {end}{_times(spec)}"
         case fault_specs.TakeOver():
             end = {"kill": "killed", "terminate": "stopped", "pause": "paused"}[spec.ends]
             if spec.overlap_s:
@@ -137,7 +141,8 @@ def _times(
     | fault_specs.RestartApiServer
     | fault_specs.KillProcess
     | fault_specs.RestartProcess
-    | fault_specs.PauseProcess,
+    | fault_specs.PauseProcess
+    | fault_specs.LoseNode,
 ) -> str:
     return f", {spec.times} times, {spec.interval_s:g} s apart" if spec.times > 1 else ""
 

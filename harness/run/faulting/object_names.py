@@ -20,10 +20,9 @@ def shapes(resource: str, scenario: specs.Scenario) -> list[str]:
         case "nodes", _:
             return _nodes(scenario.pools)
         case "resourceslices", _:
-            return _slices(scenario.pools)
+            return [f"{name}{ANY}" for name in _nodes(scenario.pools)]
         case "deviceclasses", _:
-            kinds = ["", *(kind.name for kind in scenario.pools.more)]
-            return [scenario.pools.class_of(kind) for kind in kinds]
+            return [scenario.pools.device_class.name]
         case "resourceclaims", traffic_specs.AllAtOnceTraffic() as traffic:
             return [f"claim-{number:04d}" for number in range(traffic.pods)]
         case "pods", traffic_specs.AllAtOnceTraffic() as traffic:
@@ -54,12 +53,6 @@ def example(found: Sequence[str]) -> str:
 
 def _nodes(pools: pool_specs.PoolsSpec) -> list[str]:
     return [naming.node(number, prefix=pools.node_prefix) for number in range(pools.nodes)]
-
-
-def _slices(pools: pool_specs.PoolsSpec) -> list[str]:
-    names = _nodes(pools)
-    names += [f"{pools.node_prefix}{kind.name}" for kind in pools.more if kind.is_of_cluster]
-    return [f"{name}{ANY}" for name in names]
 
 
 def _literal_start(pattern: str) -> str:

@@ -141,6 +141,8 @@ def _clients(spec: refusals.AnySpec, subject: specs.SubjectSpec) -> list[str]:
             | fault_specs.RestartApiServer()
         ):
             return []
+        case fault_specs.LoseNode():
+            return [client_calls.LOST_KUBELET]
         case fault_specs.TakeOver():
             return client_calls.processes("scheduler", subject)[:1]
         case fault_specs.ProcessFault():

@@ -12,7 +12,7 @@ from harness.run.faulting import (
     object_names,
     traffic_rules,
 )
-from harness.scenario import fault_specs, specs
+from harness.scenario import fault_specs, specs, traffic_specs
 
 AnySpec = fault_specs.TrafficFault | fault_specs.RunFault
 
@@ -68,6 +68,8 @@ def objections(spec: AnySpec, run: Circumstances) -> Iterator[str]:
             yield from _of_names(spec.resource, spec.object_name, run)
         case fault_specs.ReallocateClaims():
             yield from _of_claims(run)
+        case fault_specs.LoseNode():
+            yield from _of_node(spec, run)
         case fault_specs.TakeOver():
             yield from _of_role("scheduler", run)
         case fault_specs.ProcessFault():
@@ -93,17 +95,24 @@ def _of_traffic(spec: fault_specs.TrafficFault, run: Circumstances) -> Iterator[
 
 def _of_claims(run: Circumstances) -> Iterator[str]:
     """Check that claims can be moved, which is possible with one device each."""
-    claim = run.scenario.claim
-    if run.scenario.claims or claim.requests or run.scenario.pools.more:
-        yield (
-            "expected claims without requests, and pools without further kinds, got some: remove "
-            "them, or remove the fault"
-        )
-    elif claim.devices != 1 or claim.admin_access:
+    if run.scenario.claim.devices != 1 or run.scenario.claim.admin_access:
         yield (
             f"expected claims of one device without admin access, got claim.devices = "
-            f"{claim.devices}: change [claim], or remove the fault"
+            f"{run.scenario.claim.devices}: change [claim], or remove the fault"
         )
+
+
+def _of_node(spec: fault_specs.LoseNode, run: Circumstances) -> Iterator[str]:
+    """Check that a node can be lost: others are left, and the load makes its pods again."""
+    if run.scenario.pools.nodes < 2:
+        yield "expected another node that is left, got pools.nodes = 1: add nodes"
+    if isinstance(run.scenario.traffic, traffic_specs.AllAtOnceTraffic):
+        yield (
+            "expected a load that replaces the pods of the lost node, got traffic.profile = "
+            "'all-at-once': use churn or shared"
+        )
+    if spec.times > 1 and not spec.comes_back:
+        yield f"expected times = 1 for a node that never comes back, got {spec.times}: remove it"
 
 
 def _of_role(role: fault_specs.Role, run: Circumstances) -> Iterator[str]:
@@ -240,6 +249,8 @@ def length(spec: AnySpec) -> float:
             | fault_specs.RestartApiServer()
         ):
             once = spec.down_s
+        case fault_specs.LoseNode():
+            once = spec.down_s if spec.comes_back else 0.0
         case fault_specs.TakeOver():
             return spec.overlap_s
         case _:
@@ -302,6 +313,8 @@ def _process(spec: AnySpec, run: Circumstances) -> str:
             role: fault_specs.Role = "scheduler"
         case fault_specs.ProcessFault():
             role = spec.role
+        case fault_specs.LoseNode():
+            return client_calls.LOST_KUBELET
         case _:
             return ""
     return client_calls.processes(role, run.scenario.subject)[0]

@@ -9,15 +9,14 @@ from harness.history import directories, plans
 from harness.run import run_processes, supervising
 from harness.run.faulting import (
     carrier_sessions,
-    claim_moving,
     conductor,
     fault_journal,
     injecting,
-    object_touching,
     process_faults,
     routes,
     traffic_faults,
 )
+from harness.run.faulting.object_faults import claim_moving, node_losses, object_touching
 
 _OF_PROCESSES: Mapping[str, type[process_faults.ProcessFault]] = {
     "kill-process": process_faults.EndedProcess,
@@ -95,6 +94,8 @@ class Stage:
             return process_faults.ApiServerRestart(
                 fault, journal, self._cluster.restart_api_server, self._across(session)
             )
+        if fault.kind == "lose-node":
+            return self._losing(fault, journal)
         guard = self._guards[fault.clients[0]]
         acting = process_faults.RunProcesses(self._supervisor, self._processes)
         return _OF_PROCESSES[fault.kind](fault, journal, acting, guard)
@@ -104,6 +105,19 @@ class Stage:
     ) -> injecting.Injection:
         return claim_moving.ClaimMoving(
             fault, self._own_api(), journal, namespace=self._plan.namespace
+        )
+
+    def _losing(
+        self, fault: plans.PlannedFault, journal: fault_journal.FaultJournal
+    ) -> injecting.Injection:
+        return node_losses.LostNode(
+            fault,
+            journal,
+            process_faults.RunProcesses(self._supervisor, self._processes),
+            self._guards[fault.clients[0]],
+            api=self._own_api(),
+            namespace=self._plan.namespace,
+            node=self._processes.lost_node,
         )
 
     def _own_api(self) -> apis.Api:

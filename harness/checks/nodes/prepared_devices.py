@@ -1,0 +1,147 @@
+"""The check of devices on nodes: none is prepared for two claims at once.
+
+The API frees the devices of a pod that was deleted by force, or whose node was lost, although its
+containers may still run (kubernetes#141471). A driver must then refuse a device until it is
+unprepared. Judged only in runs whose driver promises that.
+
+The journals of preparations tell when; that both claims really had the device must also be in the
+recorded API objects. If it is not, the answer is UNKNOWN.
+"""
+
+import collections
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from harness.checks import hold_history, overlapping, preparations, verdicts
+from harness.history import plans
+
+NAME = "prepared_devices"
+PROMISE = "no device is prepared for two claims at once"
+IN_FULL_MAX, OTHERS_MAX = 20, 200
+"""Violations that are listed in full, and by their summaries."""
+_Pair = tuple[str, preparations.Preparation, preparations.Preparation]
+"""A device with two preparations of it, the earlier one first."""
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether the driver of this plan promises to refuse devices that are in use."""
+    driver = plan.settings.get("driver") or {}
+    return bool(plan.expected_preparations and driver.get("exclusivity"))
+
+
+def check(
+    prepared: Sequence[preparations.Preparation], holds: Sequence[hold_history.Hold]
+) -> verdicts.CheckResult:
+    """Return INVALID with all double preparations, VALID without any.
+
+    UNKNOWN if no device was prepared for a second claim, or if the API contradicts the journals.
+    """
+    held = {(hold.device, hold.uid): hold for hold in reversed(holds)}
+    pairs = _double(prepared)
+    sure = [pair for pair in pairs if all((pair[0], item.uid) in held for item in pair[1:])]
+    reused = _reused(prepared)
+    return verdicts.CheckResult(
+        check=NAME,
+        promise=PROMISE,
+        verdict=_verdict(reused, sure, pairs),
+        examined_count=reused,
+        violation_count=len(sure),
+        violations=[_violation(pair, held) for pair in sure[:IN_FULL_MAX]],
+        others=[_summary(pair) for pair in sure[IN_FULL_MAX:][:OTHERS_MAX]],
+        reason=_reason(reused, sure, pairs),
+    )
+
+
+def _verdict(reused: int, sure: Sequence[_Pair], pairs: Sequence[_Pair]) -> verdicts.Verdict:
+    if sure:
+        return verdicts.Verdict.INVALID
+    return verdicts.Verdict.VALID if reused and not pairs else verdicts.Verdict.UNKNOWN
+
+
+def _reason(reused: int, sure: Sequence[_Pair], pairs: Sequence[_Pair]) -> str:
+    if sure:
+        return f"{_summary(sure[0])}" + f", and {len(sure) - 1} more" * (len(sure) > 1)
+    if pairs:
+        return f"the API knows of no such claims, but the journals say: {_summary(pairs[0])}"
+    if reused:
+        return f"{reused} times a device was prepared for another claim, never for two at once"
+    return "no device was prepared for a second claim"
+
+
+def _uses(prepared: Sequence[preparations.Preparation]) -> list[tuple[str, int]]:
+    """Return device and index of the preparation, for every exclusive device of each."""
+    return [
+        (device, index) for index, item in enumerate(prepared) for device in sorted(item.exclusive)
+    ]
+
+
+def _double(prepared: Sequence[preparations.Preparation]) -> list[_Pair]:
+    """Return the pairs of preparations of one device that overlap, by the time of the second."""
+    uses = _uses(prepared)
+    if not uses:
+        return []
+    numbers = {device: number for number, device in enumerate(dict(uses))}
+    starts = [prepared[index].from_ns for _, index in uses]
+    first_ns = min(starts)
+    found = overlapping.overlaps(
+        np.array([numbers[device] for device, _ in uses], dtype=np.int64),
+        np.array(starts, dtype=np.int64) - first_ns,
+        np.array([_until_ns(prepared[index], prepared) - first_ns for _, index in uses]),
+    )
+    rows = zip(found.first.tolist(), found.second.tolist(), strict=True)
+    pairs = [(uses[one][0], prepared[uses[one][1]], prepared[uses[two][1]]) for one, two in rows]
+    return sorted(
+        (pair for pair in pairs if pair[1].uid != pair[2].uid), key=lambda pair: pair[2].from_ns
+    )
+
+
+def _until_ns(item: preparations.Preparation, prepared: Sequence[preparations.Preparation]) -> int:
+    if item.until_ns is not None:
+        return item.until_ns
+    return max(other.from_ns for other in prepared) + 1
+
+
+def _reused(prepared: Sequence[preparations.Preparation]) -> int:
+    """Return how often a device was prepared for another claim than the one before."""
+    by_device: dict[str, list[preparations.Preparation]] = collections.defaultdict(list)
+    for device, index in _uses(prepared):
+        by_device[device].append(prepared[index])
+    return sum(
+        one.uid != two.uid
+        for items in by_device.values()
+        for one, two in itertools.pairwise(sorted(items, key=lambda item: item.from_ns))
+    )
+
+
+def _summary(pair: _Pair) -> str:
+    device, first, second = pair
+    return f"{device} was prepared for {second.name} while it was prepared for {first.name}"
+
+
+def _violation(pair: _Pair, held: dict[tuple[str, str], hold_history.Hold]) -> verdicts.Violation:
+    device, first, second = pair
+    before_s = (second.from_ns - first.from_ns) / 1e9
+    end = "never unprepared" if first.until_ns is None else f"unprepared {_late(pair)} later"
+    text = (
+        f"{device} was prepared on {first.node} for claim {first.name} ({first.uid}), and "
+        f"{before_s:.3f} s later on {second.node} for claim {second.name} ({second.uid}); the "
+        f"first one was {end}."
+    )
+    return verdicts.Violation(
+        guarantee=NAME,
+        summary=_summary(pair),
+        text=text,
+        resource_versions=sorted(held[device, item.uid].from_rv for item in (first, second)),
+        objects=[
+            verdicts.InvolvedObject(
+                kind="ResourceClaim", namespace=item.namespace, name=item.name, uid=item.uid
+            )
+            for item in (first, second)
+        ],
+    )
+
+
+def _late(pair: _Pair) -> str:
+    return f"{((pair[1].until_ns or 0) - pair[2].from_ns) / 1e9:.3f} s"

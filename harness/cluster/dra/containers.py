@@ -1,0 +1,71 @@
+"""The environments of the containers of a pod, from the CDI files of its claims.
+
+As the kubelet and a container runtime do together: the kubelet names the CDI devices of the
+requests that a container lists in `resources.claims`, and the runtime reads their files.
+"""
+
+import pathlib
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from harness.client import apis
+from harness.cluster.dra import claim_infos, pod_claims
+
+Object = apis.Object
+
+
+class _Edits(msgspec.Struct):
+    env: list[str] = []
+
+
+class _Device(msgspec.Struct):
+    name: str
+    containerEdits: _Edits  # noqa: N815 - the CDI specification's spelling
+
+
+class _File(msgspec.Struct):
+    devices: list[_Device]
+
+
+_files = msgspec.json.Decoder(_File)
+
+
+def environments(
+    pod: Object, infos: Iterable[claim_infos.ClaimInfo], folder: pathlib.Path
+) -> dict[str, dict[str, str]]:
+    """Return container -> its environment, of the containers of a pod that use claims.
+
+    `infos` are the prepared claims of the pod, and `folder` has the CDI files of its node. Raises
+    PreparationError if one cannot be read.
+    """
+    by_name = {info.name: info for info in infos}
+    by_entry = {entry: by_name[name] for entry, name in pod_claims.by_entry(pod) if name in by_name}
+    found = {
+        container["name"]: dict(_variables(container, by_entry, folder))
+        for container in pod["spec"].get("containers") or ()
+    }
+    return {name: environment for name, environment in found.items() if environment}
+
+
+def _variables(
+    container: Object, by_entry: Mapping[str, claim_infos.ClaimInfo], folder: pathlib.Path
+) -> Iterator[tuple[str, str]]:
+    """Yield the variables of all requests that a container uses."""
+    for used in (container.get("resources") or {}).get("claims") or ():
+        info = by_entry.get(used["name"])
+        pattern = f"*-{info.uid}-{used.get('request') or '*'}.json" if info else ""
+        for path in sorted(folder.glob(pattern)) if pattern else ():
+            for device in _read(path).devices:
+                for variable in device.containerEdits.env:
+                    name, _, value = variable.partition("=")
+                    yield name, value
+
+
+def _read(path: pathlib.Path) -> _File:
+    try:
+        return _files.decode(path.read_bytes())
+    except (OSError, msgspec.DecodeError) as error:
+        raise claim_infos.PreparationError(
+            "CreateContainerError", f"{path}: expected a CDI file ({error})"
+        ) from error

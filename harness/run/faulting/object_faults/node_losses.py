@@ -1,0 +1,142 @@
+"""A node is lost: its kubelet is killed, and its pods are deleted by force.
+
+Most clusters of runs have no node lifecycle controller. This module does its work: it taints the
+node, so that no pods come, and deletes the pods without waiting for their kubelet
+(kubernetes#141471). The node comes back with another kubelet process, or it is removed with its
+ResourceSlices.
+"""
+
+import contextlib
+from typing import Any
+
+from harness import clocks, concurrency
+from harness.client import apis, transports
+from harness.history import plans
+from harness.run.faulting import fault_journal, injecting, process_faults
+
+Object = apis.Object
+TAINT = "node.kubernetes.io/unreachable"
+"""Key of the taints of a node whose kubelet does not answer."""
+SWEEP_S = 0.1
+"""Seconds between two deletions of the pods of a lost node: a binding may still be under way."""
+_UNREACHABLE = {
+    "status": "Unknown",
+    "reason": "NodeStatusUnknown",
+    "message": "Kubelet stopped posting node status.",
+}
+_READY = {"status": "True", "reason": "KubeletReady", "message": "a fake kubelet is ready"}
+_FAILURES = (apis.ApiError, transports.TransportError)
+
+
+class LostNode(process_faults.ProcessFault):
+    """A node whose kubelet is a process of its own is lost, and comes back or does not."""
+
+    def __init__(
+        self,
+        fault: plans.PlannedFault,
+        journal: fault_journal.FaultJournal,
+        processes: process_faults.Processes,
+        guard: concurrency.Lock,
+        *,
+        api: apis.Api,
+        namespace: str,
+        node: str,
+    ) -> None:
+        super().__init__(fault, journal, processes, guard)
+        self._api, self._namespace, self._node = api, namespace, node
+        self._is_lost = False
+
+    def heal(self, ending: injecting.Ending) -> None:
+        """Let the node come back if it is to; delete the last pods of one that does not."""
+        if self._is_lost:
+            self._sweep()
+        if self._is_lost and self._comes_back:
+            super().heal(ending)
+            self._come_back()
+        self._api.transport.close()
+
+    @property
+    def _comes_back(self) -> bool:
+        return bool(self._parameters["comes_back"])
+
+    def _act(self, ending: injecting.Ending, process: str) -> None:
+        how = "came back" if self._comes_back else "was removed"
+        with self._effect(process, f"{self._node} was lost and {how}"):
+            self._is_down = self._comes_back
+            self._processes.kill(process, fault=self._fault.name)
+            self._lose()
+            if self._comes_back:
+                self._sweep_for(self._parameters["down_s"], ending)
+                self._return(ending)
+            else:
+                self._remove()
+                self._sweep_for(float("inf"), ending)
+
+    def _return(self, ending: injecting.Ending) -> None:
+        if not ending.is_abandoned:
+            self._start_again()
+            self._come_back()
+
+    def _sweep_for(self, seconds: float, ending: injecting.Ending) -> None:
+        """Delete the pods of the node, those that are bound late too, for a time."""
+        end_ns = clocks.monotonic_ns() + seconds * 1e9
+        while True:
+            self._sweep()
+            left_s = (end_ns - clocks.monotonic_ns()) / 1e9
+            if left_s <= 0 or ending.over.wait(min(SWEEP_S, left_s)):
+                return
+
+    # ----------------------------------------------------------------------- the cluster
+
+    def _lose(self) -> None:
+        """Keep new pods off the node, as the node lifecycle controller does."""
+        self._is_lost = True
+        self._set_condition(_UNREACHABLE)
+        self._set_taints([{"key": TAINT, "effect": kind} for kind in ("NoSchedule", "NoExecute")])
+
+    def _come_back(self) -> None:
+        self._set_taints([])
+        self._set_condition(_READY)
+        self._is_lost = False
+
+    def _remove(self) -> None:
+        """Delete the node and its slices, which its kubelet's driver has published."""
+        for item in self._api.list(apis.SLICES).items:
+            if item["spec"].get("nodeName") == self._node:
+                with apis.if_there():
+                    self._api.delete(apis.SLICES, item["metadata"]["name"])
+        with apis.if_there():
+            self._api.delete(apis.NODES, self._node)
+
+    def _sweep(self) -> None:
+        """Delete the pods of the node by force; the API server may be away just now."""
+        with contextlib.suppress(*_FAILURES):
+            for pod in self._api.list(apis.PODS, namespace=self._namespace).items:
+                if pod["spec"].get("nodeName") == self._node:
+                    self._delete(pod["metadata"])
+
+    def _delete(self, meta: dict[str, Any]) -> None:
+        with apis.if_there():
+            self._api.delete(
+                apis.PODS,
+                meta["name"],
+                namespace=meta["namespace"],
+                uid=meta["uid"],
+                grace_period_s=0,
+            )
+
+    def _set_taints(self, taints: list[Object]) -> None:
+        """Replace the taints of a lost node; others stay."""
+        node = self._api.get(apis.NODES, self._node)
+        others = [item for item in node["spec"].get("taints") or [] if item["key"] != TAINT]
+        self._api.patch(apis.NODES, self._node, {"spec": {"taints": [*others, *taints]}})
+
+    def _set_condition(self, ready: dict[str, str]) -> None:
+        condition = {"type": "Ready", **ready, "lastTransitionTime": clocks.wall_text()}
+        self._api.patch(
+            apis.NODES,
+            self._node,
+            {"status": {"conditions": [condition]}},
+            kind=apis.PatchKind.STRATEGIC,
+            subresource="status",
+        )

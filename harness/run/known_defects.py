@@ -1,0 +1,71 @@
+"""The known defects of all parts of a run, by name, and the part that each one belongs to."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from harness import errors, suggestions
+from harness.cluster.dra import kubelet_defects
+from harness.subject import assembling, defects
+from harness.subject.claim_control import controller_parts
+
+Part = Literal["scheduler", "claim-controller", "kubelet"]
+_OF_SUBJECT = {
+    name: defects.CATALOGUE.named(name).whole is controller_parts.ControllerParts
+    for name in defects.names()
+}
+"""Name of a defect of the subject -> whether it is the claim controller's."""
+_PARTS: dict[str, Part] = {
+    **{name: "claim-controller" if of else "scheduler" for name, of in _OF_SUBJECT.items()},
+    **dict.fromkeys(kubelet_defects.names(), "kubelet"),
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all defects."""
+    return tuple(_PARTS)
+
+
+def describe(name: str) -> str:
+    """Return what a defect does. Raises UsageError for an unknown name."""
+    require_known([name])
+    of_kubelet = _PARTS[name] == "kubelet"
+    return kubelet_defects.describe(name) if of_kubelet else defects.describe(name)
+
+
+def require_known(chosen: Iterable[str]) -> None:
+    """Raise UsageError for an unknown name."""
+    for name in chosen:
+        if name not in _PARTS:
+            raise errors.UsageError(
+                f"expected a known defect, got {name!r}. Known defects: {', '.join(_PARTS)}."
+                f"{suggestions.did_you_mean(name, _PARTS)}"
+            )
+
+
+def of_part(chosen: Iterable[str], part: Part) -> list[str]:
+    """Return those of the chosen defects that belong to a part."""
+    return [name for name in chosen if _PARTS.get(name) == part]
+
+
+def require_part(chosen: Iterable[str], part: Part) -> None:
+    """Raise UsageError for an unknown name, or a defect of another part."""
+    chosen = list(chosen)
+    require_known(chosen)
+    for name in chosen:
+        if _PARTS[name] != part:
+            known = ", ".join(of_part(_PARTS, part)) or "none"
+            raise errors.UsageError(
+                f"expected a defect of the {part}, got {name!r}, which is one of the "
+                f"{_PARTS[name]}. Known defects of the {part}: {known}"
+            )
+
+
+def require_combinable(
+    chosen: Iterable[str], remedies: Iterable[str] = (), release: str = ""
+) -> None:
+    """Raise UsageError for unknown names, or if two defects or remedies cannot be combined."""
+    chosen = list(chosen)
+    require_known(chosen)
+    assembling.parts(of_part(chosen, "scheduler"), remedies, release or None)
+    assembling.claim_controller_parts(of_part(chosen, "claim-controller"), release or None)
+    kubelet_defects.parts(of_part(chosen, "kubelet"))

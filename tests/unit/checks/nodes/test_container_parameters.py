@@ -1,0 +1,105 @@
+"""Environments of containers: compared with what the recorded pods and claims ask for."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import verdicts
+from harness.checks.nodes import container_parameters
+from harness.history import records
+from tests.unit.checks.nodes import plans_of
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict
+PLAN = plans_of.plan(
+    {
+        "claim": {"parameters": {"who": "{claim}"}},
+        "pools": {"device_class": {"parameters": {"mode": "shared"}}},
+    }
+)
+OWN = {"user_who": "c-1", "admin_mode": "shared", "claim_c_1_gpu": "true"}
+
+
+def observed(resource: str, document: Any) -> records.Observation:
+    return records.Observation(
+        resource=resource,
+        type="ADDED",
+        resource_version=1,
+        object=msgspec.Raw(json.dumps(document).encode()),
+        ts_ns=1,
+    )
+
+
+def claim(name: str) -> records.Observation:
+    opaque = {"driver": "gpu.example", "parameters": {"who": name}}
+    devices = {"requests": [{"name": "gpu"}], "config": [{"opaque": opaque}]}
+    meta = {"name": name, "namespace": "tests", "uid": f"uid-of-{name}"}
+    return observed("resourceclaims", {"metadata": meta, "spec": {"devices": devices}})
+
+
+def pod(*, generated: bool = False) -> records.Observation:
+    container = {"name": "work", "resources": {"claims": [{"name": "entry"}]}}
+    entry = {"name": "entry", **({} if generated else {"resourceClaimName": "c-1"})}
+    statuses = [{"name": "entry", "resourceClaimName": "c-1"}] if generated else []
+    document = {
+        "metadata": {"name": "p", "namespace": "tests", "uid": "uid-of-p"},
+        "spec": {"containers": [container], "resourceClaims": [entry]},
+        "status": {"resourceClaimStatuses": statuses},
+    }
+    return observed("pods", document)
+
+
+def started(**environment: str) -> records.ContainerStarted:
+    return records.ContainerStarted(
+        node="worker-0",
+        namespace="tests",
+        pod="p",
+        pod_uid="uid-of-p",
+        container="work",
+        environment=environment,
+        ts_ns=2,
+    )
+
+
+def check(*observations: records.Body, ran: list[Any]) -> verdicts.CheckResult:
+    expected = container_parameters.Expectations()
+    assert list(expected.follow(observations)) == list(observations)
+    return container_parameters.check(PLAN, ran, expected)
+
+
+@pytest.mark.parametrize("generated", [False, True])
+def test_the_parameters_of_its_own_claim_and_class(*, generated: bool) -> None:
+    result = check(claim("c-1"), pod(generated=generated), ran=[started(**OWN, PATH="/bin")])
+    assert (result.verdict, result.examined_count) == (VALID, 1)
+
+
+@pytest.mark.parametrize(
+    ("got", "words"),
+    [
+        ({**OWN, "user_who": "c-2"}, "user_who is 'c-2', not 'c-1'"),
+        ({"user_who": "c-1", "claim_c_1_gpu": "true"}, "admin_mode is None, not 'shared'"),
+        ({**OWN, "claim_c_2_gpu": "true"}, "claim_c_2_gpu is 'true', not None"),
+        ({**OWN, "user_more": "1"}, "user_more is '1', not None"),
+    ],
+)
+def test_any_other_environment_is_a_violation(got: dict[str, str], words: str) -> None:
+    result = check(claim("c-1"), claim("c-2"), pod(), ran=[started(**OWN), started(**got)])
+    assert (result.verdict, result.violation_count) == (INVALID, 1)
+    assert result.reason == f"container work of pod p: {words}"
+    assert result.violations[0].objects[0].name == "p"
+
+
+def test_nothing_examined_and_nothing_observed_are_unknown() -> None:
+    assert check(claim("c-1"), pod(), ran=[]).verdict is UNKNOWN
+    result = check(pod(), ran=[started(**OWN)])
+    assert result.verdict is UNKNOWN
+    assert result.reason == "the pod or the claim of 1 containers was never observed"
+
+
+@pytest.mark.parametrize(
+    ("settings", "applies"),
+    [({}, False), (PLAN.settings, True), ({"claim": {"parameters": {}}, "pools": {}}, False)],
+)
+def test_only_runs_with_parameters_are_judged(settings: Any, *, applies: bool) -> None:
+    assert container_parameters.applies(plans_of.plan(settings)) is applies

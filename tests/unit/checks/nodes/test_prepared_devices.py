@@ -1,0 +1,83 @@
+"""Devices on nodes: prepared for one claim at a time, as the journals and the API say together."""
+
+from typing import Any
+
+import pytest
+
+from harness.checks import hold_history, preparations, verdicts
+from harness.checks.nodes import prepared_devices
+from tests.unit.checks.nodes import plans_of
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict
+
+
+def preparation(claim: str, begin: int, end: int | None, *devices: str) -> Any:
+    return preparations.Preparation(
+        node="worker-0",
+        namespace="tests",
+        name=claim,
+        uid=f"uid-{claim}",
+        exclusive=frozenset(devices or ("d",)),
+        from_ns=begin,
+        until_ns=end,
+    )
+
+
+def hold(claim: str, device: str = "d") -> hold_history.Hold:
+    return hold_history.Hold(
+        device=device,
+        exclusive=True,
+        uid=f"uid-{claim}",
+        namespace="tests",
+        name=claim,
+        from_rv=ord(claim),
+        from_ts_ns=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("prepared", "verdict", "examined"),
+    [
+        ([], UNKNOWN, 0),
+        ([("a", 0, 9)], UNKNOWN, 0),
+        ([("a", 0, 9), ("a", 10, 19)], UNKNOWN, 0),
+        ([("a", 0, 9), ("b", 9, 19)], VALID, 1),
+        ([("a", 0, 9), ("b", 8, 19)], INVALID, 1),
+        ([("a", 0, None), ("b", 8, 9)], INVALID, 1),
+        ([("a", 0, 9), ("b", 8, None)], INVALID, 1),
+        ([("a", 0, None), ("b", 8, None, "e")], UNKNOWN, 0),
+        ([("a", 0, 9), ("c", 3, 4)], UNKNOWN, 1),  # the API knows nothing of c
+    ],
+)
+def test_verdicts(prepared: list[Any], verdict: verdicts.Verdict, examined: int) -> None:
+    result = prepared_devices.check(
+        [preparation(*item) for item in prepared], [hold("a"), hold("b"), hold("b", "e")]
+    )
+    assert (result.verdict, result.examined_count) == (verdict, examined)
+
+
+def test_a_violation_names_both_claims() -> None:
+    result = prepared_devices.check(
+        [preparation("b", 2_000_000, 9_000_000), preparation("a", 0, 5_000_000)],
+        [hold("a"), hold("b")],
+    )
+    [violation] = result.violations
+    assert result.reason == "d was prepared for b while it was prepared for a"
+    assert violation.text == (
+        "d was prepared on worker-0 for claim a (uid-a), and 0.002 s later on worker-0 for claim b "
+        "(uid-b); the first one was unprepared 0.003 s later."
+    )
+    assert [item.name for item in violation.objects] == ["a", "b"]
+    assert violation.resource_versions == [ord("a"), ord("b")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "applies"),
+    [
+        ({}, False),
+        ({"driver": {"exclusivity": False}}, False),
+        ({"driver": {"exclusivity": True}}, True),
+    ],
+)
+def test_only_a_driver_that_refuses_devices_is_judged(settings: Any, *, applies: bool) -> None:
+    assert prepared_devices.applies(plans_of.plan(settings)) is applies
