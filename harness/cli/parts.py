@@ -172,6 +172,12 @@ def scheduler(
             "--leader-elect", help="Schedule only while holding the Lease named like the scheduler."
         ),
     ] = False,
+    reserve_by: Annotated[
+        Literal["update", "patch"] | None,
+        typer.Option(
+            help="How to reserve a claim that has an allocation for one more pod (default: update)."
+        ),
+    ] = None,
     verbosity: Annotated[
         int,
         typer.Option("-v", min=0, max=10, help="Log on stderr with klog's verbosity; 0: nothing."),
@@ -199,6 +205,7 @@ def scheduler(
             release=release,
             reports=events,
             leader_elect=leader_elect,
+            reserve_by=reserve_by,
             verbosity=verbosity,
             logging_format=logging_format,
             metrics_port=metrics_port,

@@ -24,6 +24,7 @@ TRAFFIC_STOP_TIMEOUT_S = launching.STOP_TIMEOUT_S + 10.0
 _SUBJECT_SETTINGS = (
     "switch_interval_s",
     "binders",
+    "reserve_by",
     "backoff_initial_s",
     "backoff_max_s",
     "lists_cached",

@@ -133,6 +133,9 @@ class SubjectSpec(Spec):
     binders: Annotated[int, pydantic.Field(ge=0, le=1024)] = 0
     """Pods that may be bound at the same time; 0: any number, as in kube-scheduler, which has a
     goroutine for each."""
+    reserve_by: Literal["update", "patch"] = "update"
+    """How the Python scheduler reserves a claim that has an allocation for one more pod: by an
+    update, as kube-scheduler does, or by a patch, as it did before kubernetes#124931."""
     backoff_initial_s: Seconds = 1.0
     """kube-scheduler's podInitialBackoffSeconds."""
     backoff_max_s: Seconds = 10.0

@@ -31,21 +31,38 @@ def remove_finalizer(api: apis.Api, claim: Object) -> Object:
     return api.update(apis.CLAIMS, claims.with_metadata(claim, finalizers=others))
 
 
+def reserve_by_update(api: apis.Api, claim: Object, pod: Object) -> Object:
+    """Reserve the claim for the pod by replacing its status; return the claim as stored."""
+    return api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
+
+
+def reserve_by_patch(api: apis.Api, claim: Object, pod: Object) -> Object:
+    """Add a reservation for the pod to whatever the claim has become; return it as stored.
+
+    As kube-scheduler did until kubernetes#124931 (a strategic merge patch since kubernetes#121876).
+    The patch has no resourceVersion and names the claim by its UID, so that it conflicts with no
+    other writer, and succeeds if and only if the patched claim is valid. It is not if the claim is
+    another one of the same name, has lost its allocation, is being deleted, or has no place left.
+    """
+    return _patch_reservations(api, claim, claims.reservation_of(pod))
+
+
 def remove_reservation(api: apis.Api, claim: Object, pod: Object) -> None:
     """Remove the pod from `reservedFor`; an error is only recorded as a step, as upstream."""
-    uid = claims.uid_of(claim)
-    patch = {
-        "metadata": {"uid": uid},
-        "status": {"reservedFor": [{"$patch": "delete", "uid": claims.uid_of(pod)}]},
-    }
     try:
-        api.patch(
-            apis.CLAIMS,
-            claim["metadata"]["name"],
-            patch,
-            namespace=claim["metadata"]["namespace"],
-            kind=apis.PatchKind.STRATEGIC,
-            subresource="status",
-        )
+        _patch_reservations(api, claim, {"$patch": "delete", "uid": claims.uid_of(pod)})
     except (apis.ApiError, transports.TransportError) as error:
-        concurrency.step("unreserve.failed", claim=uid, reason=str(error))
+        concurrency.step("unreserve.failed", claim=claims.uid_of(claim), reason=str(error))
+
+
+def _patch_reservations(api: apis.Api, claim: Object, entry: Object) -> Object:
+    """Change one entry of `reservedFor`, which is a map by the pods' UIDs."""
+    meta = claim["metadata"]
+    return api.patch(
+        apis.CLAIMS,
+        meta["name"],
+        {"metadata": {"uid": meta["uid"]}, "status": {"reservedFor": [entry]}},
+        namespace=meta["namespace"],
+        kind=apis.PatchKind.STRATEGIC,
+        subresource="status",
+    )

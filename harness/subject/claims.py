@@ -35,6 +35,12 @@ def allocation_of(claim: Object) -> Object | None:
     return allocation
 
 
+def has_same_allocation(claim: Object, other: Object) -> bool:
+    """Return whether two versions of a claim have the same devices on the same nodes."""
+    known, current = (allocation_of(item) or {} for item in (claim, other))
+    return all(known.get(key) == current.get(key) for key in ("devices", "nodeSelector"))
+
+
 def reservations_of(claim: Object) -> list[Object]:
     """Return `status.reservedFor`."""
     return claim.get("status", {}).get("reservedFor") or []
@@ -87,10 +93,14 @@ def with_status(claim: Object, **changes: Any) -> Object:
     return {**claim, "status": {key: value for key, value in status.items() if value is not None}}
 
 
+def reservation_of(pod: Object) -> Object:
+    """Return the entry of `reservedFor` for the pod."""
+    return {"resource": "pods", "name": pod["metadata"]["name"], "uid": uid_of(pod)}
+
+
 def with_reservation(claim: Object, pod: Object) -> Object:
     """Return a copy with a reservation for the pod."""
-    entry = {"resource": "pods", "name": pod["metadata"]["name"], "uid": uid_of(pod)}
-    return with_status(claim, reservedFor=[*reservations_of(claim), entry])
+    return with_status(claim, reservedFor=[*reservations_of(claim), reservation_of(pod)])
 
 
 def controller_uid(obj: Object) -> str | None:

@@ -57,6 +57,8 @@ class SchedulerOptions:
     """None: all namespaces."""
     binders: int = 0
     """Number of pods that may be bound at the same time; 0: any number, as upstream."""
+    reserve_by: claim_binding.ReserveBy = "update"
+    """How a claim that has an allocation is reserved for one more pod."""
     backoff_initial_s: float = 1.0
     backoff_max_s: float = 10.0
     lists_cached: bool = False
@@ -102,6 +104,7 @@ class Scheduler:
             cache=self._cache,
             in_flight_claims=flight,
             activate=lambda key: self._queue.move_after_claim(key, freed=True),
+            reserve=claim_binding.RESERVE_BY[options.reserve_by],
         )
         self._plugin = parts.plugin(
             self._writing_api,

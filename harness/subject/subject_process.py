@@ -14,6 +14,7 @@ import msgspec
 from harness import concurrency, errors, processes, seeds
 from harness.client import apis, transports
 from harness.subject import assembling, recording, schedulers
+from harness.subject.binding import claim_binding
 from harness.subject.claim_control import claim_controllers, feature_gates
 from harness.subject.leadership import leader_election
 from harness.subject.metrics import metrics_servers
@@ -46,6 +47,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Argument of `sys.setswitchinterval`, in seconds; None keeps CPython's default."""
     binders: int = 0
     """Number of pods that may be bound at the same time; 0: any number, as upstream."""
+    reserve_by: claim_binding.ReserveBy = "update"
     backoff_initial_s: float = 1.0
     backoff_max_s: float = 10.0
     lists_cached: bool = False
@@ -80,6 +82,8 @@ class SubjectOptions:
     """Number of the claim controller's workers."""
     feature_gates: str = ""
     """Feature gates of the claim controller, as `NAME=true,NAME=false`."""
+    reserve_by: claim_binding.ReserveBy | None = None
+    """How the scheduler reserves claims that have an allocation; None: as the settings say."""
     verbosity: int = 0
     """Verbosity of the scheduler's log on stderr, as of klog; 0: none."""
     logging_format: klog_lines.Form = "text"
@@ -115,6 +119,7 @@ def run_scheduler(options: SubjectOptions) -> int:
                 scheduler_name=options.scheduler_name,
                 namespace=options.namespace,
                 binders=settings.binders,
+                reserve_by=options.reserve_by or settings.reserve_by,
                 backoff_initial_s=settings.backoff_initial_s,
                 backoff_max_s=settings.backoff_max_s,
                 lists_cached=settings.lists_cached,

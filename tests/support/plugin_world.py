@@ -7,6 +7,7 @@ from typing import Any
 from harness.client import apis
 from harness.subject import in_flight, schedulers, scheduling_attempts
 from harness.subject.allocation import inventories
+from harness.subject.binding import claim_binding
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
@@ -20,6 +21,7 @@ class World:
         server: local_servers.LocalServer,
         parts: schedulers.SchedulerParts | None = None,
         devices: Sequence[str] = ("a", "b"),
+        reserve_by: claim_binding.ReserveBy = "update",
     ) -> None:
         parts = parts or schedulers.SchedulerParts()
         self.server, self.api = server, apis.Api(server)
@@ -37,6 +39,7 @@ class World:
             cache=self.cache,
             in_flight_claims=self.flight,
             activate=self.activated.append,
+            reserve=claim_binding.RESERVE_BY[reserve_by],
         )
         self.plugin = parts.plugin(
             self.api,

@@ -5,8 +5,8 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go. The order 
 steps in `_bind_claim` decides whether a device can be allocated twice.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
 
 from harness import concurrency
 from harness.client import apis, informers
@@ -17,6 +17,14 @@ CONFLICT_TRIES = 5
 """Attempts to write a claim before giving up on 409 conflicts."""
 CONFLICT_WAIT_S = 0.01
 """Wait between two of these attempts, in seconds."""
+Reserve: TypeAlias = Callable[[apis.Api, Object, Object], Object]
+"""Writes a reservation: `reserve(api, claim, pod)` returns the claim as stored."""
+ReserveBy: TypeAlias = Literal["update", "patch"]
+RESERVE_BY: Mapping[ReserveBy, Reserve] = {
+    "update": claim_writes.reserve_by_update,
+    "patch": claim_writes.reserve_by_patch,
+}
+"""The ways to reserve by name."""
 _INVALID = 422
 _TOO_MANY_RESERVATIONS = "status.reservedFor: Too many"
 """How the API server names the limit of reservations in its refusal."""
@@ -32,13 +40,16 @@ class ClaimBinder:
         cache: assume_caches.AssumeCache,
         in_flight_claims: in_flight.InFlightClaims,
         activate: Callable[[str], None],
+        reserve: Reserve = claim_writes.reserve_by_update,
     ) -> None:
-        """`activate(key)` retries the pods that wait for a claim or a device, where no event does.
+        """`reserve` writes the reservation of a claim that has an allocation.
+
+        `activate(key)` retries the pods that wait for a claim or a device, where no event does.
 
         Upstream: Handle.Activate. Only remedies need it.
         """
         self._api, self._cache, self._in_flight = api, cache, in_flight_claims
-        self._activate = activate
+        self._activate, self._reserve = activate, reserve
 
     def start(self) -> None:
         """Begin to work in the background: nothing, as upstream."""
@@ -54,6 +65,19 @@ class ClaimBinder:
         for index, claim in enumerate(attempt.claims):
             if not claims.is_reserved_for(claim, attempt.pod):
                 attempt.claims[index] = self._bind_claim(attempt, index)
+                if index not in attempt.planned:
+                    self._require_same_allocation(claim, attempt.claims[index])
+
+    def _require_same_allocation(self, chosen: Object, reserved: Object) -> None:
+        """Raise BindingError if the claim has been reserved with another allocation than chosen.
+
+        The pod's node suits the allocation that was known when the node was chosen. kube-scheduler
+        does not ask. Unreserve gives the reservation back, so that the claim can be deallocated.
+        """
+        if not claims.has_same_allocation(chosen, reserved):
+            raise scheduling_attempts.BindingError(
+                f"{informers.key_of(reserved)} got reallocated elsewhere in the meantime"
+            )
 
     def unreserve(self, attempt: scheduling_attempts.Attempt) -> None:
         """Undo Reserve, and remove reservations for the pod; written allocations remain."""
@@ -107,18 +131,14 @@ class ClaimBinder:
     def _write(self, claim: Object, allocation: Object | None, pod: Object) -> Object:
         """Write allocation and reservation; return the claim as the API server returned it.
 
-        After a conflict the claim is read and written again. Raises BindingError if it was deleted
-        or allocated elsewhere, or on too many conflicts, and ClaimInUseError if it has no place
-        for the pod.
+        After a conflict the claim is read and written again. Raises BindingError if it was deleted,
+        replaced or allocated elsewhere, or on too many conflicts, and ClaimInUseError if it has no
+        place for the pod.
         """
         for tries in range(CONFLICT_TRIES):
             if tries:
                 concurrency.sleep(CONFLICT_WAIT_S)
-                claim = self._api.get(
-                    apis.CLAIMS,
-                    claim["metadata"]["name"],
-                    namespace=claim["metadata"]["namespace"],
-                )
+                claim = self._read_again(claim)
             try:
                 return self._write_once(claim, allocation, pod)
             except apis.ApiError as error:
@@ -137,13 +157,26 @@ class ClaimBinder:
                 f"resourceclaim in use: {informers.key_of(claim)}"
             ) from error
 
+    def _read_again(self, claim: Object) -> Object:
+        meta = claim["metadata"]
+        current = self._api.get(apis.CLAIMS, meta["name"], namespace=meta["namespace"])
+        self._require_same_claim(claim, current)
+        return current
+
+    def _require_same_claim(self, chosen: Object, current: Object) -> None:
+        """Raise BindingError for another claim of the same name; kube-scheduler does not ask."""
+        if claims.uid_of(chosen) != claims.uid_of(current):
+            raise scheduling_attempts.BindingError(
+                f"{informers.key_of(current)} got replaced in the meantime"
+            )
+
     def _write_once(self, claim: Object, allocation: Object | None, pod: Object) -> Object:
         if claims.is_deleting(claim):
             raise scheduling_attempts.BindingError(
                 f"{informers.key_of(claim)} got deleted in the meantime"
             )
         if allocation is None:
-            return self._api.update_status(apis.CLAIMS, claims.with_reservation(claim, pod))
+            return self._write_reservation(claim, pod)
         if claims.allocation_of(claim):
             raise scheduling_attempts.BindingError(
                 f"{informers.key_of(claim)} got allocated elsewhere in the meantime"
@@ -151,6 +184,13 @@ class ClaimBinder:
         claim = claim_writes.add_finalizer(self._api, claim)
         claim = claims.with_status(claim, allocation=allocation)
         return self._put_allocation(claims.with_reservation(claim, pod))
+
+    def _write_reservation(self, claim: Object, pod: Object) -> Object:
+        if not claims.allocation_of(claim):
+            raise scheduling_attempts.BindingError(
+                f"{informers.key_of(claim)} got deallocated elsewhere in the meantime"
+            )
+        return self._reserve(self._api, claim, pod)
 
     def _put_allocation(self, claim: Object) -> Object:
         return self._api.update_status(apis.CLAIMS, claim)

@@ -53,6 +53,21 @@ class LimitBacksOffBinder(claim_binding.ClaimBinder):
         del claim, error
 
 
+class AnyClaimBinder(claim_binding.ClaimBinder):
+    """After a conflict, a pod takes whatever the claim has become.
+
+    As up to 1.36.2 and later: bindClaim asks neither whether the claim that it reads again by name
+    is another one, nor whether it has another allocation, whose devices may be out of reach of the
+    pod's node.
+    """
+
+    def _require_same_claim(self, chosen: Object, current: Object) -> None:
+        del chosen, current
+
+    def _require_same_allocation(self, chosen: Object, reserved: Object) -> None:
+        del chosen, reserved
+
+
 # -------------------------------------------------------------------- only 1.34.2
 
 
@@ -69,7 +84,8 @@ class ReservationsNotAssumedBinder(claim_binding.ClaimBinder):
             self._in_flight.remove(uid)
 
 
-_LIMIT = {
+_UP_TO_NOW = {
+    "changes-not-seen": replacements.Replacement("claim_binder", AnyClaimBinder),
     "limit-not-seen": replacements.Replacement("plugin", NoLimitPlugin),
     "limit-backs-off": replacements.Replacement("claim_binder", LimitBacksOffBinder),
 }
@@ -82,13 +98,13 @@ BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
         "reservations-not-assumed": replacements.Replacement(
             "claim_binder", ReservationsNotAssumedBinder
         ),
-        **_LIMIT,
+        **_UP_TO_NOW,
     },
     "1.36.2": {
         "out-of-flight-on-failure": replacements.Replacement(
             "claim_binder", OutOfFlightOnFailureBinder
         ),
-        **_LIMIT,
+        **_UP_TO_NOW,
     },
 }
 """The replacements of the scheduler by release, the oldest release first."""

@@ -21,6 +21,7 @@ def test_every_setting_is_read(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text(
         '{"seed": 7, "run_id": "r", "switch_interval_s": 1e-5, "binders": 4,'
+        ' "reserve_by": "patch",'
         ' "backoff_initial_s": 0.5, "backoff_max_s": 2.0,'
         ' "pauses": {"probability": 0.5, "pause_s_max": 0.25}}'
     )
@@ -29,6 +30,7 @@ def test_every_setting_is_read(tmp_path: pathlib.Path) -> None:
         run_id="r",
         switch_interval_s=1e-5,
         binders=4,
+        reserve_by="patch",
         backoff_initial_s=0.5,
         backoff_max_s=2.0,
         pauses=subject_process.Pauses(probability=0.5, pause_s_max=0.25),
@@ -43,6 +45,7 @@ def test_every_setting_is_read(tmp_path: pathlib.Path) -> None:
         ("[]", "object"),
         ('{"sede": 7}', "sede"),
         ('{"seed": "7"}', "seed"),
+        ('{"reserve_by": "apply"}', "reserve_by"),
         ('{"pauses": {"chance": 1}}', "chance"),
     ],
 )
