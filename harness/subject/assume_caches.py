@@ -42,6 +42,10 @@ class AssumeError(Exception):
     """The object cannot be assumed: it is unknown, or older than the cached version."""
 
 
+class UnknownObjectError(AssumeError):
+    """The informer has not delivered the object yet, or it is gone."""
+
+
 @dataclasses.dataclass(slots=True)
 class _Entry:
     latest: Object
@@ -74,7 +78,8 @@ class AssumeCache:
     def assume(self, obj: Object) -> None:
         """Store an object that the scheduler has written; return after all handlers have seen it.
 
-        Raises AssumeError if the object is unknown or the cache holds a newer version.
+        Raises UnknownObjectError if the object is unknown, and AssumeError if the cache holds a
+        newer version.
         """
         try:
             with self._changed:
@@ -126,7 +131,7 @@ class AssumeCache:
     def _assume(self, key: str, obj: Object) -> None:
         entry = self._entries.get(key)
         if entry is None:
-            raise AssumeError(f"{key} is not known")
+            raise UnknownObjectError(f"{key} is not known")
         if version_of(obj) < version_of(entry.latest):
             raise AssumeError(f"{key} is out of sync: a newer version is known")
         self._push_update(entry.latest, obj)

@@ -22,10 +22,17 @@ from harness.subject import (
 )
 from harness.subject.allocation import allocators, inventories
 from harness.subject.binding import claim_binding
+from harness.subject.extended_resources import (
+    claim_creation,
+    demands,
+    extended_claims,
+    node_variants,
+)
 
 Object = dict[str, Any]
 UNAVAILABLE = "resourceclaim not available on the node"
 NOT_ALLOCATABLE = "cannot allocate all claims"
+LEFT_OVER = "cannot schedule extended resource claim"
 """Reasons for which a node is ruled out; kube-scheduler's words."""
 
 
@@ -43,11 +50,13 @@ class DynamicResources:
         classes: Callable[[], Mapping[str, Object]],
         choices: random.Random,
         binder: claim_binding.ClaimBinder,
+        extended: demands.ExtendedResources,
         allocator: type[allocators.Allocator] = allocators.Allocator,
     ) -> None:
         self._api, self._cache, self._in_flight = api, cache, in_flight_claims
         self._gatherer, self._inventory, self._classes = gatherer, inventory, classes
         self._choices, self._binder, self._allocator = choices, binder, allocator
+        self._extended = extended
 
     def start(self) -> None:
         """Begin to work in the background."""
@@ -70,7 +79,9 @@ class DynamicResources:
         cannot be allocated at all, and AttemptError if the gather timed out.
         """
         try:
-            attempt = scheduling_attempts.Attempt(pod, pod_claims.of_pod(pod, self._cache.get))
+            attempt = scheduling_attempts.Attempt(
+                pod, pod_claims.of_pod(pod, self._cache.get), demand=self._extended.demand(pod)
+            )
         except claims.Unresolved as reason:
             raise scheduling_attempts.Unschedulable(str(reason)) from reason
         for index, claim in enumerate(attempt.claims):
@@ -79,8 +90,9 @@ class DynamicResources:
                 self._require_not_in_flight(claim)
                 _require_known_requests(claim)
                 attempt.to_allocate.append(index)
-        if attempt.to_allocate:
-            attempt.allocator = self._new_allocator(attempt)
+        self._add_extended_claim(attempt)
+        if attempt.to_allocate or attempt.has_extended_claim:
+            self._make_allocators(attempt)
         return attempt
 
     def filter(self, attempt: scheduling_attempts.Attempt, node: Object) -> list[Object] | None:
@@ -88,13 +100,17 @@ class DynamicResources:
 
         Raises AttemptError if a claim or a slice cannot be evaluated, which ends the attempt.
         """
+        if refusal := self._refusal(attempt, node):
+            attempt.refusals[refusal] += 1
+            return None
         try:
             misplaced = self._misplaced(attempt, node)
             attempt.unavailable |= misplaced
             if misplaced:
                 attempt.refusals[UNAVAILABLE] += 1
                 return None
-            allocations = attempt.allocator.allocate(node) if attempt.allocator else []
+            allocator = attempt.allocator_for(node)
+            allocations = allocator.allocate(node) if allocator else []
         except (
             allocators.AllocationError,
             expressions.SelectorError,
@@ -106,7 +122,11 @@ class DynamicResources:
         return allocations
 
     def post_filter(self, attempt: scheduling_attempts.Attempt) -> None:
-        """Deallocate one unused claim whose allocation ruled out a node, because no node fits."""
+        """Free what keeps the pod from every node, because no node fits.
+
+        Deallocate one unused claim whose allocation ruled out a node; else delete the claim for
+        extended resources that an earlier attempt left.
+        """
         for index in self._choices.sample(sorted(attempt.unavailable), len(attempt.unavailable)):
             claim = attempt.claims[index]
             others = [
@@ -119,13 +139,17 @@ class DynamicResources:
                 freed = claims.with_status(claim, allocation=None, reservedFor=None, devices=None)
                 self._api.update_status(apis.CLAIMS, freed)
                 return
+        if attempt.left_over is not None:
+            claim_creation.delete(self._api, attempt.left_over)
 
     def reserve(
         self, attempt: scheduling_attempts.Attempt, node: Object, allocations: list[Object]
     ) -> None:
         """Add the allocations planned on the node to the in-flight claims; write nothing."""
-        del node
-        for index, allocation in zip(attempt.to_allocate, allocations, strict=True):
+        attempt.choose(node)
+        name = node["metadata"]["name"]
+        self._extended.plugin_devices.assume(attempt.pod, attempt.plugin_amounts(), name)
+        for index, allocation in zip(attempt.planned_indexes(), allocations, strict=True):
             claim = attempt.claims[index]
             attempt.planned[index] = allocation
             finalizers = [*claim["metadata"].get("finalizers", ())]
@@ -146,6 +170,7 @@ class DynamicResources:
     def unreserve(self, attempt: scheduling_attempts.Attempt) -> None:
         """Undo Reserve, and remove reservations for the pod; written allocations remain."""
         self._binder.unreserve(attempt)
+        self._extended.plugin_devices.forget(attempt.pod)
 
     # ------------------------------------------------------------------- helpers
 
@@ -161,24 +186,53 @@ class DynamicResources:
                 f"resource claim {informers.key_of(claim)} is in the process of being allocated"
             )
 
-    def _new_allocator(self, attempt: scheduling_attempts.Attempt) -> allocators.Allocator:
-        """Return an allocator for the claims without an allocation.
+    def _add_extended_claim(self, attempt: scheduling_attempts.Attempt) -> None:
+        """Add the claim for extended resources, in memory, or note one that has to go first."""
+        claim = self._extended.claim_for(attempt.pod, attempt.demand)
+        if claim is None:
+            return
+        if extended_claims.is_in_memory(claim):
+            attempt.claims.append(claim)
+        else:
+            self._require_not_in_flight(claim)
+            attempt.left_over = claim
+
+    def _make_allocators(self, attempt: scheduling_attempts.Attempt) -> None:
+        """Make the allocators for the claims without an allocation.
 
         Raises Unschedulable if they cannot be allocated, AttemptError if the gather timed out.
+        """
+        allocator_of = self._allocator_maker(attempt)
+        try:
+            if attempt.to_allocate:
+                attempt.allocator = allocator_of()
+        except (allocators.AllocationError, expressions.SelectorError) as error:
+            raise scheduling_attempts.Unschedulable(str(error)) from error
+        if attempt.has_extended_claim:
+            attempt.variants = node_variants.NodeVariants(
+                attempt.pod, attempt.claims[-1], attempt.demand, allocator_of
+            )
+
+    def _allocator_maker(
+        self, attempt: scheduling_attempts.Attempt
+    ) -> Callable[..., allocators.Allocator]:
+        """Return what makes an allocator for the pod's own claims and further ones.
+
+        All its allocators see the same state. Raises AttemptError if the gather timed out.
         """
         try:
             allocated = self._gatherer.gather()
         except gathering.GatherTimeoutError as error:
             raise scheduling_attempts.AttemptError(str(error)) from error
-        try:
-            return self._allocator(
-                self._inventory.snapshot(),
-                allocated,
-                self._classes(),
-                [attempt.claims[index] for index in attempt.to_allocate],
-            )
-        except (allocators.AllocationError, expressions.SelectorError) as error:
-            raise scheduling_attempts.Unschedulable(str(error)) from error
+        snapshot, classes = self._inventory.snapshot(), self._classes()
+        own = [attempt.claims[index] for index in attempt.to_allocate]
+        return lambda *more: self._allocator(snapshot, allocated, classes, [*own, *more])
+
+    def _refusal(self, attempt: scheduling_attempts.Attempt, node: Object) -> str | None:
+        """Return why the node cannot give the pod its extended resources; None: it may."""
+        if attempt.left_over is not None:
+            return LEFT_OVER
+        return self._extended.refusal(attempt.demand, node)
 
     def _misplaced(self, attempt: scheduling_attempts.Attempt, node: Object) -> set[int]:
         """Return the indexes of claims whose existing allocation cannot be used on the node."""

@@ -23,6 +23,7 @@ from harness.subject import (
 )
 from harness.subject.allocation import allocators, inventories
 from harness.subject.binding import binding_cycle, claim_binding
+from harness.subject.extended_resources import demands
 from harness.subject.leadership import leaderships
 from harness.subject.queueing import event_handlers, scheduling_queue
 from harness.subject.scheduling import node_lists, scheduling_cycles
@@ -93,6 +94,7 @@ class Scheduler:
             backoff_initial_s=options.backoff_initial_s,
             backoff_max_s=options.backoff_max_s,
         )
+        self._extended = demands.ExtendedResources(self._queue.move_all)
         self._cache = parts.assume_cache([allocated, event_handlers.ClaimEvents(self._queue)])
         self._tracker = parts.slice_tracker(
             [self._inventory, event_handlers.NodeEvents(self._queue)], self._device_classes
@@ -116,6 +118,7 @@ class Scheduler:
             classes=self._device_classes,
             choices=random.Random(options.seed),
             binder=binder,
+            extended=self._extended,
         )
         self._binders = binding_cycle.Binders(
             self._writing_api,
@@ -207,10 +210,10 @@ class Scheduler:
         )
         followed: list[tuple[apis.Resource, Sequence[informers.EventHandler]]] = [
             (apis.NODES, [self._nodes, events]),
-            (apis.DEVICE_CLASSES, [events, self._tracker.device_classes]),
+            (apis.DEVICE_CLASSES, [self._extended.resolver, events, self._tracker.device_classes]),
             (apis.SLICES, [self._tracker]),
-            (apis.CLAIMS, [self._cache]),
-            (apis.PODS, [pod_events]),
+            (apis.CLAIMS, [self._extended.claims, self._cache]),
+            (apis.PODS, [self._extended.plugin_devices, pod_events]),
         ]
         cached = self._options.lists_cached and self._leadership.accepts_cached_lists
         self._informers = [

@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.client import informers
 from harness.subject.allocation import allocators
+from harness.subject.extended_resources import demands, extended_claims, node_variants
 
 Object = dict[str, Any]
 
@@ -45,6 +46,15 @@ class Attempt:
     """Planned allocations on the chosen node, by index of the claim."""
     unavailable: set[int] = dataclasses.field(default_factory=set)
     """Indexes of claims whose existing allocation ruled out some node."""
+    demand: demands.Demand = dataclasses.field(default_factory=demands.Demand)
+    """The extended resources that the pod asks for."""
+    left_over: Object | None = None
+    """A claim for extended resources that an earlier attempt left; it rules out every node."""
+    variants: node_variants.NodeVariants | None = None
+    """The requests that each node needs in the claim for extended resources, which is the last of
+    `claims` and is not in `to_allocate`; None: there is no such claim."""
+    variant: node_variants.Variant | None = None
+    """That of the chosen node; None: no claim is needed there for extended resources."""
     refusals: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     """Number of nodes that were ruled out, by reason."""
 
@@ -52,6 +62,34 @@ class Attempt:
     def name(self) -> str:
         """`namespace/name` of the pod."""
         return informers.key_of(self.pod)
+
+    @property
+    def has_extended_claim(self) -> bool:
+        """True if the last claim is one for extended resources, made in memory."""
+        return bool(self.claims) and extended_claims.is_in_memory(self.claims[-1])
+
+    def allocator_for(self, node: Object) -> allocators.Allocator | None:
+        """Return the allocator for what the node needs; None: nothing has to be allocated.
+
+        Raises AllocationError if the claim for extended resources cannot be allocated.
+        """
+        variant = self.variants.of_node(node) if self.variants else None
+        return variant.allocator if variant else self.allocator
+
+    def choose(self, node: Object) -> None:
+        """Give the claim for extended resources the requests that the chosen node needs."""
+        self.variant = self.variants.of_node(node) if self.variants else None
+        if self.variant is not None:
+            self.claims[-1] = self.variant.claim
+
+    def plugin_amounts(self) -> dict[str, int]:
+        """Return the extended resources that the chosen node's device plugins give."""
+        claimed = self.variant.resources if self.variant else frozenset()
+        return {name: amount for name, amount in self.demand.amounts.items() if name not in claimed}
+
+    def planned_indexes(self) -> list[int]:
+        """Return the indexes of the claims that are allocated on the chosen node, in order."""
+        return [*self.to_allocate, *([len(self.claims) - 1] if self.variant else [])]
 
     def explanation(self) -> str:
         """Return why no node fits, in kube-scheduler's words."""

@@ -8,6 +8,7 @@ from harness.client import apis
 from harness.subject import in_flight, schedulers, scheduling_attempts
 from harness.subject.allocation import inventories
 from harness.subject.binding import claim_binding
+from harness.subject.extended_resources import demands
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
@@ -27,6 +28,7 @@ class World:
         self.server, self.api = server, apis.Api(server)
         self.allocated = parts.allocated()
         self.flight = in_flight.InFlightClaims()
+        self.extended = demands.ExtendedResources(lambda: self.activated.append("all"))
         self.cache = parts.assume_cache([self.allocated])
         self.gatherer = parts.gatherer(self.allocated, self.flight)
         self.inventory = inventories.Inventory()
@@ -50,6 +52,7 @@ class World:
             classes=lambda: self.classes,
             choices=random.Random(1),
             binder=self.binder,
+            extended=self.extended,
         )
 
     def claim(self, name: str, **more: Any) -> Object:

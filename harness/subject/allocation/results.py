@@ -39,11 +39,12 @@ def result(claim: Object, choices: Sequence[Choice], node: Object) -> Object:
 def preference(claims: Sequence[Object], allocations: Sequence[Object]) -> int:
     """Return how much better alternatives were chosen: more for each that comes earlier.
 
-    After Score of the DynamicResources plugin. Requests without alternatives count nothing.
+    After Score of the DynamicResources plugin. Requests without alternatives count nothing; nor
+    does a further allocation, which is that of the claim for extended resources.
     """
     return sum(
         device_requests.SUBREQUESTS_MAX - rank
-        for claim, allocation in zip(claims, allocations, strict=True)
+        for claim, allocation in zip(claims, allocations, strict=False)
         for rank in _chosen_ranks(claim, allocation)
     )
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from harness import concurrency
-from harness.client import apis, informers
+from harness.client import apis, informers, transports
 from harness.subject import assume_caches, claim_writes, claims, in_flight, scheduling_attempts
+from harness.subject.extended_resources import claim_creation, extended_claims
 
 Object = dict[str, Any]
 CONFLICT_TRIES = 5
@@ -63,7 +64,9 @@ class ClaimBinder:
         Raises BindingError if a claim was deleted or allocated elsewhere, or on too many conflicts.
         """
         for index, claim in enumerate(attempt.claims):
-            if not claims.is_reserved_for(claim, attempt.pod):
+            if extended_claims.is_in_memory(claim):
+                self._bind_extended(attempt, index)
+            elif not claims.is_reserved_for(claim, attempt.pod):
                 attempt.claims[index] = self._bind_claim(attempt, index)
                 if index not in attempt.planned:
                     self._require_same_allocation(claim, attempt.claims[index])
@@ -84,7 +87,9 @@ class ClaimBinder:
         for index, claim in enumerate(attempt.claims):
             concurrency.step("unreserve.started", claim=claims.uid_of(claim))
             self._forget(attempt, index)
-            if claims.allocation_of(claim) and claims.is_reserved_for(claim, attempt.pod):
+            if extended_claims.is_extended(claim):
+                self._delete_extended(claim)
+            elif claims.allocation_of(claim) and claims.is_reserved_for(claim, attempt.pod):
                 claim_writes.remove_reservation(self._api, claim, attempt.pod)
 
     def _forget(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
@@ -92,6 +97,32 @@ class ClaimBinder:
         claim = attempt.claims[index]
         if self._in_flight.remove(claims.uid_of(claim)):
             self._cache.restore(informers.key_of(claim))
+
+    def _bind_extended(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
+        """Create the claim for extended resources, write it like any other, and name it.
+
+        The created claim has another UID than the planned one; it is in flight before that is not.
+        """
+        if attempt.variant is None:
+            return  # a device plugin of the node has the resources
+        planned = attempt.claims[index]
+        created = claim_creation.create(self._api, attempt.variant.claim)
+        self._in_flight.add(claims.with_status(created, allocation=attempt.planned[index]))
+        self._in_flight.remove(claims.uid_of(planned))
+        attempt.claims[index] = created  # Unreserve deletes it
+        attempt.claims[index] = self._bind_claim(attempt, index)
+        claim_creation.record(
+            self._api, attempt.pod, attempt.claims[index], attempt.variant.mappings
+        )
+
+    def _delete_extended(self, claim: Object) -> None:
+        """Delete the claim of a failed attempt; an error is only recorded as a step."""
+        if extended_claims.is_in_memory(claim):
+            return
+        try:
+            claim_creation.delete(self._api, claim)
+        except (apis.ApiError, transports.TransportError) as error:
+            concurrency.step("unreserve.failed", claim=claims.uid_of(claim), reason=str(error))
 
     def _bind_claim(self, attempt: scheduling_attempts.Attempt, index: int) -> Object:
         """Write one claim, then settle it; return what was written.
@@ -122,7 +153,10 @@ class ClaimBinder:
         version = written["metadata"]["resourceVersion"]
         concurrency.step("pre-bind.written", claim=uid, version=version)
         try:
-            self._cache.assume(written)
+            if extended_claims.is_extended(written):
+                claim_creation.assume(self._cache, written)
+            else:
+                self._cache.assume(written)
         except assume_caches.AssumeError as error:
             concurrency.step("pre-bind.not-assumed", claim=uid, reason=str(error))
         else:

@@ -6,6 +6,7 @@ They are counted from the named steps, so that the scheduler itself has nothing 
 from collections.abc import Callable, Mapping
 
 from harness import concurrency
+from harness.subject.extended_resources import claim_creation
 from harness.subject.metrics import metric_families
 
 _RESULTS = {
@@ -16,6 +17,11 @@ _RESULTS = {
     "bind.unschedulable": "unschedulable",
 }
 """By step that ends an attempt: the label `result`."""
+_CREATIONS = {
+    claim_creation.CREATED: "success",
+    claim_creation.NOT_CREATED: "failure",
+}
+"""By step after the creation of a claim for extended resources: the label `status`."""
 
 
 class SchedulerMetrics:
@@ -29,10 +35,17 @@ class SchedulerMetrics:
             "Number of attempts to schedule pods, by the result.",
             ("profile", "result"),
         )
+        self._creations = metric_families.Counter(
+            "scheduler_resourceclaim_creates_total",
+            "Number of ResourceClaims creation requests within scheduler",
+            ("status",),
+        )
 
     def __call__(self, name: str, fields: concurrency.StepFields) -> None:
-        """Count the step if it ends an attempt."""
+        """Count the step if it ends an attempt, or follows a creation."""
         del fields
+        if (status := _CREATIONS.get(name)) is not None:
+            self._creations.add(status)
         if (result := _RESULTS.get(name)) is not None:
             self._attempts.add(self._profile, result)
 
@@ -48,4 +61,4 @@ class SchedulerMetrics:
             ("queue",),
             samples,
         )
-        return [self._attempts.collect(), gauge]
+        return [self._attempts.collect(), self._creations.collect(), gauge]

@@ -38,6 +38,16 @@ def _of_pod(stable: Object, expected: Object, seen: Object) -> Iterator[str]:
         ]
         if claims[0] != claims[1]:
             yield f"expected {json.dumps(claims[0])}, got {json.dumps(claims[1])}"
+        mappings = [_mappings(item) for item in (expected, seen)]
+        if mappings[0] != mappings[1]:
+            yield f"expected the mappings {mappings[0]}, got {mappings[1]}"
+
+
+def _mappings(outcome: Object) -> list[tuple[str, ...]]:
+    """Return which container uses which request for an extended resource, in any order."""
+    keys = ("containerName", "resourceName", "requestName")
+    mappings = outcome.get("extendedResourceMappings") or ()
+    return sorted(tuple(mapping[key] for key in keys) for mapping in mappings)
 
 
 def _plain(allocation: Object) -> Object:

@@ -19,10 +19,12 @@ from harness.subject import (
     scheduling_attempts,
 )
 from harness.subject.allocation import inventories, results
+from harness.subject.extended_resources import demands, extended_claims
 from tests.support import local_servers
 
 Object = dict[str, Any]
-PREFIX = "case-"
+PREFIX = "fk-case-"
+"""Like those of the recording, it comes after `deviceclass.resource.kubernetes.io`."""
 NAMESPACE = "case-ns"
 
 
@@ -34,6 +36,7 @@ class Case:
         self._case = json.loads(json.dumps(recorded).replace("{{p}}", PREFIX))
         parts = assembling.parts(release=release)
         allocated, self._flight = parts.allocated(), in_flight.InFlightClaims()
+        self._extended = demands.ExtendedResources()
         self._cache: assume_caches.AssumeCache = parts.assume_cache([allocated])
         self._inventory = inventories.Inventory()
         self._classes: dict[str, Object] = {}
@@ -52,6 +55,7 @@ class Case:
             classes=lambda: self._classes,
             choices=random.Random(1),
             binder=binder,
+            extended=self._extended,
         )
 
     def decide(self) -> Object:
@@ -67,6 +71,8 @@ class Case:
             case["nodes"], key=lambda node: nodes.natural_order(node["metadata"]["name"])
         )
         self._classes |= {obj["metadata"]["name"]: obj for obj in case["classes"]}
+        for obj in case["classes"]:
+            self._extended.resolver.on_add(obj, initial=True)
         for obj in case.get("taintRules", ()):
             self._tracker.rules.on_add(_stored(obj), initial=True)
         for obj in case["slices"]:
@@ -83,7 +89,10 @@ class Case:
             return {"unschedulable": str(reason)}
         except scheduling_attempts.AttemptError as error:
             return {"unschedulable": str(error), "reason": "SchedulerError"}
-        return {"node": node, "claims": self._allocate(attempt)}
+        outcome = {"node": node, "claims": self._allocate(attempt)}
+        if attempt.variant is not None:
+            outcome["extendedResourceMappings"] = attempt.variant.mappings
+        return outcome
 
     def _node_for(self, attempt: scheduling_attempts.Attempt) -> str:
         """Reserve devices on the best node, the first of equals; raises Unschedulable."""
@@ -104,10 +113,25 @@ class Case:
         """Allocate the pod's claims as planned; return the allocations by name of the claim."""
         for index, allocation in attempt.planned.items():
             claim = attempt.claims[index]
-            attempt.claims[index] = made = claims.with_status(claim, allocation=allocation)
-            self._cache.on_update(claim, claims.with_metadata(made, resourceVersion="2"))
+            attempt.claims[index] = claims.with_status(claim, allocation=allocation)
+            stored = claims.with_metadata(
+                attempt.claims[index], name=_stored_name(claim), resourceVersion="2"
+            )
+            self._cache.on_update(claim, stored)
             self._flight.remove(claims.uid_of(claim))
-        return {claim["metadata"]["name"]: claims.allocation_of(claim) for claim in attempt.claims}
+        return {_shown_name(claim): claims.allocation_of(claim) for claim in attempt.claims}
+
+
+def _stored_name(claim: Object) -> str:
+    """Return the claim's name once it is created."""
+    meta = claim["metadata"]
+    return str(meta["generateName"] if extended_claims.is_in_memory(claim) else meta["name"])
+
+
+def _shown_name(claim: Object) -> str:
+    """Return the claim's name in recordings."""
+    is_in_memory = extended_claims.is_in_memory(claim)
+    return "extended-resources" if is_in_memory else str(claim["metadata"]["name"])
 
 
 def _set_defaults(claim: Object) -> None:

@@ -53,9 +53,3 @@ DIFFERENCES = OF_OTHER_PLUGINS | {
     "rule-tolerated-all": OLDER,
 }
 """By name of the case."""
-
-NOT_REPLAYED = {
-    "extended-resource": "the claim for extended resources is made by the scheduler's plugin",
-    "random-extended": "the claim for extended resources is made by the scheduler's plugin",
-}
-"""Groups that cannot be replayed without the API server."""

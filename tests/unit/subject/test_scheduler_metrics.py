@@ -21,15 +21,19 @@ def read(port: int | None, path: str) -> str:
 
 
 def test_the_metrics_tell_what_the_scheduler_did(server: local_servers.LocalServer) -> None:
+    extended = api_objects.pod("extended")
+    resource = f"deviceclass.resource.kubernetes.io/{api_objects.CLASS}"
+    extended["spec"]["containers"][0]["resources"] = {"limits": {resource: "1"}}
     for resource, obj in (
         (apis.DEVICE_CLASSES, api_objects.device_class()),
         (apis.NODES, api_objects.node()),
-        (apis.SLICES, api_objects.slice_of("a")),
+        (apis.SLICES, api_objects.slice_of("a", "b")),
         (apis.CLAIMS, api_objects.claim("one")),
         (apis.CLAIMS, api_objects.claim("many", requests=[api_objects.exactly(count=9)])),
         (apis.PODS, api_objects.pod("bound", use=["one"])),
         (apis.PODS, api_objects.pod("waits", use=["many"])),
         (apis.PODS, api_objects.pod("gated", use=["none"])),
+        (apis.PODS, extended),
     ):
         local_servers.put(server, resource, obj)
     options = schedulers.SchedulerOptions(binders=1)
@@ -37,7 +41,8 @@ def test_the_metrics_tell_what_the_scheduler_did(server: local_servers.LocalServ
     metrics = scheduler_metrics.SchedulerMetrics("flake-hunt")
     concurrency.listen(metrics)
     expected = (
-        'scheduler_schedule_attempts_total{profile="flake-hunt",result="scheduled"} 1',
+        'scheduler_schedule_attempts_total{profile="flake-hunt",result="scheduled"} 2',
+        'scheduler_resourceclaim_creates_total{status="success"} 1',
         'scheduler_schedule_attempts_total{profile="flake-hunt",result="unschedulable"} ',
         'scheduler_pending_pods{queue="gated"} 1',
         'scheduler_pending_pods{queue="unschedulable"} 1',

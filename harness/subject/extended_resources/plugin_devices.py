@@ -1,0 +1,96 @@
+"""Extended resources that device plugins offer on nodes, and how much of them pods use.
+
+After NodeResourcesFit in pkg/scheduler/framework/plugins/noderesources/fit.go, for extended
+resources only. A node that offers a resource by a device plugin gives none of it by claims.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness import concurrency
+from harness.subject import claims
+from harness.subject.allocation import quantities
+from harness.subject.extended_resources import resource_amounts
+
+Object = dict[str, Any]
+INSUFFICIENT = "Insufficient"
+"""First word of the reason for which a node is ruled out, before the resource; upstream's word."""
+
+
+class PluginDevices:
+    """The pods with extended resources by node; an event handler of the informer of pods."""
+
+    def __init__(self, on_freed: Callable[[], None] = lambda: None) -> None:
+        """`on_freed()` is called when a pod on a node uses extended resources no longer."""
+        self._guard = concurrency.lock("plugin-devices")
+        self._on_freed = on_freed
+        self._pods: dict[str, tuple[str, Mapping[str, int]]] = {}
+        """Node and amounts by UID of the pod."""
+
+    def refusal(
+        self, amounts: Mapping[str, int], backed: Mapping[str, str], node: Object
+    ) -> str | None:
+        """Return why the node has too little for a pod that needs these amounts; None if not.
+
+        Resources in `backed` are left to claims on a node whose device plugin has none.
+        """
+        for resource in sorted(amounts):
+            offered = allocatable(node, resource)
+            if resource in backed and not offered:
+                continue
+            if amounts[resource] > offered - self._used(node["metadata"]["name"], resource):
+                return f"{INSUFFICIENT} {resource}"
+        return None
+
+    def assume(self, pod: Object, amounts: Mapping[str, int], node_name: str) -> None:
+        """Count a pod that is about to be bound, before the informer delivers it as bound."""
+        if amounts:
+            with self._guard:
+                self._pods[claims.uid_of(pod)] = node_name, amounts
+
+    def forget(self, pod: Object) -> None:
+        """Count a pod no longer."""
+        with self._guard:
+            known = self._pods.pop(claims.uid_of(pod), None)
+        if known is not None:
+            self._on_freed()
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """Count a bound pod."""
+        del initial
+        self._note(obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Count a pod that was bound, and one that has ended no longer."""
+        del old
+        self._note(new)
+
+    def on_delete(self, last: Object) -> None:
+        """Count a deleted pod no longer."""
+        self.forget(last)
+
+    def _note(self, pod: Object) -> None:
+        node_name = pod["spec"].get("nodeName")
+        if node_name and claims.is_done(pod):
+            self.forget(pod)
+        elif node_name:
+            self.assume(pod, _from_plugins(pod), node_name)
+
+    def _used(self, node_name: str, resource: str) -> int:
+        with self._guard:
+            on_node = [amounts for name, amounts in self._pods.values() if name == node_name]
+        return sum(amounts.get(resource, 0) for amounts in on_node)
+
+
+def _from_plugins(pod: Object) -> dict[str, int]:
+    """Return what a bound pod uses, without the resources that its claim gives."""
+    status = (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
+    claimed = {mapping["resourceName"] for mapping in status.get("requestMappings") or ()}
+    amounts = resource_amounts.of_pod(pod)
+    return {name: amount for name, amount in amounts.items() if name not in claimed}
+
+
+def allocatable(node: Object, resource: str) -> int:
+    """Return how much of an extended resource the node's device plugins offer."""
+    offered = (node.get("status") or {}).get("allocatable") or {}
+    return int(quantities.parse(str(offered.get(resource, "0"))).amount)

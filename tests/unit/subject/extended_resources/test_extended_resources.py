@@ -1,0 +1,313 @@
+"""Extended resources from PreFilter to what is left when binding fails, against the real store."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import concurrency
+from harness.client import apis
+from harness.subject import claims, dynamic_resources, scheduling_attempts
+from harness.subject.extended_resources import claim_creation, extended_claims
+from tests.support import api_objects, local_servers
+from tests.support.plugin_world import World
+
+Object = dict[str, Any]
+GPU = "example.com/gpu"
+A, B = api_objects.device_id("a"), api_objects.device_id("b")
+
+
+class ExtendedWorld(World):
+    """A world whose class backs an extended resource."""
+
+    def __init__(self, server: local_servers.LocalServer) -> None:
+        super().__init__(server)
+        klass = api_objects.device_class()
+        klass["spec"]["extendedResourceName"] = GPU
+        self.extended.resolver.on_add(klass, initial=True)
+
+    def wanting(self, name: str = "p", amount: int = 1, **more: Any) -> Object:
+        """A pod that asks for the resource."""
+        made = api_objects.pod(name, **more)
+        made["spec"]["containers"][0]["resources"] = {"limits": {GPU: str(amount)}}
+        return self.api.create(apis.PODS, made, namespace="default")
+
+    def created(self) -> list[Object]:
+        return self.api.list(apis.CLAIMS, namespace="default").items
+
+    def deliver(self) -> None:
+        """The informer delivers every claim as the server has it."""
+        for claim in self.created():
+            self.extended.claims.on_add(claim, initial=False)
+            self.cache.on_update({}, claim)
+
+    def status(self, pod: str = "p") -> Object | None:
+        stored = self.api.get(apis.PODS, pod, namespace="default")
+        found: Object | None = stored["status"].get("extendedResourceClaimStatus")
+        return found
+
+
+@pytest.fixture
+def world(server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch) -> ExtendedWorld:
+    """The claim is delivered when it is awaited first, and not before."""
+    monkeypatch.setattr(claim_creation, "WAIT_S", 0.0)
+    monkeypatch.setattr(claim_creation, "CONFLICT_WAIT_S", 0.0)
+    return ExtendedWorld(server)
+
+
+@pytest.fixture
+def delivering(
+    world: ExtendedWorld, steps: list[tuple[str, dict[str, object]]]
+) -> list[tuple[str, dict[str, object]]]:
+    """The steps that are taken; the claim is delivered when the binder waits for it."""
+
+    def note(name: str, fields: concurrency.StepFields) -> None:
+        steps.append((name, dict(fields)))
+        if name == "pre-bind.awaiting-informer":
+            world.deliver()
+
+    concurrency.listen(note)
+    return steps
+
+
+def node(**amounts: str) -> Object:
+    return api_objects.node() | {
+        "status": {"allocatable": {f"example.com/{k}": v for k, v in amounts.items()}}
+    }
+
+
+def devices_in_use(world: ExtendedWorld) -> set[str]:
+    return set(world.gatherer.gather().devices)
+
+
+# ------------------------------------------------------------------------------- binding
+
+
+def test_the_claim_exists_in_memory_only_until_it_is_bound(world: ExtendedWorld) -> None:
+    attempt = world.reserved(world.wanting(amount=2))
+    assert world.created() == []
+    (planned,) = world.flight.listed()
+    assert planned["metadata"]["name"] == extended_claims.IN_MEMORY_NAME
+    assert claims.has_finalizer(planned)
+    assert devices_in_use(world) == {A, B}
+    assert attempt.planned_indexes() == [0]
+
+
+def test_the_claim_is_created_allocated_reserved_and_named(
+    world: ExtendedWorld, delivering: list[tuple[str, dict[str, object]]]
+) -> None:
+    pod = world.wanting()
+    world.plugin.pre_bind(world.reserved(pod))
+    (claim,) = world.created()
+    assert claim["metadata"]["name"].startswith("p-extended-resources-")
+    assert claim["metadata"]["annotations"] == {extended_claims.ANNOTATION: "true"}
+    assert claims.is_for(claim, pod)
+    assert claims.has_finalizer(claim)
+    assert claims.is_reserved_for(claim, pod)
+    assert [*claims.exclusive_devices(claims.allocation_of(claim))] == [A]
+    mapping = {
+        "containerName": "main",
+        "resourceName": GPU,
+        "requestName": "container-0-request-0",
+    }
+    assert world.status() == {
+        "resourceClaimName": claim["metadata"]["name"],
+        "requestMappings": [mapping],
+    }
+    assert world.flight.listed() == []
+
+
+def test_the_device_is_visible_at_every_step(
+    world: ExtendedWorld, delivering: list[tuple[str, dict[str, object]]]
+) -> None:
+    """Also while the claim with its temporary UID gives way to the created one."""
+    attempt = world.reserved(world.wanting())
+    seen: list[set[str]] = []
+    listener = concurrency.fan_out(
+        lambda name, fields: world.deliver() if name == "pre-bind.awaiting-informer" else None,
+        lambda name, fields: seen.append(_visible(world)),
+    )
+    concurrency.listen(listener)
+    world.plugin.pre_bind(attempt)
+    assert seen
+    assert all(visible == {A} for visible in seen)
+
+
+def _visible(world: ExtendedWorld) -> set[str]:
+    """The devices that are allocated or in flight, read without taking steps."""
+    planned = (claims.allocation_of(item) for item in world.flight.listed())
+    in_flight = {
+        device for allocation in planned for device in claims.exclusive_devices(allocation)
+    }
+    return in_flight | set(world.allocated.get()[0].devices)
+
+
+def test_it_stays_in_flight_until_the_informer_has_it(
+    world: ExtendedWorld, steps: list[tuple[str, dict[str, object]]]
+) -> None:
+    """An attempt meanwhile does not get its device (kubernetes#133302)."""
+    attempt = world.reserved(world.wanting())
+    waits: list[str] = []
+
+    def on_step(name: str, fields: concurrency.StepFields) -> None:
+        if name == "pre-bind.awaiting-informer":
+            waits.append(name)
+            assert _visible(world) == {A}
+            if len(waits) == 3:
+                world.deliver()
+
+    concurrency.listen(on_step)
+    world.plugin.pre_bind(attempt)
+    assert len(waits) == 3
+    assert world.flight.listed() == []
+    assert set(world.allocated.get()[0].devices) == {A}
+
+
+def test_a_claim_that_never_comes_is_not_awaited_for_ever(
+    world: ExtendedWorld, monkeypatch: pytest.MonkeyPatch, steps: list[Any]
+) -> None:
+    monkeypatch.setattr(claim_creation, "WAIT_MAX_S", 0.0)
+    world.plugin.pre_bind(world.reserved(world.wanting()))
+    assert "pre-bind.not-assumed" in [name for name, _ in steps]
+
+
+# ------------------------------------------------------------------------------- failures
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"),
+    [
+        ("POST", "resourceclaims"),
+        ("PUT", "resourceclaims/"),
+        ("PATCH", "pods/p/status"),
+    ],
+)
+def test_nothing_is_left_of_an_attempt_that_failed(
+    world: ExtendedWorld,
+    delivering: list[tuple[str, dict[str, object]]],
+    fail: Callable[[str, str], None],
+    verb: str,
+    path: str,
+) -> None:
+    attempt = world.reserved(world.wanting())
+    fail(verb, path)
+    with pytest.raises(apis.ApiError):
+        world.plugin.pre_bind(attempt)
+    world.plugin.unreserve(attempt)
+    assert world.created() == []
+    assert world.flight.listed() == []
+
+
+@pytest.fixture
+def fail(world: ExtendedWorld, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Answer the next request with this verb and path with 500."""
+
+    def install(verb: str, path: str) -> None:
+        send, failed = world.server.send, []
+
+        def faulty(request: Any) -> Any:
+            if request.method == verb and path in request.path and not failed:
+                failed.append(request)
+                raise apis.ApiError(500, "InternalError", "the server is out of order")
+            return send(request)
+
+        monkeypatch.setattr(world.server, "send", faulty)
+
+    return install
+
+
+def left_over(world: ExtendedWorld, pod: Object) -> Object:
+    """A claim that an earlier attempt has created, and could not delete."""
+    made = extended_claims.with_requests(
+        extended_claims.in_memory(pod), [api_objects.exactly(count=1)]
+    )
+    claim = claim_creation.create(world.api, made)
+    world.deliver()
+    return claim
+
+
+def test_a_claim_that_was_left_rules_out_every_node_and_is_deleted(world: ExtendedWorld) -> None:
+    pod = world.wanting()
+    claim = left_over(world, pod)
+    attempt = world.plugin.pre_filter(pod)
+    assert world.plugin.filter(attempt, api_objects.node()) is None
+    assert attempt.refusals == {dynamic_resources.LEFT_OVER: 1}
+    world.plugin.post_filter(attempt)
+    assert world.created() == []
+    world.extended.claims.on_delete(claim)
+    assert world.activated == ["all"]
+    assert world.plugin.filter(world.plugin.pre_filter(pod), api_objects.node()) is not None
+
+
+def test_a_claim_of_another_pod_is_not_in_the_way(world: ExtendedWorld) -> None:
+    left_over(world, world.wanting("q"))
+    attempt = world.plugin.pre_filter(world.wanting("p"))
+    assert attempt.left_over is None
+
+
+def test_a_claim_that_is_being_settled_makes_the_pod_wait(world: ExtendedWorld) -> None:
+    pod = world.wanting()
+    claim = left_over(world, pod)
+    world.flight.add(claims.with_status(claim, allocation=api_objects.allocation("a")))
+    with pytest.raises(scheduling_attempts.Unschedulable, match="in the process of being"):
+        world.plugin.pre_filter(pod)
+
+
+# ------------------------------------------------------------------------- device plugins
+
+
+def test_a_node_with_a_device_plugin_needs_no_claim(world: ExtendedWorld) -> None:
+    attempt = world.plugin.pre_filter(world.wanting())
+    assert world.plugin.filter(attempt, node(gpu="1")) == []
+    world.plugin.reserve(attempt, node(gpu="1"), [])
+    world.plugin.pre_bind(attempt)
+    assert (world.created(), world.flight.listed(), world.status()) == ([], [], None)
+
+
+def test_what_a_device_plugin_offers_is_shared_by_the_pods_of_the_node(
+    world: ExtendedWorld,
+) -> None:
+    """The amount is free again when the attempt fails or the pod ends."""
+    first = world.plugin.pre_filter(world.wanting("p"))
+    world.plugin.reserve(first, node(gpu="1"), [])
+    second = world.plugin.pre_filter(world.wanting("q"))
+    assert world.plugin.filter(second, node(gpu="1")) is None
+    assert second.refusals == {f"Insufficient {GPU}": 1}
+    world.plugin.unreserve(first)
+    assert world.plugin.filter(second, node(gpu="1")) == []
+    bound = first.pod | {"spec": first.pod["spec"] | {"nodeName": "worker-0"}}
+    world.extended.plugin_devices.on_update(first.pod, bound)
+    assert world.plugin.filter(second, node(gpu="1")) is None
+    world.extended.plugin_devices.on_update(bound, bound | {"status": {"phase": "Succeeded"}})
+    assert world.plugin.filter(second, node(gpu="1")) == []
+
+
+def test_a_pod_with_a_claim_of_its_own_gets_no_empty_claim(
+    world: ExtendedWorld, delivering: list[Any]
+) -> None:
+    """Where a device plugin has the extended resource; upstream's PreBind fails there for ever."""
+    world.claim("c")
+    attempt = world.plugin.pre_filter(world.wanting(use=["c"]))
+    allocations = world.plugin.filter(attempt, node(gpu="1"))
+    assert allocations is not None
+    world.plugin.reserve(attempt, node(gpu="1"), allocations)
+    world.plugin.pre_bind(attempt)
+    assert [claim["metadata"]["name"] for claim in world.created()] == ["c"]
+
+
+def test_own_and_extended_claims_get_devices_of_their_own(
+    world: ExtendedWorld, delivering: list[Any]
+) -> None:
+    world.claim("c")
+    world.plugin.pre_bind(world.reserved(world.wanting(use=["c"])))
+    own, made = sorted(world.created(), key=lambda claim: claim["metadata"]["name"])
+    assert [*claims.exclusive_devices(claims.allocation_of(own))] == [A]
+    assert [*claims.exclusive_devices(claims.allocation_of(made))] == [B]
+
+
+def test_a_resource_that_nothing_offers(world: ExtendedWorld) -> None:
+    made = api_objects.pod("p")
+    made["spec"]["containers"][0]["resources"] = {"limits": {"example.com/other": "1"}}
+    attempt = world.plugin.pre_filter(world.api.create(apis.PODS, made, namespace="default"))
+    assert world.plugin.filter(attempt, api_objects.node()) is None
+    assert attempt.refusals == {"Insufficient example.com/other": 1}
