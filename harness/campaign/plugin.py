@@ -19,6 +19,7 @@ import pytest
 from harness import errors, processes, writing
 from harness.campaign import campaign_plan, results, run_outcomes
 from harness.checks import judging
+from harness.checks.schedulers import scheduler_exclusivity
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import directories
@@ -129,6 +130,7 @@ class RunItem(pytest.Item):
             claims=judgement.figures.claims,
             double_allocations=judgement.figures.double_allocations,
             stuck=judgement.figures.stuck,
+            by_one_scheduler=judgement.violations_of(scheduler_exclusivity.NAME),
         )
 
     def _execute(self, attempt: int) -> tuple[directories.RunDirectory, judging.Judgement]:

@@ -32,6 +32,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     double_allocations: int = 0
     stuck: int = 0
     """Objects that could go on and did not."""
+    by_one_scheduler: int = 0
+    """Double allocations of one scheduler by itself, in runs with several schedulers."""
     error: str = ""
     """Why the run could not be executed; empty: it was."""
     attempt: int = 0
@@ -46,6 +48,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         if self.purpose.must_fail:
             return self.double_allocations > 0
         return self.verdict is verdicts.Verdict.INVALID
+
+    @property
+    def is_regression(self) -> bool:
+        """True if a hazard of uncoordinated schedulers shows what one of them does by itself."""
+        return self.purpose is Purpose.HAZARD and self.by_one_scheduler > 0
 
     @property
     def is_missed(self) -> bool:
@@ -100,13 +107,19 @@ class Row:
         return verdicts.worst(known)
 
     @property
+    def has_regression(self) -> bool:
+        """True if a run failed in another way than the hazard explains."""
+        return any(run.is_regression for run in self.runs)
+
+    @property
     def is_as_expected(self) -> bool:
         """True if every run is VALID that should be, and what must be found was found once.
 
         A run with an error is never as expected.
         """
         is_found = self.caught > 0 or not self.purpose.must_fail
-        return self.verdict is self.purpose.expected and is_found and not self.errors
+        is_known = is_found and not self.has_regression
+        return self.verdict is self.purpose.expected and is_known and not self.errors
 
 
 def rows(results: Iterable[RunResult]) -> list[Row]:
@@ -133,10 +146,10 @@ def of_purpose(table: Iterable[Row], purpose: Purpose) -> list[Row]:
 def verdict(table: Sequence[Row]) -> verdicts.Verdict:
     """Return the verdict on the subject, with and without remedies.
 
-    UNKNOWN if a control was not caught or a hazard not shown: it is not known then whether other
-    defects would have been found.
+    INVALID also if a run with a known hazard failed in another way. UNKNOWN if a control was not
+    caught or a hazard not shown: it is not known then whether other defects would have been found.
     """
-    of_subject = [row.verdict for row in table if not row.purpose.must_fail]
+    of_subject = [row.verdict for row in table if not row.purpose.must_fail or row.has_regression]
     missed = [
         verdicts.Verdict.UNKNOWN
         for row in table

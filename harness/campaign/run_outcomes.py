@@ -12,6 +12,11 @@ def failure(attempts: Sequence[results.RunResult]) -> str:
     Empty: it does not fail.
     """
     last = attempts[-1]
+    if last.is_regression:
+        return (
+            f"INVALID: {last.by_one_scheduler} double allocations of one scheduler by itself, which "
+            f"{last.hypothesis} does not explain: {last.reason}"
+        )
     if last.is_found and not last.purpose.must_fail:
         return f"INVALID: {last.reason}"
     if last.is_missed:

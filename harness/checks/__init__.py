@@ -7,5 +7,5 @@ lists the evidence that a VALID verdict rests on.
 Contents: `api_call_totals`, `certificate`, `check_inputs`, `device_exclusivity`,
 `fault_attribution`, `fault_effects`, `fault_records`, `fault_wording`, `figures`, `hold_history`,
 `judging`, `live_spotter`, `nodes`, `object_faults`, `observed_runs`, `overlapping`,
-`preparations`, `progress`, `reservations`, `verdicts`.
+`preparations`, `progress`, `reservations`, `schedulers`, `verdicts`.
 """

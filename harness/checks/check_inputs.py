@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from harness.checks import hold_history, preparations, reservations
 from harness.checks.nodes import container_parameters
 from harness.checks.progress import world_states, written_books
+from harness.checks.schedulers import scheduler_identities
 from harness.history import plans, records
 
 
@@ -29,6 +30,8 @@ class CheckInput:
         default_factory=container_parameters.Expectations
     )
     """Their expected environments; none if the plan has no parameters."""
+    schedulers: scheduler_identities.SchedulersOfHolds
+    """The schedulers of the allocations; known only in runs with several schedulers."""
     phases: Sequence[records.Phase] = ()
     """The phases of the run, in order."""
     books: Mapping[str, written_books.Books | None] = dataclasses.field(default_factory=dict)

@@ -26,6 +26,11 @@ from harness.checks import (
 )
 from harness.checks.nodes import container_parameters, prepared_devices
 from harness.checks.progress import claim_progress, scheduler_books, written_books
+from harness.checks.schedulers import (
+    scheduler_attribution,
+    scheduler_exclusivity,
+    scheduler_identities,
+)
 from harness.history import directories, files, histories, plans
 
 SCHEMA_VERSION = 4
@@ -54,6 +59,12 @@ CHECKS: tuple[Check, ...] = (
         device_exclusivity.NAME,
         device_exclusivity.PROMISE,
         lambda given: device_exclusivity.check(given.folded),
+    ),
+    Check(
+        scheduler_exclusivity.NAME,
+        scheduler_exclusivity.PROMISE,
+        lambda given: scheduler_exclusivity.check(given.folded, given.schedulers),
+        applies=scheduler_identities.are_several,
     ),
     Check(
         reservations.NAME,
@@ -114,6 +125,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         base = self.subject if self.subject != "python" else kind
         return " + ".join([", ".join(self.defects) or base, *self.remedies])
 
+    def violations_of(self, check: str) -> int:
+        """Return the number of violations that a check found; 0 if it did not run."""
+        return sum(item.violation_count for item in self.checks if item.check == check)
+
     @property
     def exit_code(self) -> int:
         """Exit code of a command that ends with this judgement."""
@@ -147,6 +162,7 @@ def examine(directory: directories.RunDirectory) -> Examination:
     faults = fault_records.read(history)
     observed = observed_runs.observe(history)
     folded = observed.folded
+    schedulers = scheduler_identities.SchedulersOfHolds(history.plan, observed.writers)
     prepared = preparations.read(history)
     items, operations = certificate.certify(history, observed, faults, prepared)
     given = check_inputs.CheckInput(
@@ -157,11 +173,16 @@ def examine(directory: directories.RunDirectory) -> Examination:
         prepared=prepared.prepared,
         started=prepared.started,
         parameters=observed.parameters,
+        schedulers=schedulers,
         phases=tuple(history.phases),
         books=_books(history),
     )
     found = [_run(check, given) for check in CHECKS if check.applies(history.plan)]
     results = fault_attribution.attribute(found, folded, faults)
+    if scheduler_identities.are_several(history.plan):
+        results = scheduler_attribution.attribute(
+            results, folded, schedulers, are_elected=_are_elected(history.plan)
+        )
     verdict, reason = _conclude(items, results)
     plan = history.plan
     judgement = Judgement(
@@ -179,6 +200,10 @@ def examine(directory: directories.RunDirectory) -> Examination:
         evidence=history.digests(),
     )
     return Examination(history, folded, faults, judgement)
+
+
+def _are_elected(plan: plans.Plan) -> bool:
+    return bool((plan.settings.get("subject") or {}).get("leader_election"))
 
 
 def _books(history: histories.History) -> dict[str, written_books.Books | None]:

@@ -8,6 +8,7 @@ import msgspec
 from harness.checks import hold_history, reservations
 from harness.checks.nodes import container_parameters
 from harness.checks.progress import world_states
+from harness.checks.schedulers import allocation_writers, scheduler_identities
 from harness.history import histories, plans, records
 
 _Follow = Callable[[Iterable[records.Body]], Iterator[records.Body]]
@@ -28,6 +29,9 @@ class ObservedRun:
     )
     parameters: container_parameters.Expectations = dataclasses.field(
         default_factory=container_parameters.Expectations
+    )
+    writers: allocation_writers.AllocationWriters = dataclasses.field(
+        default_factory=allocation_writers.AllocationWriters
     )
 
 
@@ -52,7 +56,7 @@ def observe(history: histories.History) -> ObservedRun:
 
 
 def _fold(recorder: histories.EvidenceReader, plan: plans.Plan) -> ObservedRun:
-    observed = ObservedRun(recorder=recorder, folded=hold_history.fold(()))
+    observed = ObservedRun(recorder=recorder, folded=hold_history.HoldHistory())
     followed: Iterable[records.Body] = recorder
     for follow in _followers(plan, observed):
         followed = follow(followed)
@@ -63,10 +67,12 @@ def _fold(recorder: histories.EvidenceReader, plan: plans.Plan) -> ObservedRun:
 
 
 def _followers(plan: plans.Plan, observed: ObservedRun) -> Iterator[_Follow]:
-    """Yield the folds of the observations beside the holds, as the plan asks."""
+    """Yield what folds the observations beside the holds, as the plan asks."""
     if plan.progress_s is not None:
         yield observed.final.follow
     if reservations.applies(plan):
         yield observed.reserved.follow
     if container_parameters.applies(plan):
         yield observed.parameters.follow
+    if scheduler_identities.are_several(plan):
+        yield observed.writers.follow

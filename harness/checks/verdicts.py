@@ -74,6 +74,8 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     """Effects of faults that explain it; see `fault_attribution`."""
     attribution: str = ""
     """The faults that explain it, in a sentence; empty in a run without faults."""
+    schedulers: str = ""
+    """The schedulers behind it, in a sentence; empty in a run with one scheduler."""
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +93,8 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     """Monotonic time at which the recorder saw the allocation; for display only."""
     released_ts_ns: int | None
     """Monotonic time at which the recorder saw the release; None: never. For display only."""
+    scheduler: str = ""
+    """The scheduler that allocated it; empty: unknown, or the run has only one."""
 
 
 class DoubleAllocation(Violation, frozen=True, kw_only=True):

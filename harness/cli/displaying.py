@@ -242,6 +242,8 @@ def _describe(violation: verdicts.Violation) -> Iterator[str]:
     for item in violation.objects:
         names[item.kind].append(f"{item.namespace}/{item.name}" if item.namespace else item.name)
     rows = [(f"  {kind}", _enumerate(objects)) for kind, objects in names.items()]
+    if violation.schedulers:
+        rows.append(("  schedulers", violation.schedulers))
     if violation.attribution:
         rows.append(("  faults", violation.attribution))
     if rows:

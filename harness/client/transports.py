@@ -18,6 +18,7 @@ import msgspec
 from harness import errors
 from harness.client import exec_credentials, impersonations, kubeconfigs
 
+USER_AGENT = "flake-hunt"
 CONNECT_TIMEOUT_S = 10.0
 WATCH_SILENCE_MAX_S = 600.0
 """Time without data after which a watch's connection is considered dead.
@@ -82,18 +83,18 @@ class Transport(Protocol):
         """Close the connection of the calling thread."""
 
 
-def connect(kubeconfig: pathlib.Path) -> Transport:
+def connect(kubeconfig: pathlib.Path, *, user_agent: str = USER_AGENT) -> Transport:
     """Return a transport to the server of a kubeconfig.
 
     Runs the exec plugin, if there is one, but does not connect yet.
     """
-    return HttpTransport(kubeconfigs.load(kubeconfig))
+    return HttpTransport(kubeconfigs.load(kubeconfig), user_agent=user_agent)
 
 
 class HttpTransport:
     """HTTP/1.1 over sockets."""
 
-    def __init__(self, endpoint: kubeconfigs.Endpoint, *, user_agent: str = "flake-hunt") -> None:
+    def __init__(self, endpoint: kubeconfigs.Endpoint, *, user_agent: str = USER_AGENT) -> None:
         self._endpoint = endpoint
         self._local = threading.local()
         self._common = {"Accept": "application/json", "User-Agent": user_agent}

@@ -3,6 +3,7 @@
 RUN_LABEL = "flake-hunt/run"
 """Label of all objects of a run and key of its nodes' taint; the value is the run's id."""
 NODE_PREFIX = "worker-"
+_MANAGER_PREFIX = "flake-hunt-"
 
 
 def node(index: int, *, prefix: str = NODE_PREFIX) -> str:
@@ -23,3 +24,18 @@ def incarnation(process: str, number: int) -> str:
 def first_incarnation(process: str) -> str:
     """Return the name under which a process was started first: `kubelet` for `kubelet.2`."""
     return process.partition(".")[0]
+
+
+def scheduler(index: int) -> str:
+    """Return the name of a scheduler's process and log: `scheduler`, `scheduler-2`, …"""
+    return "scheduler" if index == 0 else f"scheduler-{index + 1}"
+
+
+def field_manager(process: str) -> str:
+    """Return the User-Agent of a process of ours, by which the API server names its writes."""
+    return f"{_MANAGER_PREFIX}{process}"
+
+
+def process_of(manager: str) -> str:
+    """Return the process of ours with this field manager; empty if it is none of them."""
+    return manager.removeprefix(_MANAGER_PREFIX) if manager.startswith(_MANAGER_PREFIX) else ""

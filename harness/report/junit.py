@@ -47,9 +47,13 @@ def _add_check(suite: ET.Element, name: str, check: verdicts.CheckResult) -> Non
             ET.SubElement(case, "error", message=check.reason)
         case verdicts.Verdict.VALID:
             pass
-    explained = [item for item in check.violations if item.attribution]
-    if explained:
-        lines = [f"{item.summary}: {item.attribution}" for item in explained]
+    lines = [
+        f"{item.summary}: {explanation}"
+        for item in check.violations
+        for explanation in (item.schedulers, item.attribution)
+        if explanation
+    ]
+    if lines:
         ET.SubElement(case, "system-out").text = "\n".join(lines)
 
 

@@ -245,6 +245,7 @@ class RunProcesses:
         chosen = self._plan.settings["subject"]
         settings = {key: chosen[key] for key in _SUBJECT_SETTINGS}
         settings |= {"seed": self._plan.seed, "run_id": self._plan.run_id}
+        settings["user_agent"] = naming.field_manager(name)
         if chosen.get("leader_election"):
             settings["lease"] = chosen["leader_election"]
         path = self._directory.logs / f"{name}-settings.json"

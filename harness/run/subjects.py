@@ -13,6 +13,7 @@ from typing import Literal
 from harness import errors, suggestions
 from harness.cluster import interfaces
 from harness.cluster.local import binaries
+from harness.model import naming
 from harness.run import known_defects, scheduler_commands
 from harness.scenario import specs
 
@@ -181,10 +182,7 @@ def process_names(subject: specs.SubjectSpec) -> list[str]:
 
     Schedulers that are started outside the harness have such names too.
     """
-    return [
-        PROCESS if index == 0 else f"{PROCESS}-{index + 1}"
-        for index in range(len(subject.schedulers))
-    ]
+    return [naming.scheduler(index) for index in range(len(subject.schedulers))]
 
 
 def python_parts(subject: specs.SubjectSpec) -> list[str]:

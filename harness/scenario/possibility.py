@@ -11,6 +11,7 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
     yield from of_pools(pools)
     yield from _of_users(scenario)
     yield from _of_extended(scenario)
+    yield from _of_own_devices(scenario)
     if claim.devices > pools.devices_per_node:
         yield (
             f"claim.devices: expected at most pools.devices_per_node = {pools.devices_per_node}, got {claim.devices}; "
@@ -56,12 +57,38 @@ def _of_extended(scenario: specs.Scenario) -> Iterator[str]:
         )
 
 
+def _of_own_devices(scenario: specs.Scenario) -> Iterator[str]:
+    """Check that each scheduler can have devices of its own."""
+    subject, pools = scenario.subject, scenario.pools
+    if not subject.own_devices:
+        return
+    given = [item.scheduler_name for item in subject.schedulers if item.scheduler_name]
+    if len(set(given)) < len(given) or subject.leader_election:
+        yield (
+            "subject.own_devices: expected schedulers with different names, got equal ones; "
+            "remove scheduler_name and leader_election"
+        )
+    if scenario.claim.extended or scenario.traffic.profile == "limit":
+        yield (
+            "subject.own_devices: expected false with claim.extended or profile 'limit', got true; "
+            "their pods cannot select the devices of one scheduler"
+        )
+    least = scenario.claim.devices * len(subject.schedulers)
+    if pools.devices_per_node < least:
+        yield (
+            f"pools.devices_per_node: expected at least {least} with subject.own_devices, got {pools.devices_per_node}; "
+            f"each of {len(subject.schedulers)} schedulers needs claim.devices = {scenario.claim.devices} on a node"
+        )
+
+
 def pods_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
     """Return how many of the pods can run at once; with admin access all of them can."""
     claim, pools = scenario.claim, scenario.pools
     if claim.admin_access:
         return traffic.pods
-    return min(traffic.pods, pools.nodes * (pools.devices_per_node // claim.devices))
+    owners = len(scenario.subject.schedulers) if scenario.subject.own_devices else 1
+    claims_of_each = pools.devices_per_node // owners // claim.devices
+    return min(traffic.pods, pools.nodes * owners * claims_of_each)
 
 
 def _of_all_at_once(

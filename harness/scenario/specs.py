@@ -121,6 +121,9 @@ class SubjectSpec(Spec):
         PythonScheduler()
     ]
     """The schedulers; several run at once and share the pods."""
+    own_devices: bool = False
+    """Each scheduler has devices of its own, which only the claims of its pods request: of each
+    node the devices are dealt out in turn. The schedulers must have different names."""
     claim_controller: Literal["auto", "python", "cluster"] = "auto"
     """Controller that creates and releases claims of templates; auto: the cluster's, or else
     ours."""
@@ -219,8 +222,9 @@ class Scenario(Spec):
     plain_hunt: bool = False
     """`flake-hunt hunt` without names includes it; `hunt --all` runs every shipped scenario."""
     known_to_fail: str = ""
-    """Hypothesis, such as `H1`, by which the correct subject fails as upstream does; empty: it is
-    expected to be VALID. Campaigns expect INVALID then, and list the scenario as a hazard."""
+    """Hypothesis, such as `H1`, or cause, by which the correct subject fails as upstream does;
+    empty: it is expected to be VALID. Campaigns expect INVALID then, and list the scenario as a
+    hazard."""
     remedies: list[Name] = []
     """Remedies with which the subject is expected to be VALID; campaigns try all of them
     together."""

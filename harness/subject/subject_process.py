@@ -43,6 +43,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     seed: int = 0
     run_id: str = ""
+    user_agent: str = transports.USER_AGENT
+    """User-Agent of the API calls, and so the field manager of what they write."""
     switch_interval_s: float | None = None
     """Argument of `sys.setswitchinterval`, in seconds; None keeps CPython's default."""
     binders: int = 0
@@ -112,7 +114,7 @@ def run_scheduler(options: SubjectOptions) -> int:
     if options.verbosity:
         # The scheduler is made later, after its steps have a listener.
         more.append(_logging(options, lambda: scheduler.known_objects()))  # noqa: PLW0108
-    with _api(options) as api, _listening("scheduler", options, settings, *more):
+    with _api(options, settings) as api, _listening("scheduler", options, settings, *more):
         scheduler = schedulers.Scheduler(
             api,
             schedulers.SchedulerOptions(
@@ -152,7 +154,7 @@ def run_claim_controller(options: SubjectOptions) -> int:
         workers=options.workers,
         gates=feature_gates.parse(options.feature_gates),
     )
-    with _api(options) as api, _listening("claim-controller", options, settings):
+    with _api(options, settings) as api, _listening("claim-controller", options, settings):
         controller = claim_controllers.ClaimController(api, chosen, parts)
         with metrics_servers.serving(options.metrics_port, controller.metrics):
             _run(controller, options)
@@ -243,8 +245,8 @@ def _logging(
 
 
 @contextlib.contextmanager
-def _api(options: SubjectOptions) -> Iterator[apis.Api]:
-    transport = transports.connect(options.kubeconfig)
+def _api(options: SubjectOptions, settings: Settings) -> Iterator[apis.Api]:
+    transport = transports.connect(options.kubeconfig, user_agent=settings.user_agent)
     try:
         yield apis.Api(transport)
     finally:

@@ -3,7 +3,7 @@
 Names are chosen here and never generated, so that a call that was sent twice shows as a 409.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.client import apis
@@ -13,7 +13,7 @@ from harness.scenario import claim_specs
 Object = dict[str, Any]
 RUN_LABEL = naming.RUN_LABEL
 TEMPLATE = "template"
-"""Name of the ResourceClaimTemplate of a run."""
+"""Name of the ResourceClaimTemplate of a run; further ones get suffixes."""
 SHARED_CLAIM = "claim"
 """Name of the claim that all pods of the profile `limit` use."""
 CLAIM_NAME = "{claim}"
@@ -21,7 +21,7 @@ CLAIM_NAME = "{claim}"
 _REQUEST = "device"
 """Name of the only request of a claim."""
 _ENTRY = "device"
-"""Name of the only entry in a pod's `spec.resourceClaims`."""
+"""Name of the first entry in a pod's `spec.resourceClaims`; further ones get a number."""
 
 
 def claim_spec(claim: claim_specs.ClaimSpec, device_class: str) -> Object:
@@ -57,26 +57,44 @@ def claim(name: str, spec: Object, *, run_id: str) -> Object:
     }
 
 
-def template(spec: Object, *, run_id: str) -> Object:
-    """Return the ResourceClaimTemplate for pods of the `churn` profile."""
+def owned_devices(driver: str, number: int, count: int) -> str:
+    """Return the CEL expression that selects the devices of one of `count` schedulers."""
+    return f'device.attributes["{driver}"].index % {count} == {number}'
+
+
+def template_name(entry: int, owner: str = "") -> str:
+    """Return the name of the template for an entry of pods; `owner`: only for this scheduler."""
+    number = f"-{entry + 1}" if entry else ""
+    return f"{TEMPLATE}{number}" + (f"-{owner}" if owner else "")
+
+
+def template(name: str, spec: Object, *, run_id: str) -> Object:
+    """Return a ResourceClaimTemplate."""
     return {
         "apiVersion": apis.CLAIM_TEMPLATES.api_version,
         "kind": apis.CLAIM_TEMPLATES.kind,
-        "metadata": {"name": TEMPLATE, "labels": {RUN_LABEL: run_id}},
+        "metadata": {"name": name, "labels": {RUN_LABEL: run_id}},
         "spec": {"metadata": {"labels": {RUN_LABEL: run_id}}, "spec": spec},
     }
 
 
-def uses_claim(claim_name: str | None) -> Object:
-    """Return what a pod with the named claim has in its spec; None: one from the template."""
-    source = (
-        {"resourceClaimTemplateName": TEMPLATE}
-        if claim_name is None
-        else {"resourceClaimName": claim_name}
-    )
+def uses_claim(claim_name: str) -> Object:
+    """Return what a pod with the named claim has in its spec."""
+    return _uses([{"resourceClaimName": claim_name}])
+
+
+def uses_templates(names: Sequence[str]) -> Object:
+    """Return what a pod with one claim from each of these templates has in its spec."""
+    return _uses([{"resourceClaimTemplateName": name} for name in names])
+
+
+def _uses(sources: Sequence[Object]) -> Object:
+    entries = [_ENTRY if index == 0 else f"{_ENTRY}-{index + 1}" for index in range(len(sources))]
     return {
-        "containers": [_container({"claims": [{"name": _ENTRY}]})],
-        "resourceClaims": [{"name": _ENTRY, **source}],
+        "containers": [_container({"claims": [{"name": name} for name in entries]})],
+        "resourceClaims": [
+            {"name": name, **source} for name, source in zip(entries, sources, strict=True)
+        ],
     }
 
 
@@ -86,8 +104,11 @@ def uses_extended(resource: str, amount: int) -> Object:
     return {"containers": [_container({"requests": amounts, "limits": amounts})]}
 
 
-def pod(name: str, use: Object, *, run_id: str, scheduler: str) -> Object:
-    """Return a pod; `use` is what its spec says of devices: `uses_claim` or `uses_extended`."""
+def pod(name: str, use: Object, *, run_id: str, scheduler: str, node_name: str = "") -> Object:
+    """Return a pod; `use` is what its spec says of devices, a result of `uses_…`.
+
+    `node_name`: the pod is bound to this node already.
+    """
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -98,6 +119,7 @@ def pod(name: str, use: Object, *, run_id: str, scheduler: str) -> Object:
             "restartPolicy": "Never",
             "tolerations": [{"key": RUN_LABEL, "value": run_id, "effect": "NoSchedule"}],
             **use,
+            **({"nodeName": node_name} if node_name else {}),
         },
     }
 

@@ -20,9 +20,11 @@ class AllAtOnceUser(users.ClaimUser):
             if item and traffic.interval_s:
                 gevent.sleep(traffic.interval_s)
             claim = f"claim-{item:04d}"
-            if self.worker.names_claims:
-                self.create(apis.CLAIMS, self.worker.new_claim(claim))
-            self.create(apis.PODS, self.worker.new_pod(f"pod-{item:04d}", claim_name=claim))
+            owner = self.worker.objects.claim_owner()
+            if self.worker.objects.names_claims:
+                self.create(apis.CLAIMS, self.worker.objects.claim(claim, owner=owner))
+            pod = self.worker.objects.pod(f"pod-{item:04d}", claim_name=claim, owner=owner)
+            self.create(apis.PODS, pod)
 
 
 class ChurnUser(users.ClaimUser):
@@ -35,7 +37,7 @@ class ChurnUser(users.ClaimUser):
         while self.worker.is_time_left:
             pod = f"{self.name.replace('/', '-')}-{number}"
             number += 1
-            if self.create(apis.PODS, self.worker.new_pod(pod)):
+            if self.create(apis.PODS, self.worker.objects.pod(pod)):
                 if self.wait_running(pod, timeout_s=traffic.wait_s):
                     self.hold(traffic.hold_s)
                 self.delete_pods([pod], timeout_s=traffic.wait_s)
@@ -50,13 +52,14 @@ class SharedUser(users.ClaimUser):
         while self.worker.is_time_left:
             claim = f"{self.name.replace('/', '-')}-{number}"
             number += 1
-            if self.create(apis.CLAIMS, self.worker.new_claim(claim)):
-                self._share(claim)
+            owner = self.worker.objects.claim_owner()
+            if self.create(apis.CLAIMS, self.worker.objects.claim(claim, owner=owner)):
+                self._share(claim, owner)
 
-    def _share(self, claim: str) -> None:
+    def _share(self, claim: str, owner: str) -> None:
         traffic: Any = self.worker.scenario.traffic
         pods = [f"{claim}-{index}" for index in range(traffic.pods_per_claim)]
-        gevent.joinall([gevent.spawn(self._create_pod, pod, claim) for pod in pods])
+        gevent.joinall([gevent.spawn(self._create_pod, pod, claim, owner) for pod in pods])
         if self._all_run(pods, timeout_s=traffic.wait_s):
             self.hold(traffic.hold_s)
         self.delete_pods(pods, timeout_s=traffic.wait_s)
@@ -72,8 +75,8 @@ class SharedUser(users.ClaimUser):
         ]
         return all(running)
 
-    def _create_pod(self, pod: str, claim: str) -> None:
-        self.create(apis.PODS, self.worker.new_pod(pod, claim_name=claim))
+    def _create_pod(self, pod: str, claim: str, owner: str) -> None:
+        self.create(apis.PODS, self.worker.objects.pod(pod, claim_name=claim, owner=owner))
 
 
 class LimitUser(users.ClaimUser):
@@ -85,7 +88,7 @@ class LimitUser(users.ClaimUser):
         pods: list[str] = []
         while (item := self.worker.next_item()) is not None:
             pods.append(f"pod-{item:04d}")
-            pod = self.worker.new_pod(pods[-1], claim_name=objects.SHARED_CLAIM)
+            pod = self.worker.objects.pod(pods[-1], claim_name=objects.SHARED_CLAIM)
             self.create(apis.PODS, pod)
         self.worker.watch.wait_running_count(traffic.places, timeout_s=traffic.wait_s)
         gevent.joinall([gevent.spawn(self._run_and_end, pod) for pod in pods])

@@ -15,7 +15,7 @@ from harness import clocks, errors, seeds
 from harness.client import apis, journaling, transports
 from harness.history import directories, journal_writer, plans
 from harness.scenario import specs, traffic_specs
-from harness.traffic import attempts, launching, objects, watching
+from harness.traffic import attempts, launching, objects, run_objects, watching
 
 
 class Worker:
@@ -25,9 +25,7 @@ class Worker:
         directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
         self.plan = plans.read(directory.plan)
         self.scenario = specs.Scenario.model_validate(self.plan.settings)
-        self._schedulers = itertools.cycle(
-            [item.scheduler_name for item in self.scenario.subject.schedulers]
-        )
+        self.objects = run_objects.RunObjects(self.plan, self.scenario)
         self.index, self.journal = self._claim_journal(directory)
         self.seeds = seeds.Seeds(self.plan.seed)
         kubeconfig = pathlib.Path(os.environ[launching.KUBECONFIG_VARIABLE])
@@ -53,16 +51,13 @@ class Worker:
                 raise result.failure
 
     def _shared_objects(self) -> Iterator[tuple[apis.Resource, objects.Object]]:
-        """Yield the claim template, and the claim that all pods of the profile `limit` use."""
-        run_id = self.plan.run_id
-        if not self.names_claims:
+        """Yield the claim templates, and the claim that all pods of the profile `limit` use."""
+        if not self.objects.names_claims:
             return
-        yield (
-            apis.CLAIM_TEMPLATES,
-            objects.template(self.claim_spec(objects.TEMPLATE), run_id=run_id),
-        )
+        for template in self.objects.templates():
+            yield apis.CLAIM_TEMPLATES, template
         if isinstance(self.scenario.traffic, traffic_specs.LimitTraffic):
-            yield apis.CLAIMS, self.new_claim(objects.SHARED_CLAIM)
+            yield apis.CLAIMS, self.objects.claim(objects.SHARED_CLAIM)
 
     def _create_once(
         self, resource: apis.Resource, obj: objects.Object
@@ -117,36 +112,6 @@ class Worker:
     def api(self, user: str) -> apis.Api:
         """Return a client whose calls are journaled under the user's name."""
         return apis.Api(journaling.JournalingTransport(self.transport, self.journal, user=user))
-
-    def claim_spec(self, of: str) -> objects.Object:
-        """Return the spec of the claim or template with this name."""
-        chosen, pools = self.scenario.claim, self.scenario.pools
-        spec = objects.claim_spec(chosen, pools.device_class.name)
-        return objects.with_parameters(spec, chosen.parameters, driver=pools.driver, of=of)
-
-    def new_pod(self, name: str, *, claim_name: str | None = None) -> objects.Object:
-        """Return a pod of this run for the next of its schedulers, in turn."""
-        return objects.pod(
-            name,
-            self._use(claim_name),
-            run_id=self.plan.run_id,
-            scheduler=next(self._schedulers),
-        )
-
-    @property
-    def names_claims(self) -> bool:
-        """True if users create claims or a template; False if the scheduler creates the claims."""
-        return not self.scenario.claim.extended
-
-    def _use(self, claim_name: str | None) -> objects.Object:
-        if self.names_claims:
-            return objects.uses_claim(claim_name)
-        resource = self.scenario.pools.device_class.requested_resource
-        return objects.uses_extended(resource, self.scenario.claim.devices)
-
-    def new_claim(self, name: str) -> objects.Object:
-        """Return a claim of this run."""
-        return objects.claim(name, self.claim_spec(name), run_id=self.plan.run_id)
 
     def _my_share(self) -> Iterator[int]:
         traffic = self.scenario.traffic

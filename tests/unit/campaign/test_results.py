@@ -1,5 +1,6 @@
 """The result of a campaign for every mix of results of its runs."""
 
+import msgspec
 import pytest
 
 from harness.campaign import results
@@ -115,3 +116,13 @@ def test_a_stuck_subject_is_invalid() -> None:
     [row] = results.rows([stuck(Purpose.SUBJECT)])
     assert (row.stuck, row.double_allocations, row.is_as_expected) == (3, 0, False)
     assert results.exit_code([row], planned=1) == 10
+
+
+def test_what_one_of_two_schedulers_does_alone_is_no_part_of_the_hazard() -> None:
+    hazard = run(INVALID, purpose=Purpose.HAZARD)
+    (known,) = results.rows([hazard])
+    assert known.is_as_expected
+    table = results.rows([msgspec.structs.replace(hazard, by_one_scheduler=1)])
+    assert not table[0].is_as_expected
+    assert results.verdict(table) is INVALID
+    assert results.exit_code(table, planned=1) == 10

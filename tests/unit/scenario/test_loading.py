@@ -276,6 +276,30 @@ ALL_AT_ONCE = (
             ["claim.extended=true", "claim.admin_access=true"],
             "claim.admin_access: expected false with claim.extended, got true",
         ),
+        (
+            [
+                "subject.own_devices=true",
+                "subject.schedulers=[{kind='python', scheduler_name='a'}, {kind='python', scheduler_name='a'}]",
+            ],
+            "subject.own_devices: expected schedulers with different names, got equal ones",
+        ),
+        (
+            ["subject.own_devices=true", "subject.leader_election=true"],
+            "subject.own_devices: expected schedulers with different names, got equal ones",
+        ),
+        (
+            [
+                "subject.own_devices=true",
+                "claim.devices=3",
+                "traffic.pods=2",
+                "subject.schedulers=[{kind='python'}, {kind='python'}]",
+            ],
+            "pools.devices_per_node: expected at least 6 with subject.own_devices, got 5",
+        ),
+        (
+            ["subject.own_devices=true", "claim.extended=true"],
+            "subject.own_devices: expected false with claim.extended or profile 'limit', got true",
+        ),
     ],
 )
 def test_what_no_cluster_can_satisfy_is_refused(

@@ -1,0 +1,147 @@
+"""The check of each scheduler by itself, in runs with several schedulers.
+
+That uncoordinated schedulers give one device to two claims is known, and `device_exclusivity` says
+so. What one scheduler does alone is a race within it, and another matter.
+
+Two allocations of a device by one scheduler are its own doing only if no other scheduler had the
+device since it was last free. Otherwise they may follow from the other one's: a scheduler keeps the
+allocated devices in a set, from which any release removes the device, even if a second claim still
+holds it. The device was free when all its claims had been released before the next one came into
+being: a scheduler that knows a claim has seen every release before it.
+"""
+
+import collections
+import math
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from harness.checks import device_exclusivity, hold_history, verdicts
+from harness.checks.schedulers import scheduler_identities
+
+NAME = "scheduler_exclusivity"
+PROMISE = "no scheduler gives a device to two claims by itself"
+IN_FULL_MAX, OTHERS_MAX = 20, 200
+"""Violations that are listed in full, and by their summaries."""
+Pair: TypeAlias = tuple[hold_history.Hold, hold_history.Hold]
+Identity: TypeAlias = scheduler_identities.SchedulerIdentity | None
+"""None: it is not known which scheduler it was."""
+
+
+def check(
+    folded: hold_history.HoldHistory, schedulers: scheduler_identities.SchedulersOfHolds
+) -> verdicts.CheckResult:
+    """Return INVALID with the pairs by one scheduler, UNKNOWN if the evidence does not tell."""
+    holds = [hold for hold in folded.holds if hold.exclusive]
+    search = _Search(holds, schedulers)
+    pairs = list(_pairs(holds, end_rv=folded.last_rv + 1))
+    own = [pair for pair in pairs if search.is_own(pair)]
+    unclear = sum(search.is_unclear(pair) for pair in pairs)
+    return verdicts.CheckResult(
+        check=NAME,
+        promise=PROMISE,
+        verdict=_verdict(holds, own, unclear),
+        examined_count=len(holds),
+        violation_count=len(own),
+        violations=[_violation(pair, search) for pair in own[:IN_FULL_MAX]],
+        others=[_summary(pair, search) for pair in own[IN_FULL_MAX:][:OTHERS_MAX]],
+        reason=_reason(holds, pairs, own, unclear),
+    )
+
+
+def _pairs(holds: Sequence[hold_history.Hold], *, end_rv: int) -> Iterator[Pair]:
+    """Yield the holds of one device by two claims at once, in the order of their versions."""
+    found = device_exclusivity.conflicts(device_exclusivity.frame(holds, end_rv=end_rv))
+    for first, second in found[["first", "second"]].itertuples(index=False):
+        yield holds[first], holds[second]
+
+
+class _Search:
+    """Looks for the schedulers of pairs."""
+
+    def __init__(
+        self,
+        holds: Sequence[hold_history.Hold],
+        schedulers: scheduler_identities.SchedulersOfHolds,
+    ) -> None:
+        self._schedulers = schedulers
+        self._since_free: dict[int, frozenset[Identity]] = {}
+        """By the id of a hold: the schedulers that had its device since that was last free."""
+        by_device: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
+        for hold in holds:
+            by_device[hold.device].append(hold)
+        for of_device in by_device.values():
+            self._follow(sorted(of_device, key=lambda hold: hold.from_rv))
+
+    def _follow(self, holds: Sequence[hold_history.Hold]) -> None:
+        """Note the schedulers of each hold of a device and of those before it; in order."""
+        until: float = 0
+        had: frozenset[Identity] = frozenset()
+        for hold in holds:
+            if self._schedulers.first_seen(hold) >= until:
+                had = frozenset()
+            had |= {self._schedulers.of(hold)}
+            until = max(until, math.inf if hold.until_rv is None else hold.until_rv)
+            self._since_free[id(hold)] = had
+
+    def is_own(self, pair: Pair) -> bool:
+        """Return whether one scheduler made both allocations, and no other one had the device."""
+        had = self._since_free[id(pair[1])]
+        return len(had) == 1 and None not in had
+
+    def is_unclear(self, pair: Pair) -> bool:
+        """Return whether it is not known which schedulers had the device."""
+        return None in self._since_free[id(pair[1])]
+
+    def scheduler_of(self, hold: hold_history.Hold) -> Identity:
+        return self._schedulers.of(hold)
+
+
+def _verdict(
+    holds: Sequence[hold_history.Hold], own: Sequence[Pair], unclear: int
+) -> verdicts.Verdict:
+    if own:
+        return verdicts.Verdict.INVALID
+    return verdicts.Verdict.VALID if holds and not unclear else verdicts.Verdict.UNKNOWN
+
+
+def _reason(
+    holds: Sequence[hold_history.Hold], pairs: Sequence[Pair], own: Sequence[Pair], unclear: int
+) -> str:
+    if not holds:
+        return "no exclusive allocation of any device was observed, so nothing was examined"
+    if own:
+        return f"{len(own)} of {len(pairs)} double allocations are of one scheduler by itself"
+    if unclear:
+        return f"it is not known which scheduler made {unclear} of {len(pairs)} double allocations"
+    if pairs:
+        return f"none of {len(pairs)} double allocations is of one scheduler by itself"
+    return f"{len(holds)} allocations; no scheduler gave a device to two claims"
+
+
+def _summary(pair: Pair, search: _Search) -> str:
+    first, second = pair
+    return (
+        f"{first.device}: {search.scheduler_of(first)} gave it to {first.name} and {second.name} "
+        f"from version {second.from_rv}"
+    )
+
+
+def _violation(pair: Pair, search: _Search) -> verdicts.Violation:
+    first, second = pair
+    return verdicts.Violation(
+        guarantee=NAME,
+        summary=_summary(pair, search),
+        text=(
+            f"Scheduler {search.scheduler_of(first)} allocated device {first.device} to claim "
+            f"{first.namespace}/{first.name} (uid {first.uid}) at resourceVersion {first.from_rv}, "
+            f"and to claim {second.namespace}/{second.name} (uid {second.uid}) at resourceVersion "
+            f"{second.from_rv}, while the first still held it; no other scheduler had it since it was last free."
+        ),
+        resource_versions=sorted({first.from_rv, second.from_rv}),
+        objects=[
+            verdicts.InvolvedObject(
+                kind="ResourceClaim", namespace=hold.namespace, name=hold.name, uid=hold.uid
+            )
+            for hold in pair
+        ],
+    )

@@ -1,0 +1,65 @@
+"""The schedulers of a run by name, and which of them made an allocation."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from harness.checks import hold_history
+from harness.checks.schedulers import allocation_writers
+from harness.history import plans
+from harness.model import naming
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class SchedulerIdentity:
+    """A process that schedules."""
+
+    process: str
+    """`scheduler`, `scheduler-2`, …; `scheduler.2` if it was started again."""
+    name: str
+    """`spec.schedulerName` of its pods."""
+
+    def __str__(self) -> str:
+        """Return both names for messages."""
+        return f"{self.process} ({self.name})"
+
+
+def planned(plan: plans.Plan) -> list[SchedulerIdentity]:
+    """Return the schedulers of a plan in their order; empty if it names none."""
+    subject = plan.settings.get("subject") or {}
+    names = [item.get("scheduler_name", "") for item in subject.get("schedulers", ())]
+    return [SchedulerIdentity(naming.scheduler(index), name) for index, name in enumerate(names)]
+
+
+def are_several(plan: plans.Plan) -> bool:
+    """Return whether a run with this plan has more than one scheduler."""
+    return len(planned(plan)) > 1
+
+
+class SchedulersOfHolds:
+    """Tells which scheduler allocated the device of a hold."""
+
+    def __init__(self, plan: plans.Plan, writers: allocation_writers.AllocationWriters) -> None:
+        self._planned, self._writers = planned(plan), writers
+        self._by_process = {item.process: item for item in self._planned}
+
+    def of(self, hold: hold_history.Hold) -> SchedulerIdentity | None:
+        """Return the scheduler that made an allocation; None if the evidence does not tell."""
+        writer = self._writers.by_allocation.get((hold.uid, hold.from_rv))
+        if writer is None:
+            return None
+        return self._by_manager(writer.manager) or self._by_pods(writer.pods)
+
+    def first_seen(self, hold: hold_history.Hold) -> int:
+        """Return the first resourceVersion of the hold's claim that was observed."""
+        return self._writers.first_seen.get(hold.uid, hold.from_rv)
+
+    def _by_manager(self, manager: str) -> SchedulerIdentity | None:
+        process = naming.process_of(manager)
+        first = self._by_process.get(naming.first_incarnation(process))
+        return SchedulerIdentity(process, first.name) if first else None
+
+    def _by_pods(self, pods: Sequence[str]) -> SchedulerIdentity | None:
+        """Return the scheduler that the pods name, if no other one has this name."""
+        named = {self._writers.scheduler_names.get(uid, "") for uid in pods}
+        found = [item for item in self._planned if item.name in named]
+        return found[0] if len(found) == 1 else None

@@ -1,0 +1,91 @@
+"""The objects of one run: its templates, claims and pods, as the plan and the scenario ask.
+
+Several schedulers get pods in turn. With `subject.own_devices` each claim selects the devices of
+the scheduler that its pods name.
+"""
+
+import itertools
+from collections.abc import Iterator
+
+from harness.history import plans
+from harness.scenario import specs
+from harness.traffic import objects
+
+
+class RunObjects:
+    """Makes the objects that the users of one worker process create."""
+
+    def __init__(self, plan: plans.Plan, scenario: specs.Scenario) -> None:
+        self._run_id, self._scenario = plan.run_id, scenario
+        self._names = [item.scheduler_name for item in scenario.subject.schedulers]
+        self._turns = itertools.cycle(self._names)
+
+    @property
+    def names_claims(self) -> bool:
+        """True if users create claims or a template; False if the scheduler creates the claims."""
+        return not self._scenario.claim.extended
+
+    def templates(self) -> Iterator[objects.Object]:
+        """Yield the ResourceClaimTemplates."""
+        for owner in self._owners():
+            for entry in range(self._entries):
+                name = objects.template_name(entry, owner)
+                yield objects.template(name, self._claim_spec(name, owner), run_id=self._run_id)
+
+    def claim_owner(self) -> str:
+        """Return the scheduler for all pods of the next claim; empty: each pod has its own."""
+        return next(self._turns) if self._has_owners else ""
+
+    def claim(self, name: str, *, owner: str = "") -> objects.Object:
+        """Return a claim; `owner` is from `claim_owner`."""
+        return objects.claim(name, self._claim_spec(name, owner), run_id=self._run_id)
+
+    def pod(
+        self, name: str, *, claim_name: str | None = None, owner: str = "", node_name: str = ""
+    ) -> objects.Object:
+        """Return a pod with the named claim, or with claims of the templates.
+
+        `owner` is that of the named claim; `node_name`: the pod is bound already.
+        """
+        scheduler = owner or next(self._turns)
+        return objects.pod(
+            name,
+            self._use(claim_name, scheduler),
+            run_id=self._run_id,
+            scheduler=scheduler,
+            node_name=node_name,
+        )
+
+    # -------------------------------------------------------------------------- choices
+
+    @property
+    def _has_owners(self) -> bool:
+        return self._scenario.subject.own_devices
+
+    @property
+    def _entries(self) -> int:
+        """Return the number of claims of a pod with templates."""
+        return getattr(self._scenario.traffic, "claims_per_pod", 1)
+
+    def _owners(self) -> list[str]:
+        return self._names if self._has_owners else [""]
+
+    def _use(self, claim_name: str | None, scheduler: str) -> objects.Object:
+        if not self.names_claims:
+            resource = self._scenario.pools.device_class.requested_resource
+            return objects.uses_extended(resource, self._scenario.claim.devices)
+        if claim_name is not None:
+            return objects.uses_claim(claim_name)
+        owner = scheduler if self._has_owners else ""
+        return objects.uses_templates(
+            [objects.template_name(entry, owner) for entry in range(self._entries)]
+        )
+
+    def _claim_spec(self, name: str, owner: str) -> objects.Object:
+        """Return the spec of the claim or template with this name."""
+        claim, pools = self._scenario.claim, self._scenario.pools
+        if owner:
+            chosen = objects.owned_devices(pools.driver, self._names.index(owner), len(self._names))
+            claim = claim.model_copy(update={"selectors": [*claim.selectors, chosen]})
+        spec = objects.claim_spec(claim, pools.device_class.name)
+        return objects.with_parameters(spec, claim.parameters, driver=pools.driver, of=name)

@@ -1,0 +1,209 @@
+"""What several schedulers do to each other, told apart from what one of them does alone."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import device_exclusivity, hold_history, verdicts
+from harness.checks.schedulers import (
+    allocation_writers,
+    scheduler_attribution,
+    scheduler_exclusivity,
+    scheduler_identities,
+)
+from harness.history import plans, records
+from tests.histories import building, language
+
+A, B = "flake-hunt-scheduler", "flake-hunt-scheduler-2"
+
+
+def _plan(*names: str) -> plans.Plan:
+    subject = {"schedulers": [{"kind": "python", "scheduler_name": name} for name in names]}
+    return msgspec.structs.replace(building.plan(), settings={"subject": subject})
+
+
+def _schedulers(
+    folded: hold_history.HoldHistory,
+    managers: Mapping[str, str],
+    created: Mapping[str, int],
+) -> scheduler_identities.SchedulersOfHolds:
+    """The schedulers of the claims by their names; a claim is created when it gets its device,
+    or when `created` says so.
+    """
+    writers = allocation_writers.AllocationWriters()
+    for hold in folded.holds:
+        writers.first_seen[hold.uid] = created.get(hold.name, hold.from_rv - 1)
+        writers.by_allocation[hold.uid, hold.from_rv] = allocation_writers.AllocationWriter(
+            manager=managers.get(hold.name, ""), pods=()
+        )
+    return scheduler_identities.SchedulersOfHolds(_plan("one", "two"), writers)
+
+
+def _judge(
+    text: str, managers: Mapping[str, str], created: Mapping[str, int] | None = None
+) -> verdicts.CheckResult:
+    folded = hold_history.fold(language.observe(text))
+    return scheduler_exclusivity.check(folded, _schedulers(folded, managers, created or {}))
+
+
+def test_two_schedulers_that_do_it_to_each_other_are_no_race_of_one() -> None:
+    result = _judge("a+D1 b+D1 a-D1 b-D1", {"a": A, "b": B})
+    assert (result.verdict, result.violation_count) == (verdicts.Verdict.VALID, 0)
+    assert result.reason == "none of 1 double allocations is of one scheduler by itself"
+
+
+def test_one_scheduler_that_does_it_alone_is_found_and_named() -> None:
+    result = _judge("c+D2 a+D1 b+D1 a-D1 b-D1", {"a": B, "b": B, "c": A})
+    assert result.verdict is verdicts.Verdict.INVALID
+    (violation,) = result.violations
+    assert "scheduler-2 (two) gave it to a and b from version 3" in violation.summary
+    assert [item.name for item in violation.objects] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a+D1 b+D1 b-D1 c+D1",  # the release of b made it look free, while a held it
+        "b+D1 a+D1 b-D1 c+D1",
+        "b+D1 b-D1 a+D1 c+D1",  # the same, but the release is seen after the allocation of a
+    ],
+)
+def test_what_follows_from_the_release_of_another_scheduler_is_no_race_of_one(text: str) -> None:
+    result = _judge(text, {"a": A, "b": B, "c": A}, created={"a": 0, "c": 0})
+    assert result.verdict is verdicts.Verdict.VALID
+
+
+def test_a_release_that_was_seen_before_the_claim_is_no_excuse() -> None:
+    result = _judge("b+D1 b-D1 . a+D1 c+D1", {"a": A, "b": B, "c": A}, created={"a": 3})
+    assert result.verdict is verdicts.Verdict.INVALID
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("a+D1 b+D1", verdicts.Verdict.UNKNOWN),  # no one knows who allocated b
+        ("a+D1 a-D1", verdicts.Verdict.VALID),
+        ("a^p", verdicts.Verdict.UNKNOWN),
+    ],
+)
+def test_without_evidence_it_is_unknown(text: str, verdict: verdicts.Verdict) -> None:
+    assert _judge(text, {"a": A}).verdict is verdict
+
+
+# ------------------------------------------------------------------- the finding names both
+
+
+def test_a_double_allocation_names_both_schedulers() -> None:
+    folded = hold_history.fold(language.observe("a+D1 b+D1"))
+    schedulers = _schedulers(folded, {"a": A, "b": B}, {})
+    (result,) = scheduler_attribution.attribute(
+        [device_exclusivity.check(folded)], folded, schedulers, are_elected=False
+    )
+    (violation,) = verdicts.double_allocations([result])
+    assert violation.schedulers == (
+        "two uncoordinated schedulers (kubernetes#128980): scheduler (one) allocated it to a, "
+        "scheduler-2 (two) to b"
+    )
+    assert [holder.scheduler for holder in violation.holders] == [
+        "scheduler (one)",
+        "scheduler-2 (two)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_elected", "told"),
+    [
+        ("x", "x", False, "x allocated it to both claims"),
+        ("x", "y", True, "x allocated it to a, y to b: the leader changed in between"),
+        ("x", "", False, "one by x, the other one unknown"),
+        ("", "", False, "unknown"),
+    ],
+)
+def test_a_sentence_for_each_case(first: str, second: str, is_elected: bool, told: str) -> None:
+    plain = verdicts.Holder(
+        uid="u",
+        namespace="n",
+        name="a",
+        held_from_rv=1,
+        held_until_rv=None,
+        pods=[],
+        allocated_ts_ns=0,
+        released_ts_ns=None,
+        scheduler=first,
+    )
+    other = msgspec.structs.replace(plain, name="b", scheduler=second)
+    assert scheduler_attribution.sentence([plain, other], are_elected=is_elected) == told
+
+
+# ------------------------------------------------------------------------- the evidence
+
+
+def _claim(version: int, *, manager: str = "", pod: str = "", **meta: Any) -> records.Observation:
+    """A version of claim `u`; it is allocated if it is reserved for a pod."""
+    managed = {
+        "manager": manager,
+        "operation": "Update",
+        "subresource": "status",
+        "fieldsV1": {"f:status": {"f:allocation": {}}},
+    }
+    spec = {"manager": "user", "operation": "Update", "fieldsV1": {"f:spec": {}}}
+    obj: dict[str, Any] = {
+        "metadata": {
+            "uid": "u",
+            "name": "a",
+            "namespace": language.NAMESPACE,
+            "resourceVersion": str(version),
+            "managedFields": [spec, managed] if manager else [spec],
+            **meta,
+        }
+    }
+    if pod:
+        results = [{"driver": "d", "pool": "p", "device": "x", "request": "r"}]
+        obj["status"] = {
+            "allocation": {"devices": {"results": results}},
+            "reservedFor": [{"resource": "pods", "name": pod, "uid": pod}],
+        }
+    return _observation("resourceclaims", version, obj)
+
+
+def _pod(name: str, scheduler: str) -> records.Observation:
+    meta = {"uid": name, "name": name, "resourceVersion": "1"}
+    return _observation("pods", 1, {"metadata": meta, "spec": {"schedulerName": scheduler}})
+
+
+def _observation(resource: str, version: int, obj: Mapping[str, Any]) -> records.Observation:
+    return records.Observation(
+        resource=resource,
+        type="MODIFIED",
+        resource_version=version,
+        ts_ns=version,
+        object=msgspec.Raw(json.dumps(obj).encode()),
+    )
+
+
+def _found(plan: plans.Plan, *observed: records.Observation) -> list[str]:
+    writers = allocation_writers.AllocationWriters()
+    folded = hold_history.fold(writers.follow(observed))
+    schedulers = scheduler_identities.SchedulersOfHolds(plan, writers)
+    return [str(schedulers.of(hold)) for hold in folded.holds]
+
+
+def test_the_field_manager_tells_schedulers_with_one_name_apart() -> None:
+    plan = _plan("same", "same")
+    observed = [
+        _claim(2),
+        _claim(3, manager=B, pod="p"),
+        _claim(4, manager=B, pod="p"),
+        _claim(5),
+        _claim(6, manager=f"{A}.2", pod="p"),
+    ]
+    assert _found(plan, *observed) == ["scheduler-2 (same)", "scheduler.2 (same)"]
+
+
+def test_the_pod_tells_schedulers_with_one_manager_apart() -> None:
+    observed = [_pod("p", "two"), _claim(3, manager="kube-scheduler", pod="p")]
+    assert _found(_plan("one", "two"), *observed) == ["scheduler-2 (two)"]
+    assert _found(_plan("two", "two"), *observed) == ["None"]
