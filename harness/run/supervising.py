@@ -221,6 +221,12 @@ class Supervisor:
             running = [item for item in self.incarnations(name) if self._is_living(item)]
         return running[-1] if running else None
 
+    def with_pid(self, pid: int) -> str | None:
+        """Return the name of the process with this id; None if it does not run."""
+        with self._guard:
+            names = [name for name, child in self._children.items() if child.process.pid == pid]
+            return names[0] if names and self._is_living(names[0]) else None
+
     def kill(self, name: str, *, fault: str) -> bool:
         """End a process and its children with SIGKILL, because of the fault of this name.
 

@@ -201,7 +201,7 @@ class ProcessFault(_RepeatedFault):
     """Base of faults of one process of the run."""
 
     role: Literal["scheduler", "claim-controller", "kubelet"] = "scheduler"
-    """The process; of several schedulers, the first."""
+    """The process; of several schedulers, the leader if they elect one, otherwise the first."""
 
 
 class KillProcess(ProcessFault):

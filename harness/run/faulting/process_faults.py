@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from harness import clocks, concurrency, errors
 from harness.history import plans, records
+from harness.model import naming
 from harness.run import run_processes, supervising
 from harness.run.faulting import fault_journal, injecting
 
@@ -39,11 +40,25 @@ class RunProcesses:
     """The processes of a real run: ended and paused by the supervisor, started again as before."""
 
     def __init__(
-        self, supervisor: supervising.Supervisor, processes: run_processes.RunProcesses
+        self,
+        supervisor: supervising.Supervisor,
+        processes: run_processes.RunProcesses,
+        leader_pid: Callable[[], int | None] | None = None,
     ) -> None:
-        self.living, self.kill = supervisor.living, supervisor.kill
+        """`leader_pid` returns the process id of the scheduler that leads; None: none is
+        elected.
+        """
+        self._supervisor, self._leader_pid = supervisor, leader_pid
+        self.kill = supervisor.kill
         self.terminate, self.pause = supervisor.terminate, supervisor.pause
         self.resume, self.start_again = supervisor.resume, processes.start_again
+
+    def living(self, name: str) -> str | None:
+        """Return the newest living incarnation; of schedulers with a leader, the leader."""
+        is_elected = self._leader_pid is not None and name == naming.scheduler(0)
+        pid = self._leader_pid() if self._leader_pid is not None and is_elected else None
+        leader = self._supervisor.with_pid(pid) if pid is not None else None
+        return leader or self._supervisor.living(name)
 
 
 class Restart(Protocol):
@@ -136,8 +151,8 @@ class ProcessFault(_RunFault):
         super().__init__(fault, journal)
         self._processes, self._guard = processes, guard
         self._process = fault.clients[0]
-        self._is_down = False
-        """True while it has to be started again."""
+        self._down = ""
+        """Process that has to be started again; empty: none."""
         self._paused = ""
         """Process that has to be continued; empty: none."""
 
@@ -149,8 +164,8 @@ class ProcessFault(_RunFault):
         """Continue or start again what the fault has left behind."""
         if self._paused:
             self._resume()
-        if self._is_down and not ending.is_abandoned:
-            self._start_again()
+        if self._down and not ending.is_abandoned:
+            self._start_again(self._down)
 
     def _once_at_a_time(self, ending: injecting.Ending) -> None:
         with self._guard:
@@ -167,9 +182,9 @@ class ProcessFault(_RunFault):
             raise errors.FaultError(f"expected {self._process} to run, but it has ended")
         return found
 
-    def _start_again(self) -> None:
-        self._processes.start_again(self._process)
-        self._is_down = False
+    def _start_again(self, process: str) -> None:
+        self._processes.start_again(naming.first_incarnation(process))
+        self._down = ""
 
     def _pause(self, process: str) -> None:
         self._paused = process
@@ -187,11 +202,11 @@ class EndedProcess(ProcessFault):
         is_kill = self._fault.kind == "kill-process"
         end = self._processes.kill if is_kill else self._processes.terminate
         with self._effect(process, "killed and started again" if is_kill else "restarted"):
-            self._is_down = True
+            self._down = process
             end(process, fault=self._fault.name)
             ending.over.wait(self._parameters["down_s"])
             if not ending.is_abandoned:
-                self._start_again()
+                self._start_again(process)
 
 
 class PausedProcess(ProcessFault):
@@ -217,11 +232,11 @@ class TakenOverScheduler(ProcessFault):
         overlap_s = self._parameters["overlap_s"]
         with self._effect(process, f"another scheduler took over from {process}"):
             if overlap_s:
-                self._start_again()
+                self._start_again(process)
                 ending.over.wait(overlap_s)
             self._end(process)
             if not overlap_s and not ending.is_abandoned:
-                self._start_again()
+                self._start_again(process)
 
     def _end(self, process: str) -> None:
         """End the first scheduler as the scenario says."""

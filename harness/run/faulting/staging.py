@@ -6,7 +6,7 @@ from harness import concurrency
 from harness.client import apis, transports
 from harness.cluster import interfaces
 from harness.history import directories, plans
-from harness.run import run_processes, supervising
+from harness.run import leaders, run_processes, supervising
 from harness.run.faulting import (
     carrier_sessions,
     conductor,
@@ -97,8 +97,15 @@ class Stage:
         if fault.kind == "lose-node":
             return self._losing(fault, journal)
         guard = self._guards[fault.clients[0]]
-        acting = process_faults.RunProcesses(self._supervisor, self._processes)
+        acting = process_faults.RunProcesses(self._supervisor, self._processes, self._leader_pid())
         return _OF_PROCESSES[fault.kind](fault, journal, acting, guard)
+
+    def _leader_pid(self) -> Callable[[], int | None] | None:
+        subject = self._plan.settings["subject"]
+        if not subject["leader_election"]:
+            return None
+        name = subject["schedulers"][0]["scheduler_name"]
+        return leaders.Leaders(self._own_api(), namespace=self._plan.namespace, name=name).pid
 
     def _moving(
         self, fault: plans.PlannedFault, journal: fault_journal.FaultJournal

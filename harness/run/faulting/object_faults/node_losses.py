@@ -62,7 +62,7 @@ class LostNode(process_faults.ProcessFault):
     def _act(self, ending: injecting.Ending, process: str) -> None:
         how = "came back" if self._comes_back else "was removed"
         with self._effect(process, f"{self._node} was lost and {how}"):
-            self._is_down = self._comes_back
+            self._down = process if self._comes_back else ""
             self._processes.kill(process, fault=self._fault.name)
             self._lose()
             if self._comes_back:
@@ -74,7 +74,7 @@ class LostNode(process_faults.ProcessFault):
 
     def _return(self, ending: injecting.Ending) -> None:
         if not ending.is_abandoned:
-            self._start_again()
+            self._start_again(self._down)
             self._come_back()
 
     def _sweep_for(self, seconds: float, ending: injecting.Ending) -> None:

@@ -1,0 +1,84 @@
+"""The leader among the schedulers of a run, as their Lease names it."""
+
+import pathlib
+import sys
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from harness.client import apis
+from harness.history import directories
+from harness.run import leaders, supervising
+from harness.run.faulting import process_faults
+from tests.support import local_servers
+
+SPACE, NAME = "default", "flake-hunt"
+OBEDIENT = [sys.executable, "-c", "import signal; signal.pause()"]
+
+
+def _leaders(server: local_servers.LocalServer) -> leaders.Leaders:
+    return leaders.Leaders(apis.Api(server), namespace=SPACE, name=NAME)
+
+
+def _hold(server: local_servers.LocalServer, identity: str) -> None:
+    """Let a candidate hold the lease; an empty name: it was released."""
+    spec = {"leaseDurationSeconds": 15}
+    apis.Api(server).create(
+        apis.LEASES,
+        {
+            "metadata": {"name": NAME},
+            "spec": spec | ({"holderIdentity": identity} if identity else {}),
+        },
+        namespace=SPACE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("identity", "pid"),
+    [("a-host_4711", 4711), ("under_score_12", 12), ("host_1b9d6bcd-bbfd", None), ("", None)],
+)
+def test_the_holder_s_name_ends_with_its_process_id(identity: str, pid: int | None) -> None:
+    server = local_servers.LocalServer()
+    _hold(server, identity)
+    assert _leaders(server).pid() == pid
+
+
+def test_before_the_first_election_there_is_no_leader() -> None:
+    assert _leaders(local_servers.LocalServer()).pid() is None
+
+
+def test_without_an_answer_no_leader_is_known() -> None:
+    server = local_servers.LocalServer()
+    _hold(server, "a-host_4711")
+    server.refuse("GET", "leases", status=503)
+    assert _leaders(server).pid() is None
+
+
+@pytest.fixture
+def supervisor(tmp_path: pathlib.Path) -> Iterator[supervising.Supervisor]:
+    directory = directories.create(tmp_path / "run")
+    found = supervising.Supervisor(directory, run_id="r", cluster=lambda: None)
+    yield found
+    found.kill_all()
+
+
+class _NoStarts:
+    def start_again(self, name: str) -> str:
+        raise AssertionError(f"{name} is not to be started")
+
+
+def test_a_fault_of_elected_schedulers_hits_the_leader(supervisor: supervising.Supervisor) -> None:
+    pids: dict[str, int | None] = {"none": None}
+    for name in ("scheduler", "scheduler-2", "kubelet"):
+        pids[name] = supervisor.start(name, OBEDIENT).pid
+    leading = "none"
+    acting = process_faults.RunProcesses(
+        supervisor, cast(Any, _NoStarts()), leader_pid=lambda: pids[leading]
+    )
+    assert acting.living("scheduler") == "scheduler"  # without a leader, the first
+    leading = "scheduler-2"
+    assert acting.living("scheduler") == "scheduler-2"
+    assert acting.living("kubelet") == "kubelet"
+    supervisor.kill("scheduler-2", fault="crash")
+    assert acting.living("scheduler") == "scheduler"
