@@ -30,7 +30,9 @@ class CheckInput:
         default_factory=container_parameters.Expectations
     )
     """Their expected environments; none if the plan has no parameters."""
-    schedulers: scheduler_identities.SchedulersOfHolds
+    schedulers: scheduler_identities.SchedulersOfHolds = dataclasses.field(
+        default_factory=scheduler_identities.SchedulersOfHolds
+    )
     """The schedulers of the allocations; known only in runs with several schedulers."""
     phases: Sequence[records.Phase] = ()
     """The phases of the run, in order."""

@@ -162,7 +162,9 @@ def examine(directory: directories.RunDirectory) -> Examination:
     faults = fault_records.read(history)
     observed = observed_runs.observe(history)
     folded = observed.folded
-    schedulers = scheduler_identities.SchedulersOfHolds(history.plan, observed.writers)
+    schedulers = scheduler_identities.SchedulersOfHolds(
+        scheduler_identities.planned(history.plan), observed.writers
+    )
     prepared = preparations.read(history)
     items, operations = certificate.certify(history, observed, faults, prepared)
     given = check_inputs.CheckInput(

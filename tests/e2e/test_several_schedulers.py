@@ -1,4 +1,4 @@
-"""Two schedulers on one cluster: what they do to each other, and what keeps them apart."""
+"""Two schedulers on one cluster: they double-allocate, unless each has devices of its own."""
 
 import pathlib
 

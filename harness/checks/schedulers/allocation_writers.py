@@ -58,7 +58,7 @@ _pods = msgspec.json.Decoder(_Pod)
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class AllocationWriter:
-    """What the API server says about who allocated a claim."""
+    """The writer of an allocation, as the API server names it."""
 
     manager: str
     """Field manager of `status.allocation`; empty: unknown."""

@@ -1,7 +1,7 @@
 """The check of each scheduler by itself, in runs with several schedulers.
 
 That uncoordinated schedulers give one device to two claims is known, and `device_exclusivity` says
-so. What one scheduler does alone is a race within it, and another matter.
+so. A double allocation by one scheduler alone is a race within it, which is a different defect.
 
 Two allocations of a device by one scheduler are its own doing only if no other scheduler had the
 device since it was last free. Otherwise they may follow from the other one's: a scheduler keeps the

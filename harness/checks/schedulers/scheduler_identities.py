@@ -38,8 +38,14 @@ def are_several(plan: plans.Plan) -> bool:
 class SchedulersOfHolds:
     """Tells which scheduler allocated the device of a hold."""
 
-    def __init__(self, plan: plans.Plan, writers: allocation_writers.AllocationWriters) -> None:
-        self._planned, self._writers = planned(plan), writers
+    def __init__(
+        self,
+        schedulers: Sequence[SchedulerIdentity] = (),
+        writers: allocation_writers.AllocationWriters | None = None,
+    ) -> None:
+        """`schedulers` are those of the plan; `writers` None: nothing is known about allocations."""
+        self._planned = schedulers
+        self._writers = writers or allocation_writers.AllocationWriters()
         self._by_process = {item.process: item for item in self._planned}
 
     def of(self, hold: hold_history.Hold) -> SchedulerIdentity | None:

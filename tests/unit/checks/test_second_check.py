@@ -81,6 +81,7 @@ def test_verdict_json_has_its_violations(directory: directories.RunDirectory) ->
             ],
             "faults": [],
             "attribution": "",
+            "schedulers": "",
         }
     ]
     assert document["figures"]["violations"] == 1

@@ -1,4 +1,4 @@
-"""What several schedulers do to each other, told apart from what one of them does alone."""
+"""Double allocations by several schedulers are told apart from those by one of them alone."""
 
 import json
 from collections.abc import Mapping
@@ -39,7 +39,9 @@ def _schedulers(
         writers.by_allocation[hold.uid, hold.from_rv] = allocation_writers.AllocationWriter(
             manager=managers.get(hold.name, ""), pods=()
         )
-    return scheduler_identities.SchedulersOfHolds(_plan("one", "two"), writers)
+    return scheduler_identities.SchedulersOfHolds(
+        scheduler_identities.planned(_plan("one", "two")), writers
+    )
 
 
 def _judge(
@@ -187,7 +189,7 @@ def _observation(resource: str, version: int, obj: Mapping[str, Any]) -> records
 def _found(plan: plans.Plan, *observed: records.Observation) -> list[str]:
     writers = allocation_writers.AllocationWriters()
     folded = hold_history.fold(writers.follow(observed))
-    schedulers = scheduler_identities.SchedulersOfHolds(plan, writers)
+    schedulers = scheduler_identities.SchedulersOfHolds(scheduler_identities.planned(plan), writers)
     return [str(schedulers.of(hold)) for hold in folded.holds]
 
 
