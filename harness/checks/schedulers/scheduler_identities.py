@@ -43,7 +43,7 @@ class SchedulersOfHolds:
         schedulers: Sequence[SchedulerIdentity] = (),
         writers: allocation_writers.AllocationWriters | None = None,
     ) -> None:
-        """`schedulers` are those of the plan; `writers` None: nothing is known about allocations."""
+        """`schedulers` of the plan; `writers` None: nothing is known about allocations."""
         self._planned = schedulers
         self._writers = writers or allocation_writers.AllocationWriters()
         self._by_process = {item.process: item for item in self._planned}
