@@ -13,6 +13,7 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import informers
+from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
 
@@ -36,6 +37,9 @@ class CacheEvent:
             handler=type(self.handler).__name__,
         )
         self.call(self.handler)
+
+
+_KIND = "ResourceClaim"
 
 
 class AssumeError(Exception):
@@ -84,6 +88,8 @@ class AssumeCache:
         try:
             with self._changed:
                 self._assume(informers.key_of(obj), obj)
+            key, version = informers.key_of(obj), version_of(obj)
+            klog.info(5, "Assumed object", description=_KIND, cacheKey=key, version=version)
         finally:
             self._emit()
 
@@ -94,6 +100,7 @@ class AssumeCache:
             if entry is not None and entry.latest is not entry.api:
                 self._push_update(entry.latest, entry.api)
                 entry.latest = entry.api
+        klog.info(5, "Restored object", description=_KIND, cacheKey=key)
         self._emit()
 
     # ------------------------------------------------------------ the informer's side
@@ -127,6 +134,10 @@ class AssumeCache:
         elif version_of(obj) > version_of(entry.latest):
             self._push_update(entry.latest, obj)
             entry.latest = entry.api = obj
+        elif klog.enabled(10):
+            _log_skipped(obj, entry.latest)
+            return
+        klog.info(10, "Adding object to assume cache", description=_KIND, cacheKey=obj)
 
     def _assume(self, key: str, obj: Object) -> None:
         entry = self._entries.get(key)
@@ -181,3 +192,14 @@ class AssumeCache:
 def version_of(obj: Object) -> int:
     """Return the resourceVersion as an integer, as kube-scheduler's assume cache does."""
     return int(obj["metadata"]["resourceVersion"])
+
+
+def _log_skipped(obj: Object, stored: Object) -> None:
+    klog.info(
+        10,
+        "Skip adding object to assume cache because version is not newer than storedVersion",
+        description=_KIND,
+        cacheKey=obj,
+        newVersion=version_of(obj),
+        storedVersion=version_of(stored),
+    )

@@ -5,7 +5,7 @@ After pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go. The 
 """
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from harness import concurrency
@@ -28,6 +28,7 @@ from harness.subject.extended_resources import (
     extended_claims,
     node_variants,
 )
+from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
 UNAVAILABLE = "resourceclaim not available on the node"
@@ -84,6 +85,8 @@ class DynamicResources:
             )
         except claims.Unresolved as reason:
             raise scheduling_attempts.Unschedulable(str(reason)) from reason
+        if attempt.claims:
+            klog.info(5, "pod resource claims", pod=pod, resourceclaims=attempt.claims)
         for index, claim in enumerate(attempt.claims):
             self._require_reservable(claim, pod)
             if not claims.allocation_of(claim):
@@ -107,6 +110,7 @@ class DynamicResources:
             misplaced = self._misplaced(attempt, node)
             attempt.unavailable |= misplaced
             if misplaced:
+                _log_misplaced(attempt, node, misplaced)
                 attempt.refusals[UNAVAILABLE] += 1
                 return None
             allocator = attempt.allocator_for(node)
@@ -135,6 +139,7 @@ class DynamicResources:
                 if entry["uid"] != claims.uid_of(attempt.pod)
             ]
             if not others:
+                klog.info(5, "Deallocation of ResourceClaim", pod=attempt.pod, resourceclaim=claim)
                 concurrency.step("post-filter.deallocating", claim=claims.uid_of(claim))
                 freed = claims.with_status(claim, allocation=None, reservedFor=None, devices=None)
                 self._api.update_status(apis.CLAIMS, freed)
@@ -147,7 +152,7 @@ class DynamicResources:
     ) -> None:
         """Add the allocations planned on the node to the in-flight claims; write nothing."""
         attempt.choose(node)
-        name = node["metadata"]["name"]
+        name = attempt.node_name = node["metadata"]["name"]
         self._extended.plugin_devices.assume(attempt.pod, attempt.plugin_amounts(), name)
         for index, allocation in zip(attempt.planned_indexes(), allocations, strict=True):
             claim = attempt.claims[index]
@@ -157,6 +162,7 @@ class DynamicResources:
                 finalizers.append(claims.FINALIZER)
             planned = claims.with_metadata(claim, finalizers=finalizers)
             self._in_flight.add(claims.with_status(planned, allocation=allocation))
+            claim_binding.log("Reserved resource in allocation result", claim, allocation)
 
     # ------------------------------------------------------------- the binding threads
 
@@ -220,12 +226,14 @@ class DynamicResources:
 
         All its allocators see the same state. Raises AttemptError if the gather timed out.
         """
+        own = [attempt.claims[index] for index in attempt.to_allocate]
+        message = "Preparing allocation with structured parameters"
+        klog.info(5, message, pod=attempt.pod, resourceclaims=own)
         try:
             allocated = self._gatherer.gather()
         except gathering.GatherTimeoutError as error:
             raise scheduling_attempts.AttemptError(str(error)) from error
         snapshot, classes = self._inventory.snapshot(), self._classes()
-        own = [attempt.claims[index] for index in attempt.to_allocate]
         return lambda *more: self._allocator(snapshot, allocated, classes, [*own, *more])
 
     def _refusal(self, attempt: scheduling_attempts.Attempt, node: Object) -> str | None:
@@ -247,3 +255,12 @@ class DynamicResources:
 def _require_known_requests(claim: Object) -> None:
     if problem := pod_claims.unknown_request(claim):
         raise scheduling_attempts.Unschedulable(problem)
+
+
+def _log_misplaced(
+    attempt: scheduling_attempts.Attempt, node: Object, indexes: Iterable[int]
+) -> None:
+    message = "allocation's node selector does not match"
+    for index in indexes:
+        claim = attempt.claims[index]
+        klog.info(5, message, pod=attempt.pod, node=node, resourceclaim=claim)

@@ -8,14 +8,22 @@ claims only move from in flight to allocated, and are allocated before they leav
 claims.
 """
 
+from typing import Any
+
 from harness import concurrency
 from harness.subject import allocated_devices, claims, in_flight
 from harness.subject.allocation import allocated_states
+from harness.subject.telemetry import klog
 
 RETRY_S = 1e-6
 """Wait between two attempts, in seconds, as upstream."""
 TIMEOUT_S = 5.0
 """Time limit for all attempts of one gather, in seconds, as upstream."""
+
+
+CONFLICT = "conflicting concurrent modification"
+"""The error of an attempt that met one, in kube-scheduler's words."""
+_FINISHED = "Finished GatherAllocatedState"
 
 
 class GatherTimeoutError(Exception):
@@ -51,8 +59,11 @@ class Gatherer:
         concurrency.step("gather.devices.cloned", revision=revision, count=len(in_use.devices))
         self._add_in_flight(in_use)
         if not self._is_current(revision):
+            klog.info(6, _FINISHED, allocatedDevices=klog.shown(()), err=CONFLICT)
             concurrency.step("gather.conflict", revision=revision)
             return None
+        if klog.enabled(6):
+            klog.info(6, _FINISHED, allocatedDevices=klog.shown(in_use.devices), err=None)
         concurrency.step("gather.finished", revision=revision, count=len(in_use.devices))
         return in_use
 
@@ -61,6 +72,16 @@ class Gatherer:
         concurrency.step("gather.in-flight.listed", count=len(listed))
         for claim in listed:
             in_use.add(claims.allocation_of(claim))
+            if klog.enabled(6):
+                _log_in_flight(claim)
 
     def _is_current(self, revision: int) -> bool:
         return self._allocated.revision() == revision
+
+
+def _log_in_flight(claim: dict[str, Any]) -> None:
+    message = "Device is in flight for allocation"
+    for device in claims.exclusive_devices(claims.allocation_of(claim)):
+        klog.info(6, message, device=device, claim=claim)
+    for _, share, _ in claims.shares(claims.allocation_of(claim)):
+        klog.info(6, message, **{"shared device": share, "claim": claim})

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness import concurrency
 from harness.subject import claims
+from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
 
@@ -23,6 +24,7 @@ class InFlightClaims:
         uid = claims.uid_of(claim)
         with self._guard:
             self._claims[uid] = claim
+        klog.info(5, "Added in-flight claim", claim=claim, uid=uid, version=_version(claim))
         for device in claims.exclusive_devices(claims.allocation_of(claim)):
             concurrency.step("in-flight.added", claim=uid, device=device)
         for device, share, _ in claims.shares(claims.allocation_of(claim)):
@@ -32,6 +34,10 @@ class InFlightClaims:
         """Remove a claim; return False if it was not in flight."""
         with self._guard:
             known = self._claims.pop(uid, None)
+        if known is not None:
+            klog.info(5, "Removed in-flight claim", claim=known, uid=uid, version=_version(known))
+        else:
+            klog.info(5, "Redundant remove of in-flight claim, not found", uid=uid)
         concurrency.step("in-flight.removed", claim=uid, found=known is not None)
         return known is not None
 
@@ -43,3 +49,8 @@ class InFlightClaims:
         """Return the claims that are in flight now."""
         with self._guard:
             return list(self._claims.values())
+
+
+def _version(claim: Object) -> str | None:
+    version: str | None = claim["metadata"].get("resourceVersion")
+    return version

@@ -44,6 +44,8 @@ class Attempt:
     """None: no claim needs an allocation."""
     planned: dict[int, Object] = dataclasses.field(default_factory=dict)
     """Planned allocations on the chosen node, by index of the claim."""
+    node_name: str = ""
+    """The chosen node; empty before Reserve."""
     unavailable: set[int] = dataclasses.field(default_factory=set)
     """Indexes of claims whose existing allocation ruled out some node."""
     demand: demands.Demand = dataclasses.field(default_factory=demands.Demand)

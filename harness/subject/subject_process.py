@@ -6,8 +6,8 @@ import os
 import pathlib
 import socket
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Protocol
 
 import msgspec
 
@@ -18,7 +18,7 @@ from harness.subject.binding import claim_binding
 from harness.subject.claim_control import claim_controllers, feature_gates
 from harness.subject.leadership import leader_election
 from harness.subject.metrics import metrics_servers
-from harness.subject.telemetry import klog_lines, pod_reports, scheduler_metrics
+from harness.subject.telemetry import klog, klog_lines, pod_reports, scheduler_metrics
 
 LOST_LEASE = "leaderelection lost"
 """Last words of a scheduler that has lost its lease; kube-scheduler uses them, too."""
@@ -88,7 +88,7 @@ class SubjectOptions:
     """How the scheduler reserves claims that have an allocation; None: as the settings say."""
     verbosity: int = 0
     """Verbosity of the scheduler's log on stderr, as of klog; 0: none."""
-    logging_format: klog_lines.Form = "text"
+    logging_format: klog.Form = "text"
     metrics_port: int | None = None
     """Port of `/metrics` and `/healthz` on loopback; 0: a free one; None: they are not served."""
 
@@ -113,7 +113,8 @@ def run_scheduler(options: SubjectOptions) -> int:
         more.append(metrics)
     if options.verbosity:
         # The scheduler is made later, after its steps have a listener.
-        more.append(_logging(options, lambda: scheduler.known_objects()))  # noqa: PLW0108
+        more.append(klog_lines.KlogLines(objects=lambda: scheduler.known_objects()))  # noqa: PLW0108
+        klog.use(_logger(options))
     with _api(options, settings) as api, _listening("scheduler", options, settings, *more):
         scheduler = schedulers.Scheduler(
             api,
@@ -233,14 +234,11 @@ def _reports(api: apis.Api, options: SubjectOptions) -> pod_reports.PodReports:
     return pod_reports.ApiReports(api, scheduler_name=options.scheduler_name)
 
 
-def _logging(
-    options: SubjectOptions, objects: Callable[[], list[dict[str, Any]]]
-) -> klog_lines.KlogLines:
-    return klog_lines.KlogLines(
+def _logger(options: SubjectOptions) -> klog.Logger:
+    return klog.Logger(
         options.verbosity,
         options.logging_format,
-        objects=objects,
-        write=lambda line: os.write(2, line.encode()),
+        write=lambda text: os.write(2, text.encode()),
     )
 
 

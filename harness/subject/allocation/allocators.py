@@ -22,6 +22,7 @@ from harness.subject.allocation import (
     results,
     searches,
 )
+from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
 AllocationError = device_requests.AllocationError
@@ -72,7 +73,28 @@ class Allocator:
         AllocationTimeoutError if the search took too long or was cancelled, and SelectorError for a
         selector that does not compile or fails on a device.
         """
-        view = self._snapshot.view(node)
+        view, error = self._snapshot.view(node), None
+        self._log_begin(view, node)
+        found: list[Object] | None = None
+        try:
+            found = self._allocate(view, node)
+        except Exception as failure:
+            error = str(failure)
+            raise
+        finally:
+            done = found is not None
+            klog.info(5, "Done with allocation", node=node, success=done, err=error)
+        return found
+
+    def _log_begin(self, view: inventories.NodeView, node: Object) -> None:
+        if not klog.enabled(5):
+            return
+        count, slices = len(self._claims), sum(part.pool.slice_count for part in view.pools)
+        klog.info(5, "Starting allocation", node=node, numClaims=count, numSlicesForNode=slices)
+        names = ["/".join(part.pool.key) for part in view.pools]
+        klog.info(5, "Gathered pool information", node=node, pools=names)
+
+    def _allocate(self, view: inventories.NodeView, node: Object) -> list[Object] | None:
         every = self._every(view)
         self._require_few(lambda option: option.count or len(every[option]))
         problem = searches.Problem(self._requests, self._constraints, self._clock(node))
@@ -147,6 +169,7 @@ class Allocator:
                 for request in self._requests
                 if request.claim == index
             )
+            klog.info(6, "Checked claim", claim=claim, minDevices=least)
             if least > device_requests.DEVICES_PER_CLAIM_MAX:
                 name = informers.key_of(claim)
                 raise AllocationError(

@@ -60,6 +60,11 @@ class Pool:
         has_counters = any(spec.get("sharedCounters") for spec in self._specs)
         return None if has_counters or len(names) != 1 else names.pop()
 
+    @property
+    def slice_count(self) -> int:
+        """The number of slices of the pool, on all nodes."""
+        return len(self._specs)
+
     def consumers(self) -> Iterator[devices.Device]:
         """Yield the devices that consume counters, on all nodes."""
         for spec, listed in zip(self._specs, self._devices, strict=True):

@@ -102,7 +102,7 @@ class Binders:
         uid = binding.queued.uid
         try:
             self._plugin.pre_bind(binding.attempt)
-            concurrency.step("bind.started", pod=uid)
+            concurrency.step("bind.started", pod=uid, node=binding.node_name)
             self._api.bind(binding.attempt.pod, binding.node_name)
         except (
             scheduling_attempts.BindingError,

@@ -12,6 +12,7 @@ from harness import concurrency
 from harness.client import apis, informers, transports
 from harness.subject import assume_caches, claim_writes, claims, in_flight, scheduling_attempts
 from harness.subject.extended_resources import claim_creation, extended_claims
+from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
 CONFLICT_TRIES = 5
@@ -90,12 +91,14 @@ class ClaimBinder:
             if extended_claims.is_extended(claim):
                 self._delete_extended(claim)
             elif claims.allocation_of(claim) and claims.is_reserved_for(claim, attempt.pod):
+                klog.info(5, "unreserve", resourceclaim=claim, pod=attempt.pod)
                 claim_writes.remove_reservation(self._api, claim, attempt.pod)
 
     def _forget(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
         """Forget what a failed attempt planned for its claim of this index."""
         claim = attempt.claims[index]
         if self._in_flight.remove(claims.uid_of(claim)):
+            log("Released resource in allocation result", claim, attempt.planned.get(index))
             self._cache.restore(informers.key_of(claim))
 
     def _bind_extended(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
@@ -132,10 +135,13 @@ class ClaimBinder:
         claim, allocation = attempt.claims[index], attempt.planned.get(index)
         uid = claims.uid_of(claim)
         written: Object | None = None
+        planned = klog.Document(allocation)
+        klog.info(5, "preparing claim status update", claim=claim, allocation=planned)
         try:
             written = self._write(claim, allocation, attempt.pod)
         finally:
             self._settle(uid, written, was_planned=allocation is not None)
+        klog.info(5, "reserved", pod=attempt.pod, node=attempt.node_name, resourceclaim=written)
         return written
 
     def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:
@@ -146,6 +152,7 @@ class ClaimBinder:
         self._assume(uid, written)
         if was_planned and written is not None:  # after a failure, unreserve removes it
             self._in_flight.remove(uid)
+            log("Removed claim from in-flight claims", written, claims.allocation_of(written))
 
     def _assume(self, uid: str, written: Object | None) -> None:
         if written is None:
@@ -158,8 +165,10 @@ class ClaimBinder:
             else:
                 self._cache.assume(written)
         except assume_caches.AssumeError as error:
+            klog.info(5, "Claim not stored in assume cache", err=str(error))
             concurrency.step("pre-bind.not-assumed", claim=uid, reason=str(error))
         else:
+            log("Claim stored in assume cache", written)
             concurrency.step("pre-bind.assumed", claim=uid)
 
     def _write(self, claim: Object, allocation: Object | None, pod: Object) -> Object:
@@ -228,3 +237,12 @@ class ClaimBinder:
 
     def _put_allocation(self, claim: Object) -> Object:
         return self._api.update_status(apis.CLAIMS, claim)
+
+
+def log(message: str, claim: Object, allocation: Object | None = None) -> None:
+    """Log a claim with its uid and version, and an allocation unless it is None."""
+    if klog.enabled(5):
+        meta = claim["metadata"]
+        version = meta.get("resourceVersion")
+        more = {} if allocation is None else {"allocation": klog.Document(allocation)}
+        klog.info(5, message, claim=claim, uid=meta["uid"], resourceVersion=version, **more)

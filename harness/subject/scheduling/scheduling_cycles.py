@@ -11,7 +11,7 @@ from harness.subject import claims, dynamic_resources, scheduling_attempts
 from harness.subject.binding import binding_cycle
 from harness.subject.queueing import scheduling_queue
 from harness.subject.scheduling import node_lists, node_search
-from harness.subject.telemetry import pod_messages, pod_reports
+from harness.subject.telemetry import klog, pod_messages, pod_reports
 
 Object = dict[str, Any]
 
@@ -62,6 +62,7 @@ class SchedulingCycle:
             self._reports.failed(queued.pod, pod_messages.UNSCHEDULABLE, str(reason))
             self._queue.failed(queued, unschedulable=True)
         except scheduling_attempts.AttemptError as error:
+            klog.error(5, error, "dynamic resource plugin failed", pod=queued.pod)
             concurrency.step("scheduling.failed", pod=queued.uid, reason=str(error))
             self._reports.failed(queued.pod, pod_messages.SCHEDULER_ERROR, str(error))
             self._queue.failed(queued, unschedulable=False)

@@ -2,5 +2,5 @@
 
 Nothing here takes part in a decision, and all of it may be switched off.
 
-Contents: `klog_lines`, `pod_messages`, `pod_reports`, `scheduler_metrics`.
+Contents: `klog`, `klog_lines`, `pod_messages`, `pod_reports`, `scheduler_metrics`.
 """

@@ -1,23 +1,79 @@
-"""Log lines of a scheduler at work, in both forms."""
+"""Log lines of a scheduler: messages, keys and verbosity of kube-scheduler, in both forms."""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 
 from harness import clocks, concurrency
 from harness.client import apis
-from harness.subject import schedulers
-from harness.subject.telemetry import klog_lines
-from tests.support import api_objects, local_servers
+from harness.subject import gathering, schedulers
+from harness.subject.telemetry import klog, klog_lines
+from tests.support import api_objects, local_servers, plugin_world
 
 TIMEOUT_S = 30.0
-HEAD = re.compile(r"I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [a-z_]+\.py:\d+\] ")
+HEAD = re.compile(r"[IE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [a-z_]+\.py:\d+\] ")
+BOUND = """
+3   Attempting to schedule pod                             pod
+5   pod resource claims                                    pod resourceclaims
+5   Preparing allocation with structured parameters        pod resourceclaims
+6   Starting GatherAllocatedState
+6   Finished GatherAllocatedState                          allocatedDevices err
+5   Starting allocation                                    node numClaims numSlicesForNode
+5   Gathered pool information                              node pools
+6   Checked claim                                          claim minDevices
+5   Done with allocation                                   node success err
+5   Added in-flight claim                                  claim uid version
+5   Reserved resource in allocation result                 claim uid resourceVersion allocation
+5   preparing claim status update                          claim allocation
+5   Assumed object                                         description cacheKey version
+5   Claim stored in assume cache                           claim uid resourceVersion
+5   Removed in-flight claim                                claim uid version
+5   Removed claim from in-flight claims                    claim uid resourceVersion allocation
+5   reserved                                               pod node resourceclaim
+3   Attempting to bind pod to node                         pod node
+2   Successfully bound pod to node                         pod node
+"""
+"""The lines of a pod from the queue to its node, in their order: verbosity, message, keys."""
+ASIDE = """
+6   Observed device allocation                             device claim
+10  Adding object to assume cache                          description cacheKey
+10  Skip adding object to assume cache because version is not newer than storedVersion  description cacheKey newVersion storedVersion
+"""
+"""Those of other threads meanwhile."""
+FAILED = """
+5   pod unschedulable                                      pod reason
+5   allocation's node selector does not match              pod node resourceclaim
+5   Deallocation of ResourceClaim                          pod resourceclaim
+6   Observed device deallocation                           device claim
+-   dynamic resource plugin failed                         err pod
+5   retrying update after conflict                         claim
+5   unreserve                                              resourceclaim pod
+5   Released resource in allocation result                 claim uid resourceVersion allocation
+5   Restored object                                        description cacheKey
+5   Claim not stored in assume cache                       err
+5   Redundant remove of in-flight claim, not found         uid
+6   Device is in flight for allocation                     device claim
+6   Conflicting modification during GatherAllocatedState, trying again
+"""
+"""Those of what can go wrong. An error has no verbosity."""
+Row = tuple[str, str, list[str]]
+
+
+def rows(table: str) -> list[Row]:
+    """Verbosity, message and keys of each line of a table."""
+    found = []
+    for line in table.strip().splitlines():
+        verbosity, rest = line.split(maxsplit=1)
+        message, *keys = re.split(r" {2,}", rest.strip())
+        found.append((verbosity, message, keys[0].split() if keys else []))
+    return found
 
 
 class World:
-    """A scheduler with one pod to bind, and what it logs."""
+    """A scheduler with one node of two devices, and its log."""
 
     def __init__(self, server: local_servers.LocalServer) -> None:
         self.lines: list[str] = []
@@ -25,63 +81,191 @@ class World:
         for resource, obj in (
             (apis.DEVICE_CLASSES, api_objects.device_class()),
             (apis.NODES, api_objects.node()),
-            (apis.SLICES, api_objects.slice_of("a")),
-            (apis.CLAIMS, api_objects.claim("c")),
-            (apis.PODS, api_objects.pod("p", use=["c"])),
+            (apis.SLICES, api_objects.slice_of("a", "b")),
         ):
             local_servers.put(server, resource, obj)
-        self.scheduler = schedulers.Scheduler(self.api, schedulers.SchedulerOptions(binders=1))
+        self.scheduler = schedulers.Scheduler(
+            self.api, schedulers.SchedulerOptions(binders=1, backoff_initial_s=0.01)
+        )
 
-    def run(self, verbosity: int, form: klog_lines.Form) -> list[str]:
-        """Bind the pod, and return the lines."""
-        concurrency.listen(
-            klog_lines.KlogLines(
-                verbosity, form, objects=self.scheduler.known_objects, write=self.lines.append
-            )
-        )
+    def put(self, *objects: tuple[apis.Resource, Any]) -> None:
+        for resource, obj in objects:
+            local_servers.put(self.server, resource, obj)
+
+    def log(self, verbosity: int, form: klog.Form) -> None:
+        klog.use(klog.Logger(verbosity, form, write=self.lines.append))
+        concurrency.listen(klog_lines.KlogLines(objects=self.scheduler.known_objects))
+
+    def run(self, verbosity: int, form: klog.Form) -> list[str]:
+        """Bind a pod, and return the lines."""
+        self.put((apis.CLAIMS, api_objects.claim("c")), (apis.PODS, pod("p", "c")))
+        self.log(verbosity, form)
         self.scheduler.start()
-        clocks.wait_until(
-            lambda: self.api.get(apis.PODS, "p", namespace="default")["spec"].get("nodeName"),
-            timeout_s=TIMEOUT_S,
-            why="the pod to be bound",
-        )
+        self.wait_bound("p")
         self.scheduler.stop()
         return self.lines
+
+    def wait_bound(self, name: str) -> None:
+        clocks.wait_until(
+            lambda: self.api.get(apis.PODS, name, namespace="default")["spec"].get("nodeName"),
+            timeout_s=TIMEOUT_S,
+            why=f"pod {name} to be bound",
+        )
+
+    def wait_line(self, message: str) -> None:
+        clocks.wait_until(
+            lambda: any(row[1] == message for row in self.rows()),
+            timeout_s=TIMEOUT_S,
+            why=f"the line {message!r}",
+        )
+
+    def rows(self) -> list[Row]:
+        """What was logged in JSON."""
+        return as_rows([json.loads(line) for line in list(self.lines)])
+
+
+def as_rows(documents: Iterable[dict[str, Any]]) -> list[Row]:
+    """Verbosity, message and keys of lines in JSON."""
+    fixed = {"ts", "caller", "msg", "v"}
+    return [
+        (str(item.get("v", "-")), item["msg"], [key for key in item if key not in fixed])
+        for item in documents
+    ]
+
+
+def pod(name: str, claim: str) -> Any:
+    return api_objects.pod(name, use=[claim])
 
 
 @pytest.fixture
 def world(server: local_servers.LocalServer) -> Iterator[World]:
     yield World(server)
     concurrency.listen(None)
+    klog.use(None)
+
+
+def test_the_lines_of_a_pod_that_is_bound(world: World) -> None:
+    world.run(10, "json")
+    expected, logged = rows(BOUND), world.rows()
+    messages = {row[1] for row in expected}
+    assert [row for row in logged if row[1] in messages] == expected
+    assert sorted({str(row) for row in logged if row[1] not in messages}) == sorted(
+        map(str, rows(ASIDE))
+    )
+
+
+def test_verbosity_6_leaves_out_what_is_above_it(world: World) -> None:
+    world.run(6, "json")
+    assert max(int(row[0]) for row in world.rows()) == 6
+    assert {row[1] for row in world.rows()} == {row[1] for row in rows(BOUND) + rows(ASIDE)[:1]}
+
+
+def test_the_lines_of_failures(world: World) -> None:
+    """Each kind of failure once; every line of one has the message, keys and verbosity."""
+    elsewhere = api_objects.allocation("b", node="elsewhere")
+    world.put(
+        (apis.CLAIMS, api_objects.claim("misplaced", allocated=elsewhere)),
+        (apis.PODS, pod("waits", "misplaced")),
+        (apis.CLAIMS, api_objects.claim("fails", requests=[api_objects.exactly(selectors=BAD)])),
+        (apis.PODS, pod("error", "fails")),
+    )
+    world.log(7, "json")
+    world.server.refuse("PUT", "/resourceclaims/late/status", status=409, times=1)
+    world.server.refuse("POST", "/pods/p/binding", status=500, times=1)
+    world.scheduler.start()
+    world.wait_line("Deallocation of ResourceClaim")
+    world.wait_line("dynamic resource plugin failed")
+    world.put((apis.CLAIMS, api_objects.claim("late")), (apis.PODS, pod("p", "late")))
+    world.wait_bound("p")
+    world.scheduler.stop()
+    require_known(
+        world.rows(),
+        "pod unschedulable",
+        "allocation's node selector does not match",
+        "Deallocation of ResourceClaim",
+        "Observed device deallocation",
+        "dynamic resource plugin failed",
+        "retrying update after conflict",
+        "unreserve",
+    )
+
+
+BAD = [{"cel": {"expression": "device.attributes['x'].missing"}}]
+
+
+def require_known(logged: list[Row], *messages: str) -> None:
+    """Compare the lines with the rows of the tables that have their messages."""
+    known = {row[1]: row for table in (BOUND, ASIDE, FAILED) for row in rows(table)}
+    for row in logged:
+        if row[1] in known:
+            assert row == known[row[1]]
+    assert set(messages) <= {row[1] for row in logged}
+
+
+class Restless(gathering.Gatherer):
+    """A gather whose devices change meanwhile."""
+
+    def _is_current(self, revision: int) -> bool:
+        return revision < 0
+
+
+def test_the_lines_of_rare_moments(server: local_servers.LocalServer) -> None:
+    lines: list[str] = []
+    world = plugin_world.World(server)
+    world.claim("c")
+    world.claim("other")
+    attempt = world.reserved(world.pod())
+    klog.use(klog.Logger(7, "json", write=lines.append))
+    concurrency.listen(klog_lines.KlogLines(objects=list))
+    try:
+        Restless(world.allocated, world.flight).attempt()
+        world.cache.on_delete(attempt.claims[0])
+        world.binder.bind(attempt)  # the cache does not know the claim any more
+        world.flight.remove("unknown")
+        world.plugin.unreserve(world.reserved(world.pod("q", "other")))
+    finally:
+        klog.use(None)
+        concurrency.listen(None)
+    logged = [json.loads(line) for line in lines]
+    require_known(
+        as_rows(logged),
+        "Device is in flight for allocation",
+        "Conflicting modification during GatherAllocatedState, trying again",
+        "Claim not stored in assume cache",
+        "Redundant remove of in-flight claim, not found",
+        "Released resource in allocation result",
+        "Restored object",
+    )
 
 
 def test_the_text_form(world: World) -> None:
-    lines = world.run(6, "text")
-    assert all(HEAD.match(line) and line.endswith("\n") for line in lines)
-    texts = [HEAD.sub("", line).rstrip("\n") for line in lines]
+    text = "".join(world.run(6, "text"))
     uid = world.api.get(apis.CLAIMS, "c", namespace="default")["metadata"]["uid"]
-    ordered = [
-        '"Attempting to schedule pod" pod="default/p"',
-        '"Starting GatherAllocatedState"',
-        '"Finished GatherAllocatedState" count=0',
-        f'"Added in-flight claim" claim="default/c" uid="{uid}"',
-        f'"Claim stored in assume cache" claim="default/c" uid="{uid}"',
-        f'"Removed in-flight claim" claim="default/c" uid="{uid}"',
-        '"Attempting to bind pod to node" pod="default/p"',
-        '"Successfully bound pod to node" pod="default/p" node="worker-0"',
-    ]
-    assert [text for text in texts if text in ordered] == ordered
+    lines = [HEAD.sub("", line) for line in text.splitlines() if HEAD.match(line)]
     device = api_objects.device_id("a")
-    assert f'"Observed device allocation" device="{device}" claim="default/c"' in texts
+    for line in (
+        '"Attempting to schedule pod" pod="default/p"',
+        '"pod resource claims" pod="default/p" resourceclaims=["default/c"]',
+        '"Starting GatherAllocatedState"',
+        '"Finished GatherAllocatedState" allocatedDevices={"count":0,"devices":[]} err=null',
+        '"Starting allocation" node="worker-0" numClaims=1 numSlicesForNode=1',
+        '"Done with allocation" node="worker-0" success=true err=null',
+        f'"Observed device allocation" device="{device}" claim="default/c"',
+        '"Attempting to bind pod to node" pod="default/p" node="worker-0"',
+    ):
+        assert line in lines
+    assert f'"Reserved resource in allocation result" claim="default/c" uid="{uid}" ' in text
+    assert ' allocation=<\n\t{\n\t  "devices": {\n' in text
+    assert text.count("\t}\n >\n") == 3
 
 
-def test_the_json_form(world: World) -> None:
-    documents = [json.loads(line) for line in world.run(5, "json")]
-    bound = documents[-1]
-    assert (bound["msg"], bound["v"]) == ("Successfully bound pod to node", 2)
-    assert (bound["pod"], bound["node"]) == ("default/p", "worker-0")
-    assert re.fullmatch(r"binding_cycle\.py:\d+", bound["caller"])
-    assert max(document["v"] for document in documents) == 5
+def test_callers_are_the_code_that_logs(world: World) -> None:
+    callers = {
+        json.loads(line)["msg"]: json.loads(line)["caller"].partition(":")[0]
+        for line in world.run(6, "json")
+    }
+    assert callers["Successfully bound pod to node"] == "binding_cycle.py"
+    assert callers["Starting allocation"] == "allocators.py"
 
 
 def test_a_low_verbosity_leaves_out_what_is_above_it(world: World) -> None:
@@ -89,10 +273,16 @@ def test_a_low_verbosity_leaves_out_what_is_above_it(world: World) -> None:
     assert messages == ["Successfully bound pod to node"]
 
 
-def test_a_redundant_remove_has_its_own_words() -> None:
-    lines: list[str] = []
-    listener = klog_lines.KlogLines(5, "json", objects=list, write=lines.append)
-    listener("in-flight.removed", {"claim": "uid-1", "found": False})
-    (document,) = map(json.loads, lines)
-    assert document["msg"] == "Redundant remove of in-flight claim, not found"
-    assert document["uid"] == "uid-1"
+@pytest.mark.parametrize(("verbosity", "shown"), [(6, 11), (7, 30)])
+def test_a_long_list_of_devices_is_cut_at_verbosity_6(verbosity: int, shown: int) -> None:
+    klog.use(klog.Logger(verbosity, "json", write=list[str]().append))
+    found = klog.shown(f"d{number:02d}" for number in range(30))
+    klog.use(None)
+    assert (found["count"], len(found["devices"])) == (30, shown)
+    assert found["devices"][0] == "d00"
+    assert found["devices"][-1] == "d29"
+
+
+def test_without_a_logger_nothing_is_logged() -> None:
+    assert not klog.enabled(0)
+    klog.info(0, "nothing")
