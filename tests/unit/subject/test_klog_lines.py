@@ -120,7 +120,7 @@ class World:
         )
 
     def rows(self) -> list[Row]:
-        """What was logged in JSON."""
+        """The lines that were logged in JSON."""
         return as_rows([json.loads(line) for line in list(self.lines)])
 
 
