@@ -21,6 +21,14 @@ UNSCHEDULABLE = "node(s) were unschedulable"
 TAINTED = "node(s) had untolerated taint(s)"
 NOT_SELECTED = "node(s) didn't match Pod's node affinity/selector"
 """Reasons for which a node does not accept a pod; kube-scheduler's words."""
+NODE_UNSCHEDULABLE, TAINT_TOLERATION = "NodeUnschedulable", "TaintToleration"
+NODE_AFFINITY = "NodeAffinity"
+PLUGINS = {
+    UNSCHEDULABLE: NODE_UNSCHEDULABLE,
+    TAINTED: TAINT_TOLERATION,
+    NOT_SELECTED: NODE_AFFINITY,
+}
+"""kube-scheduler's plugin that gives each reason."""
 
 
 class SelectorError(errors.HarnessError):
@@ -33,18 +41,32 @@ def refusal(node: Object, pod: Object) -> str | None:
     It must be schedulable, have no taint the pod does not tolerate, and match the pod's
     `nodeSelector` and required node affinity.
     """
-    spec, labels = node.get("spec", {}), node["metadata"].get("labels", {})
-    if spec.get("unschedulable"):
+    if is_unschedulable(node):
         return UNSCHEDULABLE
-    if any(_blocks(taint, pod) for taint in spec.get("taints") or ()):
+    if not tolerates_taints(node, pod):
         return TAINTED
-    selector = pod["spec"].get("nodeSelector") or {}
+    return None if is_selected(node, pod) else NOT_SELECTED
+
+
+def is_unschedulable(node: Object) -> bool:
+    """Return whether the node takes no new pods (`kubectl cordon`)."""
+    return bool(node.get("spec", {}).get("unschedulable"))
+
+
+def tolerates_taints(node: Object, pod: Object) -> bool:
+    """Return whether the pod tolerates every taint of the node that keeps pods away."""
+    taints = node.get("spec", {}).get("taints")
+    return not taints or not any(_blocks(taint, pod) for taint in taints)
+
+
+def is_selected(node: Object, pod: Object) -> bool:
+    """Return whether the node matches the pod's `nodeSelector` and required node affinity."""
+    spec, labels = pod["spec"], node["metadata"].get("labels") or {}
+    selector = spec.get("nodeSelector") or {}
     if any(labels.get(key) != value for key, value in selector.items()):
-        return NOT_SELECTED
-    affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
-    if not selects(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"), node):
-        return NOT_SELECTED
-    return None
+        return False
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    return selects(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"), node)
 
 
 def is_placed_on(place: Object, node: Object) -> bool:

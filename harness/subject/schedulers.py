@@ -25,7 +25,12 @@ from harness.subject.allocation import allocators, inventories
 from harness.subject.binding import binding_cycle, claim_binding
 from harness.subject.extended_resources import demands
 from harness.subject.leadership import leaderships
-from harness.subject.queueing import event_handlers, scheduling_queue
+from harness.subject.queueing import (
+    cluster_events,
+    event_handlers,
+    queueing_hints,
+    scheduling_queue,
+)
 from harness.subject.scheduling import node_lists, scheduling_cycles
 from harness.subject.slice_tracking import rule_informers, slice_trackers
 from harness.subject.telemetry import pod_messages, pod_reports
@@ -44,6 +49,7 @@ class SchedulerParts:
     gatherer: type[gathering.Gatherer] = gathering.Gatherer
     plugin: type[dynamic_resources.DynamicResources] = dynamic_resources.DynamicResources
     claim_binder: type[claim_binding.ClaimBinder] = claim_binding.ClaimBinder
+    hints: type[queueing_hints.QueueingHints] = queueing_hints.QueueingHints
     leadership: type[leaderships.Leadership] = leaderships.Leadership
     allocator: type[allocators.Allocator] = allocators.Allocator
     slice_tracker: type[slice_trackers.SliceTracker] = slice_trackers.SliceTracker
@@ -91,21 +97,24 @@ class Scheduler:
         self._nodes = node_lists.NodeList()
         self._queue = scheduling_queue.SchedulingQueue(
             gate=self._may_enter,
+            hints=parts.hints(lambda key: self._cache.get(key)),  # noqa: PLW0108 - made later
             backoff_initial_s=options.backoff_initial_s,
             backoff_max_s=options.backoff_max_s,
         )
-        self._extended = demands.ExtendedResources(self._queue.move_all)
-        self._cache = parts.assume_cache([allocated, event_handlers.ClaimEvents(self._queue)])
-        self._tracker = parts.slice_tracker(
-            [self._inventory, event_handlers.NodeEvents(self._queue)], self._device_classes
+        self._extended = demands.ExtendedResources(
+            lambda: self._queue.move(cluster_events.ASSIGNED_POD_DELETED)
         )
+        slice_events = event_handlers.SpecEvents(self._queue, cluster_events.SLICE)
+        self._tracker = parts.slice_tracker([self._inventory, slice_events], self._device_classes)
+        claim_events = event_handlers.ObjectEvents(self._queue, cluster_events.CLAIM)
+        self._cache = parts.assume_cache([allocated, claim_events])
         self._leadership = parts.leadership(api, self._cache, namespace=options.namespace)
         self._writing_api = self._leadership.writing_api
         binder = parts.claim_binder(
             self._writing_api,
             cache=self._cache,
             in_flight_claims=flight,
-            activate=lambda key: self._queue.move_after_claim(key, freed=True),
+            activate=self._queue.activate,
             reserve=claim_binding.RESERVE_BY[options.reserve_by],
         )
         self._plugin = parts.plugin(
@@ -204,13 +213,16 @@ class Scheduler:
     def _make_informers(self) -> None:
         """Create the informers; pods come last, after the objects that scheduling them needs."""
         namespace = self._options.namespace
-        events = event_handlers.NodeEvents(self._queue)
+        class_events = event_handlers.SpecEvents(self._queue, cluster_events.DEVICE_CLASS)
         pod_events = event_handlers.PodEvents(
             self._queue, self._reports, scheduler_name=self._options.scheduler_name
         )
         followed: list[tuple[apis.Resource, Sequence[informers.EventHandler]]] = [
-            (apis.NODES, [self._nodes, events]),
-            (apis.DEVICE_CLASSES, [self._extended.resolver, events, self._tracker.device_classes]),
+            (apis.NODES, [self._nodes, event_handlers.NodeEvents(self._queue)]),
+            (
+                apis.DEVICE_CLASSES,
+                [self._extended.resolver, class_events, self._tracker.device_classes],
+            ),
             (apis.SLICES, [self._tracker]),
             (apis.CLAIMS, [self._extended.claims, self._cache]),
             (apis.PODS, [self._extended.plugin_devices, pod_events]),
@@ -245,4 +257,9 @@ class Scheduler:
         in_use = isinstance(error, scheduling_attempts.ClaimInUseError)
         reason = pod_messages.UNSCHEDULABLE if in_use else pod_messages.SCHEDULER_ERROR
         self._reports.failed(binding.queued.pod, reason, str(error))
-        self._queue.failed(binding.queued, unschedulable=in_use, freed=True)
+        self._queue.failed(
+            binding.queued,
+            unschedulable=in_use,
+            rejectors=[scheduling_attempts.DYNAMIC_RESOURCES],
+            freed=True,
+        )

@@ -6,17 +6,26 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 
 import collections
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 from harness.client import informers
+from harness.subject import nodes
 from harness.subject.allocation import allocators
 from harness.subject.extended_resources import demands, extended_claims, node_variants
 
 Object = dict[str, Any]
+DYNAMIC_RESOURCES = "DynamicResources"
+"""kube-scheduler's name of the plugin."""
 
 
 class Unschedulable(Exception):  # noqa: N818 - an answer, not an error
     """The pod cannot be scheduled now; the message gives the reason."""
+
+    def __init__(self, reason: str, rejectors: Iterable[str] = (DYNAMIC_RESOURCES,)) -> None:
+        """`rejectors`: the plugins that rejected the pod; none: any event may help it."""
+        super().__init__(reason)
+        self.rejectors = frozenset(rejectors)
 
 
 class AttemptError(Exception):
@@ -92,6 +101,10 @@ class Attempt:
     def planned_indexes(self) -> list[int]:
         """Return the indexes of the claims that are allocated on the chosen node, in order."""
         return [*self.to_allocate, *([len(self.claims) - 1] if self.variant else [])]
+
+    def rejectors(self) -> set[str]:
+        """Return the plugins that ruled out nodes."""
+        return {nodes.PLUGINS.get(reason, DYNAMIC_RESOURCES) for reason in self.refusals}
 
     def explanation(self) -> str:
         """Return why no node fits, in kube-scheduler's words."""

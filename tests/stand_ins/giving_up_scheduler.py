@@ -24,7 +24,7 @@ def pre_bind(self: Any, attempt: scheduling_attempts.Attempt) -> None:
     _pre_bind(self, attempt)
 
 
-def failed(self: Any, queued: Any, *, unschedulable: bool, freed: bool = False) -> None:
+def failed(self: Any, queued: Any, **how: Any) -> None:
     """Do not return the pod to the queue, and retry no other one."""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from harness import concurrency
 from harness.client import apis, transports
 from harness.subject import dynamic_resources, scheduling_attempts
-from harness.subject.queueing import scheduling_queue
+from harness.subject.queueing import queued_pods
 from harness.subject.telemetry import pod_reports
 
 IDLE_MAX = 32
@@ -23,7 +23,7 @@ IDLE_MAX = 32
 class Binding:
     """A pod with reserved devices, and the node it is to run on."""
 
-    queued: scheduling_queue.QueuedPod
+    queued: queued_pods.QueuedPod
     attempt: scheduling_attempts.Attempt
     node_name: str
 

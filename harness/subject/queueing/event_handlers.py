@@ -1,14 +1,13 @@
 """The events of informers: which pods are queued, and which may be schedulable now.
 
 After pkg/scheduler/eventhandlers.go. An event that cannot change the outcome of an attempt, such as
-a node's heartbeat, moves no pod.
+a node's heartbeat, is no cluster event.
 """
 
 from typing import Any
 
-from harness.client import informers
 from harness.subject import claims
-from harness.subject.queueing import scheduling_queue
+from harness.subject.queueing import cluster_events, scheduling_queue
 from harness.subject.telemetry import pod_reports
 
 Object = dict[str, Any]
@@ -63,55 +62,49 @@ class PodEvents:
         )
 
 
-class ClaimEvents:
-    """Queueing hints for claims: a change may let pods be scheduled that use the claim."""
+class ObjectEvents:
+    """The cluster events of objects of one kind."""
 
-    def __init__(self, queue: scheduling_queue.SchedulingQueue) -> None:
-        self._queue = queue
+    def __init__(self, queue: scheduling_queue.SchedulingQueue, resource: str) -> None:
+        """`resource` is the name of the kind in `cluster_events`."""
+        self._queue, self._resource = queue, resource
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Retry the pods that wait for the claim."""
+        """Retry the pods that a new object may help."""
         del initial
-        self._queue.move_after_claim(informers.key_of(obj), freed=False)
+        self._move(cluster_events.ADD, None, obj)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Retry the pods of the claim, or all pods if it has given back its devices."""
-        if old.get("status") == new.get("status"):
-            return  # only metadata changed, such as the finalizer
-        freed = claims.allocation_of(old) is not None and claims.allocation_of(new) is None
-        self._queue.move_after_claim(informers.key_of(new), freed=freed)
+        """Retry the pods that a changed object may help."""
+        self._move(cluster_events.UPDATE, old, new)
 
     def on_delete(self, last: Object) -> None:
-        """Retry all pods if the claim has given back devices."""
-        freed = claims.allocation_of(last) is not None
-        self._queue.move_after_claim(informers.key_of(last), freed=freed)
+        """Retry the pods that the end of an object may help."""
+        self._move(cluster_events.DELETE, last, None)
+
+    def _move(self, action: str, old: Object | None, new: Object | None) -> None:
+        self._queue.move(cluster_events.ClusterEvent(self._resource, action, old, new))
 
 
-class NodeEvents:
-    """Queueing hints for nodes, DeviceClasses and slices: a change may affect every pod."""
+class SpecEvents(ObjectEvents):
+    """The cluster events of ResourceSlices or DeviceClasses: only their spec matters."""
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Retry the pods that a changed spec may help."""
+        if old.get("spec") != new.get("spec"):
+            super().on_update(old, new)
+
+
+class NodeEvents(ObjectEvents):
+    """The cluster events of nodes: one for each property that changed."""
 
     def __init__(self, queue: scheduling_queue.SchedulingQueue) -> None:
-        self._queue = queue
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Retry all pods."""
-        del obj, initial
-        self._queue.move_all()
+        super().__init__(queue, cluster_events.NODE)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Retry all pods, unless the update is only a heartbeat."""
-        without_version = [
-            {
-                **item,
-                "status": None,
-                "metadata": {**item["metadata"], "resourceVersion": "", "managedFields": None},
-            }
-            for item in (old, new)
-        ]
-        if without_version[0] != without_version[1]:
-            self._queue.move_all()
+        """Retry the pods that a changed property may help; a heartbeat changes none."""
+        for event in cluster_events.of_node(old, new):
+            self._queue.move(event)
 
     def on_delete(self, last: Object) -> None:
-        """Retry all pods."""
-        del last
-        self._queue.move_all()
+        """Do nothing: a node that goes helps no pod."""

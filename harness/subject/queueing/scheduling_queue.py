@@ -2,21 +2,22 @@
 
 After PriorityQueue in pkg/scheduler/backend/queue/scheduling_queue.go. A pod is in one of these
 four places, or in flight: taken by the scheduling thread and neither bound nor returned. An event
-that may make pods schedulable moves unschedulable pods on. For a pod in flight it is remembered, so
-that an event during an attempt is not lost. As upstream since 1.37, pods are indexed by their
-claims, so that the cost of an event depends on the pods it concerns, not on the queue's length.
+moves the unschedulable pods on that it may help, as their queueing hints say. For a pod in flight
+it is remembered, so that an event during an attempt is not lost. As upstream since 1.37, pods are
+indexed by their claims, so that the cost of an event depends on the pods it concerns, not on the
+queue's length.
 """
 
 import collections
-import dataclasses
-import enum
 import heapq
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from harness import concurrency
+from harness.client import informers
 from harness.subject import claims
+from harness.subject.queueing import cluster_events, in_flight_events, queued_pods, queueing_hints
 
 Object = dict[str, Any]
 FLUSH_S = 300.0
@@ -26,105 +27,70 @@ Without it a lost event could leave a pod unscheduled forever.
 """
 
 
-class Place(enum.Enum):
-    """The place of a pod in the queue."""
-
-    GATED = "gated"
-    ACTIVE = "active"
-    BACKOFF = "backoff"
-    UNSCHEDULABLE = "unschedulable"
-    IN_FLIGHT = "in flight"
-
-
-@dataclasses.dataclass(slots=True, eq=False)
-class QueuedPod:
-    """A pod with its place and its scheduling attempts."""
-
-    pod: Object
-    place: Place = Place.GATED
-    attempts: int = 0
-    failed_s: float = 0.0
-    """Monotonic time at which the last attempt failed, in seconds."""
-    seen_moves: int = 0
-    """The number of `move_all` calls before the attempt began."""
-    was_moved: bool = False
-    """True if an event concerned the pod's claims while it was in flight."""
-
-    @property
-    def uid(self) -> str:
-        """The UID of the pod."""
-        return claims.uid_of(self.pod)
-
-
 class SchedulingQueue:
     """Pods that wait to be scheduled."""
 
     def __init__(
-        self, *, gate: Callable[[Object], bool], backoff_initial_s: float, backoff_max_s: float
+        self,
+        *,
+        gate: Callable[[Object], bool],
+        hints: queueing_hints.QueueingHints,
+        backoff_initial_s: float,
+        backoff_max_s: float,
     ) -> None:
         """`gate(pod)` is PreEnqueue: it returns whether the pod may be scheduled at all."""
         self._changed = concurrency.condition("scheduling-queue")
-        self._gate = gate
+        self._gate, self._hints = gate, hints
         self._backoff_initial_s, self._backoff_max_s = backoff_initial_s, backoff_max_s
-        self._pods: dict[str, QueuedPod] = {}
+        self._pods: dict[str, queued_pods.QueuedPod] = {}
         self._users: dict[str, set[str]] = collections.defaultdict(set)
-        self._unschedulable: dict[str, QueuedPod] = {}
-        self._active: collections.deque[QueuedPod] = collections.deque()
-        self._timers: list[tuple[float, int, QueuedPod]] = []
+        self._unschedulable: dict[str, queued_pods.QueuedPod] = {}
+        self._active: collections.deque[queued_pods.QueuedPod] = collections.deque()
+        self._timers: list[tuple[float, int, queued_pods.QueuedPod]] = []
         self._order = itertools.count()
-        self._moves = 0
+        self._missed = in_flight_events.InFlightEvents()
+        self._incoming: collections.Counter[tuple[str, str]] = collections.Counter()
         self._closed = False
 
     def put(self, pod: Object) -> None:
-        """Add a new pod, or update a queued one.
-
-        A pod whose status names other claims than before is retried once they can be used, as by
-        isSchedulableAfterPodChange.
-        """
+        """Add a new pod, or update a queued one, which may help it."""
         with self._changed:
-            queued = self._pods.setdefault(claims.uid_of(pod), QueuedPod(pod))
-            has_new_claims = claims.recorded_names(queued.pod) != claims.recorded_names(pod)
-            if has_new_claims:
-                self._remove_user(queued.pod)
+            queued = self._pods.get(claims.uid_of(pod)) or self._add(pod)
+            changes = list(cluster_events.of_pod(queued.pod, pod))
+            self._remove_user(queued.pod)
             queued.pod = pod
             for key in claims.known_claim_keys(pod):
                 self._users[key].add(queued.uid)
-        self._open_gate(queued)
-        if has_new_claims and self._gate(pod):
-            self._retry(queued)
+        self._open_gate(queued, changes[0] if changes else cluster_events.POD_ADDED)
+        for event in changes:
+            self._move(event, [queued])
 
     def remove(self, pod: Object) -> None:
         """Remove a pod that was deleted or needs no more scheduling."""
         with self._changed:
             uid = claims.uid_of(pod)
-            self._pods.pop(uid, None)
+            known = self._pods.pop(uid, None)
             self._unschedulable.pop(uid, None)
-            self._remove_user(pod)
+            self._missed.end(uid)
+            self._remove_user(known.pod if known else pod)
 
-    def move_after_claim(self, key: str, *, freed: bool) -> None:
-        """Retry the pods that use a changed claim; `freed`: all pods, as devices became free."""
-        if freed:
-            self.move_all()
-        self.move_users(key)
+    def move(self, event: cluster_events.ClusterEvent) -> None:
+        """Retry the pods that an event may help.
 
-    def move_users(self, claim_key: str) -> None:
-        """Retry the pods that use a claim, after an event of that claim."""
-        with self._changed:
-            users = [
-                self._pods[uid]
-                for uid in sorted(self._users.get(claim_key, ()))
-                if uid in self._pods
-            ]
-        for queued in users:
-            self._open_gate(queued)
-            self._retry(queued)
+        An event of a claim can help only the pods that use it, unless it has freed devices.
+        """
+        users = self._users_of(event)
+        for queued in users or ():
+            self._open_gate(queued, event)
+        self._move(event, None if users is None or event.frees_devices else users)
 
-    def move_all(self) -> None:
-        """Retry every unschedulable pod, after something was freed or added."""
-        with self._changed:
-            self._move_all()
+    def activate(self, claim_key: str) -> None:
+        """Retry every pod, because a claim can be used, or a device, of which no event tells."""
+        for queued in self._known_users(claim_key):
+            self._open_gate(queued, cluster_events.FORCE_ACTIVATE)
+        self._move(cluster_events.FORCE_ACTIVATE)
 
-    def pop(self) -> QueuedPod:
+    def pop(self) -> queued_pods.QueuedPod:
         """Take the next pod into flight; wait until there is one.
 
         Raises concurrency.Closed when the queue is closed.
@@ -134,30 +100,40 @@ class SchedulingQueue:
                 wait_s = self._flush()
                 while self._active:
                     queued = self._active.popleft()
-                    if self._is_known(queued) and queued.place is Place.ACTIVE:
+                    if self._is_known(queued) and queued.place is queued_pods.Place.ACTIVE:
                         return self._take(queued)
                 self._changed.wait(wait_s)
         raise concurrency.Closed
 
-    def failed(self, queued: QueuedPod, *, unschedulable: bool, freed: bool = False) -> None:
+    def failed(
+        self,
+        queued: queued_pods.QueuedPod,
+        *,
+        unschedulable: bool,
+        rejectors: Iterable[str] = (),
+        freed: bool = False,
+    ) -> None:
         """Return a pod after a failed attempt.
 
-        It waits for an event if it is unschedulable; after an error it only backs off. `freed`: the
-        attempt gave back what it had reserved, which no event tells: all other pods are retried.
+        It waits for an event if it is unschedulable; after an error it only backs off. `rejectors`:
+        the plugins that rejected it. `freed`: the attempt gave back what it had reserved, which no
+        event tells: all other pods are retried.
         """
+        answers: list[queued_pods.Answer] = []
         with self._changed:
-            has_missed_event = queued.was_moved or queued.seen_moves != self._moves
+            missed = self._missed.missed(queued.uid)
+            self._missed.end(queued.uid)
             if freed:
-                self._move_all()
-            queued.failed_s = concurrency.monotonic_s()
-            if not self._is_known(queued):
-                return
-            if unschedulable and not has_missed_event:
-                queued.place = Place.UNSCHEDULABLE
-                self._unschedulable[queued.uid] = queued
-                self._set_timer(queued, FLUSH_S)
-            else:
-                self._back_off(queued)
+                answers += self._retry(cluster_events.ASSIGNED_POD_DELETED)
+            if self._is_known(queued):
+                queued.failed_s = concurrency.monotonic_s()
+                queued.rejectors = frozenset(rejectors)
+                if unschedulable:
+                    helps = [self._ask(queued, event) for event in missed]
+                    answers += helps
+                    unschedulable = not any(item.hint.is_worth_trying for item in helps)
+                self._wait(queued, unschedulable=unschedulable)
+        _tell(answers)
 
     def close(self) -> None:
         """Wake and end every `pop`."""
@@ -169,25 +145,54 @@ class SchedulingQueue:
         """Return the number of waiting pods by place, apart from those in flight."""
         with self._changed:
             counts = collections.Counter(queued.place for queued in self._pods.values())
-        return {place.value: counts[place] for place in Place if place is not Place.IN_FLIGHT}
+        return {
+            place.value: counts[place]
+            for place in queued_pods.Place
+            if place is not queued_pods.Place.IN_FLIGHT
+        }
+
+    def incoming(self) -> Mapping[tuple[str, str], int]:
+        """Return how many pods have come to a place because of an event, by both names."""
+        with self._changed:
+            return dict(self._incoming)
 
     def __len__(self) -> int:
         return len(self._pods)
 
-    def _open_gate(self, queued: QueuedPod) -> None:
-        """Admit a gated pod; the gate reads the assume cache and is called without the lock."""
-        if queued.place is Place.GATED and self._gate(queued.pod):
-            with self._changed:
-                if queued.place is Place.GATED and self._is_known(queued):
-                    self._activate(queued)
+    def _users_of(self, event: cluster_events.ClusterEvent) -> list[queued_pods.QueuedPod] | None:
+        """Return the pods that use the claim of an event; None: it is not about a claim."""
+        if event.resource != cluster_events.CLAIM:
+            return None
+        return self._known_users(informers.key_of(event.subject))
 
-    def _retry(self, queued: QueuedPod) -> None:
-        """Retry a pod after an event that concerns its claims."""
+    def _known_users(self, claim_key: str) -> list[queued_pods.QueuedPod]:
         with self._changed:
-            queued.was_moved = True
-            self._move(queued)
+            uids = sorted(self._users.get(claim_key, ()))
+            return [self._pods[uid] for uid in uids if uid in self._pods]
+
+    def _open_gate(self, queued: queued_pods.QueuedPod, event: cluster_events.ClusterEvent) -> None:
+        """Admit a gated pod; the gate reads the assume cache and is called without the lock."""
+        if queued.place is queued_pods.Place.GATED and self._gate(queued.pod):
+            with self._changed:
+                if queued.place is queued_pods.Place.GATED and self._is_known(queued):
+                    self._activate(queued, event)
+
+    def _move(
+        self,
+        event: cluster_events.ClusterEvent,
+        candidates: Iterable[queued_pods.QueuedPod] | None = None,
+    ) -> None:
+        """Retry those of the candidates that the event may help; None: of all pods."""
+        with self._changed:
+            answers = self._retry(event, candidates)
+        _tell(answers)
 
     # ------------------------------------------------------------------ under the lock
+
+    def _add(self, pod: Object) -> queued_pods.QueuedPod:
+        queued = self._pods[claims.uid_of(pod)] = queued_pods.QueuedPod(pod)
+        self._enter(queued, queued_pods.Place.GATED, cluster_events.POD_ADDED)
+        return queued
 
     def _remove_user(self, pod: Object) -> None:
         """Remove the pod from the index of its claims."""
@@ -196,41 +201,72 @@ class SchedulingQueue:
             if not self._users[key]:
                 del self._users[key]
 
-    def _move_all(self) -> None:
-        self._moves += 1
-        for queued in list(self._unschedulable.values()):
-            self._move(queued)
+    def _retry(
+        self,
+        event: cluster_events.ClusterEvent,
+        candidates: Iterable[queued_pods.QueuedPod] | None = None,
+    ) -> list[queued_pods.Answer]:
+        self._missed.add(event)
+        answers = []
+        for queued in list(self._unschedulable.values()) if candidates is None else candidates:
+            if queued.place is queued_pods.Place.UNSCHEDULABLE:
+                answer = self._ask(queued, event)
+                answers.append(answer)
+                if answer.hint.is_worth_trying:
+                    del self._unschedulable[queued.uid]
+                    self._back_off(queued, event)
+        return answers
 
-    def _is_known(self, queued: QueuedPod) -> bool:
+    def _ask(
+        self, queued: queued_pods.QueuedPod, event: cluster_events.ClusterEvent
+    ) -> queued_pods.Answer:
+        return queued_pods.Answer(
+            self._hints.of(queued.pod, queued.rejectors, event), queued.uid, event
+        )
+
+    def _wait(self, queued: queued_pods.QueuedPod, *, unschedulable: bool) -> None:
+        """Have a pod wait after a failed attempt."""
+        if unschedulable:
+            self._enter(queued, queued_pods.Place.UNSCHEDULABLE, cluster_events.ATTEMPT_FAILED)
+            self._unschedulable[queued.uid] = queued
+            self._set_timer(queued, FLUSH_S)
+        else:
+            self._back_off(queued, cluster_events.ATTEMPT_FAILED)
+
+    def _enter(
+        self,
+        queued: queued_pods.QueuedPod,
+        place: queued_pods.Place,
+        event: cluster_events.ClusterEvent,
+    ) -> None:
+        queued.place = place
+        self._incoming[place.value, event.label] += 1
+
+    def _is_known(self, queued: queued_pods.QueuedPod) -> bool:
         return self._pods.get(queued.uid) is queued
 
-    def _move(self, queued: QueuedPod) -> None:
-        if queued.place is Place.UNSCHEDULABLE:
-            del self._unschedulable[queued.uid]
-            self._back_off(queued)
-
-    def _take(self, queued: QueuedPod) -> QueuedPod:
-        queued.place, queued.was_moved = Place.IN_FLIGHT, False
-        queued.seen_moves = self._moves
+    def _take(self, queued: queued_pods.QueuedPod) -> queued_pods.QueuedPod:
+        queued.place = queued_pods.Place.IN_FLIGHT
+        self._missed.begin(queued.uid)
         queued.attempts += 1
         return queued
 
-    def _activate(self, queued: QueuedPod) -> None:
-        queued.place = Place.ACTIVE
+    def _activate(self, queued: queued_pods.QueuedPod, event: cluster_events.ClusterEvent) -> None:
+        self._enter(queued, queued_pods.Place.ACTIVE, event)
         self._active.append(queued)
         self._changed.notify()
 
-    def _back_off(self, queued: QueuedPod) -> None:
+    def _back_off(self, queued: queued_pods.QueuedPod, event: cluster_events.ClusterEvent) -> None:
         """Activate the pod once its backoff, which began when the attempt failed, has elapsed."""
         length_s = min(self._backoff_initial_s * 2 ** (queued.attempts - 1), self._backoff_max_s)
         left_s = queued.failed_s + length_s - concurrency.monotonic_s()
         if left_s <= 0:
-            self._activate(queued)
+            self._activate(queued, event)
         else:
-            queued.place = Place.BACKOFF
+            self._enter(queued, queued_pods.Place.BACKOFF, event)
             self._set_timer(queued, left_s)
 
-    def _set_timer(self, queued: QueuedPod, wait_s: float) -> None:
+    def _set_timer(self, queued: queued_pods.QueuedPod, wait_s: float) -> None:
         at_s = concurrency.monotonic_s() + wait_s
         heapq.heappush(self._timers, (at_s, next(self._order), queued))
         self._changed.notify()
@@ -242,11 +278,20 @@ class SchedulingQueue:
             self._expire(heapq.heappop(self._timers)[2], now_s)
         return self._timers[0][0] - now_s if self._timers else None
 
-    def _expire(self, queued: QueuedPod, now_s: float) -> None:
+    def _expire(self, queued: queued_pods.QueuedPod, now_s: float) -> None:
         if not self._is_known(queued):
             return
-        if queued.place is Place.BACKOFF:
-            self._activate(queued)
-        elif queued.place is Place.UNSCHEDULABLE and now_s >= queued.failed_s + FLUSH_S:
+        if queued.place is queued_pods.Place.BACKOFF:
+            self._activate(queued, cluster_events.BACKOFF_COMPLETE)
+        elif queued.place is queued_pods.Place.UNSCHEDULABLE and now_s >= queued.failed_s + FLUSH_S:
             del self._unschedulable[queued.uid]
-            self._activate(queued)
+            self._activate(queued, cluster_events.UNSCHEDULABLE_TIMEOUT)
+
+
+def _tell(answers: Iterable[queued_pods.Answer]) -> None:
+    """Take the steps of hints; the queue's lock must not be held."""
+    for answer in answers:
+        if answer.hint.step:
+            is_claim = answer.event.resource == cluster_events.CLAIM
+            claim = {"claim": claims.uid_of(answer.event.subject)} if is_claim else {}
+            concurrency.step(answer.hint.step, pod=answer.pod_uid, **claim)

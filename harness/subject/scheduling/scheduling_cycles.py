@@ -9,7 +9,7 @@ from harness import concurrency
 from harness.client import apis, transports
 from harness.subject import claims, dynamic_resources, scheduling_attempts
 from harness.subject.binding import binding_cycle
-from harness.subject.queueing import scheduling_queue
+from harness.subject.queueing import queued_pods, scheduling_queue
 from harness.subject.scheduling import node_lists, node_search
 from harness.subject.telemetry import klog, pod_messages, pod_reports
 
@@ -51,7 +51,7 @@ class SchedulingCycle:
                 return
             self._schedule(queued)
 
-    def _schedule(self, queued: scheduling_queue.QueuedPod) -> None:
+    def _schedule(self, queued: queued_pods.QueuedPod) -> None:
         """Try one pod: reserve devices on a node that fits, and queue its binding."""
         concurrency.step("scheduling.started", pod=queued.uid, attempt=queued.attempts)
         try:
@@ -60,7 +60,7 @@ class SchedulingCycle:
         except scheduling_attempts.Unschedulable as reason:
             concurrency.step("scheduling.unschedulable", pod=queued.uid, reason=str(reason))
             self._reports.failed(queued.pod, pod_messages.UNSCHEDULABLE, str(reason))
-            self._queue.failed(queued, unschedulable=True)
+            self._queue.failed(queued, unschedulable=True, rejectors=reason.rejectors)
         except scheduling_attempts.AttemptError as error:
             klog.error(5, error, "dynamic resource plugin failed", pod=queued.pod)
             concurrency.step("scheduling.failed", pod=queued.uid, reason=str(error))
@@ -77,14 +77,14 @@ class SchedulingCycle:
             return self._plugin.pre_filter(pod)
         except scheduling_attempts.Unschedulable as reason:
             text = f"0/{len(self._nodes.listed())} nodes are available: {reason}."
-            raise scheduling_attempts.Unschedulable(text) from reason
+            raise scheduling_attempts.Unschedulable(text, reason.rejectors) from reason
 
     def _find_node(self, attempt: scheduling_attempts.Attempt) -> tuple[Object, list[Object]]:
         found = node_search.first_fit(self._plugin, attempt, self._nodes.listed())
         if found is not None:
             return found
         self._give_up_one_allocation(attempt)
-        raise scheduling_attempts.Unschedulable(attempt.explanation())
+        raise scheduling_attempts.Unschedulable(attempt.explanation(), attempt.rejectors())
 
     def _give_up_one_allocation(self, attempt: scheduling_attempts.Attempt) -> None:
         try:

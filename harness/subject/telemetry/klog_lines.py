@@ -42,6 +42,20 @@ _LINES = {
     "allocated-shares.removed": _Line(
         6, "Observed shared device deallocation", {"shared device": "share", **_CLAIM}
     ),
+    "hint.claim-created": _Line(5, "claim for pod got created", {**_POD, **_CLAIM}),
+    "hint.claim-updated": _Line(5, "status of claim for pod got updated", {**_POD, **_CLAIM}),
+    "hint.claim-deallocated": _Line(
+        6, "claim with structured parameters got deallocated", {**_POD, **_CLAIM}
+    ),
+    "hint.claim-metadata": _Line(
+        6, "claim for pod got modified where the pod doesn't care", {**_POD, **_CLAIM}
+    ),
+    "hint.claim-unrelated": _Line(6, "unrelated claim got modified", {**_POD, **_CLAIM}),
+    "hint.claims-unusable": _Line(
+        6, "pod is not schedulable after resource claim change", {**_POD, **_CLAIM}
+    ),
+    "hint.pod-updated": _Line(5, "pod got updated and is schedulable", _POD),
+    "hint.pod-unusable": _Line(6, "pod is not schedulable after being updated", _POD),
     "bind.started": _Line(3, "Attempting to bind pod to node", {**_POD, "node": "node"}),
     "bind.done": _Line(2, "Successfully bound pod to node", {**_POD, "node": "node"}),
 }

@@ -11,7 +11,7 @@ from harness import clocks
 from harness.client import apis
 from harness.subject import scheduling_attempts
 from harness.subject.binding import binding_cycle
-from harness.subject.queueing import scheduling_queue
+from harness.subject.queueing import queued_pods
 from harness.subject.telemetry import pod_reports
 from tests.support import api_objects, local_servers
 
@@ -55,9 +55,7 @@ class World:
         for name in names:
             pod = self.api.create(apis.PODS, api_objects.pod(name), namespace="default")
             attempt = scheduling_attempts.Attempt(pod, [])
-            self.binders.put(
-                binding_cycle.Binding(scheduling_queue.QueuedPod(pod), attempt, "worker-1")
-            )
+            self.binders.put(binding_cycle.Binding(queued_pods.QueuedPod(pod), attempt, "worker-1"))
 
     def node_of(self, name: str) -> Any:
         return self.api.get(apis.PODS, name, namespace="default")["spec"].get("nodeName")

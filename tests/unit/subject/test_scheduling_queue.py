@@ -6,11 +6,20 @@ from typing import Any
 import pytest
 
 from harness import concurrency
-from harness.subject.queueing import scheduling_queue
+from harness.subject.queueing import cluster_events, queued_pods, queueing_hints, scheduling_queue
 from tests.support import api_objects, controlled_runtimes
 
 Object = dict[str, Any]
 TIMEOUT_S = 20.0
+NODE_ADDED = cluster_events.ClusterEvent(
+    cluster_events.NODE, cluster_events.ADD, None, api_objects.node()
+)
+
+
+def of_claim(name: str) -> cluster_events.ClusterEvent:
+    """The event of a new claim."""
+    claim = api_objects.claim(name, version=1)
+    return cluster_events.ClusterEvent(cluster_events.CLAIM, cluster_events.ADD, None, claim)
 
 
 class World:
@@ -18,8 +27,10 @@ class World:
 
     def __init__(self) -> None:
         self.closed_for: set[str] = set()
+        self.claims: dict[str, Object] = {}
         self.queue = scheduling_queue.SchedulingQueue(
             gate=lambda pod: pod["metadata"]["name"] not in self.closed_for,
+            hints=queueing_hints.QueueingHints(self.claims.get),
             backoff_initial_s=1.0,
             backoff_max_s=10.0,
         )
@@ -27,7 +38,7 @@ class World:
     def pop(self) -> str:
         return str(self.take().pod["metadata"]["name"])
 
-    def take(self) -> scheduling_queue.QueuedPod:
+    def take(self) -> queued_pods.QueuedPod:
         return self.queue.pop()
 
     def is_idle(self) -> bool:
@@ -71,10 +82,10 @@ def test_a_gated_pod_waits_for_its_claim(world: World) -> None:
     world.queue.put(pod("a", use=("c1",)))
     world.queue.put(pod("b", use=("c2",)))
     assert world.is_idle()
-    world.queue.move_users("default/c1")
+    world.queue.move(of_claim("c1"))
     assert world.is_idle()
     world.closed_for = set()
-    world.queue.move_users("default/c1")
+    world.queue.move(of_claim("c1"))
     assert world.pop() == "a"
     assert world.is_idle()
     world.queue.put(pod("b", use=("c2",)))
@@ -84,7 +95,7 @@ def test_a_gated_pod_waits_for_its_claim(world: World) -> None:
 def test_moving_all_does_not_open_gates(world: World) -> None:
     world.closed_for = {"a"}
     world.queue.put(pod("a"))
-    world.queue.move_all()
+    world.queue.move(NODE_ADDED)
     assert world.is_idle()
 
 
@@ -109,7 +120,7 @@ def test_an_unschedulable_pod_waits_for_an_event_and_for_the_rest_of_its_backoff
     world.queue.put(pod("a"))
     world.queue.failed(world.take(), unschedulable=True)
     time.sleep(0.25)
-    world.queue.move_all()
+    world.queue.move(NODE_ADDED)
     assert world.pop() == "a"
     assert time.now_s == pytest.approx(1.0)
 
@@ -120,7 +131,7 @@ def test_an_event_after_the_backoff_brings_the_pod_at_once(
     world.queue.put(pod("a"))
     world.queue.failed(world.take(), unschedulable=True)
     time.sleep(5)
-    world.queue.move_users("default/c")
+    world.queue.move(of_claim("c"))
     assert world.pop() == "a"
     assert time.now_s == pytest.approx(5.0)
 
@@ -131,7 +142,7 @@ def test_only_the_users_of_a_claim_are_moved(
     for name in ("a", "b"):
         world.queue.put(pod(name, use=(f"claim-of-{name}",)))
         world.queue.failed(world.take(), unschedulable=True)
-    world.queue.move_users("default/claim-of-b")
+    world.queue.move(of_claim("claim-of-b"))
     assert world.pop() == "b"
     assert time.now_s < scheduling_queue.FLUSH_S
     assert world.pop() == "a"
@@ -146,7 +157,7 @@ def test_the_claim_of_a_template_makes_a_user_once_it_is_recorded(
     world.queue.put(waiting)
     world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "a-t-x"}))
     world.closed_for = set()
-    world.queue.move_users("default/a-t-x")
+    world.queue.move(of_claim("a-t-x"))
     assert world.pop() == "a"
 
 
@@ -177,7 +188,7 @@ def test_the_flush_counts_from_the_newest_failure(
     world.queue.put(pod("a"))
     world.queue.failed(world.take(), unschedulable=True)
     time.sleep(20)
-    world.queue.move_all()
+    world.queue.move(NODE_ADDED)
     world.queue.failed(world.take(), unschedulable=True)  # the first timer still stands at 30 s
     assert world.pop() == "a"
     assert time.now_s == pytest.approx(20 + scheduling_queue.FLUSH_S)
@@ -190,9 +201,9 @@ def test_an_event_during_an_attempt_is_not_lost(
     world.queue.put(pod("a"))
     queued = world.take()
     if event == "all":
-        world.queue.move_all()
+        world.queue.move(NODE_ADDED)
     else:
-        world.queue.move_users("default/c")
+        world.queue.move(of_claim("c"))
     world.queue.failed(queued, unschedulable=True)
     again = world.take()
     assert time.now_s == pytest.approx(1.0)
@@ -225,8 +236,8 @@ def test_a_removed_pod_is_never_taken(world: World, fate: Any) -> None:
     world.queue.remove(pod("a"))
     assert len(world.queue) == 0
     assert_forgotten(world)
-    world.queue.move_all()
-    world.queue.move_users("default/c")
+    world.queue.move(NODE_ADDED)
+    world.queue.move(of_claim("c"))
     assert world.is_idle()
 
 
@@ -239,7 +250,7 @@ def test_a_pod_that_was_removed_in_flight_does_not_come_back(
     world.queue.remove(pod("a"))
     world.queue.failed(queued, unschedulable=unschedulable)
     assert_forgotten(world)
-    world.queue.move_all()
+    world.queue.move(NODE_ADDED)
     assert world.is_idle()
 
 
@@ -252,7 +263,7 @@ def test_a_pod_that_came_back_is_a_pod_of_its_own(
     world.queue.put(pod("a"))
     second = world.take()
     world.queue.failed(first, unschedulable=True)
-    assert (second.attempts, second.place) == (1, scheduling_queue.Place.IN_FLIGHT)
+    assert (second.attempts, second.place) == (1, queued_pods.Place.IN_FLIGHT)
     assert world.is_idle()
 
 
@@ -285,7 +296,7 @@ def test_a_pop_that_waits_is_woken_by_an_event() -> None:
     thread = concurrency.spawn("pop", lambda: taken.append(world.pop()))
     world.queue.put(pod("a"))
     world.closed_for = set()
-    world.queue.move_users("default/c")
+    world.queue.move(of_claim("c"))
     thread.join(TIMEOUT_S)
     assert taken == ["a"]
 
@@ -324,7 +335,7 @@ def test_an_old_claim_no_longer_moves_its_former_user(
     world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "c1"}))
     world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "c2"}))
     world.queue.failed(world.take(), unschedulable=True)
-    world.queue.move_users("default/c1")
+    world.queue.move(of_claim("c1"))
     assert world.pop() == "a"
     assert time.now_s >= scheduling_queue.FLUSH_S
 
@@ -346,7 +357,7 @@ def test_what_a_failed_binding_gives_back_does_not_move_its_own_pod(
     world.queue.put(pod("a", use=("c1",)))
     world.queue.failed(world.take(), unschedulable=True, freed=True)
     assert world.queue.pending()["unschedulable"] == 1
-    world.queue.move_users("default/c1")
+    world.queue.move(of_claim("c1"))
     assert world.pop() == "a"
     assert time.now_s == pytest.approx(1.0)
 
