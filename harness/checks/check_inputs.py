@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from harness.checks import hold_history, preparations, reservations
+from harness.checks.consumption import declared_devices
 from harness.checks.nodes import container_parameters
 from harness.checks.progress import world_states, written_books
 from harness.checks.schedulers import scheduler_identities
@@ -34,6 +35,10 @@ class CheckInput:
         default_factory=scheduler_identities.SchedulersOfHolds
     )
     """The schedulers of the allocations; known only in runs with several schedulers."""
+    declared: declared_devices.DeclaredDevices = dataclasses.field(
+        default_factory=declared_devices.DeclaredDevices
+    )
+    """Devices and counters in all versions of the slices."""
     phases: Sequence[records.Phase] = ()
     """The phases of the run, in order."""
     books: Mapping[str, written_books.Books | None] = dataclasses.field(default_factory=dict)

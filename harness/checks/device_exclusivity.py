@@ -2,12 +2,15 @@
 
 The API server does not compare claims with each other; only the scheduler's own bookkeeping
 prevents double allocations. A hold begins with the commit that writes the device into the claim's
-`status.allocation` and ends with the commit that removes it or deletes the claim. Allocation
-results with admin access or a `shareID` may overlap and are ignored.
+`status.allocation` and ends with the commit that removes it or deletes the claim.
+
+Shares of a device that its slice offers for sharing may overlap with each other, but not with a
+claim that holds the device for itself. Shares of any other device are holds like all others.
+Results with admin access may overlap with everything and are ignored.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -22,22 +25,44 @@ OTHERS_MAX = 200
 """Double allocations listed by their summaries."""
 
 
-def check(history: hold_history.HoldHistory) -> verdicts.CheckResult:
-    """Return INVALID with the double allocations, VALID without any, UNKNOWN without any hold."""
-    holds = [hold for hold in history.holds if hold.exclusive]
+def check(
+    history: hold_history.HoldHistory, is_shareable: Callable[[str], bool | None]
+) -> verdicts.CheckResult:
+    """Return INVALID with the double allocations, VALID without any, UNKNOWN without any hold.
+
+    `is_shareable` tells whether slices let claims share a device; None: no slice has the device,
+    and its shares are not examined.
+    """
+    alone, shares = _divided(history.holds, is_shareable)
+    contended = {hold.device for hold in alone}
+    holds = [*alone, *(hold for hold in shares if hold.device in contended)]
     table = frame(holds, end_rv=history.last_rv + 1)
-    pairs = conflicts(table)
+    pairs = _joined(conflicts(table[: len(alone)]), conflicts_with_shares(table, len(alone)))
     violations = [_describe(holds[a], holds[b]) for a, b in _in_full(pairs)]
+    examined = [*alone, *shares]
     return verdicts.CheckResult(
         check=NAME,
         promise=PROMISE,
-        verdict=_verdict(len(holds), len(pairs)),
-        examined_count=len(holds),
+        verdict=_verdict(len(examined), len(pairs)),
+        examined_count=len(examined),
         violation_count=len(pairs),
         violations=violations,
         others=_others(holds, pairs, {violation.summary for violation in violations}),
-        reason=_reason(len(holds), table, pairs),
+        reason=_reason(examined, table, pairs),
     )
+
+
+def _divided(
+    holds: Iterable[hold_history.Hold], is_shareable: Callable[[str], bool | None]
+) -> tuple[list[hold_history.Hold], list[hold_history.Hold]]:
+    """Return the holds that let no other claim have the device, and the proper shares."""
+    alone, shares = [], []
+    for hold in holds:
+        if hold.exclusive or (hold.shared and is_shareable(hold.device) is False):
+            alone.append(hold)
+        elif hold.shared and is_shareable(hold.device):
+            shares.append(hold)
+    return alone, shares
 
 
 def frame(holds: Sequence[hold_history.Hold], *, end_rv: int) -> pd.DataFrame:
@@ -82,6 +107,39 @@ def conflicts(table: pd.DataFrame) -> pd.DataFrame:
         }
     )
     return pairs.sort_values(["from_rv", "first", "second"], ignore_index=True)
+
+
+def conflicts_with_shares(table: pd.DataFrame, alone: int) -> pd.DataFrame:
+    """Return one row for each hold of a device that overlaps with another claim's share of it.
+
+    `table` is a result of `frame`: first the rows of holds that let no other claim have the
+    device, `alone` in number, then those of shares. Columns as those of `conflicts`.
+    """
+    devices, uids = (table[key].cat.codes.to_numpy() for key in ("device", "uid"))
+    start, end = (table[key].to_numpy() for key in ("from_rv", "until_rv"))
+    shares = np.arange(alone, len(table))
+    rows: list[tuple[int, int]] = []
+    for row in np.flatnonzero(np.isin(devices[:alone], devices[alone:])):
+        meets = (devices[shares] == devices[row]) & (uids[shares] != uids[row])
+        meets &= (start[shares] < end[row]) & (end[shares] > start[row])
+        rows += [(int(row), int(share)) for share in shares[meets]]
+    ordered = [sorted(pair, key=lambda row: (start[row], row)) for pair in rows]
+    first, second = np.array(ordered, dtype=np.int64).reshape(-1, 2).T
+    return pd.DataFrame(
+        {
+            "first": first,
+            "second": second,
+            "from_rv": start[second],
+            "until_rv": np.minimum(end[first], end[second]),
+        }
+    )
+
+
+def _joined(plain: pd.DataFrame, with_shares: pd.DataFrame) -> pd.DataFrame:
+    if with_shares.empty:
+        return plain
+    joined = pd.concat([plain, with_shares])
+    return joined.sort_values(["from_rv", "first", "second"], ignore_index=True)
 
 
 def _verdict(examined: int, violations: int) -> verdicts.Verdict:
@@ -149,9 +207,11 @@ def _summary(first: hold_history.Hold, second: hold_history.Hold) -> str:
 
 def _text(first: hold_history.Hold, second: hold_history.Hold, until: int | None) -> str:
     end = "to the end of the history" if until is None else f"until resourceVersion {until}"
+    again = "a share of it" if second.shared and not second.exclusive else "again"
+    what = "A share of device" if first.shared and not first.exclusive else "Device"
     return (
-        f"Device {first.device} was allocated to claim {_named(first)} at resourceVersion "
-        f"{first.from_rv}, and again to claim {_named(second)} at resourceVersion "
+        f"{what} {first.device} was allocated to claim {_named(first)} at resourceVersion "
+        f"{first.from_rv}, and {again} to claim {_named(second)} at resourceVersion "
         f"{second.from_rv}, while the first still held it; both held it {end}. "
         f"Pods: {_pods(first)} and {_pods(second)}."
     )
@@ -171,11 +231,13 @@ def _others(holds: Sequence[hold_history.Hold], pairs: pd.DataFrame, listed: set
     return list(itertools.islice((line for line in lines if line not in listed), OTHERS_MAX))
 
 
-def _reason(examined: int, table: pd.DataFrame, pairs: pd.DataFrame) -> str:
+def _reason(examined: Sequence[hold_history.Hold], table: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if not examined:
         return "no exclusive allocation of any device was observed, so nothing was examined"
-    device_count = table["device"].nunique()
-    among = f"{_counted(examined, 'allocation')} of {_counted(device_count, 'device')}"
+    shared = sum(hold.shared and not hold.exclusive for hold in examined)
+    among = _counted(len(examined), "allocation")
+    among += f" ({_counted(shared, 'share')})" if shared else ""
+    among += f" of {_counted(len({hold.device for hold in examined}), 'device')}"
     if pairs.empty:
         return f"{among}; no device was held by two claims at once"
     doubled = table["device"].iloc[pairs["first"]].nunique()

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from harness.checks import live_spotter
+from harness.checks import claim_results
 from harness.history import records
-from harness.model import devices
 
 CLAIMS, PODS = "resourceclaims", "pods"
 
@@ -23,29 +22,13 @@ class _Meta(msgspec.Struct):
     namespace: str = ""
 
 
-class _Result(msgspec.Struct):
-    driver: str
-    pool: str
-    device: str
-    adminAccess: bool | None = None  # noqa: N815
-    shareID: str | None = None  # noqa: N815
-
-
-class _Devices(msgspec.Struct):
-    results: list[_Result] = []
-
-
-class _Allocation(msgspec.Struct):
-    devices: _Devices = msgspec.field(default_factory=_Devices)
-
-
 class _Consumer(msgspec.Struct):
     name: str
     resource: str = ""
 
 
 class _ClaimStatus(msgspec.Struct):
-    allocation: _Allocation | None = None
+    allocation: claim_results.Allocation | None = None
     reservedFor: list[_Consumer] | None = None  # noqa: N815
 
 
@@ -80,6 +63,10 @@ class Hold:
     """`driver/pool/device`"""
     exclusive: bool
     """False for admin access and for a share of the device."""
+    shared: bool = False
+    """True for a share of the device, which other claims may share too."""
+    consumed: tuple[tuple[str, str], ...] = ()
+    """Name and quantity of each capacity that its shares consume; names can occur twice."""
     uid: str
     namespace: str
     name: str
@@ -91,6 +78,11 @@ class Hold:
     until_ts_ns: int | None = None
     pods: set[str] = dataclasses.field(default_factory=set)
     """Names of all pods in `status.reservedFor` during the hold."""
+
+    @property
+    def how(self) -> claim_results.Held:
+        """How the claim holds the device."""
+        return claim_results.Held(self.exclusive, self.shared, self.consumed)
 
 
 @dataclasses.dataclass(slots=True)
@@ -252,31 +244,37 @@ class HoldHistory:
             life.gone_ns = ts_ns
             self._release(uid, {}, rv, ts_ns)
             return
-        held = _held(claim)
+        held = claim_results.held(claim.status.allocation)
         if held and life.ready_ns is None:
             life.ready_ns = ts_ns
         # A release within a gap may have happened right after the last observation before it.
         self._release(uid, held, rv if certain_rv is None else certain_rv + 1, ts_ns)
         self._take(claim, held, rv, ts_ns)
 
-    def _release(self, uid: str, kept: Mapping[str, bool], rv: int, ts_ns: int) -> None:
-        """End the claim's holds, except those in `kept` whose exclusiveness has not changed."""
+    def _release(
+        self, uid: str, kept: Mapping[str, claim_results.Held], rv: int, ts_ns: int
+    ) -> None:
+        """End the claim's holds, except those in `kept` that have not changed."""
         held = self._open.get(uid, {})
-        for device in [name for name, hold in held.items() if kept.get(name) is not hold.exclusive]:
+        for device in [name for name, hold in held.items() if kept.get(name) != hold.how]:
             hold = held.pop(device)
             hold.until_rv, hold.until_ts_ns = max(rv, hold.from_rv), ts_ns
         if not held:
             self._open.pop(uid, None)
 
-    def _take(self, claim: _Claim, held: dict[str, bool], rv: int, ts_ns: int) -> None:
+    def _take(
+        self, claim: _Claim, held: Mapping[str, claim_results.Held], rv: int, ts_ns: int
+    ) -> None:
         meta = claim.metadata
         pods = {item.name for item in claim.status.reservedFor or () if item.resource == "pods"}
         mine = self._open.setdefault(meta.uid, {}) if held else {}
-        for device, exclusive in held.items():
+        for device, how in held.items():
             if device not in mine:
                 mine[device] = Hold(
                     device=device,
-                    exclusive=exclusive,
+                    exclusive=how.exclusive,
+                    shared=how.shared,
+                    consumed=how.consumed,
                     uid=meta.uid,
                     namespace=meta.namespace,
                     name=meta.name,
@@ -295,20 +293,6 @@ class HoldHistory:
             life.gone_ns = record.ts_ns
         elif pod.status.phase == "Running" and life.ready_ns is None:
             life.ready_ns = record.ts_ns
-
-
-def _held(claim: _Claim) -> dict[str, bool]:
-    """Return device -> exclusive for the claim's allocation.
-
-    A device with several results is exclusive if one of them is.
-    """
-    allocation = claim.status.allocation
-    held: dict[str, bool] = {}
-    for item in allocation.devices.results if allocation else []:
-        device = str(devices.DeviceID(item.driver, item.pool, item.device))
-        exclusive = live_spotter.is_exclusive(admin=item.adminAccess, share=item.shareID)
-        held[device] = held.get(device, False) or exclusive
-    return held
 
 
 def fold(observations: Iterable[records.Body]) -> HoldHistory:

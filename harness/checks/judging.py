@@ -24,6 +24,7 @@ from harness.checks import (
     reservations,
     verdicts,
 )
+from harness.checks.consumption import device_consumption
 from harness.checks.nodes import container_parameters, prepared_devices
 from harness.checks.progress import claim_progress, scheduler_books, written_books
 from harness.checks.schedulers import (
@@ -58,7 +59,13 @@ CHECKS: tuple[Check, ...] = (
     Check(
         device_exclusivity.NAME,
         device_exclusivity.PROMISE,
-        lambda given: device_exclusivity.check(given.folded),
+        lambda given: device_exclusivity.check(given.folded, given.declared.is_shareable),
+    ),
+    Check(
+        device_consumption.NAME,
+        device_consumption.PROMISE,
+        lambda given: device_consumption.check(given.folded, given.declared),
+        applies=device_consumption.applies,
     ),
     Check(
         scheduler_exclusivity.NAME,
@@ -176,6 +183,7 @@ def examine(directory: directories.RunDirectory) -> Examination:
         started=prepared.started,
         parameters=observed.parameters,
         schedulers=schedulers,
+        declared=observed.declared,
         phases=tuple(history.phases),
         books=_books(history),
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from harness.checks import hold_history, reservations
+from harness.checks.consumption import declared_devices
 from harness.checks.nodes import container_parameters
 from harness.checks.progress import world_states
 from harness.checks.schedulers import allocation_writers, scheduler_identities
@@ -22,6 +23,10 @@ class ObservedRun:
     recorder: histories.EvidenceReader | None
     """The reader of the observations; None: there are none."""
     folded: hold_history.HoldHistory
+    declared: declared_devices.DeclaredDevices = dataclasses.field(
+        default_factory=declared_devices.DeclaredDevices
+    )
+    """Devices and counters in all versions of the slices."""
     final: world_states.WorldState = dataclasses.field(default_factory=world_states.WorldState)
     """The objects that existed at the end."""
     reserved: reservations.Reservations = dataclasses.field(
@@ -57,7 +62,7 @@ def observe(history: histories.History) -> ObservedRun:
 
 def _fold(recorder: histories.EvidenceReader, plan: plans.Plan) -> ObservedRun:
     observed = ObservedRun(recorder=recorder, folded=hold_history.HoldHistory())
-    followed: Iterable[records.Body] = recorder
+    followed: Iterable[records.Body] = observed.declared.follow(recorder)
     for follow in _followers(plan, observed):
         followed = follow(followed)
     folded = hold_history.fold(followed)

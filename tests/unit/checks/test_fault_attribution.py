@@ -24,7 +24,9 @@ def _attributed(
     found = fault_records.FaultRecords(
         applications=fault_words.applications(text) if applied is None else applied, exists=True
     )
-    results = fault_attribution.attribute([device_exclusivity.check(folded)], folded, found)
+    results = fault_attribution.attribute(
+        [device_exclusivity.check(folded, lambda _: None)], folded, found
+    )
     return verdicts.double_allocations(results)
 
 

@@ -9,7 +9,7 @@ VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verd
 
 
 def _check(text: str) -> verdicts.CheckResult:
-    return device_exclusivity.check(hold_history.fold(language.observe(text)))
+    return device_exclusivity.check(hold_history.fold(language.observe(text)), lambda _: None)
 
 
 def _overlaps(result: verdicts.CheckResult) -> list[tuple[str, int, int | None]]:

@@ -20,7 +20,9 @@ NOT_ALL = "Some of the steps around it were not recorded, so the stale read is u
 
 @pytest.fixture
 def violation() -> verdicts.DoubleAllocation:
-    result = device_exclusivity.check(hold_history.fold(language.observe(races.TEXT)))
+    result = device_exclusivity.check(
+        hold_history.fold(language.observe(races.TEXT)), lambda _: None
+    )
     [found] = verdicts.double_allocations([result])
     return found
 

@@ -1,0 +1,188 @@
+"""The check of consumption: no capacity of a shared device and no counter is used up twice.
+
+The API server adds nothing up; only the scheduler's bookkeeping prevents over-use. The shares of a
+device consume its capacities together. Each device in use, exclusively or by shares, consumes the
+counters that its slice says, once. Results with admin access consume nothing.
+"""
+
+import collections
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from harness.checks import hold_history, verdicts
+from harness.checks.consumption import declared_devices, excesses
+from harness.history import plans
+from harness.model import quantities
+
+NAME = "device_consumption"
+PROMISE = "no capacity of a device and no counter of a pool is consumed beyond what there is"
+IN_FULL_MAX, OTHERS_MAX = 20, 200
+"""Violations that are listed in full, and by their summaries."""
+_CONSUMING = ("shared", "partitions", "limit")
+"""Keys of kinds of pools whose devices have capacities or counters to consume."""
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether runs with this plan have devices that consume something."""
+    pools: dict[str, Any] = plan.settings.get("pools") or {}
+    return any(kind.get(key) for kind in pools.get("more") or () for key in _CONSUMING)
+
+
+def check(
+    history: hold_history.HoldHistory, declared: declared_devices.DeclaredDevices
+) -> verdicts.CheckResult:
+    """Return INVALID with what is consumed too much, UNKNOWN if nothing is consumed, else VALID."""
+    holds = [hold for hold in history.holds if hold.exclusive or hold.shared]
+    shares = [hold for hold in holds if hold.shared and hold.device in declared.devices]
+    consumers = [
+        hold
+        for hold in holds
+        if hold.device in declared.devices and declared.devices[hold.device].consumes
+    ]
+    found = [*_of_capacities(shares, declared), *_of_counters(consumers, declared)]
+    found.sort(key=lambda item: list(item.resource_versions))
+    examined = len(shares) + len(consumers)
+    return verdicts.CheckResult(
+        check=NAME,
+        promise=PROMISE,
+        verdict=_verdict(examined, found),
+        examined_count=examined,
+        violation_count=len(found),
+        violations=found[:IN_FULL_MAX],
+        others=[item.summary for item in found[IN_FULL_MAX:][:OTHERS_MAX]],
+        reason=_reason(len(shares), len(consumers), found),
+    )
+
+
+# ------------------------------------------------------------------------- capacities
+
+
+def _of_capacities(
+    shares: Iterable[hold_history.Hold], declared: declared_devices.DeclaredDevices
+) -> Iterator[verdicts.Violation]:
+    """Yield each time in which the shares of a device consume more of a capacity than it has."""
+    by_device: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
+    for hold in shares:
+        by_device[hold.device].append(hold)
+    for name, holds in by_device.items():
+        device = declared.devices[name]
+        for capacity, amounts in device.capacity.items():
+            consumed = functools.partial(_consumed, capacity=capacity, driver=device.pool[0])
+            uses = [
+                excesses.Use((hold,), consumed(hold), hold.from_rv, hold.until_rv) for hold in holds
+            ]
+            for excess in excesses.find(uses, amounts.most):
+                what = f"{capacity} of device {name}"
+                yield _violation(what, excess, [device])
+
+
+def _consumed(hold: hold_history.Hold, *, capacity: str, driver: str) -> Fraction:
+    plain = declared_devices.plain_name
+    amounts = (
+        quantities.amount(text) for name, text in hold.consumed if plain(name, driver) == capacity
+    )
+    return sum(amounts, Fraction(0))
+
+
+# --------------------------------------------------------------------------- counters
+
+
+def _of_counters(
+    consumers: Iterable[hold_history.Hold], declared: declared_devices.DeclaredDevices
+) -> Iterator[verdicts.Violation]:
+    """Yield each time in which devices in use consume more of a counter than a pool has."""
+    by_device: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
+    for hold in consumers:
+        by_device[hold.device].append(hold)
+    uses: dict[tuple[declared_devices.PoolKey, declared_devices.Counter], list[excesses.Use]]
+    uses = collections.defaultdict(list)
+    for name, holds in by_device.items():
+        device = declared.devices[name]
+        first = min(hold.from_rv for hold in holds)
+        for counter, amounts in device.consumes.items():
+            amount = amounts.least(first)
+            if amount is not None:
+                uses[device.pool, counter] += excesses.joined(holds, amount)
+    for (pool, counter), used in uses.items():
+        limit = declared.counters[pool].get(counter, declared_devices.Amounts())
+        what = f"counter {counter[1]} of counter set {counter[0]} in pool {'/'.join(pool)}"
+        for excess in excesses.find(used, limit.most):
+            involved = {hold.device for use in excess.uses for hold in use.holds}
+            yield _violation(what, excess, [declared.devices[name] for name in sorted(involved)])
+
+
+# ---------------------------------------------------------------------------- results
+
+
+def _violation(
+    what: str, excess: excesses.Excess, devices: Sequence[declared_devices.DeclaredDevice]
+) -> verdicts.Violation:
+    claims = list({id(hold): hold for use in excess.uses for hold in use.holds}.values())
+    most, limit = _number(excess.most), _number(excess.limit)
+    summary = f"{what}: {most} of {limit} consumed from version {excess.from_rv}"
+    return verdicts.Violation(
+        guarantee=NAME,
+        summary=summary,
+        text=(
+            f"{most} of {what} were consumed, but there are only {limit}, from resourceVersion "
+            f"{excess.from_rv} {_end(excess.until_rv)}, by {'; '.join(map(_told, claims))}."
+        ),
+        resource_versions=sorted(
+            {excess.from_rv, *(hold.from_rv for hold in claims), *_known(excess.until_rv)}
+        ),
+        objects=[*_claims(claims), *_slices(devices)],
+    )
+
+
+def _claims(holds: Iterable[hold_history.Hold]) -> Iterator[verdicts.InvolvedObject]:
+    for uid, hold in {hold.uid: hold for hold in holds}.items():
+        yield verdicts.InvolvedObject(
+            kind="ResourceClaim", namespace=hold.namespace, name=hold.name, uid=uid
+        )
+
+
+def _slices(
+    devices: Iterable[declared_devices.DeclaredDevice],
+) -> Iterator[verdicts.InvolvedObject]:
+    for name, uid in sorted({(device.slice_name, device.slice_uid) for device in devices}):
+        yield verdicts.InvolvedObject(kind="ResourceSlice", namespace="", name=name, uid=uid)
+
+
+def _told(hold: hold_history.Hold) -> str:
+    return (
+        f"claim {hold.namespace}/{hold.name} (uid {hold.uid}) with {hold.device} from "
+        f"resourceVersion {hold.from_rv}"
+    )
+
+
+def _end(until_rv: int | None) -> str:
+    return "to the end of the history" if until_rv is None else f"until {until_rv}"
+
+
+def _known(rv: int | None) -> tuple[int, ...]:
+    return () if rv is None else (rv,)
+
+
+def _number(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else f"{float(value):g}"
+
+
+def _verdict(examined: int, found: Sequence[verdicts.Violation]) -> verdicts.Verdict:
+    if found:
+        return verdicts.Verdict.INVALID
+    return verdicts.Verdict.VALID if examined else verdicts.Verdict.UNKNOWN
+
+
+def _reason(shares: int, consumers: int, found: Sequence[verdicts.Violation]) -> str:
+    if not shares + consumers:
+        return (
+            "no share of a device and no device with counters was allocated, so nothing was "
+            "examined"
+        )
+    among = f"{shares} shares of devices and {consumers} allocations of devices with counters"
+    if not found:
+        return f"{among}; nothing was consumed beyond what there is"
+    more = f", and {len(found) - 1} more" * (len(found) > 1)
+    return f"{found[0].summary}{more}; among {among}"

@@ -1,0 +1,237 @@
+"""Shares and counters: over-use is found from the history, and everything else is not."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.checks import device_exclusivity, hold_history, verdicts
+from harness.checks.consumption import declared_devices, device_consumption
+from harness.history import records
+from tests.histories import building, shared_devices
+from tests.histories.shared_devices import claim, device_id, gone, slices
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
+NAMES = ["a", "b", "c"]
+
+
+def read(
+    body: Iterable[records.Body],
+) -> tuple[hold_history.HoldHistory, declared_devices.DeclaredDevices]:
+    declared = declared_devices.DeclaredDevices()
+    return hold_history.fold(declared.follow(body)), declared
+
+
+def consumption(*body: records.Body) -> verdicts.CheckResult:
+    return device_consumption.check(*read([*slices(), *body]))
+
+
+def exclusivity(*body: records.Body) -> verdicts.CheckResult:
+    folded, declared = read([*slices(), *body])
+    return device_exclusivity.check(folded, declared.is_shareable)
+
+
+# ------------------------------------------------------------------------- capacities
+
+
+def test_shares_that_fit() -> None:
+    result = consumption(claim(2, "a", {"S": 1}), claim(3, "b", {"S": 3}))
+    assert (result.verdict, result.examined_count) == (VALID, 2)
+    assert "2 shares of devices" in result.reason
+
+
+def test_too_much_is_named_with_its_claims_and_versions() -> None:
+    body = [claim(2, "a", {"S": 1}), claim(3, "b", {"S": 3}), claim(4, "c", {"S": 2}), gone(6, "b")]
+    result = consumption(*body)
+    assert (result.verdict, result.violation_count) == (INVALID, 1)
+    [violation] = result.violations
+    gi = 2**30
+    assert violation.summary == (
+        f"memory of device {device_id('S')}: {6 * gi} of {4 * gi} consumed from version 4"
+    )
+    assert list(violation.resource_versions) == [2, 3, 4, 6]
+    named = [(item.kind, item.name) for item in violation.objects]
+    assert named == [
+        ("ResourceClaim", "a"),
+        ("ResourceClaim", "b"),
+        ("ResourceClaim", "c"),
+        ("ResourceSlice", "devices"),
+    ]
+    assert "until 6" in violation.text
+
+
+def test_what_a_share_gave_back_can_be_used_again() -> None:
+    body = [claim(2, "a", {"S": 3}), claim(3, "a", {}), claim(4, "b", {"S": 4}), gone(5, "b")]
+    assert consumption(*body).verdict is VALID
+
+
+def test_a_capacity_that_has_shrunk_is_not_the_schedulers_fault() -> None:
+    body = [*slices(2, memory=1), claim(3, "a", {"S": 4})]
+    assert consumption(*body).verdict is VALID
+    assert consumption(*body, claim(4, "b", {"S": 1})).verdict is INVALID
+
+
+def test_a_capacity_that_grows_later_excuses_nothing() -> None:
+    over = [claim(2, "a", {"S": 4}), claim(3, "b", {"S": 1})]
+    assert consumption(*over, *slices(4, memory=9)).verdict is INVALID
+    assert consumption(over[0], *slices(3, memory=9), claim(4, "b", {"S": 1})).verdict is VALID
+
+
+# --------------------------------------------------------------------------- counters
+
+
+@pytest.mark.parametrize(
+    ("taken", "verdict"),
+    [
+        (["W"], VALID),
+        (["H1", "H2"], VALID),
+        (["W", "H1"], INVALID),
+        (["H2", "W"], INVALID),
+        (["H1", "H1"], VALID),  # a double allocation, which another check finds
+    ],
+)
+def test_counters(taken: list[str], verdict: verdicts.Verdict) -> None:
+    body = [claim(rv, f"c{rv}", {device: None}) for rv, device in enumerate(taken, start=2)]
+    result = consumption(*body)
+    assert (result.verdict, result.examined_count) == (verdict, len(taken))
+    for violation in result.violations:
+        expected = "counter slots of counter set set in pool gpu.example/pool: 3 of 2 consumed"
+        assert violation.summary == f"{expected} from version 3"
+        assert {item.name for item in violation.objects} == {"c2", "c3", "devices"}
+
+
+def test_shares_of_a_device_consume_its_counters_once() -> None:
+    body = [claim(2, "a", {"H1": 0}), claim(3, "b", {"H1": 0}), claim(4, "c", {"H2": None})]
+    assert consumption(*body).verdict is VALID
+    assert consumption(*body, claim(5, "d", {"W": 0})).verdict is INVALID
+
+
+def test_nothing_consumed_is_unknown() -> None:
+    assert consumption(claim(2, "a", {"X": None})).verdict is UNKNOWN
+    assert consumption().verdict is UNKNOWN
+    without_slices = device_consumption.check(*read([claim(2, "a", {"S": 9})]))
+    assert without_slices.verdict is UNKNOWN
+
+
+# ----------------------------------------------------------------------- exclusivity
+
+
+@pytest.mark.parametrize(
+    ("taken", "pairs"),
+    [
+        ([{"S": 1}, {"S": 9}], 0),
+        ([{"S": 1}, {"S": None}], 1),
+        ([{"S": None}, {"S": 1}, {"S": 1}], 2),
+        ([{"S": None}, {"S": None}, {"S": 1}], 3),
+        ([{"X": 1}, {"X": 1}], 1),
+        ([{"X": 1}, {"X": None}], 1),
+        ([{"X": 1}, {"S": 1}], 0),
+    ],
+)
+def test_a_device_is_shared_or_held_by_one_claim(
+    taken: list[shared_devices.Taken], pairs: int
+) -> None:
+    body = [claim(rv, f"c{rv}", devices) for rv, devices in enumerate(taken, start=2)]
+    result = exclusivity(*body)
+    assert (result.violation_count, result.verdict) == (pairs, INVALID if pairs else VALID)
+    assert result.examined_count == len(taken)
+    for violation in result.violations:
+        assert isinstance(violation, verdicts.DoubleAllocation)
+        assert violation.holders[0].held_from_rv < violation.holders[1].held_from_rv
+
+
+def test_shares_before_and_after_are_no_conflict() -> None:
+    body = [claim(2, "a", {"S": 1}), gone(3, "a"), claim(4, "b", {"S": None}), gone(5, "b")]
+    assert exclusivity(*body, claim(6, "c", {"S": 1})).verdict is VALID
+
+
+def test_a_share_and_the_whole_device_are_told_apart() -> None:
+    [violation] = exclusivity(claim(2, "a", {"S": None}), claim(3, "b", {"S": 1})).violations
+    assert "and a share of it to claim tests/b" in violation.text
+    [violation] = exclusivity(claim(2, "a", {"S": 1}), claim(3, "b", {"S": None})).violations
+    assert violation.text.startswith(f"A share of device {device_id('S')}")
+
+
+# ------------------------------------------------------------- against an oracle
+
+
+DEVICES = ["S", "X", *shared_devices.COUNTERS]
+
+
+@st.composite
+def _histories(draw: st.DrawFn) -> list[tuple[str, dict[str, int | None] | None]]:
+    steps: list[tuple[str, dict[str, int | None] | None]] = []
+    for _ in range(draw(st.integers(0, 12))):
+        name = draw(st.sampled_from(NAMES))
+        taken: dict[str, int | None] | None = None
+        if draw(st.booleans()) or draw(st.booleans()):
+            chosen = draw(st.lists(st.sampled_from(DEVICES), max_size=2, unique=True))
+            taken = {
+                device: draw(st.sampled_from([1, 2, 3]) if device == "S" else st.none())
+                for device in chosen
+            }
+        steps.append((name, taken))
+    return steps
+
+
+def _oracle(steps: list[tuple[str, dict[str, int | None] | None]]) -> set[tuple[str, int]]:
+    """Add up each commit, and return the sums that are too large with their versions."""
+    held: dict[str, dict[str, int | None]] = {}
+    found = set()
+    for rv, (name, taken) in enumerate(steps, start=2):
+        held[name] = taken or {}
+        memory = sum(devices.get("S") or 0 for devices in held.values())
+        used = {device for devices in held.values() for device in devices}
+        slots = sum(shared_devices.COUNTERS.get(device, 0) for device in used)
+        if memory > shared_devices.MEMORY:
+            found.add(("memory", rv))
+        if slots > shared_devices.SLOTS:
+            found.add(("counter", rv))
+    return found
+
+
+@given(_histories())
+def test_the_judge_agrees_with_adding_up_every_version(
+    steps: list[tuple[str, dict[str, int | None] | None]],
+) -> None:
+    body = [
+        gone(rv, name) if taken is None else claim(rv, name, taken)
+        for rv, (name, taken) in enumerate(steps, start=2)
+    ]
+    result = consumption(*body)
+    last = len(steps) + 1
+    found = {
+        (violation.summary.split()[0], rv)
+        for violation in result.violations
+        for rv in _versions(violation, last)
+    }
+    assert found == _oracle(steps)
+
+
+def _versions(violation: verdicts.Violation, last: int) -> range:
+    begin = int(violation.summary.rpartition(" ")[2])
+    is_open = "to the end of the history" in violation.text
+    end = last + 1 if is_open else int(violation.text.partition(" until ")[2].partition(",")[0])
+    return range(begin, end)
+
+
+# --------------------------------------------------------------------------- the plan
+
+
+@pytest.mark.parametrize(
+    ("pools", "is_owed"),
+    [
+        ({}, False),
+        ({"more": []}, False),
+        ({"more": [{"shared": False, "partitions": [], "limit": None}]}, False),
+        ({"more": [{"shared": True}]}, True),
+        ({"more": [{}, {"partitions": [1]}]}, True),
+        ({"more": [{"limit": 1}]}, True),
+    ],
+)
+def test_runs_owe_it_whose_devices_consume_something(pools: dict[str, Any], is_owed: bool) -> None:
+    plan = building.plan()
+    plan.settings["pools"] = pools
+    assert device_consumption.applies(plan) is is_owed
