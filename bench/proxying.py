@@ -21,9 +21,9 @@ from bench import apiserver, clients
 from harness import processes
 from harness.apiserver.codec import json_codec
 from harness.client import apis, transports
-from harness.cluster.fixtures import fake_objects
+from harness.cluster.fixtures import fake_objects, pool_slices
 from harness.scenario import claim_specs, pool_specs
-from harness.traffic import objects
+from harness.traffic import claim_requests, objects
 
 CREATES = 2000
 SEQUENTIAL = 500
@@ -122,11 +122,12 @@ def _scheduling(server: apiserver.Server, proxy: Proxy) -> apiserver.Figures:
 
 def _create_devices(api: apis.Api) -> None:
     pools = pool_specs.PoolsSpec(devices_per_node=DEVICES_PER_NODE)
-    api.create(apis.DEVICE_CLASSES, fake_objects.device_class(pools, labels={}))
+    for device_class in fake_objects.device_classes(pools, labels={}):
+        api.create(apis.DEVICE_CLASSES, device_class)
     for node in ("bench-0", "bench-1"):
         made = fake_objects.node_object(node, labels={})
         api.update_status(apis.NODES, {**api.create(apis.NODES, made), "status": made["status"]})
-        for item in fake_objects.slice_objects(pools, node, labels={}):
+        for item in pool_slices.of_node(pools, node, labels={}):
             api.create(apis.SLICES, item)
 
 
@@ -149,7 +150,7 @@ def _scheduler(kubeconfig: pathlib.Path) -> Iterator[None]:
 
 def _schedule(api: apis.Api, prefix: str) -> float:
     """Create claims and their pods; return the seconds until the last pod is bound."""
-    spec = objects.claim_spec(claim_specs.ClaimSpec(), pool_specs.PoolsSpec().device_class.name)
+    spec = claim_requests.claim_spec(claim_specs.ClaimSpec(), pool_specs.PoolsSpec())
     names = [f"{prefix}-{number}" for number in range(SCHEDULED)]
     for name in names:
         api.create(apis.CLAIMS, objects.claim(name, spec, run_id="bench"), namespace="default")

@@ -47,7 +47,7 @@ class Execution:
         )
         traffic = self._scenario.traffic
         self._pods_to_run = (
-            possibility.pods_at_once(self._scenario, traffic)
+            possibility.pods_to_run(self._scenario, traffic)
             if isinstance(traffic, traffic_specs.AllAtOnceTraffic)
             else None
         )
@@ -71,7 +71,7 @@ class Execution:
             self._scenario.pools,
             namespace=self._plan.namespace,
             run_id=self._plan.run_id,
-            admin=self._scenario.claim.admin_access,
+            admin=any(claim.has_admin_access for claim in self._scenario.claim_kinds),
             on=self._capabilities,
         )
         failure = None

@@ -17,11 +17,11 @@ def pods_for_load(scenario: specs.Scenario) -> int:
 
     It is large enough whatever devices the pods got, because all claims they share were allocated.
     """
-    load, pools = scenario.load, scenario.pools
+    load = scenario.load
     if isinstance(scenario.traffic, traffic_specs.LimitTraffic):
         return scenario.traffic.pods
     pods_per_claim = getattr(scenario.traffic, "pods_per_claim", 1)
-    claims = max(load.allocations_min, load.reuse_min + pools.nodes * pools.devices_per_node)
+    claims = max(load.allocations_min, load.reuse_min + scenario.pools.device_count)
     return max(load.pods_running_min, claims * pods_per_claim)
 
 

@@ -1,35 +1,47 @@
-"""Checks the CEL selectors of a scenario before a run starts.
+"""Checks the objects of a scenario before a run starts.
 
-They must compile, and enough devices must match.
+The API server must accept its pools and claims, CEL selectors included, and enough devices must
+match.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from harness import errors
-from harness.cluster.fixtures import fake_objects
+from harness.cluster.fixtures import fake_objects, pool_slices
 from harness.model import naming
-from harness.scenario import specs
+from harness.scenario import claim_specs, pool_specs, specs
+from harness.traffic import claim_requests
 
 
 def require_satisfiable(scenario: specs.Scenario) -> None:
-    """Raise ScenarioError for an invalid CEL selector, or if too few devices of a node match."""
+    """Raise ScenarioError for an invalid CEL selector or object, or if too few devices match."""
     named = dict(_selectors(scenario))
-    if not named:
-        return  # without importing CEL, which is slow
-    problems = [
-        f"  {key}: {text!r}: {why}" for key, text in named.items() if (why := _problem(text))
-    ]
-    if problems:
-        lines = "\n".join(problems)
-        raise errors.ScenarioError(f"expected CEL selectors that the API server accepts\n{lines}")
-    _require_matches(scenario)
+    if named:  # otherwise without importing CEL, which is slow
+        _require_compiled(named)
+    if scenario.pools.more or any(claim.requests for claim in scenario.claim_kinds):
+        _require_accepted(scenario)
+    if named:
+        for claim in scenario.claim_kinds:
+            _require_matches(scenario, claim)
 
 
 def _selectors(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
     for number, text in enumerate(scenario.pools.device_class.selectors):
         yield f"pools.device_class.selectors[{number}]", text
-    for number, text in enumerate(scenario.claim.selectors):
-        yield f"claim.selectors[{number}]", text
+    for number, claim in enumerate(scenario.claim_kinds):
+        where = f"claims.{number}" if scenario.claims else "claim"
+        for key, text in claim.selected:
+            yield f"{where}.{key}", text
+
+
+# ------------------------------------------------------------- what the API server says
+
+
+def _require_compiled(named: dict[str, str]) -> None:
+    problems = [f"{key}: {text!r}: {why}" for key, text in named.items() if (why := _problem(text))]
+    if problems:
+        raise _refusal("CEL selectors", problems)
 
 
 def _problem(text: str) -> str:
@@ -40,30 +52,81 @@ def _problem(text: str) -> str:
     return compiled.problem or "too complex, exceeds the cost limit" * compiled.too_complex
 
 
-def _require_matches(scenario: specs.Scenario) -> None:
-    matching = _matching(scenario)
-    if matching is not None and matching < scenario.claim.devices:
+def _require_accepted(scenario: specs.Scenario) -> None:
+    from harness.apiserver.validation.dra import resource_claims, resource_slices
+
+    pools = scenario.pools
+    problems = [
+        f"the slice of pool {piece['spec']['pool']['name']}: {cause.text()}"
+        for piece in _slices(pools)
+        for cause in resource_slices.device_slice(piece)
+    ]
+    for number, claim in enumerate(scenario.claim_kinds):
+        made = {"spec": claim_requests.claim_spec(claim, pools)}
+        where = f"claims.{number}" if scenario.claims else "claim"
+        problems += [f"{where}: {cause.text()}" for cause in resource_claims.claim(made)]
+    if problems:
+        raise _refusal("pools and claims", list(dict.fromkeys(problems)))
+
+
+def _refusal(what: str, problems: Iterable[str]) -> errors.ScenarioError:
+    lines = "\n".join(f"  {problem}" for problem in problems)
+    return errors.ScenarioError(f"expected {what} that the API server accepts\n{lines}")
+
+
+# --------------------------------------------------------------------- matching devices
+
+
+def _require_matches(scenario: specs.Scenario, claim: claim_specs.ClaimSpec) -> None:
+    """Raise ScenarioError if a request has no alternative that enough devices match."""
+    pools = scenario.pools
+    for request in claim.asked:
+        counts = [(_matching(pools, item), _needed(item)) for item in request.alternatives]
+        if any(matching is None or matching >= needed for matching, needed in counts):
+            continue
+        matching, needed = counts[0]
+        texts = [*pools.device_class.selectors, *request.alternatives[0].selectors]
         raise errors.ScenarioError(
-            f"expected selectors that match at least {scenario.claim.devices} of the "
-            f"{scenario.pools.devices_per_node} devices of a node, but {matching} match: "
-            f"{', '.join(text for _, text in _selectors(scenario))}"
+            f"expected selectors that match at least {needed} of the "
+            f"{_offered(pools)} of a node, but {matching} match: {', '.join(texts)}"
         )
 
 
-def _matching(scenario: specs.Scenario) -> int | None:
-    """Return how many devices of a node match all selectors; all nodes have the same devices.
+def _needed(item: claim_specs.AlternativeSpec) -> int:
+    return 1 if item.all else item.devices
 
-    None: evaluating a selector fails, which will show in the run.
+
+def _offered(pools: pool_specs.PoolsSpec) -> str:
+    count = sum(len(piece["spec"].get("devices", ())) for piece in _slices(pools))
+    return f"{count} device{'s' * (count != 1)}"
+
+
+def _matching(pools: pool_specs.PoolsSpec, item: claim_specs.AlternativeSpec) -> int | None:
+    """Return how many devices match a request on the first node; all nodes have the same devices.
+
+    A shared device counts as many. None: evaluating a selector fails, which will show in the run.
     """
     from harness.subject import expressions
 
-    pools = scenario.pools
-    slices = fake_objects.slice_objects(pools, naming.node(0, prefix=pools.node_prefix), labels={})
-    devices = [device for item in slices for device in item["spec"]["devices"]]
+    texts = [*pools.device_class.selectors, *item.selectors]
+    devices = [device for piece in _slices(pools) for device in piece["spec"].get("devices", ())]
     try:
-        selectors = [expressions.compiled(text) for _, text in _selectors(scenario)]
+        selectors = [expressions.compiled(text) for text in texts]
         return sum(
-            all(one.matches(pools.driver, device) for one in selectors) for device in devices
+            claim_specs.DEVICES_MAX if device.get("allowMultipleAllocations") else 1
+            for device in devices
+            if _is_of_kind(device, item) and all(x.matches(pools.driver, device) for x in selectors)
         )
     except expressions.SelectorError:
         return None
+
+
+def _is_of_kind(device: dict[str, Any], item: claim_specs.AlternativeSpec) -> bool:
+    kind = device["attributes"].get(fake_objects.KIND, {}).get("string", "")
+    return item.pool in ("", kind)
+
+
+def _slices(pools: pool_specs.PoolsSpec) -> Iterator[dict[str, Any]]:
+    """Yield the slices of the first node, and those of no single node."""
+    yield from pool_slices.of_node(pools, naming.node(0, prefix=pools.node_prefix), labels={})
+    yield from pool_slices.of_cluster(pools, labels={})

@@ -1,16 +1,112 @@
-"""The keys of `claim` in a scenario file: what each claim asks for."""
+"""The keys of `claim` and `[[claims]]` in a scenario file: the requests of claims."""
 
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
 import pydantic
 
-from harness.scenario.fields import ParameterName, Spec
+from harness.scenario.fields import Name, ParameterName, Quantity, Spec
+
+DEVICES_MAX = 32
+"""The API's limit for the results of a claim."""
+REQUESTS_MAX = 32
+"""The API's limit for requests, and for constraints."""
+ALTERNATIVES_MAX = 8
+"""The API's limit for `firstAvailable`."""
+REQUEST = "device"
+"""Name of the only request of a claim without `requests`."""
+
+
+class TolerationSpec(Spec):
+    """A toleration of taints of devices."""
+
+    key: str = ""
+    """Key of the taint; empty: any."""
+    operator: Literal["Equal", "Exists"] = "Exists"
+    """`Equal` compares the value, `Exists` does not."""
+    value: str = ""
+    """Value of the taint, for `Equal`."""
+    effect: Literal["", "NoSchedule", "NoExecute"] = ""
+    """Effect of the taint; empty: any."""
+
+
+class AlternativeSpec(Spec):
+    """Devices of one kind: an alternative in `first_available`, or a whole request."""
+
+    name: Name
+    """Name of the request or the alternative."""
+    pool: str = ""
+    """Name of the kind in `[[pools.more]]`, whose DeviceClass is requested; empty: the class of
+    all devices."""
+    devices: Annotated[int, pydantic.Field(ge=1, le=DEVICES_MAX)] = 1
+    """Number of devices (ExactCount)."""
+    all: bool = False
+    """All devices that match, instead of a number of them."""
+    selectors: list[str] = []
+    """CEL expressions."""
+    capacity: dict[str, Quantity] = {}
+    """Amounts of the capacities; of a shared device, its share."""
+    tolerations: Annotated[list[TolerationSpec], pydantic.Field(max_length=16)] = []
+    """Taints of devices that do not matter."""
+
+    @pydantic.model_validator(mode="after")
+    def _require_one_amount(self) -> Self:
+        if self.all and self.devices != 1:
+            raise ValueError(
+                f"{self.name}: expected either devices or all = true, got both: remove devices"
+            )
+        return self
+
+
+class RequestSpec(AlternativeSpec):
+    """A request of a claim."""
+
+    admin_access: bool = False
+    """Request admin access, which is never a double allocation."""
+    first_available: Annotated[
+        list[AlternativeSpec], pydantic.Field(max_length=ALTERNATIVES_MAX)
+    ] = []
+    """Alternatives, the best one first, instead of the other keys; empty: there is no choice."""
+
+    @property
+    def alternatives(self) -> list[AlternativeSpec]:
+        """The ways to satisfy the request: `first_available`, or the request itself."""
+        return self.first_available or [self]
+
+    @pydantic.model_validator(mode="after")
+    def _require_only_alternatives(self) -> Self:
+        if self.first_available and _differs(self, but={"name", "first_available"}):
+            raise ValueError(
+                f"{self.name}: expected first_available alone, got other keys beside it: move them "
+                "into its alternatives"
+            )
+        names = [item.name for item in self.first_available]
+        if len(set(names)) < len(names):
+            raise ValueError(f"{self.name}: expected each alternative once, got {', '.join(names)}")
+        return self
+
+
+class ConstraintSpec(Spec):
+    """A constraint for the devices of a claim."""
+
+    match_attribute: str = ""
+    """`<domain>/<name>` of an attribute whose value must be the same; a name without a domain gets
+    that of the driver."""
+    distinct_attribute: str = ""
+    """The same, of an attribute whose values must differ."""
+    requests: list[str] = []
+    """Names of the requests, or `request/alternative`; empty: all."""
+
+    @pydantic.model_validator(mode="after")
+    def _require_one_attribute(self) -> Self:
+        if bool(self.match_attribute) == bool(self.distinct_attribute):
+            raise ValueError("expected either match_attribute or distinct_attribute")
+        return self
 
 
 class ClaimSpec(Spec):
-    """The request of each claim."""
+    """The request of each claim, or several requests."""
 
-    devices: Annotated[int, pydantic.Field(ge=1, le=32)] = 1
+    devices: Annotated[int, pydantic.Field(ge=1, le=DEVICES_MAX)] = 1
     """Devices in an exact-count request; the API allows 32 results."""
     selectors: list[str] = []
     """CEL expressions of the request."""
@@ -19,6 +115,116 @@ class ClaimSpec(Spec):
     extended: bool = False
     """The containers request the class's extended resource (`pools.device_class`), and the
     scheduler creates the claim; no user creates a claim or a template."""
+    requests: Annotated[list[RequestSpec], pydantic.Field(max_length=REQUESTS_MAX)] = []
+    """The requests, instead of the keys above; empty: one, with the keys above."""
+    constraints: Annotated[list[ConstraintSpec], pydantic.Field(max_length=REQUESTS_MAX)] = []
+    """Constraints that the devices satisfy together."""
     parameters: dict[ParameterName, str] = {}
-    """Opaque parameters for the driver; containers get each as `user_<key>` in their environment.
-    `{claim}` in a value stands for the claim's name (of a generated claim: its template's)."""
+    """Opaque parameters for the driver, for all requests; containers get each as `user_<key>` in
+    their environment. `{claim}` in a value stands for the claim's name (of a generated claim: its
+    template's)."""
+
+    @property
+    def asked(self) -> list[RequestSpec]:
+        """The requests, whichever way they are written."""
+        if self.requests:
+            return self.requests
+        return [
+            RequestSpec(
+                name=REQUEST,
+                devices=self.devices,
+                selectors=self.selectors,
+                admin_access=self.admin_access,
+            )
+        ]
+
+    @property
+    def least_devices(self) -> int:
+        """The least number of devices with which the claim is satisfied."""
+        return sum(
+            min(1 if item.all else item.devices for item in request.alternatives)
+            for request in self.asked
+        )
+
+    @property
+    def most_devices(self) -> int:
+        """The largest number of devices that the claim may get."""
+        most = sum(
+            max(DEVICES_MAX if item.all else item.devices for item in request.alternatives)
+            for request in self.asked
+        )
+        return min(most, DEVICES_MAX)
+
+    @property
+    def is_plain(self) -> bool:
+        """True for a claim of a number of devices, whichever they are."""
+        return not (self.requests or self.constraints)
+
+    @property
+    def has_admin_access(self) -> bool:
+        """True if a request asks for admin access."""
+        return any(request.admin_access for request in self.asked)
+
+    @property
+    def selected(self) -> list[tuple[str, str]]:
+        """The key and the text of each CEL expression, as below the claim."""
+        found = [(f"selectors[{index}]", text) for index, text in enumerate(self.selectors)]
+        for number, request in enumerate(self.requests):
+            for item in request.alternatives:
+                where = f"requests.{number}"
+                where += f".{item.name}" if request.first_available else ""
+                found += [
+                    (f"{where}.selectors[{i}]", text) for i, text in enumerate(item.selectors)
+                ]
+        return found
+
+    @pydantic.model_validator(mode="after")
+    def _require_consistent(self) -> Self:
+        if self.requests and _differs(
+            self, but={"requests", "constraints", "parameters", "weight"}
+        ):
+            raise ValueError(
+                "expected requests without devices, selectors and admin_access beside them: move "
+                "them into the requests"
+            )
+        names = [request.name for request in self.requests]
+        if len(set(names)) < len(names):
+            raise ValueError(f"expected each request once, got {', '.join(names)}")
+        if (least := self.least_devices) > DEVICES_MAX:
+            raise ValueError(f"expected at most {DEVICES_MAX} devices of all requests, got {least}")
+        self._require_known(_names(self.asked))
+        return self
+
+    def _require_known(self, known: set[str]) -> None:
+        for constraint in self.constraints:
+            if unknown := sorted(set(constraint.requests) - known):
+                raise ValueError(
+                    f"constraints: expected requests of the claim ({', '.join(sorted(known))}), got "
+                    f"{', '.join(unknown)}"
+                )
+
+
+class ClaimKindSpec(ClaimSpec):
+    """One of several kinds of claims in a scenario."""
+
+    weight: Annotated[int, pydantic.Field(ge=1, le=100)] = 1
+    """Number of claims of this kind in each round."""
+
+
+def _names(requests: list[RequestSpec]) -> set[str]:
+    return {
+        name
+        for request in requests
+        for name in (
+            request.name,
+            *(f"{request.name}/{item.name}" for item in request.first_available),
+        )
+    }
+
+
+def _differs(spec: Spec, *, but: set[str]) -> bool:
+    """Return whether a key other than these has not its default."""
+    fields = type(spec).model_fields
+    return any(
+        getattr(spec, key) != field.default for key, field in fields.items() if key not in but
+    )

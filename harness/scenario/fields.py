@@ -4,6 +4,8 @@ from typing import Annotated
 
 import pydantic
 
+from harness.model import quantities
+
 COUNT_MAX = 1_000_000_000
 """Largest number of things that a file may ask for."""
 
@@ -14,6 +16,18 @@ Probability = Annotated[float, pydantic.Field(ge=0, le=1)]
 ParameterName = Annotated[str, pydantic.Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,62}$")]
 """Key of an opaque parameter; a part of the name of an environment variable."""
 Name = Annotated[str, pydantic.Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$")]
+
+
+def _require_quantity(value: object) -> object:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    if is_number or isinstance(value, str):
+        quantities.amount(str(value))
+        return str(value)
+    raise ValueError(f"expected a quantity such as 4, '500m' or '8Gi', got {value!r:.60}")
+
+
+Quantity = Annotated[str, pydantic.BeforeValidator(_require_quantity)]
+"""An amount as the API writes it."""
 
 
 class Spec(pydantic.BaseModel):

@@ -2,30 +2,69 @@
 
 from collections.abc import Iterator
 
-from harness.scenario import pool_specs, specs, traffic_specs
+from harness.scenario import claim_specs, device_supply, pool_specs, specs, traffic_specs
 
 
 def objections(scenario: specs.Scenario) -> Iterator[str]:
     """Yield one line for each demand that can never be met."""
-    claim, pools = scenario.claim, scenario.pools
-    yield from of_pools(pools)
+    yield from of_pools(scenario.pools)
     yield from _of_users(scenario)
     yield from _of_extended(scenario)
     yield from _of_own_devices(scenario)
-    if claim.devices > pools.devices_per_node:
-        yield (
-            f"claim.devices: expected at most pools.devices_per_node = {pools.devices_per_node}, got {claim.devices}; "
-            "the devices of a claim are all on one node"
-        )
-    elif isinstance(scenario.traffic, traffic_specs.AllAtOnceTraffic):
+    found = list(_of_claims(scenario))
+    yield from found
+    if not found and isinstance(scenario.traffic, traffic_specs.AllAtOnceTraffic):
         yield from _of_all_at_once(scenario, scenario.traffic)
 
 
 def of_pools(pools: pool_specs.PoolsSpec) -> Iterator[str]:
     """Yield a line if the pools have more than DEVICES_MAX devices."""
-    devices = pools.nodes * pools.devices_per_node
-    if devices > pool_specs.DEVICES_MAX:
-        yield f"pools: expected at most {pool_specs.DEVICES_MAX} devices on all nodes together, got {devices}"
+    if pools.device_count > pool_specs.DEVICES_MAX:
+        yield (
+            f"pools: expected at most {pool_specs.DEVICES_MAX} devices on all nodes together, "
+            f"got {pools.device_count}"
+        )
+
+
+def pods_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
+    """Return how many of the pods can run at once, at most; with admin access all of them can."""
+    if scenario.claims:
+        numbers = [scenario.claim_kind(number) for number in range(traffic.pods)]
+        counts = [numbers.count(index) for index in range(len(scenario.claims))]
+    else:
+        counts = [traffic.pods]
+    pools = _divided(scenario)
+    return sum(
+        min(count, device_supply.claims_at_once(pools, claim))
+        for count, claim in zip(counts, scenario.claim_kinds, strict=True)
+    )
+
+
+def _divided(scenario: specs.Scenario) -> pool_specs.PoolsSpec:
+    """Return the pools, with a node for the own devices of each scheduler."""
+    pools, owners = scenario.pools, len(scenario.subject.schedulers)
+    if not scenario.subject.own_devices:
+        return pools
+    of_each = {"nodes": pools.nodes * owners, "devices_per_node": pools.devices_per_node // owners}
+    return pools.model_copy(update=of_each)
+
+
+def pods_to_run(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
+    """Return how many pods must run in the end.
+
+    Where more pods than that are allowed and nothing but trying tells how many can run, those that
+    `load` asks for.
+    """
+    is_known = not scenario.claims and device_supply.is_exact(scenario.pools, scenario.claim)
+    if traffic.overcommit and not is_known:
+        return scenario.load.pods_running_min
+    return pods_at_once(scenario, traffic)
+
+
+def holds_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
+    """Return how many devices and shares the claims can hold at once, at most."""
+    most = max(claim.most_devices for claim in scenario.claim_kinds)
+    return pods_at_once(scenario, traffic) * most
 
 
 def _of_users(scenario: specs.Scenario) -> Iterator[str]:
@@ -41,8 +80,12 @@ def _of_users(scenario: specs.Scenario) -> Iterator[str]:
 def _of_extended(scenario: specs.Scenario) -> Iterator[str]:
     """Check what cannot be asked for by an extended resource: a container gives a number only."""
     claim = scenario.claim
+    if any(kind.extended for kind in scenario.claims):
+        yield "claims: expected kinds without extended, got some; use [claim] for them"
     if not claim.extended:
         return
+    if claim.constraints:
+        yield "claim.constraints: expected none with claim.extended, got some; remove one of them"
     if claim.selectors:
         yield (
             f"claim.selectors: expected none with claim.extended, got {len(claim.selectors)}; "
@@ -73,6 +116,11 @@ def _of_own_devices(scenario: specs.Scenario) -> Iterator[str]:
             "subject.own_devices: expected false with claim.extended or profile 'limit', got true; "
             "their pods cannot select the devices of one scheduler"
         )
+    if pools.more or scenario.claims or not scenario.claim.is_plain:
+        yield (
+            "subject.own_devices: expected false with further kinds of pools or claims, got true; "
+            "remove one of them"
+        )
     least = scenario.claim.devices * len(subject.schedulers)
     if pools.devices_per_node < least:
         yield (
@@ -81,38 +129,102 @@ def _of_own_devices(scenario: specs.Scenario) -> Iterator[str]:
         )
 
 
-def pods_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
-    """Return how many of the pods can run at once; with admin access all of them can."""
-    claim, pools = scenario.claim, scenario.pools
-    if claim.admin_access:
-        return traffic.pods
-    owners = len(scenario.subject.schedulers) if scenario.subject.own_devices else 1
-    claims_of_each = pools.devices_per_node // owners // claim.devices
-    return min(traffic.pods, pools.nodes * owners * claims_of_each)
+# ------------------------------------------------------------------------------ claims
+
+
+def _of_claims(scenario: specs.Scenario) -> Iterator[str]:
+    """Check that the pools can satisfy each claim while no other claim has devices."""
+    for index, claim in enumerate(scenario.claim_kinds):
+        where = f"claims.{index}" if scenario.claims else "claim"
+        if claim.is_plain and not scenario.pools.more:
+            yield from _of_plain_claim(where, claim, scenario.pools)
+            continue
+        for number, request in enumerate(claim.asked):
+            yield from _of_request(f"{where}.requests.{number}", request, scenario.pools)
+        yield from _of_constraints(where, claim, scenario.pools)
+
+
+def _of_plain_claim(
+    where: str, claim: claim_specs.ClaimSpec, pools: pool_specs.PoolsSpec
+) -> Iterator[str]:
+    if claim.devices > pools.devices_per_node:
+        yield (
+            f"{where}.devices: expected at most pools.devices_per_node = {pools.devices_per_node}, got {claim.devices}; "
+            "the devices of a claim are all on one node"
+        )
+
+
+def _of_request(
+    where: str, request: claim_specs.RequestSpec, pools: pool_specs.PoolsSpec
+) -> Iterator[str]:
+    known = [kind.name for kind in pools.more]
+    unknown = [item.pool for item in request.alternatives if item.pool not in ("", *known)]
+    if unknown:
+        names = ", ".join(known) or "none"
+        yield f"{where}.pool: expected the name of a kind of pools ({names}), got {unknown[0]!r}"
+    elif not device_supply.requests_at_once(pools, request):
+        yield (
+            f"{where}: expected a request that a pool can satisfy, but none has so many devices "
+            "that are not tainted with so much capacity: change the request or the pools"
+        )
+
+
+def _of_constraints(
+    where: str, claim: claim_specs.ClaimSpec, pools: pool_specs.PoolsSpec
+) -> Iterator[str]:
+    """Check that some device has the attributes of the constraints."""
+    known = {"index", *pools.attributes} if pools.devices_per_node else set()
+    for kind in pools.more:
+        known |= {"index", "kind", *kind.attributes, *kind.attributes_in_turn}
+        known |= {"parts"} if kind.partitions else set()
+    for number, item in enumerate(claim.constraints):
+        name = item.match_attribute or item.distinct_attribute
+        if name.removeprefix(f"{pools.driver}/") not in known:
+            yield (
+                f"{where}.constraints.{number}: expected an attribute of the devices "
+                f"({', '.join(sorted(known))}), got {name!r}"
+            )
+
+
+# ------------------------------------------------------------------------- all at once
 
 
 def _of_all_at_once(
     scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic
 ) -> Iterator[str]:
     """Check that the pods can run at once, since none releases its devices."""
-    claim, pools, load = scenario.claim, scenario.pools, scenario.load
-    runnable = pods_at_once(scenario, traffic)
+    load, runnable = scenario.load, pods_at_once(scenario, traffic)
     if traffic.pods > runnable and not traffic.overcommit:
         yield (
-            f"traffic.pods: expected at most {runnable}, got {traffic.pods}; {pools.nodes} nodes with "
-            f"{pools.devices_per_node} devices each satisfy no more claims of {claim.devices}, and none is released; "
-            "set traffic.overcommit = true if the other pods are to wait"
+            f"traffic.pods: expected at most {runnable}, got {traffic.pods}; {_supply(scenario)}, "
+            "and none is released; set traffic.overcommit = true if the other pods are to wait"
         )
     if load.pods_running_min > runnable:
         yield (
             f"load.pods_running_min: expected at most {runnable}, the pods that can run at once, got {load.pods_running_min}"
         )
-    holds = runnable * claim.devices
+    holds = holds_at_once(scenario, traffic)
     if load.allocations_min > holds:
         yield (
-            f"load.allocations_min: expected at most {holds} (pods that can run at once times claim.devices), got {load.allocations_min}"
+            f"load.allocations_min: expected at most {holds} (pods that can run at once times the devices of a claim), "
+            f"got {load.allocations_min}"
         )
-    if load.reuse_min and not claim.admin_access:
+    if load.reuse_min and not any(claim.has_admin_access for claim in scenario.claim_kinds):
+        yield from _of_reuse(scenario)
+
+
+def _of_reuse(scenario: specs.Scenario) -> Iterator[str]:
+    if not any(kind.shared for kind in scenario.pools.more):
         yield (
-            f"load.reuse_min: expected 0, got {load.reuse_min}; profile 'all-at-once' never releases a device"
+            f"load.reuse_min: expected 0, got {scenario.load.reuse_min}; profile 'all-at-once' never releases a device"
         )
+
+
+def _supply(scenario: specs.Scenario) -> str:
+    pools = scenario.pools
+    if pools.more or scenario.claims or not scenario.claim.is_plain:
+        return "the pools satisfy no more claims"
+    return (
+        f"{pools.nodes} nodes with {pools.devices_per_node} devices each satisfy no more claims of "
+        f"{scenario.claim.devices}"
+    )

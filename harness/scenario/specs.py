@@ -1,5 +1,6 @@
 """The keys of a scenario file, with units, the meaning of None, and reasons for the defaults."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self, TypeAlias
 
 import pydantic
@@ -11,6 +12,7 @@ from harness.scenario.fields import Count, Name, PositiveCount, Probability, Sec
 SCHEMA_VERSION = 1
 TIMEOUT_S = 120.0
 """Default time limit of a run, in seconds; longer if the traffic needs more."""
+CLAIM_KINDS_MAX = 16
 PROGRESS_S = 30.0
 """Default of `limits.progress_s` in scenarios with faults, in seconds."""
 
@@ -204,7 +206,11 @@ class Scenario(Spec):
     driver: driver_specs.DriverSpec = driver_specs.DriverSpec()
     """The DRA driver of the fake nodes, and how containers end."""
     claim: claim_specs.ClaimSpec = claim_specs.ClaimSpec()
-    """The request of each claim."""
+    """The requests of each claim."""
+    claims: Annotated[
+        list[claim_specs.ClaimKindSpec], pydantic.Field(max_length=CLAIM_KINDS_MAX)
+    ] = []
+    """Several kinds of claims instead of `claim`, which come in turn; empty: all are the same."""
     traffic: traffic_specs.TrafficSpec
     """The objects to create, and the rate."""
     subject: SubjectSpec = SubjectSpec()
@@ -230,6 +236,16 @@ class Scenario(Spec):
     together."""
 
     @property
+    def claim_kinds(self) -> Sequence[claim_specs.ClaimSpec]:
+        """The kinds of claims; at least one."""
+        return self.claims or [self.claim]
+
+    def claim_kind(self, number: int) -> int:
+        """Return the index of the kind of the claim with this number, counted from 0."""
+        rounds = [index for index, kind in enumerate(self.claims) for _ in range(kind.weight)]
+        return rounds[number % len(rounds)] if rounds else 0
+
+    @property
     def progress_s(self) -> float | None:
         """Return `limits.progress_s` or its default, in seconds; None: progress is not judged."""
         if self.limits.progress_s is None and self.faults:
@@ -242,6 +258,14 @@ class Scenario(Spec):
         if self.limits.timeout_s is not None:
             return self.limits.timeout_s
         return max(TIMEOUT_S, self.traffic.longest_s + self.limits.settle_s)
+
+    @pydantic.model_validator(mode="after")
+    def _require_claim_or_claims(self) -> Self:
+        if self.claims and self.claim != claim_specs.ClaimSpec():
+            raise ValueError(
+                "claims: expected either claim or claims, got both: remove one of them"
+            )
+        return self
 
     @pydantic.model_validator(mode="after")
     def _require_consistent_faults(self) -> Self:

@@ -6,6 +6,6 @@ cooperative, so that users, watch and journal use the same code as everywhere el
 recorded in Locust's event listeners, because Locust swallows their exceptions; instead, each call
 is journaled before and after it is made.
 
-Contents: `attempts`, `launching`, `locustfile`, `objects`, `profiles`, `run_objects`,
-`users`, `watching`, `workers`.
+Contents: `attempts`, `claim_requests`, `launching`, `locustfile`, `objects`, `profiles`,
+`run_objects`, `users`, `watching`, `workers`.
 """

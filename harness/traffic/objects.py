@@ -3,12 +3,11 @@
 Names are chosen here and never generated, so that a call that was sent twice shows as a 409.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from harness.client import apis
 from harness.model import naming
-from harness.scenario import claim_specs
 
 Object = dict[str, Any]
 RUN_LABEL = naming.RUN_LABEL
@@ -16,35 +15,8 @@ TEMPLATE = "template"
 """Name of the ResourceClaimTemplate of a run; further ones get suffixes."""
 SHARED_CLAIM = "claim"
 """Name of the claim that all pods of the profile `limit` use."""
-CLAIM_NAME = "{claim}"
-"""Stands for the claim's name in the value of a parameter."""
-_REQUEST = "device"
-"""Name of the only request of a claim."""
 _ENTRY = "device"
 """Name of the first entry in a pod's `spec.resourceClaims`; further ones get a number."""
-
-
-def claim_spec(claim: claim_specs.ClaimSpec, device_class: str) -> Object:
-    """Return the spec of a claim with one request."""
-    exactly: Object = {
-        "deviceClassName": device_class,
-        "allocationMode": "ExactCount",
-        "count": claim.devices,
-    }
-    if claim.selectors:
-        exactly["selectors"] = [{"cel": {"expression": text}} for text in claim.selectors]
-    if claim.admin_access:
-        exactly["adminAccess"] = True
-    return {"devices": {"requests": [{"name": _REQUEST, "exactly": exactly}]}}
-
-
-def with_parameters(spec: Object, parameters: Mapping[str, str], *, driver: str, of: str) -> Object:
-    """Return the spec of the claim or template `of` with opaque parameters for the driver."""
-    if not parameters:
-        return spec
-    values = {key: value.replace(CLAIM_NAME, of) for key, value in parameters.items()}
-    config = [{"opaque": {"driver": driver, "parameters": values}}]
-    return {"devices": {**spec["devices"], "config": config}}
 
 
 def claim(name: str, spec: Object, *, run_id: str) -> Object:
@@ -62,9 +34,13 @@ def owned_devices(driver: str, number: int, count: int) -> str:
     return f'device.attributes["{driver}"].index % {count} == {number}'
 
 
-def template_name(entry: int, owner: str = "") -> str:
-    """Return the name of the template for an entry of pods; `owner`: only for this scheduler."""
+def template_name(entry: int, owner: str = "", *, kind: int = 0) -> str:
+    """Return the name of the template for an entry of pods and a kind of claims.
+
+    `owner`: only for this scheduler.
+    """
     number = f"-{entry + 1}" if entry else ""
+    number += f"-kind-{kind}" if kind else ""
     return f"{TEMPLATE}{number}" + (f"-{owner}" if owner else "")
 
 
@@ -104,10 +80,19 @@ def uses_extended(resource: str, amount: int) -> Object:
     return {"containers": [_container({"requests": amounts, "limits": amounts})]}
 
 
-def pod(name: str, use: Object, *, run_id: str, scheduler: str, node_name: str = "") -> Object:
+def pod(
+    name: str,
+    use: Object,
+    *,
+    run_id: str,
+    scheduler: str,
+    node_name: str = "",
+    own_nodes: bool = False,
+) -> Object:
     """Return a pod; `use` is what its spec says of devices, a result of `uses_…`.
 
-    `node_name`: the pod is bound to this node already.
+    `node_name`: the pod is bound to this node already. `own_nodes`: it may run on nodes of the run
+    only, whatever nodes its devices can be used on.
     """
     return {
         "apiVersion": "v1",
@@ -120,6 +105,7 @@ def pod(name: str, use: Object, *, run_id: str, scheduler: str, node_name: str =
             "tolerations": [{"key": RUN_LABEL, "value": run_id, "effect": "NoSchedule"}],
             **use,
             **({"nodeName": node_name} if node_name else {}),
+            **({"nodeSelector": {RUN_LABEL: run_id}} if own_nodes else {}),
         },
     }
 

@@ -22,7 +22,7 @@ class AllAtOnceUser(users.ClaimUser):
             claim = f"claim-{item:04d}"
             owner = self.worker.objects.claim_owner()
             if self.worker.objects.names_claims:
-                self.create(apis.CLAIMS, self.worker.objects.claim(claim, owner=owner))
+                self.create(apis.CLAIMS, self.worker.objects.claim(claim, owner=owner, number=item))
             pod = self.worker.objects.pod(f"pod-{item:04d}", claim_name=claim, owner=owner)
             self.create(apis.PODS, pod)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from harness.history import plans
 from harness.scenario import specs
-from harness.traffic import objects
+from harness.traffic import claim_requests, objects
 
 
 class RunObjects:
@@ -19,6 +19,7 @@ class RunObjects:
         self._run_id, self._scenario = plan.run_id, scenario
         self._names = [item.scheduler_name for item in scenario.subject.schedulers]
         self._turns = itertools.cycle(self._names)
+        self._claim_numbers = itertools.count()
 
     @property
     def names_claims(self) -> bool:
@@ -27,18 +28,23 @@ class RunObjects:
 
     def templates(self) -> Iterator[objects.Object]:
         """Yield the ResourceClaimTemplates."""
-        for owner in self._owners():
-            for entry in range(self._entries):
-                name = objects.template_name(entry, owner)
-                yield objects.template(name, self._claim_spec(name, owner), run_id=self._run_id)
+        kinds = range(len(self._scenario.claim_kinds))
+        for owner, entry, kind in itertools.product(self._owners(), range(self._entries), kinds):
+            name = objects.template_name(entry, owner, kind=kind)
+            spec = self._claim_spec(name, owner, kind)
+            yield objects.template(name, spec, run_id=self._run_id)
 
     def claim_owner(self) -> str:
         """Return the scheduler for all pods of the next claim; empty: each pod has its own."""
         return next(self._turns) if self._has_owners else ""
 
-    def claim(self, name: str, *, owner: str = "") -> objects.Object:
-        """Return a claim; `owner` is from `claim_owner`."""
-        return objects.claim(name, self._claim_spec(name, owner), run_id=self._run_id)
+    def claim(self, name: str, *, owner: str = "", number: int | None = None) -> objects.Object:
+        """Return a claim; `owner` is from `claim_owner`.
+
+        `number` decides of which kind it is; None: of the next kind.
+        """
+        kind = self._next_kind() if number is None else self._scenario.claim_kind(number)
+        return objects.claim(name, self._claim_spec(name, owner, kind), run_id=self._run_id)
 
     def pod(
         self, name: str, *, claim_name: str | None = None, owner: str = "", node_name: str = ""
@@ -54,6 +60,7 @@ class RunObjects:
             run_id=self._run_id,
             scheduler=scheduler,
             node_name=node_name,
+            own_nodes=any(kind.is_of_cluster for kind in self._scenario.pools.more),
         )
 
     # -------------------------------------------------------------------------- choices
@@ -78,14 +85,19 @@ class RunObjects:
             return objects.uses_claim(claim_name)
         owner = scheduler if self._has_owners else ""
         return objects.uses_templates(
-            [objects.template_name(entry, owner) for entry in range(self._entries)]
+            [
+                objects.template_name(entry, owner, kind=self._next_kind())
+                for entry in range(self._entries)
+            ]
         )
 
-    def _claim_spec(self, name: str, owner: str) -> objects.Object:
+    def _next_kind(self) -> int:
+        return self._scenario.claim_kind(next(self._claim_numbers))
+
+    def _claim_spec(self, name: str, owner: str, kind: int) -> objects.Object:
         """Return the spec of the claim or template with this name."""
-        claim, pools = self._scenario.claim, self._scenario.pools
+        claim, pools = self._scenario.claim_kinds[kind], self._scenario.pools
         if owner:
             chosen = objects.owned_devices(pools.driver, self._names.index(owner), len(self._names))
             claim = claim.model_copy(update={"selectors": [*claim.selectors, chosen]})
-        spec = objects.claim_spec(claim, pools.device_class.name)
-        return objects.with_parameters(spec, claim.parameters, driver=pools.driver, of=name)
+        return claim_requests.claim_spec(claim, pools, of=name)

@@ -57,7 +57,7 @@ class Worker:
         for template in self.objects.templates():
             yield apis.CLAIM_TEMPLATES, template
         if isinstance(self.scenario.traffic, traffic_specs.LimitTraffic):
-            yield apis.CLAIMS, self.objects.claim(objects.SHARED_CLAIM)
+            yield apis.CLAIMS, self.objects.claim(objects.SHARED_CLAIM, number=0)
 
     def _create_once(
         self, resource: apis.Resource, obj: objects.Object

@@ -9,7 +9,7 @@ from harness.scenario import fault_specs, specs, traffic_specs
 def line(scenario: specs.Scenario) -> str:
     """Return `2 claims, 1 device on 1 node, 1 user, 2 faults`."""
     pools, traffic = scenario.pools, scenario.traffic
-    devices = pools.nodes * pools.devices_per_node
+    devices = pools.device_count
     parts = [
         f"{_counted(devices, 'device')} on {_counted(pools.nodes, 'node')}",
         _counted(traffic.users, "user"),

@@ -19,8 +19,11 @@ CLAIMS = (2, 3)
 def leaps(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario]]:
     """Yield (change, scenario): few claims, created one by one while the scheduler runs.
 
-    Retries have the default backoff, so that those of one pod do not hide another one.
+    Retries have the default backoff, so that those of one pod do not hide another one. Scenarios
+    with further kinds of pools or claims have no such guess.
     """
+    if scenario.pools.more or scenario.claims or not scenario.claim.is_plain:
+        return
     for claims in CLAIMS:
         candidate = _small(scenario, claims)
         if candidate != scenario:

@@ -39,7 +39,8 @@ def axes(scenario: specs.Scenario) -> Iterator[Axis]:
 
 def _axes(scenario: specs.Scenario) -> Iterator[Axis]:
     pools, traffic = scenario.pools, scenario.traffic
-    for key, least in (("nodes", 1), ("devices_per_node", scenario.claim.devices)):
+    fewest = 0 if pools.more else scenario.claim.least_devices
+    for key, least in (("nodes", max(1, pools.zones)), ("devices_per_node", fewest)):
         name, now = key.replace("_", " "), getattr(pools, key)
         resized = functools.partial(_pooled, scenario, key)
         yield Axis(name=name, value=now, least=least, resized=resized)
@@ -122,7 +123,7 @@ def _satisfiable(
 ) -> dict[str, Any]:
     """Return the load that fits the devices, and traffic that may have more pods than they do."""
     runnable, load = possibility.pods_at_once(scenario, traffic), scenario.load
-    held = max(1, runnable * scenario.claim.devices)
+    held = max(1, possibility.holds_at_once(scenario, traffic))
     lower = {
         "allocations_min": min(load.allocations_min, held),
         "pods_running_min": min(load.pods_running_min, runnable),

@@ -20,9 +20,10 @@ def shapes(resource: str, scenario: specs.Scenario) -> list[str]:
         case "nodes", _:
             return _nodes(scenario.pools)
         case "resourceslices", _:
-            return [f"{name}{ANY}" for name in _nodes(scenario.pools)]
+            return _slices(scenario.pools)
         case "deviceclasses", _:
-            return [scenario.pools.device_class.name]
+            kinds = ["", *(kind.name for kind in scenario.pools.more)]
+            return [scenario.pools.class_of(kind) for kind in kinds]
         case "resourceclaims", traffic_specs.AllAtOnceTraffic() as traffic:
             return [f"claim-{number:04d}" for number in range(traffic.pods)]
         case "pods", traffic_specs.AllAtOnceTraffic() as traffic:
@@ -53,6 +54,12 @@ def example(found: Sequence[str]) -> str:
 
 def _nodes(pools: pool_specs.PoolsSpec) -> list[str]:
     return [naming.node(number, prefix=pools.node_prefix) for number in range(pools.nodes)]
+
+
+def _slices(pools: pool_specs.PoolsSpec) -> list[str]:
+    names = _nodes(pools)
+    names += [f"{pools.node_prefix}{kind.name}" for kind in pools.more if kind.is_of_cluster]
+    return [f"{name}{ANY}" for name in names]
 
 
 def _literal_start(pattern: str) -> str:

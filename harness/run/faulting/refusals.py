@@ -95,10 +95,16 @@ def _of_traffic(spec: fault_specs.TrafficFault, run: Circumstances) -> Iterator[
 
 def _of_claims(run: Circumstances) -> Iterator[str]:
     """Check that claims can be moved, which is possible with one device each."""
-    if run.scenario.claim.devices != 1 or run.scenario.claim.admin_access:
+    claim = run.scenario.claim
+    if run.scenario.claims or claim.requests or run.scenario.pools.more:
+        yield (
+            "expected claims without requests, and pools without further kinds, got some: remove "
+            "them, or remove the fault"
+        )
+    elif claim.devices != 1 or claim.admin_access:
         yield (
             f"expected claims of one device without admin access, got claim.devices = "
-            f"{run.scenario.claim.devices}: change [claim], or remove the fault"
+            f"{claim.devices}: change [claim], or remove the fault"
         )
 
 

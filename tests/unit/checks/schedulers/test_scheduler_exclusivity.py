@@ -102,7 +102,7 @@ def test_a_double_allocation_names_both_schedulers() -> None:
     folded = hold_history.fold(language.observe("a+D1 b+D1"))
     schedulers = _schedulers(folded, {"a": A, "b": B}, {})
     (result,) = scheduler_attribution.attribute(
-        [device_exclusivity.check(folded)], folded, schedulers, are_elected=False
+        [device_exclusivity.check(folded, lambda _: None)], folded, schedulers, are_elected=False
     )
     (violation,) = verdicts.double_allocations([result])
     assert violation.schedulers == (

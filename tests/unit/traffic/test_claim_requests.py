@@ -1,0 +1,161 @@
+"""The specs of claims: every key of a scenario arrives in the API's words, and is accepted."""
+
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.run import selectors
+from harness.scenario import loading, pool_specs, specs
+from harness.traffic import claim_requests
+
+POOLS: dict[str, Any] = {
+    "nodes": 2,
+    "devices_per_node": 2,
+    "more": [
+        {
+            "name": "gpu",
+            "devices": 4,
+            "shared": True,
+            "capacity": {"memory": "8Gi"},
+            "policies": {"memory": {"default": "1Gi", "least": "1Gi"}},
+            "attributes_in_turn": {"numa": [0, 1]},
+        }
+    ],
+}
+
+
+def scenario(claim: dict[str, Any], pools: dict[str, Any] = POOLS) -> specs.Scenario:
+    plain = loading.load("pod-churn").scenario.model_dump(mode="json")
+    return specs.Scenario.model_validate(plain | {"pools": pools, "claim": claim})
+
+
+FULL: dict[str, Any] = {
+    "parameters": {"a": "b of {claim}"},
+    "constraints": [
+        {"match_attribute": "numa", "requests": ["gpu", "any/small"]},
+        {"distinct_attribute": "other.example/x"},
+    ],
+    "requests": [
+        {
+            "name": "gpu",
+            "pool": "gpu",
+            "devices": 2,
+            "selectors": ["true"],
+            "capacity": {"memory": "2Gi"},
+            "tolerations": [{"key": "old", "effect": "NoExecute"}, {}],
+        },
+        {"name": "any", "first_available": [{"name": "big", "pool": "gpu"}, {"name": "small"}]},
+        {"name": "look", "admin_access": True, "all": True},
+    ],
+}
+
+
+def test_every_key_arrives() -> None:
+    made = scenario(FULL)
+    driver = made.pools.driver
+    devices = claim_requests.claim_spec(made.claim, made.pools, of="c")["devices"]
+    assert devices["requests"] == [
+        {
+            "name": "gpu",
+            "exactly": {
+                "deviceClassName": "flake-hunt-gpu",
+                "allocationMode": "ExactCount",
+                "count": 2,
+                "selectors": [{"cel": {"expression": "true"}}],
+                "capacity": {"requests": {"memory": "2Gi"}},
+                "tolerations": [
+                    {"key": "old", "operator": "Exists", "effect": "NoExecute"},
+                    {"operator": "Exists"},
+                ],
+            },
+        },
+        {
+            "name": "any",
+            "firstAvailable": [
+                {
+                    "name": "big",
+                    "deviceClassName": "flake-hunt-gpu",
+                    "allocationMode": "ExactCount",
+                    "count": 1,
+                },
+                {
+                    "name": "small",
+                    "deviceClassName": "flake-hunt",
+                    "allocationMode": "ExactCount",
+                    "count": 1,
+                },
+            ],
+        },
+        {
+            "name": "look",
+            "exactly": {
+                "deviceClassName": "flake-hunt",
+                "allocationMode": "All",
+                "adminAccess": True,
+            },
+        },
+    ]
+    assert devices["constraints"] == [
+        {"matchAttribute": f"{driver}/numa", "requests": ["gpu", "any/small"]},
+        {"distinctAttribute": "other.example/x"},
+    ]
+    assert devices["config"] == [
+        {"opaque": {"driver": driver, "parameters": {"a": "b of c"}}},
+    ]
+
+
+def test_the_api_server_accepts_it() -> None:
+    selectors.require_satisfiable(scenario(FULL))
+
+
+@pytest.mark.parametrize(
+    ("claim", "pools", "message"),
+    [
+        (
+            {"requests": [{"name": "x", "pool": "gpu", "selectors": ["1 + 1"]}]},
+            POOLS,
+            r"claim\.requests\.0\.selectors\[0\]: '1 \+ 1'",
+        ),
+        (
+            {"requests": [{"name": "x", "pool": "gpu", "selectors": ["false"]}]},
+            POOLS,
+            "match at least 1 of the 6 devices of a node, but 0 match",
+        ),
+        (
+            {"requests": [{"name": "x", "tolerations": [{"key": "k", "value": "v"}]}]},
+            POOLS,
+            r"claim: spec\.devices\.requests\[0\].exactly\.tolerations",
+        ),
+        (
+            {},
+            {
+                "more": [
+                    {
+                        "name": "gpu",
+                        "devices": 1,
+                        "shared": True,
+                        "capacity": {"memory": "1Gi"},
+                        "policies": {"memory": {"default": "2Gi", "least": "2Gi"}},
+                    }
+                ]
+            },
+            "the slice of pool worker-0-gpu: spec.devices.*min is larger than capacity",
+        ),
+        (
+            {},
+            {"more": [{"name": "gpu", "devices": 1, "attributes": {"a b": 1}}]},
+            "the slice of pool worker-0-gpu: spec.devices.*a b",
+        ),
+    ],
+)
+def test_what_the_api_server_would_reject_is_refused_with_the_plan(
+    claim: dict[str, Any], pools: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(errors.ScenarioError, match=message):
+        selectors.require_satisfiable(scenario(claim, pools))
+
+
+def test_a_class_has_the_parameters_of_the_scenario() -> None:
+    named = pool_specs.DeviceClassSpec(parameters={"x": "y"})
+    assert pool_specs.PoolsSpec(device_class=named).device_class.parameters == {"x": "y"}
