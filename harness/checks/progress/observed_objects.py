@@ -30,6 +30,7 @@ class Meta(Part, frozen=True):
     deletion_timestamp: str | None = None
     finalizers: list[str] | None = None
     owner_references: list[Owner] | None = None
+    annotations: dict[str, str] | None = None
 
     @property
     def key(self) -> str:
@@ -71,12 +72,33 @@ class GeneratedClaim(Part, frozen=True):
     """None: the entry needs no claim."""
 
 
+class Resources(Part, frozen=True):
+    """The resources of a container."""
+
+    requests: dict[str, Any] | None = None
+
+
+class Container(Part, frozen=True):
+    """A container or an init container."""
+
+    resources: Resources = Resources()
+    restart_policy: str = ""
+
+
 class PodSpec(Part, frozen=True):
     """The spec of a pod."""
 
     node_name: str = ""
     scheduling_gates: list[Any] | None = None
     resource_claims: list[ClaimEntry] | None = None
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+
+
+class ExtendedClaim(Part, frozen=True):
+    """A pod's `status.extendedResourceClaimStatus`."""
+
+    resource_claim_name: str
 
 
 class PodStatus(Part, frozen=True):
@@ -84,6 +106,7 @@ class PodStatus(Part, frozen=True):
 
     phase: str = ""
     resource_claim_statuses: list[GeneratedClaim] | None = None
+    extended_resource_claim_status: ExtendedClaim | None = None
 
 
 class Pod(_Object, frozen=True):

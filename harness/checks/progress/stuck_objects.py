@@ -5,11 +5,17 @@ not considered: in a moving world such objects are ordinary, and only if they st
 (see `claim_progress`).
 """
 
+import collections
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.checks.progress import device_supply, observed_objects, world_states
+from harness.checks.progress import (
+    device_supply,
+    extended_resources,
+    observed_objects,
+    world_states,
+)
 
 RESERVATIONS_MAX = 256
 """Pods that can share a claim; the API's limit."""
@@ -45,6 +51,14 @@ class _Waiting:
     """Its claims without an allocation."""
     nodes: set[str] | None
     """Nodes of its other claims; None: any node."""
+    extended: int = 0
+    """Devices for extended resources, for which there is no claim yet."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The UIDs of what the devices are for: the claims, which several pods may share."""
+        own = (self.pod.metadata.uid,) if self.extended else ()
+        return (*(claim.metadata.uid for claim in self.claims), *own)
 
 
 def find(state: world_states.WorldState, settings: Mapping[str, Any]) -> Findings:
@@ -58,6 +72,8 @@ class _Search:
     def __init__(self, state: world_states.WorldState, settings: Mapping[str, Any]) -> None:
         self._pods = state.pods
         self._claims = {claim.metadata.key: claim for claim in state.claims.values()}
+        self._extended = extended_resources.ExtendedResource(settings)
+        self._extended_claims = extended_resources.claims_by_pod(state.claims.values())
         self._supply = device_supply.DeviceSupply(state, settings)
         self._stuck: list[Stuck] = []
         self._doubts: dict[str, None] = {}
@@ -90,10 +106,16 @@ class _Search:
             self._examine_unbound(pod)
 
     def _examine_unbound(self, pod: observed_objects.Pod) -> None:
-        """Look at the claims of a pod that has no node; without any, nothing is known about it."""
-        if not pod.spec.resource_claims:
+        """Look at the claims of a pod that has no node, and at those that it is to get.
+
+        Without any, nothing is known about it.
+        """
+        extended = self._extended.devices_for(pod)
+        if not pod.spec.resource_claims and not extended:
             return
         claims: list[observed_objects.Claim] = []
+        if extended and (made := self._extended_claims.get(pod.metadata.uid)) is not None:
+            claims, extended = [made], 0
         for entry, name in _claim_names(pod):
             claim = self._claims.get(f"{pod.metadata.namespace}/{name}")
             is_generated = entry.resource_claim_name is None
@@ -104,17 +126,17 @@ class _Search:
                 self._blocked += 1
                 return
             claims.append(claim)
-        self._examine_with_claims(pod, claims)
+        self._examine_with_claims(pod, claims, extended)
 
     def _examine_with_claims(
-        self, pod: observed_objects.Pod, claims: list[observed_objects.Claim]
+        self, pod: observed_objects.Pod, claims: list[observed_objects.Claim], extended: int
     ) -> None:
         open_claims = [claim for claim in claims if claim.status.allocation is None]
         nodes = self._nodes_of(claims)
         if nodes is not None and len(nodes) > 1:
             self._blocked += 1  # its claims are on different nodes
-        elif open_claims:
-            self._queue.append(_Waiting(pod, open_claims, nodes))
+        elif open_claims or extended:
+            self._queue.append(_Waiting(pod, open_claims, nodes, extended))
         else:
             names = ", ".join(claim.metadata.name for claim in claims)
             told = f"is not bound, although its claim {names} is allocated"
@@ -127,24 +149,33 @@ class _Search:
 
     def _give_devices(self, waiting: _Waiting) -> None:
         """Look for idle devices for a pod, and take them, so that no other claim gets them."""
-        need = _need(waiting.claims)
+        need = self._need(waiting)
         if need is None:
             self._doubt(waiting.pod, "has requests that an observer cannot match with devices")
             return
-        shared = tuple(claim.metadata.uid for claim in waiting.claims)
-        found = self._promised.get(shared) or self._supply.find(need, waiting.nodes)
+        found = self._promised.get(waiting.key) or self._supply.find(need, waiting.nodes)
         if found is None:
             self._blocked += 1
             if self._supply.has_doubtful(need):
                 self._doubt(waiting.pod, "may or may not be satisfied by an idle device")
             return
         node, names = found
-        self._promised[shared] = found
+        self._promised[waiting.key] = found
         if not need.admin:
             self._supply.take(node, names)
         free = _free(names, admin=need.admin)
         told = f"waits for devices, although {free} on {node} and would do"
         self._add(waiting.pod, f"waits while {free}", told, *waiting.claims)
+
+    def _need(self, waiting: _Waiting) -> device_supply.Need | None:
+        """Return the devices that a pod needs; None if that is not a plain number of one kind."""
+        counts = _counts(waiting.claims)
+        if counts is not None and waiting.extended:
+            counts[self._extended.kind, False] += waiting.extended
+        if counts is None or len(counts) != 1:
+            return None
+        [((kind, admin), count)] = counts.items()
+        return device_supply.Need(kind, count, admin)
 
     # ------------------------------------------------------------------------ claims
 
@@ -220,6 +251,8 @@ def _wanted(pods: Iterable[observed_objects.Pod]) -> Iterator[str]:
         if not pod.has_ended and not pod.metadata.deletion_timestamp:
             for _, name in _claim_names(pod):
                 yield f"{pod.metadata.namespace}/{name}"
+            if (made := pod.status.extended_resource_claim_status) is not None:
+                yield f"{pod.metadata.namespace}/{made.resource_claim_name}"
 
 
 def _is_usable(claim: observed_objects.Claim, pod: observed_objects.Pod) -> bool:
@@ -229,20 +262,18 @@ def _is_usable(claim: observed_objects.Claim, pod: observed_objects.Pod) -> bool
     return has_room and not claim.metadata.deletion_timestamp
 
 
-def _need(claims: Iterable[observed_objects.Claim]) -> device_supply.Need | None:
-    """Return the devices that claims need together; None if that is not a plain number of them."""
-    counts: dict[tuple[tuple[str, ...], bool], int] = {}
+def _counts(
+    claims: Iterable[observed_objects.Claim],
+) -> collections.Counter[tuple[tuple[str, ...], bool]] | None:
+    """Return the devices that claims need by kind and admin access; None: no plain numbers."""
+    counts: collections.Counter[tuple[tuple[str, ...], bool]] = collections.Counter()
     for claim in claims:
         for request in claim.spec.devices.requests or ():
             exactly = request.exactly
             if exactly is None or not exactly.is_plain_count or claim.spec.devices.constraints:
                 return None
-            what = exactly.kind, exactly.admin_access
-            counts[what] = counts.get(what, 0) + exactly.count
-    if len(counts) != 1:
-        return None
-    [((kind, admin), count)] = counts.items()
-    return device_supply.Need(kind, count, admin)
+            counts[exactly.kind, exactly.admin_access] += exactly.count
+    return counts
 
 
 def _deletion(obj: observed_objects.Object) -> str:

@@ -161,7 +161,7 @@ class ClaimBinder:
         concurrency.step("pre-bind.written", claim=uid, version=version)
         try:
             if extended_claims.is_extended(written):
-                claim_creation.assume(self._cache, written)
+                claim_creation.assume(self._api, self._cache, written)
             else:
                 self._cache.assume(written)
         except assume_caches.AssumeError as error:

@@ -171,6 +171,24 @@ def test_a_claim_that_never_comes_is_not_awaited_for_ever(
     assert "pre-bind.not-assumed" in [name for name, _ in steps]
 
 
+def test_a_claim_that_was_deleted_meanwhile_is_not_awaited_for_long(
+    world: ExtendedWorld, steps: list[tuple[str, dict[str, object]]]
+) -> None:
+    attempt = world.reserved(world.wanting())
+
+    def on_step(name: str, fields: concurrency.StepFields) -> None:
+        steps.append((name, dict(fields)))
+        if name == "pre-bind.written":
+            claim_creation.delete(world.api, world.created()[0])
+
+    concurrency.listen(on_step)
+    world.plugin.pre_bind(attempt)
+    names = [name for name, _ in steps]
+    assert names.count("pre-bind.awaiting-informer") == 1
+    assert "pre-bind.not-assumed" in names
+    assert world.flight.listed() == []
+
+
 # ------------------------------------------------------------------------------- failures
 
 
