@@ -201,6 +201,17 @@ def listen(listener: StepListener | None) -> None:
     _listener = listener
 
 
+@contextlib.contextmanager
+def listening(listener: StepListener) -> Iterator[None]:
+    """Send every step in the `with` block to this listener alone."""
+    global _listener  # noqa: PLW0603
+    before, _listener = _listener, listener
+    try:
+        yield
+    finally:
+        _listener = before
+
+
 def fan_out(*listeners: StepListener) -> StepListener:
     """Return one listener that calls several in turn."""
 

@@ -66,13 +66,13 @@ def explore(
     """
     from harness import seeds
     from harness.explore.search import search_campaign
-    from harness.subject import assembling
+    from harness.explore.worlds import chosen_parts
 
     if list_scenarios:
         return _list(output)
     choosing.require_bearable("--jobs", jobs, is_forced=force)
     _require_time(time_s)
-    assembling.parts(defect or (), remedy or ())
+    chosen_parts.of(defect or (), remedy or ())
     is_exhaustive = strategy == search_campaign.EXHAUSTIVE
     hunt = search_campaign.Hunt(
         scenario=scenario,

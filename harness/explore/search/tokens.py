@@ -14,8 +14,7 @@ import zlib
 from collections.abc import Sequence
 
 from harness import errors
-from harness.explore.worlds import world_catalogue, world_specs
-from harness.subject import assembling
+from harness.explore.worlds import chosen_parts, world_catalogue, world_specs
 
 VERSION = 3
 PREFIX = f"fh{VERSION}-"
@@ -76,7 +75,7 @@ def parse(text: str) -> Token:
         raise errors.UsageError(
             f"scenario {scenario!r} has changed since the token was created: replay it with the version that created it"
         )
-    assembling.parts(defects, remedies)  # UsageError for one that no longer exists
+    chosen_parts.of(defects, remedies)  # UsageError for one that no longer exists
     token = Token(
         scenario=scenario,
         defects=tuple(defects),

@@ -5,25 +5,25 @@ Every request and every watch event is a choice point.
 
 import collections
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from harness import concurrency
-from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import handlers, request_decoding, request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import http_framing
 from harness.apiserver.storage import watch_cache
 from harness.client import apis, transports
 from harness.explore.runtime import scheduler, tasks
-from harness.explore.worlds import world_fixtures
+from harness.explore.worlds import local_watches, world_fixtures
 
 LOST_RESPONSE, LOST_REQUEST, LATE_REQUEST = "lose-response", "lose-request", "delay-request"
 """Faults of a write: it is committed without an answer, never arrives, or arrives some time after
 its sender has stopped waiting."""
 DROPPED_WATCH, EXPIRED_WATCH = "drop-watch", "expire-watch"
-TOUCHED_OBJECT = "touch-objects"
+TOUCHED_OBJECT, TOUCHED_OTHER = "touch-objects", "touch-others"
+"""Changes by another client, just before an object is replaced: of it, or of the last of its kind,
+which should be one that no one else writes."""
 _STEPS = {
     LOST_RESPONSE: "api.answer.lost",
     LOST_REQUEST: "api.request.lost",
@@ -42,19 +42,25 @@ class LocalServer:
         *,
         faults: Collection[str] = (),
         faults_max: int = 0,
+        answers_first: bool = False,
     ) -> None:
         """Create the transport. The strategy chooses when faults happen.
 
         `faults`: the kinds, as in `world_specs.WorldSpec.faults`; `faults_max`: how many may
         happen. A dropped watch is resumed; an expired one gets 410, so that its client lists again.
+        `answers_first`: watches deliver a write only after its sender has sent its next request, or
+        when all is at rest (see `deliver_all`).
         """
         self._store, self._runtime = store, runtime
         self._handler = handlers.Handler(store, now=lambda: world_fixtures.NOW)
-        self._watches: dict[object, list[LocalWatch]] = collections.defaultdict(list)
+        self._watches: dict[object, list[local_watches.LocalWatch]] = collections.defaultdict(list)
         self._faults_left = faults_max
         self._of_writes = [kind for kind in _STEPS if kind in faults]
         self._of_watches = [kind for kind in (DROPPED_WATCH, EXPIRED_WATCH) if kind in faults]
-        self._of_objects = [kind for kind in (TOUCHED_OBJECT,) if kind in faults]
+        self._of_objects = [kind for kind in (TOUCHED_OBJECT, TOUCHED_OTHER) if kind in faults]
+        self._is_writing = False
+        """True while a request of a client is committed."""
+        self._undelivered = local_watches.UndeliveredCommits() if answers_first else None
         self._objects = tasks.Shared(runtime.first_past())
         self._faults = tasks.Shared(runtime.first_past())
         store.listen(self._on_commit)
@@ -65,10 +71,12 @@ class LocalServer:
         Other tasks may run between sending and commit, and after the response at the task's next
         operation.
         """
+        if self._undelivered is not None:
+            self._offer(self._undelivered.after_next_request(self._runtime.current))
         # The tasks that a write wakes are not known before its commit.
         self._runtime.point(*((self._objects,) if request.method == "GET" else ()))
-        if request.method == "PUT" and self._fault(self._of_objects):
-            self._touch_object(request)
+        if request.method == "PUT" and (touched := self._fault(self._of_objects)):
+            self._touch_object(request, is_other=touched == TOUCHED_OTHER)
         fault = None if request.method == "GET" else self._fault(self._of_writes)
         if fault in (None, LOST_RESPONSE):
             answer = self._commit(request)
@@ -93,7 +101,9 @@ class LocalServer:
     def _commit(self, request: transports.Request) -> responses.Response:
         with self._runtime.atomically():
             self._note(request)
+            self._is_writing = True
             answer = self._answer(request)
+            self._is_writing = False
             self._store.collect_garbage()
         return answer
 
@@ -107,15 +117,21 @@ class LocalServer:
             status=answer.status,
         )
 
-    def _touch_object(self, request: transports.Request) -> None:
-        """Annotate the object as another client, which may happen at any time."""
+    def _touch_object(self, request: transports.Request, *, is_other: bool) -> None:
+        """Annotate an object as another client, which may happen at any time."""
         target = request_info.parse_target(request.path.partition("?")[0])
         if target is None:
             return
-        concurrency.step("api.object.touched", path=request.path)
+        name = self._last_of(target.resource, target.namespace) if is_other else target.name
+        concurrency.step("api.object.touched", path=request.path, object=name)
         self._runtime.touch(self._objects)
         with self._runtime.atomically(), contextlib.suppress(status_errors.StatusError):
-            self._store.patch(target.resource, target.namespace, target.name, self._annotated)
+            self._store.patch(target.resource, target.namespace, name, self._annotated)
+
+    def _last_of(self, resource: resources.ResourceType, namespace: str) -> str:
+        """Return the name of the last object of a kind."""
+        selection = watch_cache.Selection(resource=resource, namespace=namespace)
+        return self._store.select(selection)[-1].name
 
     def _annotated(self, document: apis.Object) -> apis.Object:
         meta = document["metadata"]
@@ -138,13 +154,13 @@ class LocalServer:
         if target is None:
             raise ValueError(f"expected a watch request, got {request.path}")
         selection = asked.selection(target)
-        watch = LocalWatch(selection, self._breaks)
+        watch = local_watches.LocalWatch(selection, self._breaks)
         version = asked.integer("resourceVersion") or 0
         with self._runtime.atomically():  # a commit in between would be missed
             self._begin(watch, version)
         return watch
 
-    def _begin(self, watch: "LocalWatch", version: int) -> None:
+    def _begin(self, watch: local_watches.LocalWatch, version: int) -> None:
         """Send the commits after the version, then every further one."""
         resource = watch.selection.resource
         try:
@@ -155,7 +171,7 @@ class LocalServer:
         else:
             self._watches[resources.table_of(resource)].append(watch)
 
-    def _breaks(self, watch: "LocalWatch") -> bool:
+    def _breaks(self, watch: local_watches.LocalWatch) -> bool:
         """Return whether the watch breaks now."""
         fault = self._fault(self._of_watches)
         if fault is None:
@@ -178,51 +194,23 @@ class LocalServer:
         except status_errors.StatusError as error:
             return responses.failure(error)
 
+    def deliver_all(self) -> bool:
+        """Have watches deliver every write; return False if they have done so already."""
+        waiting = self._undelivered.all() if self._undelivered is not None else []
+        self._offer(waiting)
+        return bool(waiting)
+
     def _on_commit(self, commit: watch_cache.Commit) -> None:
-        for watch in self._watches.get(commit.resource, ()):
-            watch.offer(commit)
+        if self._undelivered is None:
+            self._offer([commit])
+        else:
+            writer = self._runtime.running if self._is_writing else None
+            self._offer(self._undelivered.after_commit(commit, writer))
 
-
-class LocalWatch:
-    """A watch; taking its next event is a choice point."""
-
-    status = 200
-
-    def __init__(
-        self, selection: watch_cache.Selection, breaks: Callable[["LocalWatch"], bool]
-    ) -> None:
-        self.selection, self._breaks = selection, breaks
-        self._lines: concurrency.Queue[bytes] = concurrency.Queue(
-            f"watch {selection.resource.plural}"
-        )
-
-    def offer(self, commit: watch_cache.Commit) -> None:
-        """Queue a commit's event, if the watch selects the object."""
-        seen = self.selection.sees(commit)
-        if seen is not None:
-            kind, stored = seen
-            self._lines.put(http_framing.event_line(kind, stored.data))
-
-    def end_with(self, error: status_errors.StatusError) -> None:
-        """Send an ERROR event and end the watch."""
-        status = json_codec.encode(error.to_status())
-        self._lines.put(http_framing.event_line("ERROR", status))
-        self._lines.close()
-        self._breaks = lambda _: False
-
-    def __iter__(self) -> Iterator[bytes]:
-        while True:
-            try:
-                line = self._lines.get()
-            except concurrency.Closed:
-                return
-            if self._breaks(self):
-                raise transports.TransportError("the watch broke off", sent=True)
-            yield line
-
-    def close(self) -> None:
-        """End the watch."""
-        self._lines.close()
+    def _offer(self, commits: Iterable[watch_cache.Commit]) -> None:
+        for commit in commits:
+            for watch in self._watches.get(commit.resource, ()):
+                watch.offer(commit)
 
 
 def _understood(request: transports.Request) -> request_info.Request:

@@ -14,9 +14,9 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.runtime import scheduler
-from harness.explore.worlds import api_server, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, panels
-from harness.subject import assembling, schedulers
+from harness.explore.worlds import api_server, chosen_parts, world_fixtures, world_specs
+from harness.explore.worlds.oracles import device_exclusivity, panels, scheduler_books
+from harness.subject import schedulers
 
 Object = dict[str, Any]
 BACKOFF_S = 0.1
@@ -37,12 +37,7 @@ class SmallWorld:
         self.sizes, self.runtime = spec.values, runtime
         self.is_known_to_fail = spec.is_known_to_fail(remedies)
         self._past = world_fixtures.past(list(self.objects()))
-        self.store = stores.Store(
-            now=lambda: world_fixtures.NOW,
-            stream=random.Random(2),
-            past=self._past,
-            track_managers=False,  # no one reads managedFields here
-        )
+        self.store = self.new_store(self._past)
         self._panel = panels.Panel(self.oracles(), runtime.finish)
         self.listen(self._panel.on_commit)
         self.server = api_server.LocalServer(
@@ -50,10 +45,10 @@ class SmallWorld:
             runtime,
             faults=spec.faults,
             faults_max=self.sizes.get("faults_max", 0),
+            answers_first=spec.answers_first,
         )
         self.api = apis.Api(self.server)
-        self._parts = assembling.parts(defects, remedies)
-        self._defects = defects
+        self.parts = chosen_parts.of(defects, remedies)
         self.schedulers = [self.new_scheduler(name) for name in self.scheduler_names()]
 
     # ----------------------------------------------------------------- what is in the world
@@ -70,15 +65,27 @@ class SmallWorld:
         """Return the oracles that judge every commit."""
         return (device_exclusivity.DeviceExclusivity(),)
 
+    def new_store(self, past: watch_cache.Past) -> stores.Store:
+        """Return the store of the API server."""
+        return stores.Store(
+            now=lambda: world_fixtures.NOW,
+            stream=random.Random(2),
+            past=past,
+            track_managers=False,  # no one reads managedFields here
+        )
+
     def new_scheduler(self, name: str) -> schedulers.Scheduler:
         """Return a scheduler that is not started."""
-        options = schedulers.SchedulerOptions(
+        return schedulers.Scheduler(self.api, self.scheduler_options(name), self.parts.scheduler)
+
+    def scheduler_options(self, name: str) -> schedulers.SchedulerOptions:
+        """Return the options of a scheduler."""
+        return schedulers.SchedulerOptions(
             scheduler_name=name,
             binders=self.sizes["binders"],
             backoff_initial_s=BACKOFF_S,
             backoff_max_s=BACKOFF_S,
         )
-        return schedulers.Scheduler(self.api, options, self._parts)
 
     # ------------------------------------------------------------------------- what happens
 
@@ -109,8 +116,29 @@ class SmallWorld:
         return self._panel.finding
 
     def unfinished(self) -> str | None:
-        """Describe what is wrong although nothing moves; None if all is as it should be."""
-        raise NotImplementedError
+        """Describe what is wrong although nothing moves; None if all is as it should be.
+
+        Every pod must be bound, and the books of all schedulers must agree with the API. Where the
+        subject is known to fail, nothing of that is expected.
+        """
+        if self.is_known_to_fail:
+            return None
+        return self.unbound() or self.differing_books()
+
+    def unbound(self) -> str | None:
+        """Return which pods are not bound; None if all are."""
+        pods = self.documents(resources.PODS)
+        waiting = [pod["metadata"]["name"] for pod in pods if "nodeName" not in pod["spec"]]
+        return f"stuck: {', '.join(waiting)} not bound" if waiting else None
+
+    def differing_books(self) -> str | None:
+        """Return how the books of a scheduler differ from the API; None if none do."""
+        claims = list(self.documents(resources.CLAIMS))
+        for subject in self.schedulers:
+            difference = scheduler_books.difference(subject.write_books, claims)
+            if difference is not None:
+                return difference
+        return None
 
     def documents(self, resource: resources.ResourceType) -> Iterator[Object]:
         """Yield the objects of a resource, ordered by namespace and name."""

@@ -5,7 +5,17 @@ from collections.abc import Mapping
 from harness import errors, suggestions
 from harness.explore.worlds import world_specs
 from harness.explore.worlds.lifecycles import template_users
-from harness.explore.worlds.scheduling import competing_pods, failovers, reallocated_claims
+from harness.explore.worlds.scheduling import (
+    answers_first,
+    changing_pools,
+    competing_pods,
+    failovers,
+    freed_allocations,
+    reallocated_claims,
+    shared_claims,
+    shared_devices,
+    two_schedulers,
+)
 
 Sizes = Mapping[str, int]
 """Changed sizes of a world."""
@@ -13,6 +23,12 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     **competing_pods.WORLDS,
     **reallocated_claims.WORLDS,
     **failovers.WORLDS,
+    **shared_claims.WORLDS,
+    **two_schedulers.WORLDS,
+    **freed_allocations.WORLDS,
+    **shared_devices.WORLDS,
+    **answers_first.WORLDS,
+    **changing_pools.WORLDS,
     **template_users.WORLDS,
 }
 """The worlds by name; every token contains a fingerprint of its world."""

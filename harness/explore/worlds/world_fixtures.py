@@ -73,12 +73,12 @@ def _create(store: stores.Store, document: Object) -> None:
 
 
 def node(name: str = NODE) -> Object:
-    """Return a node."""
+    """Return a node with a label `node`, its name."""
     fake = {"kwok.x-k8s.io/node": "fake"}  # the kubelets act for fake nodes only
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "annotations": fake},
+        "metadata": {"name": name, "annotations": fake, "labels": {"node": name}},
     }
 
 
@@ -92,15 +92,17 @@ def device_class() -> Object:
     }
 
 
-def pool(devices: Sequence[Object], *, name: str = NODE, **spec: Any) -> Object:
+def pool(
+    devices: Sequence[Object], *, name: str = NODE, slice_name: str | None = None, **spec: Any
+) -> Object:
     """Return the slice of a pool that consists of one slice; `spec` adds to it or replaces.
 
-    The devices belong to the node with the pool's name.
+    The devices belong to the node with the pool's name. `slice_name` None: so is the slice's.
     """
     return {
         "apiVersion": apis.SLICES.api_version,
         "kind": "ResourceSlice",
-        "metadata": {"name": name},
+        "metadata": {"name": slice_name or name},
         "spec": {
             "driver": DRIVER,
             "nodeName": name,
@@ -126,6 +128,19 @@ def claim(name: str, **exactly: Any) -> Object:
         "kind": "ResourceClaim",
         "metadata": {"name": name},
         "spec": _claim_spec(exactly),
+    }
+
+
+def allocated(device: str, reserved: Sequence[Object] = (), *, node_name: str = NODE) -> Object:
+    """Return the status of a claim that has a device of a node, with these reservations."""
+    result = {"request": "device", "driver": DRIVER, "pool": node_name, "device": device}
+    field = {"key": "metadata.name", "operator": "In", "values": [node_name]}
+    return {
+        "allocation": {
+            "devices": {"results": [result]},
+            "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [field]}]},
+        },
+        "reservedFor": list(reserved),
     }
 
 

@@ -86,9 +86,12 @@ class WorldSpec:
     """Kinds of faults of the API server; the strategy chooses when they happen.
 
     `lose-response`, `lose-request`, `delay-request`: of a write. `drop-watch`, `expire-watch`: of a
-    watch. `touch-objects`: just before an object is replaced. The size `faults_max` says how many
-    of them may happen, all together.
+    watch. `touch-objects`, `touch-others`: another client changes an object just before it is
+    replaced, or the last of its kind. The size `faults_max` says how many of them may happen, all
+    together.
     """
+    answers_first: bool = False
+    """The answer to a write always comes before its events; else they come in either order."""
     private_locks: tuple[str, ...] = (".synced", ".stopped", "inventory", ".objects")
     """Name suffixes of locks without contention once the world is at rest."""
     hazard: Hazard | None = None

@@ -2,5 +2,5 @@
 
 They read API objects in their own way and share no code with the subject.
 
-Contents: `device_exclusivity`, `panels`.
+Contents: `device_exclusivity`, `device_shares`, `panels`, `reservations`, `scheduler_books`.
 """

@@ -1,4 +1,5 @@
 """Worlds about the scheduler: pods that compete for devices, and what may go wrong meanwhile.
 
-Contents: `competing_pods`, `failovers`, `reallocated_claims`.
+Contents: `answers_first`, `changing_pools`, `competing_pods`, `failovers`, `freed_allocations`,
+`reallocated_claims`, `shared_claims`, `shared_devices`, `two_schedulers`.
 """

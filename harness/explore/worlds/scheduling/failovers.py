@@ -32,7 +32,7 @@ class Failover(competing_pods.CompetingPods):
         first.stop()
         self.create_late_pods()
         successor = self.new_scheduler(self.scheduler_names()[0])
-        self.schedulers.append(successor)
+        self.schedulers[:] = [successor]
         successor.start()
 
 

@@ -1,0 +1,31 @@
+"""The parts of scheduler, claim controller and kubelets in a world, with defects and remedies."""
+
+import dataclasses
+from collections.abc import Iterable
+
+from harness.cluster.dra import kubelet_defects, kubelet_parts
+from harness.subject import assembling, schedulers
+from harness.subject.claim_control import controller_parts
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenParts:
+    """The classes that the actors of a world are made of."""
+
+    scheduler: schedulers.SchedulerParts
+    controller: controller_parts.ControllerParts
+    kubelet: kubelet_parts.KubeletParts
+
+
+def of(defects: Iterable[str] = (), remedies: Iterable[str] = ()) -> ChosenParts:
+    """Return the parts with these defects of any actor, and these remedies.
+
+    Raises UsageError for an unknown name, or if two of them change the same method.
+    """
+    of_kubelet = [name for name in defects if name in kubelet_defects.names()]
+    of_subject = [name for name in defects if name not in of_kubelet]
+    return ChosenParts(
+        scheduler=assembling.parts(of_subject, remedies),
+        controller=assembling.claim_controller_parts(of_subject),
+        kubelet=kubelet_defects.parts(of_kubelet),
+    )

@@ -1,0 +1,89 @@
+"""Judges the reservations of claims: how many there are, and that each bound pod has its own."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from harness.apiserver.storage import watch_cache
+
+Object = dict[str, Any]
+RESERVATIONS_MAX = 256
+"""Maximum number of entries in `status.reservedFor` of the API."""
+
+
+class Reservations:
+    """Watches claims and pods.
+
+    No version of a claim has more reservations than allowed. As long as a pod is bound and not
+    being deleted, each of its claims is allocated and reserved for it.
+    """
+
+    def __init__(self, limit: int = RESERVATIONS_MAX) -> None:
+        self._limit = limit
+        self._claims: dict[str, Object] = {}
+        self._pods: dict[str, Object] = {}
+        """The pods that are bound and not being deleted."""
+        self.finding: str | None = None
+        """Description of the first violation; None if there is none."""
+
+    def on_commit(self, commit: watch_cache.Commit) -> None:
+        """Judge a commit."""
+        if commit.resource.plural == "resourceclaims":
+            self._note(self._claims, commit, is_kept=True)
+            self._judge_number(commit.object.name)
+        elif commit.resource.plural == "pods":
+            self._note(self._pods, commit, is_kept=b'"nodeName"' in commit.object.data)
+        else:
+            return
+        self.finding = self.finding or next(self._unreserved(), None)
+
+    def _note(self, known: dict[str, Object], commit: watch_cache.Commit, *, is_kept: bool) -> None:
+        known.pop(commit.object.name, None)
+        if commit.type == "DELETED" or not is_kept:
+            return
+        document = msgspec.json.decode(commit.object.data)
+        if commit.resource.plural == "resourceclaims" or not _is_ending(document):
+            known[commit.object.name] = document
+
+    def _judge_number(self, name: str) -> None:
+        count = len(_reserved(self._claims.get(name, {})))
+        if count > self._limit:
+            self.finding = f"reservations: {name} has {count}, more than {self._limit}"
+
+    def _unreserved(self) -> Iterator[str]:
+        for pod in self._pods.values():
+            for name in _claim_names(pod):
+                if (fault := _fault(self._claims.get(name), pod)) is not None:
+                    yield f"bound: {pod['metadata']['name']} is bound, but {name} is {fault}"
+
+
+def _fault(claim: Object | None, pod: Object) -> str | None:
+    """Return what a bound pod's claim lacks; None: nothing."""
+    if claim is None:
+        return "missing"
+    if not claim.get("status", {}).get("allocation"):
+        return "not allocated"
+    if pod["metadata"]["uid"] not in _reserved(claim):
+        return "not reserved for it"
+    return None
+
+
+def _reserved(claim: Object) -> list[str]:
+    """Return the uids for which a claim is reserved."""
+    return [entry["uid"] for entry in claim.get("status", {}).get("reservedFor") or ()]
+
+
+def _claim_names(pod: Object) -> Iterator[str]:
+    """Yield the names of the pod's claims."""
+    statuses = pod.get("status", {}).get("resourceClaimStatuses") or ()
+    generated = {status["name"]: status.get("resourceClaimName") for status in statuses}
+    for entry in pod["spec"].get("resourceClaims") or ():
+        name = entry.get("resourceClaimName") or generated.get(entry["name"])
+        if name is not None:
+            yield name
+
+
+def _is_ending(pod: Object) -> bool:
+    done = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+    return done or "deletionTimestamp" in pod["metadata"]

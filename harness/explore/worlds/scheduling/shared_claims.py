@@ -1,0 +1,131 @@
+"""Several pods use one claim, and reserve it concurrently."""
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from harness import concurrency
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import watch_cache
+from harness.client import apis
+from harness.explore.worlds import limited_store, small_world, world_fixtures, world_specs
+from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
+from harness.subject import schedulers
+
+Object = dict[str, Any]
+CLAIM = "claim-1"
+LIMIT = 3
+"""Number of reservations of a claim in the world with a limit."""
+
+
+class SharedClaim(small_world.SmallWorld):
+    """One claim and its pods; the first allocates it, and all reserve it."""
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with one device, and the claim."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(1))
+        yield world_fixtures.claim(CLAIM)
+
+    def oracles(self) -> Iterable[panels.Oracle]:
+        """Return those of devices and reservations."""
+        return device_exclusivity.DeviceExclusivity(), reservations.Reservations()
+
+    def begin(self) -> None:
+        """Create the pods."""
+        for index in range(self.sizes["pods"]):
+            self.create(world_fixtures.pod(f"pod-{index + 1}", CLAIM))
+
+
+class ClaimReservedByPatch(SharedClaim):
+    """The pods reserve the claim by patches, which conflict with no other write."""
+
+    def scheduler_options(self, name: str) -> schedulers.SchedulerOptions:
+        """Return the options of a scheduler that reserves by patch."""
+        return dataclasses.replace(super().scheduler_options(name), reserve_by="patch")
+
+
+class LimitedClaim(SharedClaim):
+    """The claim is allocated and reserved by others, with one place left.
+
+    When the first pod is bound, one of the others gives its place back.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._bound = concurrency.Event("bound")
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with one device, and the claim with its reservations."""
+        *others, claim = super().objects()
+        yield from others
+        reserved = [_reservation(number) for number in range(1, LIMIT)]
+        yield {**claim, "status": world_fixtures.allocated("device-0", reserved)}
+
+    def new_store(self, past: watch_cache.Past) -> stores.Store:
+        """Return a store whose claims have few places."""
+        return limited_store.new(past, reservations_max=LIMIT)
+
+    def oracles(self) -> Iterable[panels.Oracle]:
+        """Return those of devices and reservations, with the limit of this world."""
+        return device_exclusivity.DeviceExclusivity(), reservations.Reservations(LIMIT)
+
+    def begin(self) -> None:
+        """Create the pods, and let another one end when the first is bound."""
+        super().begin()
+        self.store.listen(self._on_commit)
+        concurrency.spawn("other-pods", self._give_back)
+
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
+        if commit.resource is resources.PODS and b'"nodeName"' in commit.object.data:
+            self._bound.set()
+
+    def _give_back(self) -> None:
+        """Remove the reservations of the others one by one, as many as pods need."""
+        self._bound.wait()
+        for number in range(1, self.sizes["pods"]):
+            gone = {"status": {"reservedFor": [{"$patch": "delete", "uid": _uid(number)}]}}
+            self.api.patch(
+                apis.CLAIMS,
+                CLAIM,
+                gone,
+                namespace=world_fixtures.NAMESPACE,
+                kind=apis.PatchKind.STRATEGIC,
+                subresource="status",
+            )
+
+
+def _reservation(number: int) -> Object:
+    return {"resource": "pods", "name": f"other-{number}", "uid": _uid(number)}
+
+
+def _uid(number: int) -> str:
+    return f"00000000-0000-4000-8000-{number:012}"
+
+
+def _sizes(pods: int) -> dict[str, world_specs.Size]:
+    return {
+        "pods": world_specs.Size(pods, 2),
+        "binders": world_specs.Size(3, 1),
+    }
+
+
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    "three-pods-one-claim": world_specs.WorldSpec(
+        title="three pods use one claim, and reserve it concurrently by update",
+        make=SharedClaim,
+        sizes=_sizes(pods=3),
+    ),
+    "three-pods-one-claim-by-patch": world_specs.WorldSpec(
+        title="three pods use one claim, and reserve it concurrently by patch",
+        make=ClaimReservedByPatch,
+        sizes=_sizes(pods=3),
+    ),
+    "one-reservation-left": world_specs.WorldSpec(
+        title="two pods compete for the last reservation of a claim, until another one ends",
+        make=LimitedClaim,
+        sizes=_sizes(pods=2),
+    ),
+}

@@ -1,0 +1,93 @@
+"""Claims for parts of one device: shares of its capacity, or partitions with common counters."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from harness.explore.worlds import world_fixtures, world_specs
+from harness.explore.worlds.oracles import device_exclusivity, device_shares, panels
+from harness.explore.worlds.scheduling import competing_pods
+
+Object = dict[str, Any]
+TOTAL, PART = 10, 4
+"""The memory of the device, and what each claim takes of it: two claims fit, a third does not."""
+FITTING = TOTAL // PART
+_SET = "whole"
+"""Name of the set of counters."""
+
+
+class PartsOfOneDevice(competing_pods.CompetingPods):
+    """Pods whose claims are each for a part of the same device; a third one is too many."""
+
+    def oracles(self) -> Iterable[panels.Oracle]:
+        """Return those of devices and of their parts."""
+        return device_exclusivity.DeviceExclusivity(), device_shares.DeviceShares()
+
+    def bound_expected(self) -> int:
+        """Return how many pods fit."""
+        return min(self.sizes["claims"], FITTING)
+
+
+class SharesOfOneDevice(PartsOfOneDevice):
+    """Every claim takes a share of the capacity of one device."""
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with one device that may be allocated several times, and the claims."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool([_shared_device()])
+        wanted = {"requests": {"memory": str(PART)}}
+        for index in range(self.sizes["claims"]):
+            yield world_fixtures.claim(f"claim-{index + 1}", capacity=wanted)
+
+
+class PartitionsOfOneDevice(PartsOfOneDevice):
+    """Every claim takes a partition; all partitions consume the counters of one device."""
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with partitions, of which not all can be used at once, and the claims."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        pool = {"name": world_fixtures.NODE, "generation": 1, "resourceSliceCount": 2}
+        counters = world_fixtures.pool(
+            [], slice_name="counters", pool=pool, sharedCounters=[_counters("", TOTAL)]
+        )
+        del counters["spec"]["devices"]
+        yield counters
+        partitions = [
+            {**device, "consumesCounters": [_counters("counterSet", PART)]}
+            for device in world_fixtures.devices(self.sizes["claims"])
+        ]
+        yield world_fixtures.pool(partitions, pool=pool)
+        for index in range(self.sizes["claims"]):
+            yield world_fixtures.claim(f"claim-{index + 1}")
+
+
+def _shared_device() -> Object:
+    return {
+        "name": "device-0",
+        "allowMultipleAllocations": True,
+        "capacity": {"memory": {"value": str(TOTAL)}},
+    }
+
+
+def _counters(key: str, memory: int) -> Object:
+    """Return counters of the set, which `key` names: as declared, or as consumed."""
+    return {key or "name": _SET, "counters": {"memory": {"value": str(memory)}}}
+
+
+def _sizes() -> dict[str, world_specs.Size]:
+    return {"claims": world_specs.Size(3, 2), "binders": world_specs.Size(2, 1)}
+
+
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    "shares-of-one-device": world_specs.WorldSpec(
+        title="three claims for shares of one device, whose capacity is enough for two",
+        make=SharesOfOneDevice,
+        sizes=_sizes(),
+    ),
+    "partitions-of-one-device": world_specs.WorldSpec(
+        title="three claims for partitions of one device, whose counters are enough for two",
+        make=PartitionsOfOneDevice,
+        sizes=_sizes(),
+    ),
+}

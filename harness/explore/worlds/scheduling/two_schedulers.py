@@ -1,0 +1,81 @@
+"""Two schedulers with different names, which know nothing of each other but what the API tells."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from harness.explore.worlds import small_world, world_fixtures, world_specs
+from harness.explore.worlds.oracles import device_exclusivity, panels, reservations
+
+Object = dict[str, Any]
+NAMES = ("scheduler-1", "scheduler-2")
+
+
+class TwoSchedulers(small_world.SmallWorld):
+    """Two schedulers, each with pods of its own."""
+
+    def scheduler_names(self) -> Sequence[str]:
+        """Return both names."""
+        return NAMES
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with devices, and the claims."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(self.sizes["devices"]))
+        for number in range(1, self.sizes.get("claims", 1) + 1):
+            yield world_fixtures.claim(f"claim-{number}")
+
+    def oracles(self) -> Iterable[panels.Oracle]:
+        """Return those of devices and reservations."""
+        return device_exclusivity.DeviceExclusivity(), reservations.Reservations()
+
+
+class OneClaim(TwoSchedulers):
+    """Pods of both schedulers use one claim: the first to allocate it wins."""
+
+    def begin(self) -> None:
+        """Create the pods, in turn for each scheduler."""
+        for index in range(self.sizes["pods"]):
+            name = NAMES[index % len(NAMES)]
+            self.create(world_fixtures.pod(f"pod-{index + 1}", "claim-1", scheduler=name))
+
+
+class OneDevice(TwoSchedulers):
+    """Each pod has a claim of its own: neither scheduler sees what the other one plans."""
+
+    def begin(self) -> None:
+        """Create the pods, in turn for each scheduler."""
+        for index in range(self.sizes["claims"]):
+            name = NAMES[index % len(NAMES)]
+            self.create(
+                world_fixtures.pod(f"pod-{index + 1}", f"claim-{index + 1}", scheduler=name)
+            )
+
+    @property
+    def finding(self) -> str | None:
+        """Description of the first violation, with the names of both schedulers."""
+        found = super().finding
+        return found and f"{found}, by {' and '.join(NAMES)}"
+
+
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    "two-schedulers-one-claim": world_specs.WorldSpec(
+        title="pods of two schedulers use one claim; both allocate it",
+        make=OneClaim,
+        sizes={
+            "pods": world_specs.Size(2, 2),
+            "devices": world_specs.Size(2, 1),
+            "binders": world_specs.Size(1, 1),
+        },
+    ),
+    "two-schedulers-one-device": world_specs.WorldSpec(
+        title="kubernetes#128980: two schedulers do not know of each other's plans",
+        make=OneDevice,
+        sizes={
+            "claims": world_specs.Size(2, 2),
+            "devices": world_specs.Size(1, 1),
+            "binders": world_specs.Size(1, 1),
+        },
+        hazard=world_specs.Hazard("kubernetes#128980", remedy=None),
+    ),
+}

@@ -1,0 +1,188 @@
+"""The worlds about the scheduler: each finds what is wrong, and says what it is."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from harness import concurrency
+from harness.client import apis, informers
+from harness.explore.search import search_campaign
+from harness.explore.worlds import world_catalogue
+from harness.subject import assume_caches, claims, dynamic_resources
+from harness.subject.binding import claim_binding
+from harness.subject.queueing import scheduling_queue
+
+pytestmark = pytest.mark.detection
+Object = dict[str, Any]
+Replace = Callable[..., None]
+
+
+def explored(world: str, *defects: str, **changes: object) -> search_campaign.SearchProgress:
+    arguments = {"strategy": "pct", "seed": 3, "schedules": 1500, "time_s": None, **changes}
+    wanted = search_campaign.Hunt(scenario=world, defects=defects, **arguments)  # type: ignore[arg-type]
+    *_, progress = search_campaign.explore(wanted)
+    return progress
+
+
+def finding(world: str, *defects: str, **changes: object) -> str:
+    """Return what is found first; empty if nothing is."""
+    found = explored(world, *defects, **changes).findings
+    return found[0][0] if found else ""
+
+
+# ---------------------------------------------------------------------- parts of devices
+
+
+@pytest.mark.parametrize("defect", ["gather-not-atomic", "assume-cache-shared-drain"])
+def test_a_capacity_that_is_exceeded_is_found(defect: str) -> None:
+    found = finding("shares-of-one-device", defect)
+    assert found == "capacity memory of device-0: 12 of 10 are used"
+
+
+def test_partitions_that_exceed_their_counters_are_found() -> None:
+    assert finding("partitions-of-one-device", "gather-not-atomic").startswith(("device", "count"))
+
+
+# ---------------------------------------------------------------------- reservations
+
+
+def overwriting(api: apis.Api, claim: Object, pod: Object) -> Object:
+    """Write a reservation whatever has become of the claim."""
+    return api.update_status(apis.CLAIMS, without_version(claims.with_reservation(claim, pod)))
+
+
+def without_version(claim: Object) -> Object:
+    meta = {key: value for key, value in claim["metadata"].items() if key != "resourceVersion"}
+    return {**claim, "metadata": meta}
+
+
+class OverwritingBinder(claim_binding.ClaimBinder):
+    """Reservations of others get lost."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **{**options, "reserve": overwriting})
+
+
+@pytest.mark.parametrize("world", ["three-pods-one-claim", "one-reservation-left"])
+def test_a_reservation_that_overwrites_others_is_found(replace_parts: Replace, world: str) -> None:
+    replace_parts("scheduler", claim_binder=OverwritingBinder)
+    assert "is bound, but claim-1 is not reserved for it" in finding(world)
+
+
+def test_a_patch_that_is_not_sent_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(claim_binding.RESERVE_BY, "patch", lambda _api, claim, _pod: claim)  # type: ignore[arg-type]
+    found = finding("three-pods-one-claim-by-patch")
+    assert "is bound, but claim-1 is not reserved for it" in found
+
+
+class KeepingBinder(claim_binding.ClaimBinder):
+    """Keeps a reservation although the claim has moved, as kube-scheduler does."""
+
+    def _require_same_allocation(self, chosen: Object, reserved: Object) -> None:
+        del chosen, reserved
+
+
+def test_a_reservation_of_a_claim_that_has_moved_is_found(replace_parts: Replace) -> None:
+    replace_parts("scheduler", claim_binder=KeepingBinder)
+    found = finding("allocation-freed-for-another-pod")
+    assert "expected the pods of one node to be bound" in found
+
+
+class RecklessPlugin(dynamic_resources.DynamicResources):
+    """PostFilter frees an allocation whatever has become of the claim."""
+
+    def post_filter(self, attempt: Any) -> None:
+        attempt.claims[:] = map(without_version, attempt.claims)
+        super().post_filter(attempt)
+
+
+def test_an_allocation_that_is_freed_under_a_reservation_is_found(replace_parts: Replace) -> None:
+    replace_parts("scheduler", plugin=RecklessPlugin)
+    assert "is bound, but claim-1 is not" in finding("allocation-freed-for-another-pod")
+
+
+# ---------------------------------------------------------------------- two schedulers
+
+
+class AllocatingBinder(claim_binding.ClaimBinder):
+    """Allocates a claim whatever has become of it."""
+
+    def _put_allocation(self, claim: Object) -> Object:
+        return super()._put_allocation(without_version(claim))
+
+
+def test_a_claim_that_two_schedulers_allocate_is_found(replace_parts: Replace) -> None:
+    replace_parts("scheduler", claim_binder=AllocatingBinder)
+    assert "is bound, but claim-1 is not reserved" in finding("two-schedulers-one-claim")
+
+
+def test_a_device_that_two_schedulers_allocate_is_found_with_both_names() -> None:
+    found = finding("two-schedulers-one-device")
+    assert found.startswith("device gpu.example/worker-0/device-0 is allocated to claim-")
+    assert found.endswith(", by scheduler-1 and scheduler-2")
+    hazard = world_catalogue.WORLDS["two-schedulers-one-device"].hazard
+    assert hazard is not None
+    assert hazard.hypothesis == "kubernetes#128980"
+
+
+# ---------------------------------------------------------------------- answers first
+
+
+class OwnEventsCache(assume_caches.AssumeCache):
+    """The first variant of root cause A alone: a caller waits for its own events only.
+
+    It does not wait for an event that another thread had taken off the queue before.
+    """
+
+    def __init__(self, handlers: Iterable[informers.EventHandler] = ()) -> None:
+        super().__init__(handlers)
+        self._delivering: dict[str, int] = {}
+
+    def _emit(self) -> None:
+        me = concurrency.current_thread_name()
+        while (event := self._take_mine(me)) is not None:
+            event.deliver()
+
+    def _push(self, obj: Object, call: Callable[[informers.EventHandler], None]) -> None:
+        me = concurrency.current_thread_name()
+        for handler in self._handlers:
+            event = assume_caches.CacheEvent(obj, handler, call)
+            self._events.append((me, event))  # type: ignore[arg-type]
+
+    def _take_mine(self, me: str) -> assume_caches.CacheEvent | None:
+        with self._changed:
+            mine = next((item for item in self._events if item[0] == me), None)  # type: ignore[index]
+            if mine is not None:
+                self._events.remove(mine)
+            return mine and mine[1]  # type: ignore[index]
+
+
+def test_both_variants_of_root_cause_a_are_told_apart(replace_parts: Replace) -> None:
+    """The defect has both; a class with only the first one is found where events may be early."""
+    assert finding("answers-first", "assume-cache-shared-drain", strategy="random")
+    replace_parts("scheduler", assume_cache=OwnEventsCache)
+    assert finding("answers-first", strategy="random") == ""
+    assert finding("pod-arrives-during-binding").startswith("device")
+
+
+def test_without_other_claims_traffic_no_variant_can_hurt() -> None:
+    two, defect = ("claims", 2), "assume-cache-early-return"
+    assert finding("answers-first", defect, sizes=(two, ("faults_max", 0)), schedules=500) == ""
+    assert finding("answers-first", defect, sizes=(two,)).startswith("device")
+
+
+# ---------------------------------------------------------------------- changing pools
+
+
+def test_a_change_that_is_forgotten_during_an_attempt_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The queue moves the pods that wait, but not the one that is in flight."""
+
+    def move_waiting(queue: Any) -> None:
+        for queued in list(queue._unschedulable.values()):
+            queue._move(queued)
+
+    monkeypatch.setattr(scheduling_queue.SchedulingQueue, "_move_all", move_waiting)
+    assert finding("new-generation").startswith("stuck: pod-")
