@@ -178,6 +178,13 @@ def scheduler(
             help="How to reserve a claim that has an allocation for one more pod (default: update)."
         ),
     ] = None,
+    filter_timeout: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Seconds for the search for devices on one node; 0: no limit (default: 10).",
+        ),
+    ] = None,
     verbosity: Annotated[
         int,
         typer.Option("-v", min=0, max=10, help="Log on stderr with klog's verbosity; 0: nothing."),
@@ -206,6 +213,7 @@ def scheduler(
             reports=events,
             leader_elect=leader_elect,
             reserve_by=reserve_by,
+            filter_timeout_s=filter_timeout,
             verbosity=verbosity,
             logging_format=logging_format,
             metrics_port=metrics_port,

@@ -27,6 +27,9 @@ _SUBJECT_SETTINGS = (
     "reserve_by",
     "backoff_initial_s",
     "backoff_max_s",
+    "filter_timeout_s",
+    "parallelism",
+    "rotates_nodes",
     "lists_cached",
     "pauses",
 )

@@ -145,6 +145,15 @@ class SubjectSpec(Spec):
     """kube-scheduler's podInitialBackoffSeconds."""
     backoff_max_s: Seconds = 10.0
     """kube-scheduler's podMaxBackoffSeconds."""
+    filter_timeout_s: Annotated[float, pydantic.Field(ge=0, le=3600)] = 10.0
+    """Time limit of our scheduler for the search for devices on one node; 0: none.
+    kube-scheduler keeps its own default, which is the same."""
+    parallelism: Annotated[int, pydantic.Field(ge=1, le=64)] = 1
+    """Threads of our scheduler that filter nodes. One is fastest in Python; kube-scheduler has
+    16."""
+    rotates_nodes: bool = False
+    """Our scheduler begins its search for a node where the search before ended, as kube-scheduler
+    does; by default at the first node, so that all pods compete for the same devices."""
     lists_cached: bool = False
     """Our scheduler's first lists may come from a watch cache that lags (resourceVersion 0), as
     those of kube-scheduler do when the feature WatchListClient is off."""

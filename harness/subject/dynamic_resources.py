@@ -53,11 +53,13 @@ class DynamicResources:
         binder: claim_binding.ClaimBinder,
         extended: demands.ExtendedResources,
         allocator: type[allocators.Allocator] = allocators.Allocator,
+        filter_timeout_s: float = allocators.FILTER_TIMEOUT_S,
     ) -> None:
+        """`filter_timeout_s`: limit for the search for devices on one node; 0: none."""
         self._api, self._cache, self._in_flight = api, cache, in_flight_claims
         self._gatherer, self._inventory, self._classes = gatherer, inventory, classes
         self._choices, self._binder, self._allocator = choices, binder, allocator
-        self._extended = extended
+        self._extended, self._filter_timeout_s = extended, filter_timeout_s
 
     def start(self) -> None:
         """Begin to work in the background."""
@@ -104,17 +106,21 @@ class DynamicResources:
         Raises AttemptError if a claim or a slice cannot be evaluated, which ends the attempt.
         """
         if refusal := self._refusal(attempt, node):
-            attempt.refusals[refusal] += 1
+            attempt.refuse(refusal)
             return None
         try:
             misplaced = self._misplaced(attempt, node)
-            attempt.unavailable |= misplaced
             if misplaced:
                 _log_misplaced(attempt, node, misplaced)
-                attempt.refusals[UNAVAILABLE] += 1
+                attempt.refuse(UNAVAILABLE, misplaced)
                 return None
             allocator = attempt.allocator_for(node)
             allocations = allocator.allocate(node) if allocator else []
+        except allocators.AllocationCancelledError:
+            return None
+        except allocators.AllocationTimeoutError as error:
+            self._time_out(attempt, node, error)
+            return None
         except (
             allocators.AllocationError,
             expressions.SelectorError,
@@ -122,8 +128,22 @@ class DynamicResources:
         ) as error:
             raise scheduling_attempts.AttemptError(str(error)) from error
         if allocations is None:
-            attempt.refusals[NOT_ALLOCATABLE] += 1
+            attempt.refuse(NOT_ALLOCATABLE)
         return allocations
+
+    def _time_out(
+        self,
+        attempt: scheduling_attempts.Attempt,
+        node: Object,
+        error: allocators.AllocationTimeoutError,
+    ) -> None:
+        """End the attempt, as since 1.36: the next one may be faster.
+
+        Raises AttemptError with the name of the node, whose slices may be the reason.
+        """
+        del attempt
+        name = node["metadata"]["name"]
+        raise scheduling_attempts.AttemptError(f"node {name}: {error}") from error
 
     def post_filter(self, attempt: scheduling_attempts.Attempt) -> None:
         """Free what keeps the pod from every node, because no node fits.
@@ -234,7 +254,14 @@ class DynamicResources:
         except gathering.GatherTimeoutError as error:
             raise scheduling_attempts.AttemptError(str(error)) from error
         snapshot, classes = self._inventory.snapshot(), self._classes()
-        return lambda *more: self._allocator(snapshot, allocated, classes, [*own, *more])
+        return lambda *more: self._allocator(
+            snapshot,
+            allocated,
+            classes,
+            [*own, *more],
+            timeout_s=self._filter_timeout_s,
+            is_cancelled=lambda: attempt.is_stopped,
+        )
 
     def _refusal(self, attempt: scheduling_attempts.Attempt, node: Object) -> str | None:
         """Return why the node cannot give the pod its extended resources; None: it may."""

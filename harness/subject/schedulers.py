@@ -31,7 +31,7 @@ from harness.subject.queueing import (
     queueing_hints,
     scheduling_queue,
 )
-from harness.subject.scheduling import node_lists, scheduling_cycles
+from harness.subject.scheduling import node_lists, node_search, scheduling_cycles
 from harness.subject.slice_tracking import rule_informers, slice_trackers
 from harness.subject.telemetry import pod_messages, pod_reports
 
@@ -68,6 +68,9 @@ class SchedulerOptions:
     """How a claim that has an allocation is reserved for one more pod."""
     backoff_initial_s: float = 1.0
     backoff_max_s: float = 10.0
+    search: node_search.SearchOptions = node_search.ALONE
+    filter_timeout_s: float = allocators.FILTER_TIMEOUT_S
+    """Time limit for the search for devices on one node, in seconds; 0: none."""
     lists_cached: bool = False
     """The first lists may come from a watch cache that lags, as with client-go's reflector without
     WatchListClient."""
@@ -124,6 +127,7 @@ class Scheduler:
             gatherer=parts.gatherer(allocated, flight),
             inventory=self._inventory,
             allocator=parts.allocator,
+            filter_timeout_s=options.filter_timeout_s,
             classes=self._device_classes,
             choices=random.Random(options.seed),
             binder=binder,
@@ -178,6 +182,7 @@ class Scheduler:
             nodes=self._nodes,
             binders=self._binders,
             reports=self._reports,
+            search=self._options.search,
         )
         self._cycle.start()
 

@@ -6,9 +6,10 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 
 import collections
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
+from harness import concurrency
 from harness.client import informers
 from harness.subject import nodes
 from harness.subject.allocation import allocators
@@ -68,6 +69,12 @@ class Attempt:
     """That of the chosen node; None: no claim is needed there for extended resources."""
     refusals: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     """Number of nodes that were ruled out, by reason."""
+    is_stopped: bool = False
+    """No further node has to be filtered."""
+    _guard: concurrency.Lock = dataclasses.field(
+        default_factory=lambda: concurrency.lock("attempt"), repr=False
+    )
+    """Protects what several Filter threads change."""
 
     @property
     def name(self) -> str:
@@ -101,6 +108,12 @@ class Attempt:
     def planned_indexes(self) -> list[int]:
         """Return the indexes of the claims that are allocated on the chosen node, in order."""
         return [*self.to_allocate, *([len(self.claims) - 1] if self.variant else [])]
+
+    def refuse(self, reason: str, unavailable: Collection[int] = ()) -> None:
+        """Count a node that was ruled out; `unavailable`: the claims that did so, by index."""
+        with self._guard:
+            self.refusals[reason] += 1
+            self.unavailable.update(unavailable)
 
     def rejectors(self) -> set[str]:
         """Return the plugins that ruled out nodes."""

@@ -7,17 +7,19 @@ import pathlib
 import socket
 import sys
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import msgspec
 
 from harness import concurrency, errors, processes, seeds
 from harness.client import apis, transports
 from harness.subject import assembling, recording, schedulers
+from harness.subject.allocation import allocators
 from harness.subject.binding import claim_binding
 from harness.subject.claim_control import claim_controllers, feature_gates
 from harness.subject.leadership import leader_election
 from harness.subject.metrics import metrics_servers
+from harness.subject.scheduling import node_search
 from harness.subject.telemetry import klog, klog_lines, pod_reports, scheduler_metrics
 
 LOST_LEASE = "leaderelection lost"
@@ -52,6 +54,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     reserve_by: claim_binding.ReserveBy = "update"
     backoff_initial_s: float = 1.0
     backoff_max_s: float = 10.0
+    filter_timeout_s: Annotated[float, msgspec.Meta(ge=0)] = allocators.FILTER_TIMEOUT_S
+    """Time limit for the search for devices on one node, in seconds; 0: none."""
+    parallelism: Annotated[int, msgspec.Meta(ge=1)] = 1
+    rotates_nodes: bool = False
     lists_cached: bool = False
     pauses: Pauses = Pauses()
     lease: leader_election.LeaseTimes = leader_election.LeaseTimes()
@@ -78,6 +84,8 @@ class SubjectOptions:
     """The steps file to write; None: steps are not recorded."""
     ready_file: pathlib.Path | None = None
     """A file to create once the process is ready."""
+    filter_timeout_s: float | None = None
+    """Overrides the one of the settings; None: it does not."""
     release: str | None = None
     """The release of Kubernetes to be like; None: the default."""
     workers: int = claim_controllers.WORKERS
@@ -125,6 +133,14 @@ def run_scheduler(options: SubjectOptions) -> int:
                 reserve_by=options.reserve_by or settings.reserve_by,
                 backoff_initial_s=settings.backoff_initial_s,
                 backoff_max_s=settings.backoff_max_s,
+                search=node_search.SearchOptions(
+                    parallelism=settings.parallelism, rotates=settings.rotates_nodes
+                ),
+                filter_timeout_s=(
+                    settings.filter_timeout_s
+                    if options.filter_timeout_s is None
+                    else options.filter_timeout_s
+                ),
                 lists_cached=settings.lists_cached,
                 seed=settings.seed,
                 taint_rules=True,

@@ -5,6 +5,7 @@ does not change: what a search chooses, it keeps to itself, so that `allocate` m
 several nodes at the same time.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -31,7 +32,11 @@ FILTER_TIMEOUT_S = 10.0
 
 
 class AllocationTimeoutError(AllocationError):
-    """The search on a node took too long, or was cancelled; a later attempt may do better."""
+    """The search on a node took too long; a later attempt may do better."""
+
+
+class AllocationCancelledError(AllocationError):
+    """The search on a node is not needed any more."""
 
 
 class Allocator:
@@ -48,13 +53,13 @@ class Allocator:
         classes: Mapping[str, Object],
         claims: Sequence[Object],
         *,
-        timeout_s: float | None = FILTER_TIMEOUT_S,
+        timeout_s: float = FILTER_TIMEOUT_S,
         is_cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
         """Resolve the requests of the claims; `classes` maps names to DeviceClasses.
 
-        `timeout_s`: None means no limit. Raises AllocationError for a claim that cannot be
-        allocated on any node.
+        `timeout_s`: limit for the search on one node; 0: none. Raises AllocationError for a claim
+        that cannot be allocated on any node.
         """
         self._snapshot, self._allocated, self._claims = snapshot, allocated, claims
         self._timeout_s, self._is_cancelled = timeout_s, is_cancelled
@@ -70,8 +75,8 @@ class Allocator:
         """Return one AllocationResult per claim, or None if the node cannot satisfy all claims.
 
         Raises AllocationError for claims that cannot be allocated at all as things are,
-        AllocationTimeoutError if the search took too long or was cancelled, and SelectorError for a
-        selector that does not compile or fails on a device.
+        AllocationTimeoutError or AllocationCancelledError if the search had to end, and
+        SelectorError for a selector that does not compile or fails on a device.
         """
         view, error = self._snapshot.view(node), None
         self._log_begin(view, node)
@@ -97,7 +102,7 @@ class Allocator:
     def _allocate(self, view: inventories.NodeView, node: Object) -> list[Object] | None:
         every = self._every(view)
         self._require_few(lambda option: option.count or len(every[option]))
-        problem = searches.Problem(self._requests, self._constraints, self._clock(node))
+        problem = searches.Problem(self._requests, self._constraints, self._clock())
         search = self.search_class(problem, view, self._holdings(view), every.__getitem__)
         try:
             if not search.run():
@@ -116,17 +121,15 @@ class Allocator:
     def _holdings(self, view: inventories.NodeView) -> holdings.Holdings:
         return self.holdings_class(self._allocated, lambda device: self._free(view, device))
 
-    def _clock(self, node: Object) -> Callable[[], None]:
-        """Return a function that raises AllocationTimeoutError when the search has to end."""
-        started_s = concurrency.monotonic_s()
+    def _clock(self) -> Callable[[], None]:
+        """Return a function that raises an error when the search has to end."""
+        limit_s = concurrency.monotonic_s() + (self._timeout_s or math.inf)
 
         def check() -> None:
-            took_s = concurrency.monotonic_s() - started_s
-            if self._is_cancelled() or (self._timeout_s is not None and took_s > self._timeout_s):
-                name = node["metadata"]["name"]
-                raise AllocationTimeoutError(
-                    f"node {name}: the search for devices was ended after {took_s:.1f} s"
-                )
+            if self._is_cancelled():
+                raise AllocationCancelledError("asked by caller to stop allocating devices")
+            if concurrency.monotonic_s() > limit_s:
+                raise AllocationTimeoutError("timed out trying to allocate devices")
 
         return check
 

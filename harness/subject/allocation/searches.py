@@ -22,6 +22,8 @@ from harness.subject.allocation import (
 )
 
 Object = dict[str, Any]
+DEVICES_BETWEEN_CHECKS = 16
+"""Devices that are looked at before the time is checked again; their selectors may be slow."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class Search:
             return True
         stack = [self._moves()]
         while stack:
+            self._problem.check_time()
             move = next(stack[-1], None)
             if move is None:
                 stack.pop()
@@ -108,7 +111,6 @@ class Search:
 
     def _fail(self) -> None:
         """Remember that the current state failed, and return to the one before."""
-        self._problem.check_time()
         if self._known_failures is None:
             self._known_failures = equivalences.KnownFailures(
                 self._problem.requests, self._problem.constraints, self._view.devices, self._held
@@ -194,6 +196,8 @@ class Search:
         option, claim = self._begun[-1].option, self._claim_now()
         refuted: set[object] = set()
         for position in range(self._first_position(), len(self._view.devices)):
+            if position % DEVICES_BETWEEN_CHECKS == DEVICES_BETWEEN_CHECKS - 1:
+                self._problem.check_time()
             device = self._view.devices[position]
             if refuted and self._kind(device, option) in refuted:
                 continue

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.client import apis
-from harness.subject import dynamic_resources, replacements
+from harness.subject import dynamic_resources, replacements, scheduling_attempts
+from harness.subject.allocation import allocators
 from harness.subject.binding import claim_binding
 from harness.subject.defects import assume_cache_shared_drain, gather_not_atomic
+from harness.subject.queueing import cluster_events, queueing_hints
 
 Object = dict[str, Any]
 
@@ -68,6 +70,24 @@ class AnyClaimBinder(claim_binding.ClaimBinder):
         del chosen, reserved
 
 
+class LostObjectsHelpNoPodHints(queueing_hints.QueueingHints):
+    """No pod is retried after the deletion of a claim or of a slice.
+
+    As up to 1.36.2, which does not register these events. A claim deleted while it was allocated
+    gives back its devices since kubernetes#140831.
+    """
+
+    def after_claim_change(
+        self, pod: Object, old: Object | None, new: Object | None
+    ) -> queueing_hints.Hint:
+        """Skip a deletion."""
+        return queueing_hints.SKIP if new is None else super().after_claim_change(pod, old, new)
+
+    def after_device_change(self, event: cluster_events.ClusterEvent) -> queueing_hints.Hint:
+        """Skip a deletion."""
+        return queueing_hints.SKIP if event.new is None else super().after_device_change(event)
+
+
 # -------------------------------------------------------------------- only 1.34.2
 
 
@@ -84,11 +104,31 @@ class ReservationsNotAssumedBinder(claim_binding.ClaimBinder):
             self._in_flight.remove(uid)
 
 
+class TimeoutRulesOutNodePlugin(dynamic_resources.DynamicResources):
+    """A node on which the search for devices takes too long is ruled out; the pod waits.
+
+    As before 1.36, which ends the attempt and backs off: no event need come before the next attempt
+    would be faster.
+    """
+
+    def _time_out(
+        self,
+        attempt: scheduling_attempts.Attempt,
+        node: Object,
+        error: allocators.AllocationTimeoutError,
+    ) -> None:
+        del node
+        attempt.refuse(str(error))
+
+
 _UP_TO_NOW = {
     "changes-not-seen": replacements.Replacement("claim_binder", AnyClaimBinder),
     "limit-not-seen": replacements.Replacement("plugin", NoLimitPlugin),
     "limit-backs-off": replacements.Replacement("claim_binder", LimitBacksOffBinder),
+    "lost-objects": replacements.Replacement("hints", LostObjectsHelpNoPodHints),
 }
+
+
 BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
     "1.34.2": {
         "shared-drain": replacements.Replacement(
@@ -98,6 +138,7 @@ BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
         "reservations-not-assumed": replacements.Replacement(
             "claim_binder", ReservationsNotAssumedBinder
         ),
+        "timeout-rules-out-node": replacements.Replacement("plugin", TimeoutRulesOutNodePlugin),
         **_UP_TO_NOW,
     },
     "1.36.2": {

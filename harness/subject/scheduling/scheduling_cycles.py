@@ -27,10 +27,12 @@ class SchedulingCycle:
         nodes: node_lists.NodeList,
         binders: binding_cycle.Binders,
         reports: pod_reports.PodReports,
+        search: node_search.SearchOptions,
     ) -> None:
         """`reports` hear about each attempt that fails."""
         self._plugin, self._queue, self._nodes = plugin, queue, nodes
         self._binders, self._reports = binders, reports
+        self._search = node_search.NodeSearch(plugin, search)
         self.thread: concurrency.Thread | None = None
         """The scheduling thread; None before `start`."""
 
@@ -80,7 +82,7 @@ class SchedulingCycle:
             raise scheduling_attempts.Unschedulable(text, reason.rejectors) from reason
 
     def _find_node(self, attempt: scheduling_attempts.Attempt) -> tuple[Object, list[Object]]:
-        found = node_search.first_fit(self._plugin, attempt, self._nodes.listed())
+        found = self._search.find(attempt, self._nodes.listed())
         if found is not None:
             return found
         self._give_up_one_allocation(attempt)

@@ -14,6 +14,7 @@ from harness.subject import (
     releases,
     scheduling_attempts,
 )
+from harness.subject.queueing import cluster_events
 from tests.support import api_objects, local_servers, plugin_world
 
 Object = dict[str, Any]
@@ -88,3 +89,33 @@ def test_an_allocation_is_assumed_before_it_leaves_the_flight(
 def test_an_unknown_release() -> None:
     with pytest.raises(errors.UsageError, match=r"Known releases: 1\.34\.2, 1\.36\.2"):
         assembling.parts((), (), "1.30")
+
+
+@pytest.mark.parametrize(
+    ("release", "ends_the_attempt"), [(None, True), ("1.36.2", True), ("1.34.2", False)]
+)
+def test_what_a_search_that_takes_too_long_means(
+    server: Server, monkeypatch: pytest.MonkeyPatch, release: str | None, ends_the_attempt: bool
+) -> None:
+    world = as_release(server, release)
+    world.claim("c")
+    attempt = world.plugin.pre_filter(world.pod())
+    monkeypatch.setattr(attempt.allocator, "_timeout_s", 1e-9)
+    if ends_the_attempt:
+        expected = "^node worker-0: timed out trying to allocate devices$"
+        with pytest.raises(scheduling_attempts.AttemptError, match=expected):
+            world.plugin.filter(attempt, api_objects.node())
+    else:
+        assert world.plugin.filter(attempt, api_objects.node()) is None
+        assert attempt.refusals == {"timed out trying to allocate devices": 1}
+
+
+@pytest.mark.parametrize(("release", "helps"), [(None, True), ("1.36.2", False), ("1.34.2", False)])
+def test_whether_a_lost_object_helps(release: str | None, helps: bool) -> None:
+    hints = assembling.parts((), (), release).hints(lambda _: None)
+    pod, freed = api_objects.known_pod("p"), api_objects.claim("c", version=1)
+    freed["status"] = {"allocation": api_objects.allocation("a")}
+    for resource in (cluster_events.CLAIM, cluster_events.SLICE):
+        event = cluster_events.ClusterEvent(resource, cluster_events.DELETE, freed, None)
+        hint = hints.of(pod, {scheduling_attempts.DYNAMIC_RESOURCES}, event)
+        assert hint.is_worth_trying is helps

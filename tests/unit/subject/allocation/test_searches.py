@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from harness.subject.allocation import allocated_states, allocators, inventories
+from harness import concurrency
+from harness.subject.allocation import allocated_states, allocators, devices, inventories, searches
 from tests.support import api_objects
 
 Object = dict[str, Any]
@@ -84,17 +85,37 @@ def _amount(size: int) -> Object:
     return {"mem": {"value": str(size)}}
 
 
-def test_a_search_that_takes_too_long_ends_with_the_name_of_the_node() -> None:
+def test_a_search_that_takes_too_long_ends() -> None:
     made = allocator(knapsack(), claim(api_objects.exactly(count=11)), timeout_s=0.01)
-    with pytest.raises(allocators.AllocationTimeoutError, match="node worker-0"):
+    with pytest.raises(allocators.AllocationTimeoutError, match="timed out trying to allocate"):
         made.allocate(api_objects.node())
+
+
+def test_a_search_checks_the_time_before_its_first_dead_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A selector may be slow, and a node may have many devices that it does not match."""
+    made = allocator(
+        [api_objects.slice_of(*(f"d{n}" for n in range(100)))], claim(api_objects.exactly())
+    )
+    now_s, looks = [0.0], [0]
+
+    def look(device: devices.Device, selectors: object) -> bool:
+        now_s[0], looks[0] = now_s[0] + 1.0, looks[0] + 1
+        return False
+
+    monkeypatch.setattr(concurrency, "monotonic_s", lambda: now_s[0])
+    monkeypatch.setattr(devices.Device, "satisfies", look)
+    with pytest.raises(allocators.AllocationTimeoutError):
+        made.allocate(api_objects.node())
+    assert looks[0] < 10 + 2 * searches.DEVICES_BETWEEN_CHECKS
 
 
 def test_a_search_that_is_cancelled_ends() -> None:
     made = allocator(
-        knapsack(), claim(api_objects.exactly(count=11)), timeout_s=None, is_cancelled=lambda: True
+        knapsack(), claim(api_objects.exactly(count=11)), timeout_s=0, is_cancelled=lambda: True
     )
-    with pytest.raises(allocators.AllocationTimeoutError):
+    with pytest.raises(allocators.AllocationCancelledError):
         made.allocate(api_objects.node())
 
 

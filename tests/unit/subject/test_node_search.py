@@ -1,0 +1,139 @@
+"""The search for a node: order, sampling, scores, and several threads in virtual time."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import concurrency
+from harness.subject import scheduling_attempts
+from harness.subject.scheduling import node_scores, node_search
+from tests.support import api_objects, controlled_runtimes
+
+Object = dict[str, Any]
+POD = api_objects.known_pod("p")
+CHOICE = {"name": "r", "firstAvailable": [{"name": name} for name in "abc"]}
+SCORED = api_objects.claim("c", version=1, requests=[CHOICE])
+
+
+def nodes(count: int) -> list[Object]:
+    return [api_objects.node(f"worker-{index}") for index in range(count)]
+
+
+def name_of(found: tuple[Object, list[Object]] | None) -> str | None:
+    return None if found is None else str(found[0]["metadata"]["name"])
+
+
+class Plugin:
+    """Answers for each node with what a function says."""
+
+    def __init__(self, answer: Callable[[str], list[Object] | None]) -> None:
+        self._answer = answer
+        self.asked: list[str] = []
+
+    def filter(self, attempt: scheduling_attempts.Attempt, node: Object) -> list[Object] | None:
+        name = node["metadata"]["name"]
+        self.asked.append(name)
+        concurrency.step("test.filtering", node=name)
+        allocations = self._answer(name)
+        if allocations is None:
+            attempt.refuse("no")
+        return allocations
+
+
+def search(plugin: Plugin, **options: Any) -> node_search.NodeSearch:
+    chosen = node_search.SearchOptions(**options)
+    return node_search.NodeSearch(plugin, chosen)  # type: ignore[arg-type]
+
+
+def attempt(*claims: Object) -> scheduling_attempts.Attempt:
+    return scheduling_attempts.Attempt(POD, list(claims), to_allocate=[*range(len(claims))])
+
+
+def taken(alternative: str) -> list[Object]:
+    return [{"devices": {"results": [{"request": f"r/{alternative}"}]}}]
+
+
+def test_the_first_node_that_fits_is_taken() -> None:
+    plugin = Plugin(lambda name: None if name < "worker-3" else [])
+    asked = attempt()
+    assert name_of(search(plugin).find(asked, nodes(9))) == "worker-3"
+    assert plugin.asked == ["worker-0", "worker-1", "worker-2", "worker-3"]
+    assert asked.refusals == {"no": 3}
+
+
+def test_a_search_may_begin_where_the_one_before_ended() -> None:
+    plugin = Plugin(lambda _: [])
+    rotating = search(plugin, rotates=True)
+    assert [name_of(rotating.find(attempt(), nodes(3))) for _ in range(4)] == [
+        "worker-0",
+        "worker-1",
+        "worker-2",
+        "worker-0",
+    ]
+
+
+def test_without_nodes_there_is_none() -> None:
+    assert search(Plugin(lambda _: [])).find(attempt(), []) is None
+
+
+@pytest.mark.parametrize(
+    ("total", "wanted"), [(1, 1), (99, 99), (100, 100), (500, 230), (5000, 500), (10_000, 500)]
+)
+def test_how_many_nodes_have_to_fit(total: int, wanted: int) -> None:
+    assert node_search.feasible_count(total) == wanted
+
+
+def test_the_earliest_alternative_wins_among_a_sample() -> None:
+    plugin = Plugin(lambda name: taken({"worker-4": "b", "worker-7": "b"}.get(name, "c")))
+    assert name_of(search(plugin).find(attempt(SCORED), nodes(9))) == "worker-4"
+    assert len(plugin.asked) == 9
+
+
+def test_no_more_nodes_are_filtered_than_have_to_fit() -> None:
+    plugin = Plugin(lambda _: taken("a"))
+    assert name_of(search(plugin).find(attempt(SCORED), nodes(500))) == "worker-0"
+    assert len(plugin.asked) == 230
+
+
+def test_scores_are_parts_of_the_highest() -> None:
+    assert node_scores.normalized([8, 4, 0]) == [100, 50, 0]
+    assert node_scores.normalized([256, 255, 254]) == [100, 99, 99]
+    assert node_scores.normalized([0, 0]) == [0, 0]
+    assert node_scores.normalized([]) == []
+
+
+# --------------------------------------------------------------------- several threads
+
+
+@pytest.mark.parametrize("parallelism", [2, 3, 16])
+def test_threads_rule_out_each_node_once(
+    time: controlled_runtimes.VirtualTime, parallelism: int
+) -> None:
+    plugin, asked = Plugin(lambda _: None), attempt()
+    assert search(plugin, parallelism=parallelism).find(asked, nodes(20)) is None
+    assert sorted(plugin.asked) == sorted(f"worker-{index}" for index in range(20))
+    assert asked.refusals == {"no": 20}
+
+
+def test_threads_take_the_first_of_the_nodes_that_fit() -> None:
+    plugin = Plugin(lambda name: taken("a") if name in ("worker-5", "worker-6") else None)
+    found = search(plugin, parallelism=4).find(attempt(SCORED), nodes(9))
+    assert name_of(found) == "worker-5"
+
+
+def test_threads_stop_when_one_node_fits() -> None:
+    plugin, asked = Plugin(lambda _: []), attempt()
+    assert search(plugin, parallelism=2).find(asked, nodes(50)) is not None
+    assert asked.is_stopped
+    assert len(plugin.asked) <= 3
+
+
+def test_an_error_on_one_thread_ends_the_attempt() -> None:
+    def answer(name: str) -> list[Object] | None:
+        if name == "worker-1":
+            raise scheduling_attempts.AttemptError("broken slice")
+        return None
+
+    with pytest.raises(scheduling_attempts.AttemptError, match="broken slice"):
+        search(Plugin(answer), parallelism=3).find(attempt(), nodes(50))
