@@ -1,0 +1,159 @@
+"""Inputs that once ended scheduling for all pods: now only the pods that need them have to wait.
+
+One claim asks for eight of sixty devices, then for one that no device matches: a search of all
+choices would not end. One ResourceSlice is for nodes whose name is greater than a number.
+"""
+
+import contextlib
+import os
+import pathlib
+import socket
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness import clocks, processes
+from harness.client import apis, transports
+from tests.e2e import kubectls, running
+from tests.support import api_objects
+
+ORDINARY, NODES, DEVICES = 100, 2, 60
+NEVER = [{"cel": {"expression": "device.driver == 'another.example'"}}]
+WEDGED = api_objects.claim(
+    "wedged",
+    requests=[
+        api_objects.exactly("any", count=8),
+        api_objects.exactly("none", selectors=NEVER),
+    ],
+)
+GREATER = {
+    "nodeSelectorTerms": [
+        {"matchExpressions": [{"key": "rank", "operator": "Gt", "values": ["5"]}]}
+    ]
+}
+WORDS = f"0/{NODES} nodes are available: {NODES} cannot allocate all claims."
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+class Cluster:
+    """An API server and a scheduler as processes, with the two inputs and ordinary pods."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder, self.kubeconfig = folder, folder / "kubeconfig"
+        self.port = free_port()
+        plain = folder / "plain"
+        self.server = self._start(
+            "apiserver", "--kubeconfig", self.kubeconfig, "--plain-kubeconfig", plain
+        )
+        self.transport = transports.connect(plain)
+        self.api = apis.Api(self.transport)
+        self._create_inputs()
+        self.scheduler = self._start(
+            "scheduler", "--kubeconfig", plain, "--metrics-port", str(self.port)
+        )
+
+    def _start(self, name: str, *arguments: str | pathlib.Path) -> processes.Process:
+        ready = self.folder / f"{name}-ready"
+        argv = processes.command(name, *map(str, arguments), "--ready-file", str(ready))
+        log = self.folder / f"{name}.log"
+        return processes.start_ready(name, argv, log=log, ready=ready, timeout_s=running.TIMEOUT_S)
+
+    def _create_inputs(self) -> None:
+        self.put(apis.DEVICE_CLASSES, api_objects.device_class())
+        for index in range(NODES):
+            node = f"worker-{index}"
+            self.put(apis.NODES, api_objects.node(node, labels={"rank": "first"}))
+            names = [f"d{number}" for number in range(DEVICES)]
+            self.put(apis.SLICES, api_objects.slice_of(*names, pool=node))
+        self.put(apis.SLICES, api_objects.slice_of("far", pool="rack", nodeSelector=GREATER))
+        self.put(apis.CLAIMS, WEDGED)
+        self.put(apis.PODS, api_objects.pod("wedged", use=["wedged"]))
+
+    def put(self, resource: apis.Resource, obj: Any) -> None:
+        self.api.create(resource, obj, namespace="default" if resource.namespaced else None)
+
+    def create_ordinary_pods(self) -> None:
+        for number in range(ORDINARY):
+            self.put(apis.CLAIMS, api_objects.claim(f"c-{number}"))
+            self.put(apis.PODS, api_objects.pod(f"p-{number}", use=[f"c-{number}"]))
+
+    def bound(self) -> list[str]:
+        pods = self.api.list(apis.PODS, namespace="default").items
+        return [pod["metadata"]["name"] for pod in pods if pod["spec"].get("nodeName")]
+
+    def condition(self) -> Any:
+        status = self.api.get(apis.PODS, "wedged", namespace="default").get("status", {})
+        return next((item for item in status.get("conditions", ())), None)
+
+    def is_alive(self) -> bool:
+        """As `kill -0` says."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.scheduler.pid, 0)
+            return self.scheduler.poll() is None
+        return False
+
+    def is_healthy(self) -> bool:
+        with contextlib.suppress(OSError):
+            answer = urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=5)
+            return bool(answer.read() == b"ok")
+        return False
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield made
+    made.transport.close()
+    made.scheduler.kill()
+    made.server.kill()
+
+
+def test_ordinary_pods_are_bound_and_the_other_one_is_told_why(cluster: Cluster) -> None:
+    cluster.create_ordinary_pods()
+    clocks.wait_until(
+        lambda: len(cluster.bound()) == ORDINARY,
+        timeout_s=running.TIMEOUT_S,
+        why="the ordinary pods to be bound",
+    )
+    clocks.wait_until(lambda: cluster.condition(), timeout_s=running.TIMEOUT_S, why="the condition")
+    condition = cluster.condition()
+    assert (condition["type"], condition["status"]) == ("PodScheduled", "False")
+    assert (condition["reason"], condition["message"]) == ("Unschedulable", WORDS)
+    assert "wedged" not in cluster.bound()
+
+
+def test_kubectl_describes_the_reason(cluster: Cluster) -> None:
+    found = [path for path in kubectls.candidates() if kubectls.version_of(path)]
+    if not found:
+        pytest.skip(kubectls.NONE_FOUND)
+    clocks.wait_until(
+        lambda: WORDS in described(found[0], cluster), timeout_s=running.TIMEOUT_S, why="the Event"
+    )
+    text = described(found[0], cluster)
+    assert "FailedScheduling" in text
+    assert WORDS in text
+
+
+def described(kubectl: pathlib.Path, cluster: Cluster) -> str:
+    return subprocess.run(
+        [kubectl, "--kubeconfig", cluster.kubeconfig, "describe", "pod", "wedged"],
+        capture_output=True,
+        text=True,
+        timeout=running.TIMEOUT_S,
+        check=True,
+    ).stdout
+
+
+def test_the_process_and_its_health_agree(cluster: Cluster) -> None:
+    assert (cluster.is_alive(), cluster.is_healthy()) == (True, True)
+    cluster.scheduler.kill()
+    assert (cluster.is_alive(), cluster.is_healthy()) == (False, False)
