@@ -72,7 +72,17 @@ class Pool:
                 yield from (device for device in listed if device.consumes)
 
     def on_node(self, node: Object) -> NodePool | None:
-        """Return what the node sees of the pool; None: nothing."""
+        """Return what the node sees of the pool; None: nothing.
+
+        A selector of nodes that cannot be understood makes the pool invalid. kube-scheduler fails
+        then, also for pods that need no device of the pool.
+        """
+        try:
+            return self._on_node(node)
+        except nodes.SelectorError as error:
+            return NodePool(self, (), str(error), is_invalid=True)
+
+    def _on_node(self, node: Object) -> NodePool | None:
         seen = [index for index, spec in enumerate(self._specs) if self._is_seen(index, spec, node)]
         newest = max((_generation(self._specs[index]) for index in seen), default=None)
         seen = [index for index in seen if _generation(self._specs[index]) == newest]

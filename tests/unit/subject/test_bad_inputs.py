@@ -1,0 +1,261 @@
+"""Bad input to the scheduler: the owner of the pod is told why it waits, and all others are bound.
+
+All inputs are in the cluster at once, with pods that need none of them. The API server accepts them
+as one that is newer than this scheduler, or without validation, would.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.apiserver.registry import object_validation
+from harness.client import apis
+from harness.subject import schedulers
+from harness.subject.allocation import allocators
+from harness.subject.telemetry import pod_reports
+from tests.support import api_objects, local_servers
+
+Object = dict[str, Any]
+TIMEOUT_S = 60.0
+ORDINARY, FREE = 5, 4
+"""Pods that need one device each, and devices that nothing takes."""
+UNSCHEDULABLE, ERROR = "Unschedulable", "SchedulerError"
+WAITS = "0/2 nodes are available: "
+FULL = f"{WAITS}1 cannot allocate all claims, 1 node(s) were unschedulable."
+
+
+def selecting(expression: str) -> Object:
+    return api_objects.exactly(selectors=[{"cel": {"expression": expression}}])
+
+
+def asking(request: Object | None = None, **more: Any) -> Object:
+    """The spec of a claim with one request."""
+    return {"devices": {"requests": [request or api_objects.exactly()], **more}}
+
+
+def of_class(name: str, **more: Any) -> Object:
+    return {"name": "r", "exactly": {"deviceClassName": name, **more}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Bad:
+    """A pod with one claim, and the words that its owner gets."""
+
+    spec: Object | None
+    """Of the claim; None: there is no such claim."""
+    reason: str
+    words: str
+
+
+INPUTS = {
+    "a claim that is not there": Bad(None, UNSCHEDULABLE, "resourceclaim 'c-0' not found"),
+    "a class that is not there": Bad(
+        asking(of_class("none")),
+        UNSCHEDULABLE,
+        f"{WAITS}request r: device class none does not exist.",
+    ),
+    "a request of an unknown kind": Bad(
+        asking({"name": "r", "kindOfTomorrow": {"count": 1}}),
+        UNSCHEDULABLE,
+        f"{WAITS}resource claim default/c-2, request r: unknown request type.",
+    ),
+    "an unknown way of counting": Bad(
+        asking(api_objects.exactly(allocationMode="Half")),
+        UNSCHEDULABLE,
+        f"{WAITS}request r: unsupported count mode Half.",
+    ),
+    "a selector of an unknown kind": Bad(
+        asking(api_objects.exactly(selectors=[{"regexOfTomorrow": {}}])),
+        UNSCHEDULABLE,
+        f"{WAITS}request r: expected a CEL selector, got {{}}.",
+    ),
+    "a constraint of an unknown kind": Bad(
+        asking(constraints=[{"requests": ["r"]}]),
+        UNSCHEDULABLE,
+        f"{WAITS}claim c-5: ",
+    ),
+    "a selector that does not compile": Bad(
+        asking(selecting("device.driver ==")), ERROR, "CEL selector 'device.driver ==' does not"
+    ),
+    "a selector that fails": Bad(
+        asking(selecting('device.attributes["x.example"].size > 1')), ERROR, "no such key: size"
+    ),
+    "a selector that is no condition": Bad(
+        asking(selecting("device.driver")), ERROR, "does not compile: must evaluate to bool"
+    ),
+    "a class whose selector does not compile": Bad(
+        asking(of_class("torn")), ERROR, "CEL selector 'device.' does not compile"
+    ),
+    "more devices than there are": Bad(asking(api_objects.exactly(count=9)), UNSCHEDULABLE, FULL),
+    "more devices than a claim may have": Bad(
+        asking(api_objects.exactly(count=33)), ERROR, "exceeds the claim limit of 32"
+    ),
+    "all devices, and one pool of the node is invalid": Bad(
+        asking(of_class("halves", allocationMode="All")),
+        ERROR,
+        "asks for all devices, but resource pool doubles.example.com/worker-0 is currently invalid:"
+        " duplicate device name same",
+    ),
+    "devices of an incomplete pool": Bad(asking(of_class("halves")), UNSCHEDULABLE, FULL),
+    "devices of an invalid pool": Bad(asking(of_class("doubles")), UNSCHEDULABLE, FULL),
+    "a capacity that no device has": Bad(
+        asking(api_objects.exactly(capacity={"requests": {"memory": "1Gi"}})), UNSCHEDULABLE, FULL
+    ),
+}
+"""Number i has the claim `c-i` and the pod `bad-i`."""
+
+
+class Cluster:
+    """A scheduler with all inputs."""
+
+    def __init__(self) -> None:
+        self.server = local_servers.LocalServer()
+        self.api = apis.Api(self.server)
+        self.scheduler = schedulers.Scheduler(
+            self.api,
+            schedulers.SchedulerOptions(binders=2, backoff_initial_s=0.05, backoff_max_s=0.2),
+            reports=pod_reports.ApiReports(self.api, scheduler_name="flake-hunt"),
+        )
+
+    def put(self, resource: apis.Resource, obj: Object) -> Object:
+        return local_servers.put(self.server, resource, obj)
+
+    def create_all(self) -> None:
+        self._create_devices()
+        for index, bad in enumerate(INPUTS.values()):
+            claim = {**api_objects.claim(f"c-{index}"), "spec": bad.spec}
+            if bad.spec is not None:
+                self.put(apis.CLAIMS, claim)
+            self.put(apis.PODS, api_objects.pod(f"bad-{index}", use=[f"c-{index}"]))
+        for index in range(ORDINARY):
+            self.put(apis.CLAIMS, api_objects.claim(f"good-{index}"))
+            self.put(apis.PODS, api_objects.pod(f"good-{index}", use=[f"good-{index}"]))
+
+    def _create_devices(self) -> None:
+        self.put(apis.NODES, api_objects.node())
+        self.put(apis.NODES, api_objects.node("worker-1", unschedulable=True))
+        self.put(
+            apis.DEVICE_CLASSES, api_objects.device_class('device.driver == "gpu.example.com"')
+        )
+        self.put(apis.DEVICE_CLASSES, api_objects.device_class("device.", name="torn"))
+        devices = [f"d{number}" for number in range(ORDINARY + FREE)]
+        self.put(apis.SLICES, api_objects.slice_of(*devices))
+        half = api_objects.slice_of("a", name="half", count=2)
+        double = api_objects.slice_of("same", "same", name="double")
+        for item, name in ((half, "halves"), (double, "doubles")):
+            driver = f"{name}.example.com"
+            item["spec"]["driver"] = driver
+            self.put(apis.SLICES, item)
+            chosen = api_objects.device_class(f'device.driver == "{driver}"', name=name)
+            self.put(apis.DEVICE_CLASSES, chosen)
+        self.put(apis.SLICES, _unreadable_slice())
+
+    def pod(self, name: str) -> Object:
+        return self.api.get(apis.PODS, name, namespace="default")
+
+    def condition(self, name: str) -> Object:
+        for item in self.pod(name).get("status", {}).get("conditions") or ():
+            if item["type"] == "PodScheduled":
+                found: Object = item
+                return found
+        return {}
+
+    def notes(self, name: str) -> list[str]:
+        """The messages of the Events of a pod."""
+        return [
+            item["message"]
+            for item in self.api.list(apis.EVENTS, namespace="default").items
+            if item["involvedObject"]["name"] == name
+        ]
+
+
+def _unreadable_slice() -> Object:
+    """A slice whose nodes are chosen by an operator that this scheduler does not know."""
+    term = {"key": "rank", "operator": "About", "values": ["5"]}
+    selector = {"nodeSelectorTerms": [{"matchExpressions": [term]}]}
+    return api_objects.slice_of("far", pool="rack", nodeSelector=selector)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("check_create", "check_update"):
+            patch.setattr(object_validation, name, lambda *_, **__: None)
+        patch.setattr(pod_reports, "HOLD_S", 0.0)
+        patch.setattr(pod_reports, "WRITES_PER_S", 1000.0)
+        patch.setattr(allocators, "FILTER_TIMEOUT_S", 1.0)
+        made = Cluster()
+        made.create_all()
+        made.scheduler.start()
+        yield made
+        made.scheduler.stop()
+        made.server.close()
+
+
+def test_ordinary_pods_are_bound(cluster: Cluster) -> None:
+    names = [f"good-{index}" for index in range(ORDINARY)]
+    clocks.wait_until(
+        lambda: all(cluster.pod(name)["spec"].get("nodeName") for name in names),
+        timeout_s=TIMEOUT_S,
+        why="the ordinary pods to be bound",
+    )
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_the_owner_is_told(cluster: Cluster, name: str) -> None:
+    number, bad = list(INPUTS).index(name), INPUTS[name]
+    pod = f"bad-{number}"
+    clocks.wait_until(
+        lambda: bad.words in cluster.condition(pod).get("message", ""),
+        timeout_s=5,
+        why=f"the words {bad.words!r}, got {cluster.condition(pod)}",
+    )
+    condition = cluster.condition(pod)
+    assert (condition["status"], condition["reason"]) == ("False", bad.reason)
+    clocks.wait_until(
+        lambda: any(bad.words in note for note in cluster.notes(pod)),
+        timeout_s=TIMEOUT_S,
+        why="the Event",
+    )
+    assert "nodeName" not in cluster.pod(pod)["spec"]
+
+
+@pytest.mark.parametrize(
+    ("request_line", "resource", "name"),
+    [
+        (("PUT", "/resourceclaims/leaving-0"), apis.CLAIMS, "leaving-0"),
+        (("PUT", "/resourceclaims/leaving-1/status"), apis.CLAIMS, "leaving-1"),
+        (("POST", "/pods/leaving-2/binding"), apis.PODS, "leaving-2"),
+    ],
+)
+def test_an_object_that_goes_meanwhile_stops_its_pod_only(
+    cluster: Cluster, request_line: tuple[str, str], resource: apis.Resource, name: str
+) -> None:
+    def leave() -> None:
+        if resource is apis.CLAIMS:
+            claim = cluster.api.get(apis.CLAIMS, name, namespace="default")
+            free = {**claim, "metadata": {**claim["metadata"], "finalizers": []}}
+            cluster.api.update(apis.CLAIMS, free)
+        cluster.api.delete(resource, name, namespace="default", grace_period_s=0)
+
+    cluster.server.before(*request_line, leave)
+    for one in (name, f"behind-{name}"):
+        cluster.put(apis.CLAIMS, api_objects.claim(one))
+        cluster.put(apis.PODS, api_objects.pod(one, use=[one]))
+    clocks.wait_until(
+        lambda: cluster.pod(f"behind-{name}")["spec"].get("nodeName"),
+        timeout_s=TIMEOUT_S,
+        why="the pod behind it to be bound",
+    )
+    if resource is apis.CLAIMS:
+        assert "nodeName" not in cluster.pod(name)["spec"]
+        clocks.wait_until(
+            lambda: (
+                f"resourceclaim '{name}' not found" in cluster.condition(name).get("message", "")
+            ),
+            timeout_s=TIMEOUT_S,
+            why="the words",
+        )
