@@ -122,6 +122,7 @@ class ClaimBinder:
         """Delete the claim of a failed attempt; an error is only recorded as a step."""
         if extended_claims.is_in_memory(claim):
             return
+        klog.info(5, "delete extended resource backed by DRA", resourceclaim=claim)
         try:
             claim_creation.delete(self._api, claim)
         except (apis.ApiError, transports.TransportError) as error:

@@ -12,6 +12,7 @@ from typing import Any
 from harness import concurrency
 from harness.client import apis, transports
 from harness.subject import assume_caches, claims
+from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
 CREATED, NOT_CREATED = "extended-claim.created", "extended-claim.not-created"
@@ -31,6 +32,7 @@ _ASSIGNED = ("name", "uid")
 def create(api: apis.Api, claim: Object) -> Object:
     """Create a claim that was made in memory; return it as stored, with its generated name."""
     pod_uid = claims.controller_uid(claim)
+    klog.info(5, "create claim for extended resources", resourceclaim=klog.Document(claim))
     metadata = {key: value for key, value in claim["metadata"].items() if key not in _ASSIGNED}
     wanted = {**claim, "metadata": metadata}
     try:
@@ -39,6 +41,7 @@ def create(api: apis.Api, claim: Object) -> Object:
         concurrency.step(NOT_CREATED, pod=pod_uid, reason=str(error))
         raise
     concurrency.step(CREATED, pod=pod_uid, claim=claims.uid_of(created))
+    klog.info(5, "created claim for extended resources", resourceclaim=klog.Document(created))
     return created
 
 
@@ -90,6 +93,7 @@ def delete(api: apis.Api, claim: Object) -> None:
     meta = claim["metadata"]
     try:
         _remove_finalizer(api, claim)
+        klog.info(5, "Delete", resourceclaim=claim)
         api.delete(apis.CLAIMS, meta["name"], namespace=meta["namespace"], uid=meta["uid"])
     except apis.ApiError as error:
         if not error.is_not_found:
