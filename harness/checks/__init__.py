@@ -7,5 +7,5 @@ lists the evidence that a VALID verdict rests on.
 Contents: `api_call_totals`, `certificate`, `check_inputs`, `claim_results`, `consumption`,
 `device_exclusivity`, `fault_attribution`, `fault_effects`, `fault_records`, `fault_wording`,
 `figures`, `hold_history`, `judging`, `live_spotter`, `nodes`, `object_faults`, `observed_runs`,
-`overlapping`, `preparations`, `progress`, `reservations`, `schedulers`, `verdicts`.
+`overlapping`, `pool_changes`, `preparations`, `progress`, `reservations`, `schedulers`, `verdicts`.
 """

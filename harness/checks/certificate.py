@@ -13,6 +13,7 @@ from harness.checks import (
     fault_records,
     hold_history,
     observed_runs,
+    pool_changes,
     preparations,
 )
 from harness.history import histories, records
@@ -39,10 +40,11 @@ def certify(
     observed: observed_runs.ObservedRun,
     faults: fault_records.FaultRecords,
     prepared: preparations.Reading,
+    changed: pool_changes.Reading,
 ) -> tuple[list[Item], api_call_totals.Operations]:
     """Return all items, and the totals of the API calls.
 
-    A run without faults is not asked about faults, one without preparations not about them.
+    A run is not asked about what its plan does not have: faults, preparations, changes of pools.
     """
     folded, recorder = observed.folded, observed.recorder
     operations = api_call_totals.read(history)
@@ -75,6 +77,11 @@ def certify(
         answers["preparations"] = (
             "Is the record of the claims prepared on nodes complete?",
             _preparations(prepared),
+        )
+    if history.plan.pool_changes:
+        answers["pool-changes"] = (
+            "Did every change of the pools that the scenario demands happen?",
+            pool_changes.answer(changed, history.plan.pool_changes),
         )
     if faults.is_expected:
         answers["faults"] = (

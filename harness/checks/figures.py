@@ -10,6 +10,7 @@ from harness.checks import (
     certificate,
     device_exclusivity,
     hold_history,
+    pool_changes,
     preparations,
     verdicts,
 )
@@ -58,6 +59,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     pod_to_running: Latency
     prepared_claims: preparations.Preparations | None = None
     """Claims prepared on nodes; None if the plan expects no record of them."""
+    changed_pools: pool_changes.PoolChanges | None = None
+    """Changes of device pools; None if the plan has none."""
 
 
 def measure(
@@ -66,6 +69,7 @@ def measure(
     operations: api_call_totals.Operations,
     results: Iterable[verdicts.CheckResult],
     prepared: preparations.Preparations,
+    changed: pool_changes.PoolChanges,
 ) -> Figures:
     """Return the figures of a run."""
     counts = {result.check: result.violation_count for result in results}
@@ -88,6 +92,7 @@ def measure(
         claim_to_allocation=_latency(folded.claims.values()),
         pod_to_running=_latency(folded.pods.values()),
         prepared_claims=prepared if history.plan.expected_preparations else None,
+        changed_pools=changed if history.plan.pool_changes else None,
     )
 
 

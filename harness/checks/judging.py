@@ -20,6 +20,7 @@ from harness.checks import (
     figures,
     hold_history,
     observed_runs,
+    pool_changes,
     preparations,
     reservations,
     verdicts,
@@ -173,7 +174,8 @@ def examine(directory: directories.RunDirectory) -> Examination:
         scheduler_identities.planned(history.plan), observed.writers
     )
     prepared = preparations.read(history)
-    items, operations = certificate.certify(history, observed, faults, prepared)
+    changed = pool_changes.read(history)
+    items, operations = certificate.certify(history, observed, faults, prepared, changed)
     given = check_inputs.CheckInput(
         plan=history.plan,
         folded=folded,
@@ -206,7 +208,9 @@ def examine(directory: directories.RunDirectory) -> Examination:
         reason=reason,
         certificate=items,
         checks=results,
-        figures=figures.measure(history, folded, operations, results, prepared.totals),
+        figures=figures.measure(
+            history, folded, operations, results, prepared.totals, changed.totals
+        ),
         evidence=history.digests(),
     )
     return Examination(history, folded, faults, judgement)

@@ -291,6 +291,13 @@ def kubelet(
     operations: Annotated[
         pathlib.Path | None, typer.Option(help="Journal the writes in this file.")
     ] = None,
+    changes: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="JSON: changes of the pools, as pools.changes of a scenario."),
+    ] = None,
+    changes_journal: Annotated[
+        pathlib.Path | None, typer.Option(help="Journal the changes of pools in this file.")
+    ] = None,
     run_id: Annotated[str, typer.Option(hidden=True)] = "",
     seed: Annotated[int, typer.Option(hidden=True)] = 0,
     ready_file: ReadyFile = None,
@@ -298,6 +305,7 @@ def kubelet(
     """Run the kubelets of all fake nodes, with a DRA driver, against any kubeconfig."""
     from harness.cluster.dra import driver_settings, kubelet_defects, node_claims
     from harness.cluster.fixtures import kubelet_process
+    from harness.cluster.pool_changes import pool_changers
     from harness.run import known_defects
 
     known_defects.require_part(defect or (), "kubelet")
@@ -315,6 +323,9 @@ def kubelet(
                 parts=kubelet_defects.parts(defect or ()),
                 run_id=run_id,
                 seed=seed,
+            ),
+            pool_changes=pool_changers.options(
+                changes, journal=changes_journal, run_id=run_id, seed=seed
             ),
             ready_file=ready_file,
         )

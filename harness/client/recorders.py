@@ -14,7 +14,7 @@ from harness.history import directories, journal_writer, plans
 
 READY_TIMEOUT_S = 20.0
 """Time limit for the recorder to start."""
-_CLUSTER_WIDE = ("resourceslices", "nodes", "deviceclasses")
+_CLUSTER_WIDE = ("resourceslices", "nodes", "deviceclasses", "devicetaintrules")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,8 @@ class ServerCommand:
     tls_port: int = 0
     on_disk: bool = False
     """Keep every commit on disk, so that the server can be restarted."""
+    runtime_config: tuple[str, ...] = ()
+    """API versions to serve in addition to the default ones."""
 
     @property
     def plain_kubeconfig(self) -> pathlib.Path:
@@ -62,7 +64,8 @@ class ServerCommand:
         written = ("--kubeconfig", self.kubeconfig, "--plain-kubeconfig", self.plain_kubeconfig)
         ports = ("--port", self.port, "--tls-port", self.tls_port)
         data = ("--data-dir", self.data) if self.on_disk else ()
-        return [str(word) for word in (*written, *ports, *data, "--faults")]
+        more = [word for item in self.runtime_config for word in ("--runtime-config", item)]
+        return [str(word) for word in (*written, *ports, *data, *more, "--faults")]
 
     def on_ports_in_use(self) -> "ServerCommand":
         """Return the same command with the ports that the kubeconfigs name."""
@@ -194,6 +197,7 @@ class Provider:
                 port=self._profile.port,
                 tls_port=self._profile.tls_port,
                 on_disk=self._profile.storage == "disk",
+                runtime_config=tuple(self._profile.runtime_config),
             ),
         )
 

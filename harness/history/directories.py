@@ -7,6 +7,7 @@ cluster.json                the cluster that ran, and its versions
 processes.jsonl             starts, ends, phases
 operations-<process>.jsonl  API calls
 preparations-<kubelet>.jsonl  claims that were prepared and unprepared on nodes
+pool-changes-<kubelet>.jsonl  changes of device pools; only in runs whose scenario has some
 observations.jsonl          commits that the API server published
 faults.jsonl                faults that took effect; only in runs with faults
 steps-<process>.jsonl       named steps of the subject
@@ -75,6 +76,10 @@ class RunDirectory:
         """Return the file of Prepared, Unprepared, … records of one kubelet process."""
         return self.path / f"preparations-{process}.jsonl"
 
+    def pool_changes(self, process: str) -> pathlib.Path:
+        """Return the file of PoolChanged records of one kubelet process."""
+        return self.path / f"pool-changes-{process}.jsonl"
+
     def kubelet_state(self, process: str) -> pathlib.Path:
         """Return the folder of the checkpoints and CDI files of one kubelet process."""
         return self.path / process
@@ -82,6 +87,10 @@ class RunDirectory:
     def all_preparations(self) -> list[pathlib.Path]:
         """Return every file of preparations, sorted by name."""
         return sorted(self.path.glob("preparations-*.jsonl"))
+
+    def all_pool_changes(self) -> list[pathlib.Path]:
+        """Return every file of changes of pools, sorted by name."""
+        return sorted(self.path.glob("pool-changes-*.jsonl"))
 
     def all_operations(self) -> list[pathlib.Path]:
         """Return every operations file, sorted by name."""
@@ -91,8 +100,8 @@ class RunDirectory:
         """Return every journal that exists."""
         single = [self.processes, self.observations, self.faults]
         found = [path for path in single if os.path.lexists(path)]
-        later = [*self.all_operations(), *self.all_preparations(), *self.all_steps()]
-        return [*found, *later]
+        by_kubelets = [*self.all_preparations(), *self.all_pool_changes()]
+        return [*found, *self.all_operations(), *by_kubelets, *self.all_steps()]
 
     def all_steps(self) -> list[pathlib.Path]:
         """Return every steps file, sorted by name."""

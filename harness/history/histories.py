@@ -108,6 +108,10 @@ class History:
         """Return the names of the processes that must leave a file of preparations."""
         return self._incarnations(self.plan.expected_preparations)
 
+    def expected_pool_changes(self) -> list[str]:
+        """Return the names of the processes that must leave a file of changes of pools."""
+        return self._incarnations(self.plan.expected_pool_changes)
+
     def _incarnations(self, planned: Iterable[str]) -> list[str]:
         """Return the planned processes, each with the later ones that took its place."""
         names = dict.fromkeys(planned)
@@ -134,6 +138,10 @@ class History:
     def preparations(self, process: str) -> EvidenceReader | None:
         """Return a reader of the preparations of one process, to iterate once; None: no file."""
         return self._reader(self.directory.preparations(process), process)
+
+    def pool_changes(self, process: str) -> EvidenceReader | None:
+        """Return a reader of one process's changes of pools, to iterate once; None: no file."""
+        return self._reader(self.directory.pool_changes(process), process)
 
     def faults(self) -> EvidenceReader | None:
         """Return a reader of the effects of faults, to iterate once; None if there is no file."""

@@ -85,6 +85,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the processes that must leave a steps file with a trailer."""
     expected_preparations: list[str] = []
     """Names of the processes that must leave a file of preparations with a trailer."""
+    expected_pool_changes: list[str] = []
+    """Names of the processes that must leave a file of changes of pools with a trailer."""
+    pool_changes: dict[str, int] = {}
+    """How often each change of pools has to be made, by its name; empty: the pools do not
+    change."""
     resources: list[str]
     """Resources (plural names) whose commits must all be observed."""
     settings: dict[str, Any]

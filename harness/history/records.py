@@ -309,6 +309,24 @@ class PrepareFailed(
     ts_ns: Int62
 
 
+class PoolChanged(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="pool-changed"
+):
+    """A change of device pools has been made, or undone: its last write is confirmed."""
+
+    change: str
+    """Its name in the plan: `taint-2`."""
+    number: int
+    """How often it has been made so far."""
+    undone: bool = False
+    pools: list[str]
+    """`driver/pool`."""
+    devices: list[str] = []
+    """`driver/pool/device`; empty: it is about whole pools."""
+    begun_ns: Int62
+    ts_ns: Int62
+
+
 Body: TypeAlias = (
     Invocation
     | Completion
@@ -329,5 +347,6 @@ Body: TypeAlias = (
     | Unprepared
     | PrepareFailed
     | ContainerStarted
+    | PoolChanged
 )
 Record: TypeAlias = Header | Trailer | Body

@@ -56,6 +56,7 @@ class Execution:
         self._faults: conductor.Conductor | None = None
         """None: there are none, or they are not prepared yet."""
         self._enough = goals.pods_for_load(self._scenario)
+        self._changes = goals.PoolChangeGoal(plan, directory)
         self._convergence = convergence.ConvergenceWatch(self._api, plan)
         self._owed_ns = 0
         self._spotter = goals.DoubleAllocationSpotter(self._api, namespace=plan.namespace)
@@ -166,7 +167,7 @@ class Execution:
             self._progress.advance(self._pods.present, traffic.pods, "pods created")
         else:
             self._progress.advance(self._pods.ran, self._enough, "pods have run")
-        if self._pods.ran >= self._enough:
+        if self._pods.ran >= self._enough and self._changes.is_reached():
             launching.enough_file(self._directory).touch()
         return self._processes.traffic_has_ended()
 

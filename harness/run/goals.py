@@ -7,8 +7,9 @@ directory like any other.
 from typing import Any
 
 from harness import concurrency
-from harness.checks import live_spotter
+from harness.checks import live_spotter, pool_changes
 from harness.client import apis, informers
+from harness.history import directories, histories, plans
 from harness.scenario import specs, traffic_specs
 
 
@@ -23,6 +24,23 @@ def pods_for_load(scenario: specs.Scenario) -> int:
     pods_per_claim = getattr(scenario.traffic, "pods_per_claim", 1)
     claims = max(load.allocations_min, load.reuse_min + scenario.pools.device_count)
     return max(load.pods_running_min, claims * pods_per_claim)
+
+
+class PoolChangeGoal:
+    """Tells whether the pools have changed as often as the scenario demands."""
+
+    def __init__(self, plan: plans.Plan, directory: directories.RunDirectory) -> None:
+        self._plan, self._directory = plan, directory
+        self._is_reached = not plan.pool_changes
+
+    def is_reached(self) -> bool:
+        """Return whether the kubelets have journaled every demanded change."""
+        if not self._is_reached:
+            history = histories.History(self._directory, self._plan)
+            made = pool_changes.read(history).totals.made
+            wanted = self._plan.pool_changes.items()
+            self._is_reached = all(made.get(name, 0) >= least for name, least in wanted)
+        return self._is_reached
 
 
 class PodCounter:

@@ -13,7 +13,7 @@ from harness.cluster.fixtures import fake_objects
 from harness.history import plans
 from harness.run import known_defects, rerun_command, selectors, subjects
 from harness.run.faulting import client_calls, planning
-from harness.scenario import loading, profiles, specs, traffic_specs
+from harness.scenario import loading, pool_changes, profiles, specs, traffic_specs
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching
 
@@ -83,6 +83,7 @@ def plan(
         choice=fault_carrier,
     )
     kubelets = client_calls.kubelets(scenario)
+    changes = pool_changes.PoolChanges(changes=scenario.pools.changes)
     return plans.Plan(
         run_id=run_id,
         scenario=scenario.name,
@@ -105,7 +106,9 @@ def plan(
         expected_operations=[*launching.process_names(scenario.traffic), *kubelets],
         expected_preparations=kubelets,
         expected_steps=subjects.python_parts(subject),
-        resources=OBSERVED,
+        expected_pool_changes=kubelets[:1] if changes.changes else [],
+        pool_changes=changes.demanded,
+        resources=[*OBSERVED, *(["devicetaintrules"] if changes.needs_rules else [])],
         settings=scenario.model_dump(mode="json"),
         again=rerun_command.words(
             loaded,

@@ -15,7 +15,7 @@ from harness.history import directories, plans
 from harness.model import naming
 from harness.run import known_defects, run_plan, scheduler_commands, subjects, supervising
 from harness.run.faulting import client_calls
-from harness.scenario import specs
+from harness.scenario import pool_changes, specs
 from harness.traffic import launching
 
 RECORDER, KUBELET, TRAFFIC = "recorder", "kubelet", "traffic"
@@ -184,7 +184,18 @@ class RunProcesses:
             self._plan.run_id,
             *self._nodes_of(name),
             *self._defects_of("kubelet"),
+            *self._pool_changes(name),
         )
+
+    def _pool_changes(self, name: str) -> list[str | pathlib.Path]:
+        """Return the options for changes of pools, with their settings file; none without."""
+        if naming.first_incarnation(name) not in self._plan.expected_pool_changes:
+            return []
+        path = self._directory.logs / f"{name}-changes.json"
+        settings = pool_changes.PoolChanges(changes=self._scenario.pools.changes)
+        writing.replace(path, settings.model_dump_json().encode())
+        journal = self._directory.pool_changes(name).resolve()
+        return ["--changes", path.resolve(), "--changes-journal", journal]
 
     def _write_driver_settings(self, name: str) -> pathlib.Path:
         """Write the settings file of the DRA driver; return its path."""

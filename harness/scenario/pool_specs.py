@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 import pydantic
 
-from harness.scenario import pool_kind_specs
+from harness.scenario import pool_changes, pool_kind_specs
 from harness.scenario.fields import Name, ParameterName, Quantity, Spec
 
 NODES_MAX = 5000
@@ -75,6 +75,11 @@ class PoolsSpec(Spec):
         list[pool_kind_specs.PoolKindSpec], pydantic.Field(max_length=pool_kind_specs.KINDS_MAX)
     ] = []
     """Further kinds of pools."""
+    changes: Annotated[
+        list[pool_changes.AnyPoolChange], pydantic.Field(max_length=pool_changes.CHANGES_MAX)
+    ] = []
+    """What the drivers change during the run: devices come and go, are tainted, or are published
+    again."""
 
     @property
     def device_count(self) -> int:

@@ -9,6 +9,7 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
     """Yield one line for each demand that can never be met."""
     yield from of_pools(scenario.pools)
     yield from _of_users(scenario)
+    yield from _of_changes(scenario)
     yield from _of_extended(scenario)
     yield from _of_own_devices(scenario)
     found = list(_of_claims(scenario))
@@ -65,6 +66,20 @@ def holds_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraf
     """Return how many devices and shares the claims can hold at once, at most."""
     most = max(claim.most_devices for claim in scenario.claim_kinds)
     return pods_at_once(scenario, traffic) * most
+
+
+def _of_changes(scenario: specs.Scenario) -> Iterator[str]:
+    """Check that the traffic goes on for as long as the pools change."""
+    traffic = scenario.traffic
+    if not isinstance(traffic, traffic_specs.TimedTraffic):
+        return
+    for number, change in enumerate(scenario.pools.changes):
+        if change.end_s > traffic.duration_s:
+            yield (
+                f"pools.changes.{number}: expected its last time to be over within traffic.duration_s = "
+                f"{traffic.duration_s:g} s of the first pod, got {change.end_s:g} s (start_s + every_s * (times - 1) + lasts_s); "
+                "make the traffic longer, or the change shorter"
+            )
 
 
 def _of_users(scenario: specs.Scenario) -> Iterator[str]:

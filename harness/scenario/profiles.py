@@ -8,7 +8,7 @@ import pydantic
 from pydantic import json_schema
 
 from harness import errors
-from harness.scenario import documents, fields, specs
+from harness.scenario import documents, fields, pool_changes, specs
 
 WatchCache: TypeAlias = Literal["auto", "on", "off"]
 
@@ -46,6 +46,9 @@ class EmbeddedProfile(ProfileSpec):
     storage: Literal["auto", "memory", "disk"] = "auto"
     """Place of the data: memory, or the run directory, so that the API server can be restarted;
     auto: disk if a fault of the scenario restarts it, memory otherwise."""
+    runtime_config: list[str] = pydantic.Field(default_factory=list)
+    """API versions to serve in addition to the default ones, as `resource.k8s.io/v1beta2=true`;
+    a scenario with DeviceTaintRules adds theirs."""
 
 
 class LocalProfile(ProfileSpec):
@@ -137,6 +140,8 @@ class KubeconfigProfile(ProfileSpec):
     and service accounts and deletes namespaces; our claim controller is not started."""
 
 
+_RULES = "resource.k8s.io/v1beta2=true"
+"""The version of DeviceTaintRules."""
 _RESTARTS = ("restart-api-server", "nemesis")
 """Kinds of faults that restart the API server, or may."""
 Profile: TypeAlias = EmbeddedProfile | LocalProfile | KindProfile | KubeconfigProfile
@@ -172,11 +177,23 @@ def suited(profile: Profile, scenario: specs.Scenario) -> Profile:
     """Return the profile with what it leaves open (`auto`) chosen for the scenario."""
     restarts = any(fault.kind in _RESTARTS for fault in scenario.faults)
     match profile:
-        case EmbeddedProfile(storage="auto"):
-            return profile.model_copy(update={"storage": "disk" if restarts else "memory"})
+        case EmbeddedProfile():
+            return _suited_embedded(profile, scenario, restarts=restarts)
         case LocalProfile(watch_cache="auto") | KindProfile(watch_cache="auto"):
             return profile.model_copy(update={"watch_cache": "off" if restarts else "on"})
     return profile
+
+
+def _suited_embedded(
+    profile: EmbeddedProfile, scenario: specs.Scenario, *, restarts: bool
+) -> EmbeddedProfile:
+    changed: dict[str, Any] = {}
+    if profile.storage == "auto":
+        changed["storage"] = "disk" if restarts else "memory"
+    changes = pool_changes.PoolChanges(changes=scenario.pools.changes)
+    if changes.needs_rules and _RULES not in profile.runtime_config:
+        changed["runtime_config"] = [*profile.runtime_config, _RULES]
+    return profile.model_copy(update=changed)
 
 
 def restore(document: dict[str, Any]) -> Profile:

@@ -45,7 +45,8 @@ class DeviceSupply:
         """`settings` of the plan say what the class of the run's claims selects."""
         self._granted = state.granted
         self._pools = settings.get("pools") or {}
-        self._all = _by_node(_offered(state.slices.values()))
+        are_clear = not state.taint_rules
+        self._all = _by_node(_offered(state.slices.values(), are_clear=are_clear))
         self._node_of = {item.id: node for node, items in self._all.items() for item in items}
         held = _held(state.claims.values())
         self._idle = _by_node(
@@ -124,7 +125,8 @@ def exclusive(claim: observed_objects.Claim) -> list[str]:
     ]
 
 
-def _offered(slices: Iterable[observed_objects.Slice]) -> Iterator[_Device]:
+def _offered(slices: Iterable[observed_objects.Slice], *, are_clear: bool) -> Iterator[_Device]:
+    """Yield the devices; with DeviceTaintRules it is not clear which may be allocated."""
     pools: dict[tuple[str, str], list[observed_objects.Slice]] = collections.defaultdict(list)
     for piece in sorted(slices, key=lambda piece: piece.metadata.name):
         pools[piece.spec.driver, piece.spec.pool.name].append(piece)
@@ -132,11 +134,12 @@ def _offered(slices: Iterable[observed_objects.Slice]) -> Iterator[_Device]:
         newest = max(piece.spec.pool.generation for piece in pieces)
         current = [piece.spec for piece in pieces if piece.spec.pool.generation == newest]
         if len(current) == current[0].pool.resource_slice_count:
-            yield from (item for spec in current for item in _devices(spec))
+            for spec in current:
+                yield from _devices(spec, are_clear=are_clear)
 
 
-def _devices(spec: observed_objects.SliceSpec) -> Iterator[_Device]:
-    is_plain = not spec.shared_counters and not spec.per_device_node_selection
+def _devices(spec: observed_objects.SliceSpec, *, are_clear: bool) -> Iterator[_Device]:
+    is_plain = are_clear and not spec.shared_counters and not spec.per_device_node_selection
     for device in spec.devices or ():
         is_clear = is_plain and not any(device.get(key) for key in _UNCLEAR)
         owner = (device.get("attributes") or {}).get("owner") or {}

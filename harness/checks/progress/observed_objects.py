@@ -57,6 +57,12 @@ class _Object(Part, frozen=True):
         )
 
 
+class TaintRule(_Object, frozen=True):
+    """A DeviceTaintRule; that it exists is all that a check of progress needs."""
+
+    KIND: ClassVar[str] = "DeviceTaintRule"
+
+
 class ClaimEntry(Part, frozen=True):
     """An entry of a pod's `spec.resourceClaims`."""
 

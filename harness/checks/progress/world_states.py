@@ -13,12 +13,14 @@ from harness.checks.progress import observed_objects
 from harness.history import records
 
 PODS, CLAIMS, SLICES = "pods", "resourceclaims", "resourceslices"
+TAINT_RULES = "devicetaintrules"
 TYPES: dict[str, type[observed_objects.Object]] = {
     PODS: observed_objects.Pod,
     CLAIMS: observed_objects.Claim,
     SLICES: observed_objects.Slice,
 }
 """The types of the objects that a state holds, by resource."""
+_rule_decoder = msgspec.json.Decoder(observed_objects.TaintRule)
 _decoders = {plural: msgspec.json.Decoder(kind) for plural, kind in TYPES.items()}
 
 
@@ -29,6 +31,8 @@ class WorldState:
         self.pods: dict[str, observed_objects.Pod] = {}
         self.claims: dict[str, observed_objects.Claim] = {}
         self.slices: dict[str, observed_objects.Slice] = {}
+        self.taint_rules: set[str] = set()
+        """UIDs of the DeviceTaintRules."""
         self.granted: set[tuple[tuple[str, ...], str]] = set()
         """Kinds of requests with selectors, and a device that such a request was given once."""
         self.moved_ns = 0
@@ -78,6 +82,8 @@ class WorldState:
             self._claim_changed(ts_ns)
 
     def _observe(self, record: records.Observation) -> None:
+        if record.resource == TAINT_RULES:
+            self._note_rule(record)
         if record.resource not in _decoders:
             return
         obj = _decoders[record.resource].decode(record.object)
@@ -85,6 +91,14 @@ class WorldState:
             self.forget(obj, record.ts_ns)
         else:
             self.note(obj, record.ts_ns)
+
+    def _note_rule(self, record: records.Observation) -> None:
+        rule = _rule_decoder.decode(record.object)
+        if record.type == "DELETED":
+            self.taint_rules.discard(rule.metadata.uid)
+        else:
+            self.taint_rules.add(rule.metadata.uid)
+        self._moved(record.ts_ns)
 
     def _moved(self, ts_ns: int) -> None:
         self.moved_ns = max(self.moved_ns, ts_ns)

@@ -1,11 +1,14 @@
-"""Reads the settings file of the DRA driver."""
+"""Reads the settings files of the DRA driver."""
 
 import pathlib
+from typing import TypeVar
 
 import pydantic
 
 from harness import errors
 from harness.scenario import driver_specs
+
+S = TypeVar("S", bound=pydantic.BaseModel)
 
 
 def read(path: pathlib.Path | None, *, exclusivity: bool | None = None) -> driver_specs.DriverSpec:
@@ -15,13 +18,21 @@ def read(path: pathlib.Path | None, *, exclusivity: bool | None = None) -> drive
     another claim holds. Raises UsageError if the file cannot be read, or has unknown keys or
     values.
     """
-    spec = driver_specs.DriverSpec(exclusivity=True) if path is None else _decode(path)
+    spec = (
+        driver_specs.DriverSpec(exclusivity=True)
+        if path is None
+        else decode(path, driver_specs.DriverSpec)
+    )
     return spec if exclusivity is None else spec.model_copy(update={"exclusivity": exclusivity})
 
 
-def _decode(path: pathlib.Path) -> driver_specs.DriverSpec:
+def decode(path: pathlib.Path, kind: type[S]) -> S:
+    """Return the settings of a file in JSON.
+
+    Raises UsageError if the file cannot be read, or has unknown keys or values.
+    """
     try:
-        return driver_specs.DriverSpec.model_validate_json(path.read_bytes())
+        return kind.model_validate_json(path.read_bytes())
     except OSError as error:
         raise errors.UsageError(
             f"{path}: expected a settings file of the driver ({error.strerror})"

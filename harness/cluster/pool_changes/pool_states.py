@@ -1,0 +1,167 @@
+"""What a driver publishes of one pool: its devices, and how they are spread over slices."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from harness.client import apis
+from harness.model import devices as device_ids
+
+Object = apis.Object
+PoolKey = tuple[str, str]
+"""Driver and name of a pool."""
+DEVICES_PER_SLICE_MAX, DEVICES_PER_RICH_SLICE_MAX = 128, 64
+"""The API's limits of devices in a slice: the lower one if a device has taints or consumes
+counters."""
+REPUBLISHED = "published"
+"""Attribute that changes when a driver publishes the same devices again."""
+_RICH = ("taints", "consumesCounters")
+
+
+@dataclasses.dataclass(slots=True)
+class _Section:
+    """The devices of one slice of the first generation; they stay on the same nodes."""
+
+    document: Object
+    """The slice that was found."""
+    devices: list[Object]
+
+
+class PoolState:
+    """The devices of one pool, some of which may be left out or tainted for a time."""
+
+    def __init__(self, slices: Sequence[Object]) -> None:
+        """Start from the slices of the pool's only generation, at least one."""
+        known = sorted(slices, key=lambda piece: str(piece["metadata"]["name"]))
+        spec = known[0]["spec"]
+        self.key: PoolKey = spec["driver"], spec["pool"]["name"]
+        self.generation = int(spec["pool"]["generation"])
+        self.found = frozenset(str(piece["metadata"]["name"]) for piece in known)
+        """Names of the slices that were there in the beginning."""
+        self.is_published = True
+        """False: all slices are deleted for a time."""
+        self.split = 0
+        """Least number of slices with devices; 0: as few as can be."""
+        self.published = 0
+        """How often the same devices were published again."""
+        self._sections = [
+            _Section(piece, list(piece["spec"]["devices"]))
+            for piece in known
+            if piece["spec"].get("devices")
+        ]
+        self._fixed = [piece for piece in known if not piece["spec"].get("devices")]
+        """Slices without devices: shared counters."""
+        self._left_out: set[str] = set()
+        self._taints: dict[str, list[Object]] = {}
+        self._grown = 0
+        """Number of devices that were added so far."""
+
+    # ------------------------------------------------------------------- changes
+
+    def names(self) -> list[str]:
+        """Return the names of the devices that are not left out."""
+        every = (item["name"] for section in self._sections for item in section.devices)
+        return [name for name in every if name not in self._left_out]
+
+    def id_of(self, device: str) -> str:
+        """Return `driver/pool/device`."""
+        return str(device_ids.DeviceID(*self.key, device))
+
+    def grow(self, count: int) -> list[str]:
+        """Add devices like the last one, and return their names, which were never used before."""
+        section = self._sections[-1]
+        like, added = section.devices[0], []
+        for _ in range(count):
+            self._grown += 1
+            name = f"{self.key[1]}-added-{self._grown:03d}"
+            section.devices.append({**like, "name": name})
+            added.append(name)
+        return added
+
+    def leave_out(self, names: Iterable[str]) -> None:
+        """Publish these devices no longer."""
+        self._left_out.update(names)
+
+    def take_in(self, names: Iterable[str]) -> None:
+        """Publish these devices again."""
+        self._left_out.difference_update(names)
+
+    def taint(self, names: Iterable[str], taint: Object) -> None:
+        """Add a taint to devices."""
+        for name in names:
+            self._taints.setdefault(name, []).append(taint)
+
+    def untaint(self, names: Iterable[str], taint: Object) -> None:
+        """Remove a taint that was added to devices."""
+        for name in names:
+            self._taints[name].remove(taint)
+
+    # ------------------------------------------------------------------- slices
+
+    def slices(self) -> list[Object]:
+        """Return all slices of the current generation, without versions of the API server."""
+        if not self.is_published:
+            return []
+        parts = [*self._fixed, *self._parts()]
+        pool = {
+            "name": self.key[1],
+            "generation": self.generation,
+            "resourceSliceCount": len(parts),
+        }
+        return [
+            {
+                "apiVersion": apis.SLICES.api_version,
+                "kind": "ResourceSlice",
+                "metadata": {
+                    "name": part["metadata"]["name"],
+                    "labels": part["metadata"].get("labels") or {},
+                },
+                "spec": {**part["spec"], "pool": pool},
+            }
+            for part in parts
+        ]
+
+    def _parts(self) -> Iterator[Object]:
+        """Yield the slices with devices, as few as the limits and `split` allow."""
+        least = -(-self.split // len(self._sections)) if self._sections else 0
+        for section in self._sections:
+            name = section.document["metadata"]["name"]
+            for number, part in enumerate(_chunks([*self._visible(section)], least)):
+                meta = {**section.document["metadata"], "name": f"{name}-{number}"}
+                if not number:
+                    meta = section.document["metadata"]
+                yield {"metadata": meta, "spec": {**section.document["spec"], "devices": part}}
+
+    def _visible(self, section: _Section) -> Iterator[Object]:
+        for item in section.devices:
+            if item["name"] not in self._left_out:
+                yield self._current(item)
+
+    def _current(self, item: Object) -> Object:
+        """Return a device with its taints, and with the mark of a repeated publication."""
+        if self.published:
+            marked = {**item.get("attributes", {}), REPUBLISHED: {"int": self.published}}
+            item = {**item, "attributes": marked}
+        added = self._taints.get(item["name"])
+        return {**item, "taints": [*(item.get("taints") or ()), *added]} if added else item
+
+
+def of_slices(slices: Iterable[Object]) -> dict[PoolKey, PoolState]:
+    """Return the state of each pool of these slices, in the order of their names."""
+    pools: dict[PoolKey, list[Object]] = {}
+    for piece in slices:
+        key = piece["spec"]["driver"], piece["spec"]["pool"]["name"]
+        pools.setdefault(key, []).append(piece)
+    return {key: PoolState(found) for key, found in sorted(pools.items())}
+
+
+def _chunks(items: list[Any], least: int) -> Iterator[list[Any]]:
+    """Yield the devices in parts of about the same size: at least this number, none with too many.
+
+    A pool without devices has one slice.
+    """
+    is_rich = any(item.get(key) for item in items for key in _RICH)
+    most = DEVICES_PER_RICH_SLICE_MAX if is_rich else DEVICES_PER_SLICE_MAX
+    count = max(1, min(least, len(items)), -(-len(items) // most))
+    for number in range(count):
+        yield items[number * len(items) // count : (number + 1) * len(items) // count]

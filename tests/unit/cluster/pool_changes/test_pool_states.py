@@ -1,0 +1,109 @@
+"""What a driver publishes of a pool that changes."""
+
+from typing import Any
+
+import pytest
+
+from harness.cluster.pool_changes import pool_states
+from tests.support import api_objects
+
+Object = dict[str, Any]
+TAINT = {"key": "k", "effect": "NoSchedule"}
+
+
+def state(*slices: Object) -> pool_states.PoolState:
+    [found] = pool_states.of_slices(slices or [api_objects.slice_of("a", "b", "c")]).values()
+    return found
+
+
+def published(known: pool_states.PoolState) -> list[list[str]]:
+    """The names of the devices in each slice."""
+    pieces = known.slices()
+    counts = {piece["spec"]["pool"]["resourceSliceCount"] for piece in pieces}
+    assert counts <= {len(pieces)}
+    assert len({piece["metadata"]["name"] for piece in pieces}) == len(pieces)
+    return [[item["name"] for item in piece["spec"].get("devices", ())] for piece in pieces]
+
+
+def test_a_pool_that_does_not_change_is_published_as_it_was() -> None:
+    given = api_objects.slice_of("a", "b", "c")
+    [made] = state(given).slices()
+    assert made["spec"] == given["spec"]
+    assert made["metadata"] == {"name": "worker-0-1", "labels": {}}
+
+
+def test_devices_leave_and_come_back_at_their_place() -> None:
+    known = state()
+    known.leave_out(["a", "c"])
+    assert published(known) == [["b"]]
+    assert known.names() == ["b"]
+    known.take_in(["a"])
+    assert published(known) == [["a", "b"]]
+
+
+def test_devices_that_were_added_have_new_names_each_time() -> None:
+    known = state()
+    first = known.grow(1)
+    known.leave_out(first)
+    second = known.grow(2)
+    assert not {*first} & {*second}
+    assert published(known) == [["a", "b", "c", *second]]
+
+
+def test_taints_are_added_to_those_of_the_device_and_removed_one_by_one() -> None:
+    known = state(api_objects.slice_of({"name": "a", "taints": [{"key": "own"}]}, "b"))
+    known.taint(["a"], TAINT)
+    known.taint(["a"], TAINT)
+    known.untaint(["a"], TAINT)
+    [made] = known.slices()
+    assert made["spec"]["devices"][0]["taints"] == [{"key": "own"}, TAINT]
+    assert "taints" not in made["spec"]["devices"][1]
+
+
+@pytest.mark.parametrize(
+    ("split", "expected"),
+    [(0, [3]), (1, [3]), (2, [1, 2]), (3, [1, 1, 1]), (9, [1, 1, 1])],
+)
+def test_devices_are_spread_over_slices(split: int, expected: list[int]) -> None:
+    known = state()
+    known.split = split
+    assert [len(names) for names in published(known)] == expected
+    assert [name for names in published(known) for name in names] == ["a", "b", "c"]
+
+
+def test_a_slice_with_taints_has_at_most_64_devices() -> None:
+    """The API's limit, which is 128 without them."""
+    known = state(api_objects.slice_of(*(f"d{number:03d}" for number in range(100))))
+    assert [len(names) for names in published(known)] == [100]
+    known.taint(["d005"], TAINT)
+    assert [len(names) for names in published(known)] == [50, 50]
+
+
+def test_slices_of_counters_and_of_several_places_stay_what_they_are() -> None:
+    counters = api_objects.slice_of(name="counters", count=3)
+    counters["spec"] |= {"sharedCounters": [{"name": "s", "counters": {}}]}
+    here = api_objects.slice_of("a", name="here", count=3)
+    there = api_objects.slice_of("b", name="there", count=3, nodeName="worker-9")
+    known = state(there, counters, here)
+    assert published(known) == [[], ["a"], ["b"]]
+    assert known.slices()[0]["spec"]["sharedCounters"] == counters["spec"]["sharedCounters"]
+    assert known.slices()[2]["spec"]["nodeName"] == "worker-9"
+
+
+def test_a_withdrawn_pool_has_no_slices_and_an_empty_one_has_one() -> None:
+    known = state()
+    known.leave_out("abc")
+    assert published(known) == [[]]
+    known.is_published = False
+    assert known.slices() == []
+
+
+def test_publishing_again_changes_only_an_attribute() -> None:
+    known = state()
+    [before] = known.slices()
+    known.published += 1
+    [after] = known.slices()
+    assert after["spec"]["devices"][0] == {
+        **before["spec"]["devices"][0],
+        "attributes": {"published": {"int": 1}},
+    }
