@@ -7,5 +7,5 @@ and reserved for it, but does not check which other claims hold the device.
 
 Contents: `cluster_records`, `control_plane_settings`, `doctor`, `dra`, `embedded_cluster`,
 `existing_cluster`, `fixtures`, `interfaces`, `kind`, `lifecycle`, `local`, `loopback_ports`,
-`providers`, `state_folder`.
+`pool_changes`, `providers`, `state_folder`.
 """

@@ -78,8 +78,8 @@ class PoolsSpec(Spec):
     changes: Annotated[
         list[pool_changes.AnyPoolChange], pydantic.Field(max_length=pool_changes.CHANGES_MAX)
     ] = []
-    """What the drivers change during the run: devices come and go, are tainted, or are published
-    again."""
+    """Changes that the drivers make during the run: devices come and go, are tainted, or are
+    published again."""
 
     @property
     def device_count(self) -> int:

@@ -51,7 +51,7 @@ class _Due:
     name: str
     number: int
     made: pool_changing.Made | None = None
-    """What to undo; None: make it."""
+    """The change to undo; None: make it."""
 
 
 class PoolChanger:

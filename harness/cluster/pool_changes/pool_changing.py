@@ -1,4 +1,4 @@
-"""What each kind of change does to pools, and how it is undone."""
+"""Makes each kind of change, and undoes it."""
 
 import dataclasses
 import random

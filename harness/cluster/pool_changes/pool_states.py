@@ -1,4 +1,4 @@
-"""What a driver publishes of one pool: its devices, and how they are spread over slices."""
+"""The devices that a driver publishes in one pool, and how they are spread over slices."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence

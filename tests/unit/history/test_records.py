@@ -75,6 +75,15 @@ ONE_OF_EACH: list[records.Body] = [
     records.PrepareFailed(
         **PREPARATION, call="unprepare", devices=[], reason="FailedOnDemand", message="no"
     ),
+    records.PoolChanged(
+        change="taint-1",
+        number=2,
+        undone=True,
+        pools=["gpu.example/p"],
+        devices=["gpu.example/p/d"],
+        begun_ns=5,
+        ts_ns=6,
+    ),
 ]
 
 

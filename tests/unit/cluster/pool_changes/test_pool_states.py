@@ -1,4 +1,4 @@
-"""What a driver publishes of a pool that changes."""
+"""The slices that a driver publishes of a pool that changes."""
 
 from typing import Any
 
