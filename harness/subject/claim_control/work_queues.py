@@ -13,6 +13,8 @@ RETRY_FIRST_S = 0.005
 """Wait before the first retry of a key, in seconds; it doubles with each failure."""
 RETRY_MAX_S = 10.0
 """Maximum wait before a retry, in seconds."""
+_DOUBLINGS_MAX = 64
+"""Doublings of the first wait; far more than any maximum needs, and no overflow."""
 
 
 class WorkQueue:
@@ -76,7 +78,7 @@ class WorkQueue:
 
     def _retry(self, key: str) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        wait_s = min(RETRY_FIRST_S * 2 ** (failures - 1), RETRY_MAX_S)
+        wait_s = min(RETRY_FIRST_S * 2.0 ** min(failures - 1, _DOUBLINGS_MAX), RETRY_MAX_S)
         heapq.heappush(self._retries, (concurrency.monotonic_s() + wait_s, key))
         self._changed.notify()
 

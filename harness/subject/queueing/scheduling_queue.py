@@ -20,6 +20,8 @@ from harness.subject import claims
 from harness.subject.queueing import cluster_events, in_flight_events, queued_pods, queueing_hints
 
 Object = dict[str, Any]
+_DOUBLINGS_MAX = 64
+"""Doublings of the first backoff; far more than any maximum needs, and no overflow."""
 FLUSH_S = 300.0
 """Seconds after which an unschedulable pod is retried without an event, as upstream.
 
@@ -258,7 +260,8 @@ class SchedulingQueue:
 
     def _back_off(self, queued: queued_pods.QueuedPod, event: cluster_events.ClusterEvent) -> None:
         """Activate the pod once its backoff, which began when the attempt failed, has elapsed."""
-        length_s = min(self._backoff_initial_s * 2 ** (queued.attempts - 1), self._backoff_max_s)
+        doublings = min(queued.attempts - 1, _DOUBLINGS_MAX)
+        length_s = min(self._backoff_initial_s * 2.0**doublings, self._backoff_max_s)
         left_s = queued.failed_s + length_s - concurrency.monotonic_s()
         if left_s <= 0:
             self._activate(queued, event)

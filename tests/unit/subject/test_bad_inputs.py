@@ -89,7 +89,7 @@ INPUTS = {
     "a class whose selector does not compile": Bad(
         asking(of_class("torn")), ERROR, "CEL selector 'device.' does not compile"
     ),
-    "more devices than there are": Bad(asking(api_objects.exactly(count=9)), UNSCHEDULABLE, FULL),
+    "more devices than there are": Bad(asking(api_objects.exactly(count=20)), UNSCHEDULABLE, FULL),
     "more devices than a claim may have": Bad(
         asking(api_objects.exactly(count=33)), ERROR, "exceeds the claim limit of 32"
     ),

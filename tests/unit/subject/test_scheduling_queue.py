@@ -114,6 +114,13 @@ def test_a_failed_attempt_comes_again_after_a_backoff_that_doubles_up_to_its_lim
     assert [attempts for _, attempts in waited] == [1, 2, 3, 4, 5, 6]
 
 
+def test_a_pod_may_fail_any_number_of_times(world: World) -> None:
+    world.queue.put(pod("a"))
+    for _ in range(1100):  # from 1025 on, a power of two is too large for a float
+        world.queue.failed(world.take(), unschedulable=False)
+    assert world.take().attempts == 1101
+
+
 def test_an_unschedulable_pod_waits_for_an_event_and_for_the_rest_of_its_backoff(
     world: World, time: controlled_runtimes.VirtualTime
 ) -> None:
