@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import pydantic
 
-from harness.scenario.fields import Seconds, Spec
+from harness.scenario.fields import Probability, Seconds, Spec
 
 PODS_MAX = 200_000
 USERS_MAX = 20_000
@@ -65,6 +65,13 @@ class ChurnTraffic(Spec):
     force_delete: bool = False
     """Delete pods with a grace period of zero, so that they are gone before their containers have
     stopped."""
+    completes: bool = False
+    """The containers end by themselves after the time for which a pod would be kept. A user deletes
+    its finished pod when its next one has finished, too; the last one stays to the end."""
+    claims_per_pod: Annotated[int, pydantic.Field(ge=1, le=8)] = 1
+    """Claims of each pod, each from a template of its own."""
+    claims_lost: Probability = 0.0
+    """Probability that a user deletes one of the claims of a pod as soon as they are recorded."""
 
     @property
     def longest_s(self) -> float:
@@ -91,6 +98,9 @@ class SharedTraffic(Spec):
     """Mean seconds for which the Running pods are kept (exponential, seeded)."""
     wait_s: Seconds = 30.0
     """Seconds for which a user waits for Running before it deletes the pods and the claim."""
+    bound_by_hand: bool = False
+    """Only the first pod of a claim is scheduled. Once it runs, the others are created with its
+    node in `spec.nodeName`; the claim controller reserves the claim for them."""
 
     @property
     def longest_s(self) -> float:

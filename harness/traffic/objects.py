@@ -88,12 +88,16 @@ def pod(
     scheduler: str,
     node_name: str = "",
     own_nodes: bool = False,
+    runs_s: float | None = None,
 ) -> Object:
     """Return a pod; `use` is what its spec says of devices, a result of `uses_…`.
 
     `node_name`: the pod is bound to this node already. `own_nodes`: it may run on nodes of the run
-    only, whatever nodes its devices can be used on.
+    only, whatever nodes its devices can be used on. `runs_s`: its container ends by itself after
+    these seconds, None: never.
     """
+    program = {} if runs_s is None else {"command": ["sleep", f"{runs_s:.3f}"]}
+    containers = [{**container, **program} for container in use["containers"]]
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -104,6 +108,7 @@ def pod(
             "restartPolicy": "Never",
             "tolerations": [{"key": RUN_LABEL, "value": run_id, "effect": "NoSchedule"}],
             **use,
+            "containers": containers,
             **({"nodeName": node_name} if node_name else {}),
             **({"nodeSelector": {RUN_LABEL: run_id}} if own_nodes else {}),
         },

@@ -7,6 +7,7 @@ import gevent
 
 from harness import clocks
 from harness.client import apis
+from harness.scenario import traffic_specs
 from harness.traffic import objects, users
 
 
@@ -28,19 +29,50 @@ class AllAtOnceUser(users.ClaimUser):
 
 
 class ChurnUser(users.ClaimUser):
-    """Repeatedly creates a pod with a claim template, waits until it runs, and deletes it."""
+    """Repeatedly creates a pod with claim templates, waits until it runs, and deletes it."""
+
+    _finished: Sequence[str] = ()
+    """The last pod that has finished; empty: there is none."""
 
     def work(self) -> None:
         """Create, keep and delete one pod after the other until the time is up."""
         traffic: Any = self.worker.scenario.traffic
+        use = self._complete if traffic.completes else self._keep
         number = 0
         while self.worker.is_time_left:
-            pod = f"{self.name.replace('/', '-')}-{number}"
+            use(f"{self.name.replace('/', '-')}-{number}", traffic)
             number += 1
-            if self.create(apis.PODS, self.worker.objects.pod(pod)):
-                if self.wait_running(pod, timeout_s=traffic.wait_s):
-                    self.hold(traffic.hold_s)
-                self.delete_pods([pod], timeout_s=traffic.wait_s)
+
+    def _keep(self, pod: str, traffic: traffic_specs.ChurnTraffic) -> None:
+        """Create a pod, keep it for a time once it runs, and delete it."""
+        if self.create(apis.PODS, self.worker.objects.pod(pod)):
+            self._lose_claim(pod, traffic)
+            if self.wait_running(pod, timeout_s=traffic.wait_s):
+                self.hold(traffic.hold_s)
+            self.delete_pods([pod], timeout_s=traffic.wait_s)
+
+    def _complete(self, pod: str, traffic: traffic_specs.ChurnTraffic) -> None:
+        """Create a pod and wait until it has finished; delete the one that finished before."""
+        runs_s = self.hold_time_s(traffic.hold_s)
+        if self.create(apis.PODS, self.worker.objects.pod(pod, runs_s=runs_s)):
+            self._lose_claim(pod, traffic)
+            self.wait_succeeded(pod, timeout_s=traffic.wait_s)
+            self.delete_pods(self._finished, timeout_s=traffic.wait_s)
+            self._finished = [pod]
+
+    def _lose_claim(self, pod: str, traffic: traffic_specs.ChurnTraffic) -> None:
+        """Delete one of the pod's claims, at random, as soon as all are recorded."""
+        if not traffic.claims_lost or self.random.random() >= traffic.claims_lost:
+            return
+        watch, count = self.worker.watch, traffic.claims_per_pod
+        if watch.wait(
+            pod,
+            lambda seen: seen is not None and len(seen.claims) == count,
+            timeout_s=traffic.wait_s,
+        ):
+            seen = watch.get(pod)
+            if seen is not None and seen.claims:
+                self.delete(apis.CLAIMS, self.random.choice(seen.claims))
 
 
 class SharedUser(users.ClaimUser):
@@ -59,7 +91,13 @@ class SharedUser(users.ClaimUser):
     def _share(self, claim: str, owner: str) -> None:
         traffic: Any = self.worker.scenario.traffic
         pods = [f"{claim}-{index}" for index in range(traffic.pods_per_claim)]
-        gevent.joinall([gevent.spawn(self._create_pod, pod, claim, owner) for pod in pods])
+        scheduled = pods[:1] if traffic.bound_by_hand else pods
+        self._create_pods(scheduled, claim, owner)
+        if traffic.bound_by_hand:
+            if not self.wait_running(pods[0], timeout_s=traffic.wait_s):
+                pods = scheduled
+            first = self.worker.watch.get(pods[0])
+            self._create_pods(pods[1:], claim, owner, first.node if first else "")
         if self._all_run(pods, timeout_s=traffic.wait_s):
             self.hold(traffic.hold_s)
         self.delete_pods(pods, timeout_s=traffic.wait_s)
@@ -75,8 +113,13 @@ class SharedUser(users.ClaimUser):
         ]
         return all(running)
 
-    def _create_pod(self, pod: str, claim: str, owner: str) -> None:
-        self.create(apis.PODS, self.worker.objects.pod(pod, claim_name=claim, owner=owner))
+    def _create_pods(self, pods: Sequence[str], claim: str, owner: str, node: str = "") -> None:
+        """Create pods of a claim at once; `node`: they are bound to it by hand."""
+        gevent.joinall([gevent.spawn(self._create_pod, pod, claim, owner, node) for pod in pods])
+
+    def _create_pod(self, pod: str, claim: str, owner: str, node: str) -> None:
+        made = self.worker.objects.pod(pod, claim_name=claim, owner=owner, node_name=node)
+        self.create(apis.PODS, made)
 
 
 class LimitUser(users.ClaimUser):

@@ -47,11 +47,18 @@ class RunObjects:
         return objects.claim(name, self._claim_spec(name, owner, kind), run_id=self._run_id)
 
     def pod(
-        self, name: str, *, claim_name: str | None = None, owner: str = "", node_name: str = ""
+        self,
+        name: str,
+        *,
+        claim_name: str | None = None,
+        owner: str = "",
+        node_name: str = "",
+        runs_s: float | None = None,
     ) -> objects.Object:
         """Return a pod with the named claim, or with claims of the templates.
 
-        `owner` is that of the named claim; `node_name`: the pod is bound already.
+        `owner` is that of the named claim; `node_name`: the pod is bound already; `runs_s`: its
+        container ends by itself after these seconds, None: never.
         """
         scheduler = owner or next(self._turns)
         return objects.pod(
@@ -61,6 +68,7 @@ class RunObjects:
             scheduler=scheduler,
             node_name=node_name,
             own_nodes=any(kind.is_of_cluster for kind in self._scenario.pools.more),
+            runs_s=runs_s,
         )
 
     # -------------------------------------------------------------------------- choices

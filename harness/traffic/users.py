@@ -12,7 +12,7 @@ from locust import exception
 from harness import clocks, errors
 from harness.client import apis
 from harness.history import records
-from harness.traffic import attempts, workers
+from harness.traffic import attempts, watching, workers
 
 FAILURE_WAIT_S = 0.1
 """Seconds that a user waits after an object could not be created, before it begins another one."""
@@ -75,16 +75,24 @@ class ClaimUser(locust.User):
 
     def wait_running(self, pod: str, *, timeout_s: float) -> bool:
         """Wait until a pod is Running and journal the wait; return False on a timeout."""
-        return self._waited(pod, "Running", timeout_s, self.worker.watch.wait_running)
+        return self._waited(pod, "Running", timeout_s, watching.is_running)
+
+    def wait_succeeded(self, pod: str, *, timeout_s: float) -> bool:
+        """Wait until a pod has succeeded and journal the wait; return False on a timeout."""
+        return self._waited(pod, "Succeeded", timeout_s, watching.has_succeeded)
 
     def wait_gone(self, pod: str, *, timeout_s: float) -> bool:
         """Wait until a pod is gone and journal the wait; return False on a timeout."""
-        return self._waited(pod, "Deleted", timeout_s, self.worker.watch.wait_gone)
+        return self._waited(pod, "Deleted", timeout_s, watching.is_gone)
+
+    def hold_time_s(self, mean_s: float) -> float:
+        """Return an exponentially distributed time with this mean, in seconds."""
+        return self.random.expovariate(1 / mean_s) if mean_s else 0.0
 
     def hold(self, mean_s: float) -> None:
         """Sleep for an exponentially distributed time with this mean, to keep what runs."""
         if mean_s and not self.worker.stopping:
-            gevent.sleep(self.random.expovariate(1 / mean_s))
+            gevent.sleep(self.hold_time_s(mean_s))
 
     def delete_pods(self, pods: Sequence[str], *, timeout_s: float) -> None:
         """Delete pods, then wait until they are gone; `timeout_s` applies to each."""
@@ -124,10 +132,10 @@ class ClaimUser(locust.User):
         )
         return failure
 
-    def _waited(self, pod: str, goal: str, timeout_s: float, wait: Callable[..., bool]) -> bool:
-        """Wait with `wait` and journal the result."""
+    def _waited(self, pod: str, goal: str, timeout_s: float, condition: watching.Condition) -> bool:
+        """Wait for a condition and journal the result."""
         started_ns = clocks.monotonic_ns()
-        reached = wait(pod, timeout_s=timeout_s)
+        reached = self.worker.watch.wait(pod, condition, timeout_s=timeout_s)
         self.worker.journal.write(
             records.Waited(
                 user=self.name,

@@ -1,10 +1,13 @@
 """One watch per worker process, which wakes the users that wait for pods; nothing is polled."""
 
+import dataclasses
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import gevent.event
 
+from harness import clocks
 from harness.client import apis, informers
 
 Object = dict[str, Any]
@@ -12,13 +15,29 @@ SYNC_TIMEOUT_S = 30.0
 """Time limit for the initial list, in seconds."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SeenPod:
+    """What users need to know of a pod."""
+
+    phase: str
+    node: str
+    """Empty: it is not bound."""
+    claims: tuple[str, ...]
+    """Names of its generated claims that are recorded."""
+
+
+Condition: TypeAlias = Callable[[SeenPod | None], bool]
+"""Returns whether a pod has reached a state; None: the pod is gone, or is not known yet."""
+
+
 class PodWatch:
     """Follows the pods of the run; an event handler of their informer."""
 
     def __init__(self, api: apis.Api, *, namespace: str) -> None:
         self._namespace = namespace
-        self._phases: dict[str, str] = {}
-        self._waiting: dict[tuple[str, str], gevent.event.Event] = {}
+        self._pods: dict[str, SeenPod] = {}
+        self._changes: dict[str, gevent.event.Event] = {}
+        """Set at the next change of a pod that users wait for."""
         self._wanted_count = sys.maxsize
         """The number of Running pods that the users wait for."""
         self._enough = gevent.event.Event()
@@ -38,63 +57,83 @@ class PodWatch:
     def stop(self) -> None:
         """Wake all waiting users; later waits return at once."""
         self._stopped = True
-        for event in [self._enough, *self._waiting.values()]:
+        for event in [self._enough, *self._changes.values()]:
             event.set()
 
-    def wait_running(self, name: str, *, timeout_s: float) -> bool:
-        """Wait until the pod is Running; return False on a timeout or if the traffic is stopped."""
-        return self._wait(name, "Running", timeout_s)
+    def get(self, name: str) -> SeenPod | None:
+        """Return a pod; None: it is gone, or is not known yet."""
+        return self._pods.get(name)
 
-    def wait_gone(self, name: str, *, timeout_s: float) -> bool:
-        """Wait until the pod is gone; return False on a timeout or if the traffic is stopped."""
-        return self._wait(name, "", timeout_s)
+    def wait(self, name: str, condition: Condition, *, timeout_s: float) -> bool:
+        """Wait for a condition; return False on a timeout or if the traffic is stopped."""
+        deadline_ns = clocks.monotonic_ns() + int(timeout_s * 1e9)
+        while not (is_true := condition(self._pods.get(name))) and not self._stopped:
+            left_s = (deadline_ns - clocks.monotonic_ns()) / 1e9
+            if left_s <= 0:
+                break
+            self._changes.setdefault(name, gevent.event.Event()).wait(left_s)
+        return is_true
 
     def wait_running_count(self, count: int, *, timeout_s: float) -> bool:
-        """Wait until this many pods are Running at once; return False as `wait_running` does."""
+        """Wait until this many pods are Running at once; return False as `wait` does."""
         self._wanted_count = count
         if not self._are_enough() and not self._stopped:
             self._enough.wait(timeout_s)
         return self._are_enough()
 
     def _are_enough(self) -> bool:
-        running = sum(phase == "Running" for phase in self._phases.values())
-        return running >= self._wanted_count
-
-    def _wait(self, name: str, phase: str, timeout_s: float) -> bool:
-        if self._phases.get(name, "") == phase:
-            return True
-        if self._stopped:
-            return False
-        event = self._waiting[name, phase] = gevent.event.Event()
-        try:
-            event.wait(timeout_s)
-        finally:
-            del self._waiting[name, phase]
-        return self._phases.get(name, "") == phase
+        return sum(map(is_running, self._pods.values())) >= self._wanted_count
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Note the phase of a new pod."""
+        """Note a new pod."""
         del initial
-        self._note(obj["metadata"]["name"], obj.get("status", {}).get("phase", "Pending"))
+        self._note(obj)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Note the phase of a changed pod."""
+        """Note a changed pod."""
         del old
-        self._note(new["metadata"]["name"], new.get("status", {}).get("phase", "Pending"))
+        self._note(new)
 
     def on_delete(self, last: Object) -> None:
         """Note that a pod is gone."""
         name = last["metadata"]["name"]
-        self._phases.pop(name, None)
-        self._wake(name, "")
+        self._pods.pop(name, None)
+        self._wake(name)
 
-    def _note(self, name: str, phase: str) -> None:
-        self._phases[name] = phase
-        self._wake(name, phase)
-        if phase == "Running" and not self._enough.is_set() and self._are_enough():
+    def _note(self, pod: Object) -> None:
+        name, seen = pod["metadata"]["name"], _seen(pod)
+        self._pods[name] = seen
+        self._wake(name)
+        if seen.phase == "Running" and not self._enough.is_set() and self._are_enough():
             self._enough.set()
 
-    def _wake(self, name: str, phase: str) -> None:
-        event = self._waiting.get((name, phase))
+    def _wake(self, name: str) -> None:
+        event = self._changes.pop(name, None)
         if event is not None:
             event.set()
+
+
+def is_running(pod: SeenPod | None) -> bool:
+    """Return whether a pod is Running."""
+    return pod is not None and pod.phase == "Running"
+
+
+def has_succeeded(pod: SeenPod | None) -> bool:
+    """Return whether the containers of a pod have ended with success."""
+    return pod is not None and pod.phase == "Succeeded"
+
+
+def is_gone(pod: SeenPod | None) -> bool:
+    """Return whether a pod does not exist."""
+    return pod is None
+
+
+def _seen(pod: Object) -> SeenPod:
+    status = pod.get("status", {})
+    recorded = status.get("resourceClaimStatuses") or ()
+    names = (item.get("resourceClaimName") for item in recorded)
+    return SeenPod(
+        phase=status.get("phase", "Pending"),
+        node=pod.get("spec", {}).get("nodeName", ""),
+        claims=tuple(name for name in names if name),
+    )
