@@ -17,7 +17,7 @@ SYNC_TIMEOUT_S = 30.0
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SeenPod:
-    """What users need to know of a pod."""
+    """The state of a pod, as far as users need it."""
 
     phase: str
     node: str
