@@ -91,6 +91,12 @@ def devices_of(node: str, count: int, **fields: Any) -> Object:
     return {"metadata": {**_meta(f"slice-{node}"), "namespace": ""}, "spec": spec}
 
 
+def taint_rule(name: str) -> Object:
+    """A DeviceTaintRule for all devices."""
+    taint = {"key": "broken", "effect": "NoSchedule"}
+    return {"metadata": _meta(name), "spec": {"deviceSelector": {}, "taint": taint}}
+
+
 def _meta(name: str, *, deleting: bool = False) -> Object:
     meta = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}", "resourceVersion": "0"}
     return meta | ({"deletionTimestamp": "2026-01-31T00:00:00Z"} if deleting else {})
@@ -103,6 +109,7 @@ class World:
     pods: Sequence[Object] = ()
     claims: Sequence[Object] = ()
     slices: Sequence[Object] = ()
+    taint_rules: Sequence[Object] = ()
 
     def observations(self) -> list[records.Body]:
         """The records of a recorder: all objects came within the first second of the load."""
@@ -111,6 +118,7 @@ class World:
             resource: [_with_version(item, next(versions)) for item in items]
             for resource, items in (
                 (world_states.SLICES, self.slices),
+                (world_states.TAINT_RULES, self.taint_rules),
                 (world_states.CLAIMS, self.claims),
                 (world_states.PODS, self.pods),
             )

@@ -318,6 +318,26 @@ def test_what_may_work_is_loaded(write: Callable[[str], str], overrides: list[st
     assert loading.load(write(ALL_AT_ONCE), overrides=overrides).scenario.name == "mine"
 
 
+CHANGE = "pools.changes=[{kind='flap', start_s=1, every_s=2, times=%s, lasts_s=0.5}]"
+
+
+def test_pools_change_while_there_is_traffic(write: Callable[[str], str]) -> None:
+    """The last of three flaps is over 5.5 s after the first pod."""
+    path = write(TEXT)
+    overrides = [CHANGE % 3, "traffic.duration_s=5.5"]
+    assert len(loading.load(path, overrides=overrides).scenario.pools.changes) == 1
+    with pytest.raises(errors.ScenarioError, match=r"pools\.changes\.0: .*5 s .*got 5\.5 s"):
+        loading.load(path, overrides=[CHANGE % 3, "traffic.duration_s=5"])
+
+
+@pytest.mark.parametrize(
+    "change", ["{kind='vanish'}", "{kind='flap', times=0}", "{kind='grow', by='rule'}"]
+)
+def test_changes_that_there_are_not(write: Callable[[str], str], change: str) -> None:
+    with pytest.raises(errors.ScenarioError, match=r"pools\.changes\.0"):
+        loading.load(write(TEXT), overrides=[f"pools.changes=[{change}]"])
+
+
 def test_extended_resources_are_for_one_pod_each(write: Callable[[str], str]) -> None:
     path = write(TEXT.replace('profile = "churn"', 'profile = "shared"'))
     with pytest.raises(errors.ScenarioError, match=r"traffic\.profile: expected 'churn' or"):

@@ -89,6 +89,27 @@ def test_data_go_to_disk_if_a_fault_restarts_the_server(
     assert suited.storage == storage
 
 
+@pytest.mark.parametrize(
+    ("scenario", "overrides", "served"),
+    [
+        ("pools-change", [], []),
+        ("taints-come-and-go", [], ["resource.k8s.io/v1beta2=true"]),
+        (
+            "taints-come-and-go",
+            ['runtime_config=["resource.k8s.io/v1beta2=true"]'],
+            ["resource.k8s.io/v1beta2=true"],
+        ),
+    ],
+)
+def test_rules_are_served_if_the_pools_change_by_them(
+    scenario: str, overrides: list[str], served: list[str]
+) -> None:
+    profile = profiles.load("embedded", overrides=overrides)
+    suited = profiles.suited(profile, loading.load(scenario).scenario)
+    assert isinstance(suited, profiles.EmbeddedProfile)
+    assert suited.runtime_config == served
+
+
 @pytest.mark.parametrize("cluster", ["local", "kind"])
 @pytest.mark.parametrize(
     ("scenario", "overrides", "watch_cache"),

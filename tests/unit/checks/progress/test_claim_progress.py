@@ -210,6 +210,12 @@ DOUBTFUL = {
         claims=[worlds.claim("a")],
         slices=[worlds.devices_of("n", 1, taints=[{"key": "k", "effect": "NoSchedule"}])],
     ),
+    "a device that a rule may taint": World(
+        pods=[worlds.pod("p", claim="a")],
+        claims=[worlds.claim("a")],
+        slices=TWO_DEVICES,
+        taint_rules=[worlds.taint_rule("r")],
+    ),
     "all devices of a node": World(
         pods=[worlds.pod("p", claim="a")],
         claims=[worlds.claim("a", allocationMode="All")],

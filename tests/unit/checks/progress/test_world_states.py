@@ -16,6 +16,7 @@ def convert(resource: str, document: dict[str, Any]) -> observed_objects.Object:
     return msgspec.convert(document, world_states.TYPES[resource])
 
 
+META = {"uid": "uid-r", "resourceVersion": "1"}
 PENDING = worlds.pod("p", claim="a")
 PROGRESS = {
     "a pod is created": (PODS, None, PENDING),
@@ -65,6 +66,23 @@ def test_deletions_that_count_as_progress(resource: str, obj: dict[str, Any], mo
     state.forget(convert(resource, obj), 2)
     assert (state.moved_ns == 2) is moved
     assert (state.pods, state.claims, state.slices) == ({}, {}, {})
+
+
+def test_a_taint_rule_is_known_while_it_exists() -> None:
+    state = world_states.WorldState()
+    raw = msgspec.Raw(
+        msgspec.json.encode(worlds.taint_rule("r") | {"metadata": {**META, "name": "r"}})
+    )
+    for number, (kind, known) in enumerate([("ADDED", {"uid-r"}), ("DELETED", set())], start=1):
+        rule = records.Observation(
+            resource=world_states.TAINT_RULES,
+            type=kind,  # type: ignore[arg-type]
+            resource_version=number,
+            ts_ns=number,
+            object=raw,
+        )
+        assert list(state.follow([rule])) == [rule]
+        assert (state.taint_rules, state.moved_ns) == (known, number)
 
 
 def test_what_vanishes_in_a_gap_is_gone_and_the_gap_counts_as_progress() -> None:
