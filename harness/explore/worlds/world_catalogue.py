@@ -9,6 +9,7 @@ from harness.explore.worlds.scheduling import (
     answers_first,
     changing_pools,
     competing_pods,
+    extended_claims,
     failovers,
     freed_allocations,
     reallocated_claims,
@@ -29,6 +30,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     **shared_devices.WORLDS,
     **answers_first.WORLDS,
     **changing_pools.WORLDS,
+    **extended_claims.WORLDS,
     **template_users.WORLDS,
 }
 """The worlds by name; every token contains a fingerprint of its world."""

@@ -1,0 +1,58 @@
+"""Pods that ask for an extended resource: the scheduler creates their claims itself.
+
+Such a claim changes its UID while its devices are in flight, and the informer does not know it when
+its allocation is to be assumed (kubernetes#133302).
+"""
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from harness.apiserver.scheme import resources
+from harness.explore.worlds import world_fixtures, world_specs
+from harness.explore.worlds.scheduling import competing_pods
+
+Object = dict[str, Any]
+RESOURCE = f"deviceclass.resource.kubernetes.io/{world_fixtures.DEVICE_CLASS}"
+"""The extended resource that the class of all devices backs."""
+
+
+class ExtendedClaims(competing_pods.CompetingPods):
+    """Pods that compete for devices and name no claim; the size `claims` is their number."""
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with devices, and their class; there are no claims."""
+        return (item for item in super().objects() if item["kind"] != "ResourceClaim")
+
+    def create(self, document: Object) -> None:
+        """Create an object; a pod asks for one of the extended resource and names no claim."""
+        spec = document["spec"]
+        del spec["resourceClaims"]
+        spec["containers"][0]["resources"] = {"limits": {RESOURCE: "1"}}
+        super().create(document)
+
+    def unfinished(self) -> str | None:
+        """Return what is wrong; a claim that no pod names is wrong, too."""
+        return super().unfinished() or self._unnamed()
+
+    def _unnamed(self) -> str | None:
+        """Return which claim its pod does not name; None if there is none."""
+        statuses = [
+            pod["status"].get("extendedResourceClaimStatus") or {}
+            for pod in self.documents(resources.PODS)
+        ]
+        named = {status.get("resourceClaimName") for status in statuses}
+        claims = [claim["metadata"]["name"] for claim in self.documents(resources.CLAIMS)]
+        unnamed = [name for name in claims if name not in named]
+        if self.is_known_to_fail or not unnamed:
+            return None
+        return f"leaked: no pod names the claim {', '.join(unnamed)}"
+
+
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    "extended-claims": world_specs.WorldSpec(
+        title="two pods ask for an extended resource, and a third one when a claim is allocated",
+        make=functools.partial(ExtendedClaims, late_pods=1),
+        sizes=competing_pods.sizes(claims=3, devices=2, late_pods=1),
+    ),
+}
