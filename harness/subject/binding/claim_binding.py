@@ -161,16 +161,20 @@ class ClaimBinder:
         version = written["metadata"]["resourceVersion"]
         concurrency.step("pre-bind.written", claim=uid, version=version)
         try:
-            if extended_claims.is_extended(written):
-                claim_creation.assume(self._api, self._cache, written)
-            else:
-                self._cache.assume(written)
+            self._put_into_cache(written)
         except assume_caches.AssumeError as error:
             klog.info(5, "Claim not stored in assume cache", err=str(error))
             concurrency.step("pre-bind.not-assumed", claim=uid, reason=str(error))
         else:
             log("Claim stored in assume cache", written)
             concurrency.step("pre-bind.assumed", claim=uid)
+
+    def _put_into_cache(self, written: Object) -> None:
+        """Assume a written claim; raises AssumeError if that is not possible."""
+        if extended_claims.is_extended(written):
+            claim_creation.assume(self._api, self._cache, written)
+        else:
+            self._cache.assume(written)
 
     def _write(self, claim: Object, allocation: Object | None, pod: Object) -> Object:
         """Write allocation and reservation; return the claim as the API server returned it.

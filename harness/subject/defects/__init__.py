@@ -4,8 +4,8 @@ The class docstring of a defect says what is wrong, in which versions, and how i
 enables defects by name. Defects of different parts can be combined, and so can those of one part if
 they override different methods.
 
-Contents: `assume_cache_early_return`, `assume_cache_shared_drain`, `gather_not_atomic`,
-`in_flight_removed_first`, `revision_bumped_late`, `revision_compared_early`,
+Contents: `assume_cache_early_return`, `assume_cache_shared_drain`, `extended_claim_not_awaited`,
+`gather_not_atomic`, `in_flight_removed_first`, `revision_bumped_late`, `revision_compared_early`,
 `slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
 """
 
@@ -13,6 +13,7 @@ from harness.subject import replacements
 from harness.subject.defects import (
     assume_cache_early_return,
     assume_cache_shared_drain,
+    extended_claim_not_awaited,
     gather_not_atomic,
     in_flight_removed_first,
     revision_bumped_late,
@@ -30,6 +31,9 @@ CATALOGUE = replacements.Catalogue(
         ),
         "assume-cache-shared-drain": replacements.Replacement(
             "assume_cache", assume_cache_shared_drain.SharedDrainAssumeCache
+        ),
+        "extended-claim-not-awaited": replacements.Replacement(
+            "claim_binder", extended_claim_not_awaited.NotAwaitedBinder
         ),
         "gather-not-atomic": replacements.Replacement(
             "gatherer", gather_not_atomic.NotAtomicGatherer

@@ -1,0 +1,63 @@
+"""A claim for extended resources that the informer has not delivered, and the schedule that exposes
+known defects.
+
+The node has one device. The binder creates the claim for pod `p`, which was planned with it; the
+scheduler decides about pod `q` before the informer delivers the claim.
+"""
+
+from typing import Any
+
+from harness.client import apis
+from harness.subject import assembling, claims
+from tests.detection import stages
+from tests.support import api_objects, local_servers, plugin_world
+
+Object = dict[str, Any]
+EXPOSED = frozenset({"extended-claim-not-awaited", "in-flight-removed-first"})
+AWAITING = "pre-bind.awaiting-informer"
+RESOURCE = f"deviceclass.resource.kubernetes.io/{api_objects.CLASS}"
+
+
+class Play:
+    """The stage with its three actors."""
+
+    def __init__(self, stage: stages.Stage, *defects: str) -> None:
+        self.stage = stage
+        server = local_servers.LocalServer()
+        self.world = plugin_world.World(server, assembling.parts(defects), devices=["a"])
+        self.world.extended.resolver.on_add(api_objects.device_class(), initial=True)
+        self._attempt = self.world.reserved(self._pod("p"))
+        self._late_pod = self._pod("q")
+
+    def perform(self) -> None:
+        """The binder is about to wait for the informer, or does not wait, and `q` is decided."""
+        for actor in ("binder", "scheduler"):
+            self.stage.hold(actor, AWAITING)
+        self.stage.start("binder", lambda: self.world.plugin.pre_bind(self._attempt))
+        self.stage.start("scheduler", self._schedule)
+        self.stage.start("informer", self._deliver)
+        for actor in ("binder", "scheduler"):
+            if self.stage.arrivals[actor, AWAITING]:
+                self.stage.release(actor)
+
+    def holders(self) -> int:
+        """The number of claims that the device is allocated to, by what the server has stored."""
+        stored = self.world.api.list(apis.CLAIMS, namespace="default").items
+        allocations = [claims.allocation_of(claim) for claim in stored]
+        return sum(len([*claims.exclusive_devices(item)]) for item in allocations)
+
+    def _pod(self, name: str) -> Object:
+        made = api_objects.pod(name)
+        made["spec"]["containers"][0]["resources"] = {"limits": {RESOURCE: "1"}}
+        return self.world.api.create(apis.PODS, made, namespace="default")
+
+    def _schedule(self) -> None:
+        attempt = self.world.plugin.pre_filter(self._late_pod)
+        allocations = self.world.plugin.filter(attempt, api_objects.node())
+        if allocations is not None:
+            self.world.plugin.reserve(attempt, api_objects.node(), allocations)
+            self.world.plugin.pre_bind(attempt)
+
+    def _deliver(self) -> None:
+        for claim in self.world.api.list(apis.CLAIMS, namespace="default").items:
+            self.world.cache.on_add(claim, initial=False)

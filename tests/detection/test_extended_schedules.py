@@ -1,0 +1,45 @@
+"""Two known defects hand one device out twice while a new claim is not delivered; the correct code
+and the other defects do not.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness import concurrency
+from harness.subject import defects
+from harness.subject.extended_resources import claim_creation
+from tests.detection import extended_plays, stages
+
+pytestmark = pytest.mark.detection
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[stages.Stage]:
+    monkeypatch.setattr(claim_creation, "WAIT_S", 0.0)
+    stage = stages.Stage()
+    with concurrency.install(stage):
+        yield stage
+
+
+def perform(stage: stages.Stage, *chosen: str) -> extended_plays.Play:
+    play = extended_plays.Play(stage, *chosen)
+    play.perform()
+    stage.finish()
+    return play
+
+
+@pytest.mark.parametrize("defect", defects.names())
+def test_a_defect_gives_the_device_twice_if_this_is_its_schedule(
+    stage: stages.Stage, defect: str
+) -> None:
+    expected = 2 if defect in extended_plays.EXPOSED else 1
+    assert perform(stage, defect).holders() == expected
+
+
+def test_the_correct_code_gives_it_once(stage: stages.Stage) -> None:
+    play = perform(stage)
+    assert play.holders() == 1
+    assert stage.arrivals["binder", extended_plays.AWAITING] == 1
+    assert play.world.gatherer.gather().devices == {"gpu.example.com/worker-0/a"}
+    assert play.world.flight.listed() == []
