@@ -31,12 +31,15 @@ _LOOK_S = 0.05
 """Seconds between two looks for SIGTERM while standing by."""
 
 
+_Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
+
+
 class Pauses(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Seeded random pauses at named steps."""
 
-    probability: float = 0.0
+    probability: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     """Probability of a pause at each step; 0: none."""
-    pause_s_max: float = 0.005
+    pause_s_max: _Seconds = 0.005
     """Maximum length of a pause, in seconds."""
 
 
@@ -47,16 +50,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     run_id: str = ""
     user_agent: str = transports.USER_AGENT
     """User-Agent of the API calls, and so the field manager of what they write."""
-    switch_interval_s: float | None = None
+    switch_interval_s: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
     """Argument of `sys.setswitchinterval`, in seconds; None keeps CPython's default."""
-    binders: int = 0
+    binders: Annotated[int, msgspec.Meta(ge=0, le=1024)] = 0
     """Number of pods that may be bound at the same time; 0: any number, as upstream."""
     reserve_by: claim_binding.ReserveBy = "update"
-    backoff_initial_s: float = 1.0
-    backoff_max_s: float = 10.0
-    filter_timeout_s: Annotated[float, msgspec.Meta(ge=0)] = allocators.FILTER_TIMEOUT_S
+    backoff_initial_s: _Seconds = 1.0
+    backoff_max_s: _Seconds = 10.0
+    filter_timeout_s: _Seconds = allocators.FILTER_TIMEOUT_S
     """Time limit for the search for devices on one node, in seconds; 0: none."""
-    parallelism: Annotated[int, msgspec.Meta(ge=1)] = 1
+    parallelism: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 1
     rotates_nodes: bool = False
     lists_cached: bool = False
     pauses: Pauses = Pauses()

@@ -47,6 +47,11 @@ def test_every_setting_is_read(tmp_path: pathlib.Path) -> None:
         ('{"seed": "7"}', "seed"),
         ('{"reserve_by": "apply"}', "reserve_by"),
         ('{"pauses": {"chance": 1}}', "chance"),
+        ('{"pauses": {"probability": 2}}', "<= 1.*probability"),
+        ('{"binders": -1}', ">= 0.*binders"),
+        ('{"binders": 100000}', "<= 1024.*binders"),
+        ('{"backoff_max_s": -1}', ">= 0.*backoff_max_s"),
+        ('{"switch_interval_s": 0}', "> 0.*switch_interval_s"),
     ],
 )
 def test_a_wrong_file_is_named_with_what_is_wrong(

@@ -1,0 +1,123 @@
+"""Defects and nodes that a command cannot use: exit code 2, and one message with what is known."""
+
+import pathlib
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from harness import errors, processes
+from harness.client import apis, transports
+from harness.cluster.dra import node_claims
+from harness.cluster.fixtures import kubelet_process
+from harness.run import known_defects
+from harness.scenario import driver_specs
+from tests.support import api_objects
+
+TIMEOUT_S = 60
+
+
+def flake_hunt(*arguments: str, folder: pathlib.Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        processes.command(*arguments),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "chosen", "message"),
+    [
+        ("kubelet", "nope", r"expected a known defect, got 'nope'. Known defects: assume-cache"),
+        ("kubelet", "kubelet-forget-claims", r"Did you mean 'kubelet-forgets-claims'\?"),
+        ("kubelet", "gather-not-atomic", "of the kubelet: driver-released-first, driver-stale"),
+        ("scheduler", "kubelet-forgets-claims", "which is one of the kubelet. Known defects of"),
+        ("claim-controller", "gather-not-atomic", "which is one of the scheduler. Known defects"),
+    ],
+)
+def test_a_defect_of_another_part(part: known_defects.Part, chosen: str, message: str) -> None:
+    with pytest.raises(errors.UsageError, match=message):
+        known_defects.require_part([chosen], part)
+
+
+def test_each_defect_belongs_to_a_part_and_is_described() -> None:
+    parts: tuple[known_defects.Part, ...] = ("scheduler", "claim-controller", "kubelet")
+    names = known_defects.names()
+    assert sorted(name for part in parts for name in known_defects.of_part(names, part)) == sorted(
+        names
+    )
+    for name in names:
+        assert len(known_defects.describe(name).split()) > 10
+
+
+def test_two_defects_of_one_part_of_the_kubelet_cannot_be_combined() -> None:
+    with pytest.raises(errors.UsageError, match="both replace the driver: choose one of them"):
+        known_defects.require_combinable(["driver-released-first", "driver-stale-parameters"])
+    known_defects.require_combinable(["kubelet-forgets-claims", "driver-stale-parameters"])
+
+
+@pytest.mark.parametrize("command", ["scheduler", "claim-controller", "kubelet"])
+def test_the_commands_refuse_it(tmp_path: pathlib.Path, command: str) -> None:
+    other = "gather-not-atomic" if command != "scheduler" else "kubelet-forgets-claims"
+    ended = flake_hunt(command, "--kubeconfig", "k", "--defect", other, folder=tmp_path)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(f"flake-hunt: expected a defect of the {command}, got")
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
+    """An API server with two fake nodes, and one that is not fake."""
+    folder = tmp_path_factory.mktemp("server")
+    plain, ready = folder / "plain", folder / "ready"
+    argv = processes.command(
+        "apiserver",
+        "--kubeconfig",
+        str(folder / "kubeconfig"),
+        "--plain-kubeconfig",
+        str(plain),
+        "--ready-file",
+        str(ready),
+    )
+    server = processes.start_ready(
+        "apiserver", argv, log=folder / "log", ready=ready, timeout_s=TIMEOUT_S
+    )
+    transport = transports.connect(plain)
+    for name in ("worker-0", "worker-1", "real"):
+        node = api_objects.node(name)
+        if name != "real":
+            node["metadata"]["annotations"] = {"kwok.x-k8s.io/node": "fake"}
+        apis.Api(transport).create(apis.NODES, node)
+    transport.close()
+    yield plain
+    server.kill()
+
+
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        ("worker-2", r"got 'worker-2'. Known: worker-0, worker-1. Did you mean 'worker-1'\?"),
+        ("real", r"expected fake nodes of this cluster for --node, got 'real'. Known: worker-0"),
+    ],
+)
+def test_a_kubelet_for_a_node_that_is_not_there(
+    kubeconfig: pathlib.Path, node: str, message: str
+) -> None:
+    claims = node_claims.NodeClaimsOptions(driver=driver_specs.DriverSpec())
+    options = kubelet_process.KubeletOptions(
+        kubeconfig=kubeconfig, claims=claims, only_nodes=("worker-0", node)
+    )
+    with pytest.raises(errors.UsageError, match=message):
+        kubelet_process.run(options)
+
+
+def test_the_command_says_so(tmp_path: pathlib.Path, kubeconfig: pathlib.Path) -> None:
+    ended = flake_hunt(
+        "kubelet", "--kubeconfig", str(kubeconfig), "--node", "worker-7", folder=tmp_path
+    )
+    assert ended.returncode == 2
+    assert "got 'worker-7'. Known: worker-0, worker-1." in ended.stderr
+    assert ended.stderr.count("\n") == 1
