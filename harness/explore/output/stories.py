@@ -96,6 +96,22 @@ _PHRASES: dict[str, Callable[[dict[str, str]], str]] = {
     "bind.failed": lambda f: f"fails to bind {f['pod']}: {f['reason']}",
     "bind.unschedulable": lambda f: f"cannot bind {f['pod']} yet: {f['reason']}",
     "api.watch.broken": lambda f: f"loses its watch of {f['resource']}",
+    "api.object.touched": lambda f: (
+        f"meets another client, which changes {f.get('object', 'the object')} before {f['path']}"
+    ),
+    "filter.started": lambda f: f"filters {f['node']}",
+    "post-filter.deallocating": lambda f: (
+        f"frees the allocation of {f['claim']}, which no one uses"
+    ),
+    "slice-tracker.event.popped": lambda f: (
+        f"takes the event for version {f['version']} of {f['slice']} from the slice tracker's queue"
+    ),
+    "controller.claim.created": lambda f: f"creates {f['claim']} for {f['pod']}",
+    "controller.deallocated": lambda f: f"takes the device from {f['claim']}",
+    "controller.failed": lambda f: f"fails to work on {f['key']}: {f['reason']}",
+    "driver.prepared": lambda f: f"has prepared {f['claim']} on {f['node']}",
+    "driver.unprepare.started": lambda f: f"unprepares {f['claim']} on {f['node']}",
+    "driver.unprepared": lambda f: f"has unprepared {f['claim']} on {f['node']}",
     "unreserve.started": lambda f: f"reverts the plan for {f['claim']}",
     "bind.done": lambda f: f"has bound {f['pod']}",
 }

@@ -47,6 +47,10 @@ class ControlledRuntime:
         self.tape = choices.Tape()
         self._tasks: list[tasks.Task] = []
         self._names: collections.Counter[str] = collections.Counter()
+        self._parents: dict[tasks.Task, tasks.Task | None] = {}
+        """The task that has spawned each task; None: the explorer itself."""
+        self._joining: dict[tasks.Task, tasks.Task] = {}
+        """Which task waits for the end of each task."""
         self._ready: dict[tasks.Task, None] = {}
         self._timers = timers.Timers(time_max_ns=time_max_ns)
         self._shared = 0
@@ -73,11 +77,21 @@ class ControlledRuntime:
         """Return a new task, which starts when it is chosen."""
         number = len(self._tasks)
         past = hash((self.running.past if self.running else 0, number))
-        task = tasks.Task(number, self._unused(name), past)
+        task = tasks.Task(number, self._unused(name), past, wait_for_end=self._join)
+        self._parents[task] = self.running
         task.glet = greenlet.greenlet(lambda: self._body(task, target), parent=self._hub)
         self._tasks.append(task)
         self._ready[task] = None
         return task
+
+    def _join(self, task: tasks.Task, timeout: float | None) -> None:
+        """Let the running task wait for the end of one that it has spawned."""
+        if self.running is None or self._parents[task] is not self.running or task.done:
+            return
+        self._joining[task] = self.running
+        self.block(f"end of {task.name}", timeout=timeout)
+        self._joining.pop(task, None)
+        self.current.past = hash((self.current.past, task.past))
 
     def _unused(self, name: str) -> str:
         """Return the name, with a number if another task (such as a second scheduler's) has it."""
@@ -279,6 +293,8 @@ class ControlledRuntime:
             task.done = True
             self._ready.pop(task, None)
             self._timers.cancel(task)
+            if (joining := self._joining.pop(task, None)) is not None and not joining.done:
+                self.wake(joining)
 
     def block(self, what: str, *, timeout: float | None = None) -> bool:
         """Suspend the running task until `wake`; return False on timeout."""

@@ -1,7 +1,7 @@
 """Controlled threads: greenlets with the state that the runtime keeps of them."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 
@@ -53,9 +53,17 @@ class Task:
     deadline_ns: int | None = None
     """Virtual time at which the task stops waiting; None: no timer."""
     timed_out: bool = False
+    wait_for_end: Callable[["Task", float | None], None] | None = None
+    """Waits until a task has ended; set by the runtime."""
 
     def join(self, timeout: float | None = None) -> None:
-        """Do nothing: a run ends all tasks at once."""
+        """Wait until the task has ended, if the running task has spawned it.
+
+        Otherwise do nothing, as when an actor stops a scheduler that another one has started: a run
+        ends all tasks at once.
+        """
+        if self.wait_for_end is not None:
+            self.wait_for_end(self, timeout)
 
     def is_alive(self) -> bool:
         """Return whether the task has not ended."""

@@ -4,17 +4,25 @@ from collections.abc import Mapping
 
 from harness import errors, suggestions
 from harness.explore.worlds import world_specs
-from harness.explore.worlds.lifecycles import template_users
+from harness.explore.worlds.lifecycles import (
+    forced_deletions,
+    generated_claims,
+    lost_claims,
+    node_preparations,
+    template_users,
+)
 from harness.explore.worlds.scheduling import (
     answers_first,
     changing_pools,
     competing_pods,
     extended_claims,
     failovers,
+    filter_threads,
     freed_allocations,
     reallocated_claims,
     shared_claims,
     shared_devices,
+    taint_rules,
     two_schedulers,
 )
 
@@ -31,7 +39,13 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     **answers_first.WORLDS,
     **changing_pools.WORLDS,
     **extended_claims.WORLDS,
+    **taint_rules.WORLDS,
+    **filter_threads.WORLDS,
     **template_users.WORLDS,
+    **lost_claims.WORLDS,
+    **generated_claims.WORLDS,
+    **node_preparations.WORLDS,
+    **forced_deletions.WORLDS,
 }
 """The worlds by name; every token contains a fingerprint of its world."""
 
@@ -53,6 +67,8 @@ def sized(name: str, sizes: Sizes) -> world_specs.WorldSpec:
 
 def _require_size(name: str, key: str, value: int) -> None:
     known = WORLDS[name].sizes
+    if not known:
+        raise errors.ScenarioError(f"expected no --set, got {key!r}: {name} has no sizes")
     if key not in known:
         raise errors.ScenarioError(
             f"expected one of {', '.join(known)} to be changed in {name}, got {key!r}."

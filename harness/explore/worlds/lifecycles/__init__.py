@@ -1,4 +1,5 @@
 """Worlds about the whole life of a pod: with claim controller, kubelets, or a node's DRA manager.
 
-Contents: `template_users`.
+Contents: `controlled_world`, `forced_deletions`, `generated_claims`, `lost_claims`,
+`node_preparations`, `template_users`.
 """

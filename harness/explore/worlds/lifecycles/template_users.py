@@ -9,16 +9,14 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.cluster.fixtures import kubelets
 from harness.explore.runtime import scheduler
-from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.subject.claim_control import claim_controllers
+from harness.explore.worlds import world_fixtures, world_specs
+from harness.explore.worlds.lifecycles import controlled_world
 
 Object = dict[str, Any]
-WORKERS = 2
-"""Number of the claim controller's workers."""
 RUNNING = b'"phase":"Running"'
 
 
-class TemplateUsers(small_world.SmallWorld):
+class TemplateUsers(controlled_world.ControlledWorld):
     """Users who each create a pod with a claim template, wait until it runs, delete it, and wait
     until it is gone, in several rounds."""
 
@@ -41,17 +39,10 @@ class TemplateUsers(small_world.SmallWorld):
         yield world_fixtures.device_class()
         yield world_fixtures.pool(world_fixtures.devices(self.sizes["devices"]))
 
-    def start(self) -> None:
-        """Start the scheduler, then the claim controller and the kubelets."""
-        super().start()
-        concurrency.spawn("start", self._start_others)
-        self.runtime.run(explore=False)
-
-    def _start_others(self) -> None:
-        self.create(world_fixtures.template())
+    def start_others(self) -> None:
+        """Start the claim controller and the kubelets."""
+        super().start_others()
         self.store.listen(self._on_commit)
-        chosen = claim_controllers.ControllerOptions(workers=WORKERS)
-        claim_controllers.ClaimController(self.api, chosen).start()
         kubelets.Kubelets(self.api, namespace=None, now=lambda: world_fixtures.NOW).start()
 
     def begin(self) -> None:
@@ -104,6 +95,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             "users": world_specs.Size(2, 1),
             "rounds": world_specs.Size(2, 1),
         },
-        private_locks=(".synced", ".stopped", "inventory"),
+        private_locks=controlled_world.PRIVATE_LOCKS,
     ),
 }

@@ -2,5 +2,6 @@
 
 They read API objects in their own way and share no code with the subject.
 
-Contents: `device_exclusivity`, `device_shares`, `panels`, `reservations`, `scheduler_books`.
+Contents: `claim_entries`, `device_exclusivity`, `device_shares`, `panels`, `preparations`,
+`reservations`, `scheduler_books`.
 """

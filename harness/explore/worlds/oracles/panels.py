@@ -26,16 +26,16 @@ class Panel:
     def __init__(self, oracles: Iterable[Oracle], on_found: Callable[[], None]) -> None:
         """Create a panel. `on_found` is called at the first finding."""
         self._oracles, self._on_found = list(oracles), on_found
-        self.finding: str | None = None
+
+    @property
+    def finding(self) -> str | None:
         """The first finding; None if there is none."""
+        found = (oracle.finding for oracle in self._oracles)
+        return next((finding for finding in found if finding is not None), None)
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
         """Judge a commit."""
-        if self.finding is not None:
-            return
         for oracle in self._oracles:
             oracle.on_commit(commit)
             if oracle.finding is not None:
-                self.finding = oracle.finding
                 self._on_found()
-                return

@@ -16,7 +16,7 @@ class Reservations:
     """Watches claims and pods.
 
     No version of a claim has more reservations than allowed. As long as a pod is bound and not
-    being deleted, each of its claims is allocated and reserved for it.
+    being deleted, each of its claims is allocated on the pod's node and reserved for it.
     """
 
     def __init__(self, limit: int = RESERVATIONS_MAX) -> None:
@@ -66,7 +66,16 @@ def _fault(claim: Object | None, pod: Object) -> str | None:
         return "not allocated"
     if pod["metadata"]["uid"] not in _reserved(claim):
         return "not reserved for it"
+    if not _is_usable_on(pod["spec"]["nodeName"], claim):
+        return "allocated on another node"
     return None
+
+
+def _is_usable_on(node: str, claim: Object) -> bool:
+    """Return whether the node selector of the allocation, if it names nodes, names this one."""
+    terms = (claim["status"]["allocation"].get("nodeSelector") or {}).get("nodeSelectorTerms", ())
+    named = [field for term in terms for field in term.get("matchFields") or ()]
+    return not named or any(node in field["values"] for field in named)
 
 
 def _reserved(claim: Object) -> list[str]:

@@ -145,3 +145,48 @@ def test_what_a_task_raises_is_raised() -> None:
 
     with pytest.raises(ValueError, match="its own mistake"):
         run(fail)
+
+
+def test_a_task_waits_for_the_end_of_those_it_has_spawned_and_of_no_other() -> None:
+    ended: list[str] = []
+    spawned: list[concurrency.Thread] = []
+
+    def child() -> None:
+        concurrency.sleep(1.0)
+        ended.append("child")
+
+    def parent() -> None:
+        spawned.append(concurrency.spawn("child", child))
+        spawned[0].join()
+        ended.append("parent")
+
+    def stranger() -> None:
+        concurrency.sleep(0.5)
+        spawned[0].join()
+        ended.append("stranger")
+
+    for seed in range(30):
+        ended.clear()
+        spawned.clear()
+        run(parent, stranger, stream=random.Random(seed))
+        assert ended.index("child") < ended.index("parent")
+        assert sorted(ended) == ["child", "parent", "stranger"]
+    assert "stranger" in ended
+
+
+def test_a_wait_for_an_end_can_be_limited() -> None:
+    ended: list[str] = []
+
+    def child() -> None:
+        concurrency.sleep(1.0)
+        ended.append("child")
+
+    def parent() -> None:
+        thread = concurrency.spawn("child", child)
+        thread.join(0.5)
+        ended.append("parent")
+        thread.join()
+        ended.append("both")
+
+    run(parent)
+    assert ended == ["parent", "child", "both"]

@@ -1,0 +1,44 @@
+"""Worlds with a claim controller."""
+
+from typing import Any
+
+from harness import concurrency
+from harness.apiserver.scheme import resources
+from harness.explore.worlds import small_world, world_fixtures
+from harness.explore.worlds.oracles import claim_entries, device_exclusivity, panels, reservations
+from harness.subject.claim_control import claim_controllers
+
+Object = dict[str, Any]
+WORKERS = 2
+"""Number of the claim controller's workers."""
+PRIVATE_LOCKS = (".synced", ".stopped", "inventory")
+"""Locks without contention: the controller's workers read the objects of its informers."""
+
+
+class ControlledWorld(small_world.SmallWorld):
+    """A world with a claim controller beside the schedulers."""
+
+    def oracles(self) -> tuple[panels.Oracle, ...]:
+        """Return those of devices, reservations and generated claims."""
+        return (
+            device_exclusivity.DeviceExclusivity(),
+            reservations.Reservations(),
+            claim_entries.ClaimEntries(),
+        )
+
+    def start(self) -> None:
+        """Start the schedulers, then the others."""
+        super().start()
+        concurrency.spawn("start", self.start_others)
+        self.runtime.run(explore=False)
+
+    def start_others(self) -> None:
+        """Create the template of claims, and start the claim controller."""
+        self.create(world_fixtures.template())
+        chosen = claim_controllers.ControllerOptions(workers=WORKERS)
+        claim_controllers.ClaimController(self.api, chosen, self.parts.controller).start()
+
+    def without_claim(self) -> str | None:
+        """Return which entry of a pod has no claim; None if none."""
+        claims = list(self.documents(resources.CLAIMS))
+        return claim_entries.missing(self.documents(resources.PODS), claims)

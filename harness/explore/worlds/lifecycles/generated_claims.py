@@ -1,0 +1,57 @@
+"""The claim controller generates claims: exactly one for each entry of a pod."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from harness.explore.worlds import world_fixtures, world_specs
+from harness.explore.worlds.lifecycles import controlled_world
+
+Object = dict[str, Any]
+CONTROLLER_FAULTS = ("lose-response", "lose-request", "delay-request")
+
+
+class GeneratedClaims(controlled_world.ControlledWorld):
+    """A pod with several entries, a controller with two workers, and no scheduler.
+
+    Events are late wherever the informers' threads are.
+    """
+
+    def objects(self) -> Iterable[Object]:
+        """Return nothing: no claim is allocated here."""
+        return ()
+
+    def scheduler_names(self) -> Sequence[str]:
+        """Return no name."""
+        return ()
+
+    def begin(self) -> None:
+        """Create the pod."""
+        pod = world_fixtures.pod_of_template("pod-1")
+        entry = pod["spec"]["resourceClaims"][0]
+        pod["spec"]["resourceClaims"] = [
+            {**entry, "name": f"entry-{number}"} for number in range(1, self.sizes["entries"] + 1)
+        ]
+        self.create(pod)
+
+    def unfinished(self) -> str | None:
+        """Return whether an entry has no claim, or is not recorded with it."""
+        return None if self.is_known_to_fail else self.without_claim()
+
+
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    "one-claim-per-entry": world_specs.WorldSpec(
+        title="a controller with two workers generates the claims of a pod; events are late",
+        make=GeneratedClaims,
+        sizes={"entries": world_specs.Size(2, 1), "faults_max": world_specs.Size(2, 0)},
+        faults=("touch-objects",),
+        private_locks=controlled_world.PRIVATE_LOCKS,
+    ),
+    "creation-without-answer": world_specs.WorldSpec(
+        title="H8: the answer to the creation of a claim is lost, and its event is late",
+        make=GeneratedClaims,
+        sizes={"entries": world_specs.Size(1, 1), "faults_max": world_specs.Size(1, 0)},
+        faults=CONTROLLER_FAULTS,
+        hazard=world_specs.Hazard("H8", remedy=None),
+        private_locks=controlled_world.PRIVATE_LOCKS,
+    ),
+}

@@ -1,0 +1,67 @@
+"""A generated claim is deleted while its pod waits, and made again by the claim controller."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from harness import concurrency
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import watch_cache
+from harness.client import apis
+from harness.explore.worlds import world_fixtures, world_specs
+from harness.explore.worlds.lifecycles import controlled_world
+
+Object = dict[str, Any]
+POD = "pod-1"
+
+
+class LostClaim(controlled_world.ControlledWorld):
+    """Another client deletes the claim of a pod as soon as the pod's status names it.
+
+    The pod must be tried again when its status names the next one.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._recorded: concurrency.Queue[str] = concurrency.Queue("recorded")
+        self._names: set[str] = set()
+
+    def objects(self) -> Iterable[Object]:
+        """Return a node with one device."""
+        yield world_fixtures.node()
+        yield world_fixtures.device_class()
+        yield world_fixtures.pool(world_fixtures.devices(1))
+
+    def begin(self) -> None:
+        """Create the pod, and start the other client."""
+        self.store.listen(self._on_commit)
+        self.create(world_fixtures.pod_of_template(POD))
+        concurrency.spawn("other-client", self._delete_claims)
+
+    def _on_commit(self, commit: watch_cache.Commit) -> None:
+        """Note each claim that the pod's status names."""
+        if commit.resource is not resources.PODS:
+            return
+        for status in commit.object.document().get("status", {}).get("resourceClaimStatuses", ()):
+            if status["resourceClaimName"] not in self._names:
+                self._names.add(status["resourceClaimName"])
+                self._recorded.put(status["resourceClaimName"])
+
+    def _delete_claims(self) -> None:
+        for _ in range(self.sizes["losses"]):
+            name = self._recorded.get()
+            with apis.if_there():
+                self.api.delete(apis.CLAIMS, name, namespace=world_fixtures.NAMESPACE)
+
+    def unfinished(self) -> str | None:
+        """Return whether the pod waits although its claim is there, or the books are wrong."""
+        return self.unbound() or self.differing_books()
+
+
+WORLDS: dict[str, world_specs.WorldSpec] = {
+    "claim-lost-while-pod-waits": world_specs.WorldSpec(
+        title="the generated claim of a waiting pod is deleted, and made again",
+        make=LostClaim,
+        sizes={"losses": world_specs.Size(1, 0), "binders": world_specs.Size(1, 1)},
+        private_locks=controlled_world.PRIVATE_LOCKS,
+    ),
+}

@@ -1,0 +1,70 @@
+"""Judges the generated claims of pods: one for each entry that has a template."""
+
+import collections
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from harness.apiserver.storage import watch_cache
+
+Object = dict[str, Any]
+ANNOTATION = "resource.kubernetes.io/pod-claim-name"
+
+
+class ClaimEntries:
+    """Watches for a second claim of the same entry of a pod; one that is being deleted is none."""
+
+    def __init__(self) -> None:
+        self._claims: dict[str, Object] = {}
+        self.finding: str | None = None
+        """Description of the first violation; None if there is none."""
+
+    def on_commit(self, commit: watch_cache.Commit) -> None:
+        """Judge a commit."""
+        if commit.resource.plural != "resourceclaims":
+            return
+        self._claims.pop(commit.object.name, None)
+        if commit.type != "DELETED":
+            self._claims[commit.object.name] = msgspec.json.decode(commit.object.data)
+        self.finding = self.finding or next(_doubled(self._claims.values()), None)
+
+
+def missing(pods: Iterable[Object], claims: Iterable[Object]) -> str | None:
+    """Return which entry of a pod has no claim, or is recorded with another one; None if none."""
+    known = dict(_entries(claims))
+    for pod in pods:
+        meta = pod["metadata"]
+        statuses = pod.get("status", {}).get("resourceClaimStatuses") or ()
+        recorded = {status["name"]: status.get("resourceClaimName") for status in statuses}
+        for entry in pod["spec"].get("resourceClaims") or ():
+            if "resourceClaimTemplateName" not in entry:
+                continue
+            name = known.get((meta["uid"], entry["name"]))
+            if name is None or recorded.get(entry["name"]) != name:
+                return (
+                    f"entry: {entry['name']} of {meta['name']} has claim {name}, "
+                    f"recorded is {recorded.get(entry['name'])}"
+                )
+    return None
+
+
+def _doubled(claims: Iterable[Object]) -> Iterator[str]:
+    names = collections.defaultdict(list)
+    for entry, name in _entries(claims):
+        names[entry].append(name)
+    for (_, entry_name), listed in names.items():
+        if len(listed) > 1:
+            yield f"entry: {entry_name} of one pod has the claims {' and '.join(sorted(listed))}"
+
+
+def _entries(claims: Iterable[Object]) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield the uid of the pod, the name of the entry, and the claim's name."""
+    for claim in claims:
+        meta = claim["metadata"]
+        entry = meta.get("annotations", {}).get(ANNOTATION)
+        if entry is None or "deletionTimestamp" in meta:
+            continue
+        for owner in meta.get("ownerReferences", ()):
+            if owner.get("controller"):
+                yield (owner["uid"], entry), meta["name"]

@@ -1,0 +1,103 @@
+"""The worlds about the whole life of a pod: each finds what is wrong, and says what it is."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.cluster.dra import claim_managers
+from harness.explore.output import stories
+from harness.explore.search import search_campaign, shrink_world
+from harness.explore.worlds import world_catalogue
+from harness.subject.claim_control import created_claims
+from harness.subject.queueing import cluster_events, scheduling_queue
+
+pytestmark = pytest.mark.detection
+Replace = Callable[..., None]
+
+
+def hunt(world: str, *defects: str, **changes: object) -> search_campaign.Hunt:
+    arguments = {"strategy": "pct", "seed": 3, "schedules": 1000, "time_s": None, **changes}
+    return search_campaign.Hunt(scenario=world, defects=defects, **arguments)  # type: ignore[arg-type]
+
+
+def finding(world: str, *defects: str, **changes: object) -> str:
+    """Return what is found first; empty if nothing is."""
+    *_, progress = search_campaign.explore(hunt(world, *defects, **changes))
+    return progress.findings[0][0] if progress.findings else ""
+
+
+class ForgetfulQueue(scheduling_queue.SchedulingQueue):
+    """A pod is not tried again when its status names another claim."""
+
+    def _move(self, event: Any, candidates: Any = None) -> None:
+        if event.resource != cluster_events.POD:
+            super()._move(event, candidates)
+
+
+def test_a_pod_that_is_forgotten_with_its_claim_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduling_queue, "SchedulingQueue", ForgetfulQueue)
+    assert finding("claim-lost-while-pod-waits") == "stuck: pod-1 not bound"
+
+
+class NoMemory(created_claims.CreatedClaims):
+    """The controller knows only the claims that its informer has delivered."""
+
+    def add(self, claim: Any) -> None:
+        del claim
+
+
+def test_a_second_claim_of_an_entry_is_found(replace_parts: Replace) -> None:
+    replace_parts("controller", created=NoMemory)
+    assert "of one pod has the claims pod-1-entry-" in finding("one-claim-per-entry")
+
+
+def test_a_creation_without_an_answer_is_done_again() -> None:
+    assert "of one pod has the claims pod-1-entry-" in finding("creation-without-answer")
+
+
+@pytest.mark.parametrize("world", ["prepare-against-unprepare", "forced-deletion"])
+def test_a_device_that_is_given_free_too_early_is_found(world: str) -> None:
+    found = finding(world, "driver-released-first")
+    assert found == "prepared: gpu.example/worker-0/device-0 for claim-2 while it is for claim-1"
+
+
+class HastyManager(claim_managers.ClaimManager):
+    """A pod does not wait while its claim is being unprepared, as in kubernetes#140527."""
+
+    def _refer(self, pod: Any, claim: Any) -> Any:
+        entry = self._find(claim, pod)
+        entry.info.pods[pod["metadata"]["uid"]] = pod["metadata"]["name"]
+        return entry
+
+
+def test_a_claim_that_is_unprepared_under_a_pod_is_found(replace_parts: Replace) -> None:
+    replace_parts("kubelet", manager=HastyManager)
+    assert "runs, but claim-1 is not prepared" in finding("prepare-against-unprepare")
+
+
+def test_a_driver_that_refuses_nothing_is_found() -> None:
+    found = finding("forced-deletion-unguarded")
+    assert found == "prepared: gpu.example/worker-0/device-0 for claim-2 while it is for claim-1"
+    hazard = world_catalogue.WORLDS["forced-deletion-unguarded"].hazard
+    assert hazard is not None
+    assert hazard.hypothesis == "kubernetes#141471"
+
+
+def test_such_a_finding_shrinks_and_is_told() -> None:
+    wanted = hunt("prepare-against-unprepare", "driver-released-first")
+    *_, progress = search_campaign.explore(wanted)
+    token = shrink_world.smallest(wanted.token(progress.findings[0][1]))
+    assert dict(token.sizes) == {"pods": 2}
+    run = search_campaign.replay(token, record=True)
+    assert run.finding is not None
+    assert run.finding.startswith("prepared: ")
+    told = stories.tell(run.moments, run.names, run.finding)
+    assert any("unprepares claim-1" in line for line in told)
+    assert any("has prepared claim-2" in line for line in told)
+
+
+def test_a_world_without_sizes_says_so() -> None:
+    with pytest.raises(errors.ScenarioError, match="forced-deletion has no sizes"):
+        world_catalogue.sized("forced-deletion", {"pods": 2})
