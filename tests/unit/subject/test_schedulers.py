@@ -223,7 +223,7 @@ def test_a_selector_that_fails_stops_its_pod_only(seen: Steps, world: World) -> 
 def test_a_selector_of_a_slice_that_compares_text_with_a_number_selects_no_node(
     seen: Steps, world: World
 ) -> None:
-    """The first node in order has a label that is no number (E14)."""
+    """The first node in order has a label that is no number."""
     term = {"key": "kubernetes.io/hostname", "operator": "Gt", "values": ["5"]}
     selector = {"nodeSelectorTerms": [{"matchExpressions": [term]}]}
     world.put(apis.SLICES, api_objects.slice_of("c", pool="rack", nodeSelector=selector))
@@ -255,7 +255,7 @@ def test_a_request_of_an_unknown_kind_stops_its_pod_only(
 def test_a_pod_backs_off_after_a_gather_that_met_only_conflicts(
     seen: Steps, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is tried again although nothing has happened (E15)."""
+    """It is tried again although nothing has happened."""
     gather = gathering.Gatherer.gather
     conflicts = iter([gathering.GatherTimeoutError("conflicts"), None])
 
@@ -273,7 +273,7 @@ def test_a_pod_backs_off_after_a_gather_that_met_only_conflicts(
 def test_a_pod_that_has_lost_its_claim_is_scheduled_with_the_next_one(
     seen: Steps, world: World
 ) -> None:
-    """Only the pod's status tells that there is another claim (E4)."""
+    """Only the pod's status tells that there is another claim."""
     pod = world.put(apis.PODS, api_objects.pod("p", templates=["t"]))
     other = api_objects.claim("lost", requests=[api_objects.exactly(count=3)], owner=pod)
     world.put(apis.CLAIMS, other)

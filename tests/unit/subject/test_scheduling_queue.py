@@ -311,7 +311,7 @@ def test_a_pop_that_waits_is_woken_by_an_event() -> None:
 def test_a_pod_whose_status_names_a_new_claim_is_retried(
     world: World, time: controlled_runtimes.VirtualTime
 ) -> None:
-    """Its claim was deleted, and the claim controller has created another one (E4)."""
+    """Its claim was deleted, and the claim controller has created another one."""
     old = api_objects.known_pod("a", templates=["t"], recorded={"t": "c1"})
     new = api_objects.known_pod("a", templates=["t"], recorded={"t": "c2"})
     world.queue.put(old)

@@ -103,7 +103,7 @@ sys.exit(subject_process.run_scheduler(options))
 def test_a_thread_that_fails_ends_the_scheduler(
     tmp_path: pathlib.Path, package: str, module: str, method: str, thread: str
 ) -> None:
-    """Without its scheduling thread a scheduler would be ready for ever and do nothing (E14)."""
+    """Without its scheduling thread a scheduler would be ready for ever and do nothing."""
     kubeconfig = tmp_path / "plain"
     argv = processes.command(
         "apiserver",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness import clocks, errors
-from harness.cluster.dra import claim_infos, node_claims
+from harness.cluster.dra import claim_infos, kubelet_defects, kubelet_parts, node_claims
 from harness.history import journal_reader, records
 from harness.scenario import driver_specs
 
@@ -37,7 +37,7 @@ class Nodes:
 
     def __init__(self, folder: pathlib.Path, **driver: Any) -> None:
         self.folder, self.api, self.starts = folder, Api(), 0
-        self.spec = driver_specs.DriverSpec(**driver)
+        self.spec, self.parts = driver_specs.DriverSpec(**driver), kubelet_parts.CORRECT
         self.start()
 
     def start(self) -> None:
@@ -46,7 +46,10 @@ class Nodes:
         self.claims = node_claims.NodeClaims(
             self.api,  # type: ignore[arg-type]
             node_claims.NodeClaimsOptions(
-                driver=self.spec, state=self.folder / "state", journal=self.journal
+                driver=self.spec,
+                state=self.folder / "state",
+                journal=self.journal,
+                parts=self.parts,
             ),
         )
 
@@ -201,6 +204,61 @@ def test_a_kubelet_that_is_killed_knows_its_claims_when_it_is_back(tmp_path: pat
     nodes.claims.unprepare("uid-of-rival")
     nodes.start()
     assert nodes.claims.pods() == set()
+
+
+def test_a_kubelet_that_forgets_its_claims(tmp_path: pathlib.Path) -> None:
+    """The known defect: a device in use is prepared for another claim after a restart."""
+    nodes = Nodes(tmp_path, exclusivity=True)
+    nodes.parts = kubelet_defects.parts(["kubelet-forgets-claims"])
+    first, rival = pod("a", "c"), pod("rival", "other")
+    nodes.claim("c", first)
+    nodes.claim("other", rival)  # of the same device
+    nodes.claims.prepare(first)
+    nodes.start()
+    nodes.claims.prepare(rival)
+    assert nodes.prepared() == [("other", "rival")]
+
+
+def test_a_claim_of_the_checkpoint_that_the_driver_never_prepared(tmp_path: pathlib.Path) -> None:
+    """The kubelet was killed before it called the driver: the journal tells that it is free."""
+    nodes = Nodes(tmp_path, prepare={"failing_from_s": 0.0, "failing_s": 80_000})
+    user = pod("a", "c")
+    nodes.claim("c", user)
+    with pytest.raises(claim_infos.PreparationError):
+        nodes.claims.prepare(user)
+    nodes.start()
+    assert nodes.unprepared() == [("c", "a")]
+    assert nodes.claims.pods() == {("ns/a", "uid-of-a")}  # it may be tried again
+
+
+def test_containers_find_the_variables_of_the_requests_that_they_use(nodes: Nodes) -> None:
+    user = pod("a", "c", "other", "unused")
+    user["spec"]["containers"] = [
+        {"name": "both", "resources": {"claims": [{"name": "entry-c"}, {"name": "entry-other"}]}},
+        {"name": "one", "resources": {"claims": [{"name": "entry-c", "request": "gpu"}]}},
+        {"name": "none", "resources": {"claims": [{"name": "entry-c", "request": "nic"}]}},
+        {"name": "plain"},
+    ]
+    for name in ("c", "other", "unused"):
+        nodes.claim(name, user, device=name)
+    nodes.claims.prepare(user)
+    nodes.claims.start_containers(user)
+    started = [r for r in nodes.records() if isinstance(r, records.ContainerStarted)]
+    assert {record.container: record.environment for record in started} == {
+        "both": {"claim_c_gpu": "true", "claim_other_gpu": "true"},
+        "one": {"claim_c_gpu": "true"},
+    }
+
+
+def test_a_container_whose_cdi_file_is_gone_is_not_started(nodes: Nodes) -> None:
+    user = pod("a", "c")
+    user["spec"]["containers"] = [{"name": "x", "resources": {"claims": [{"name": "entry-c"}]}}]
+    nodes.claim("c", user)
+    nodes.claims.prepare(user)
+    (file,) = (nodes.folder / "state" / "cdi").rglob("*.json")
+    file.write_text("torn")
+    with pytest.raises(claim_infos.PreparationError, match="expected a CDI file"):
+        nodes.claims.start_containers(user)
 
 
 def test_a_damaged_checkpoint_is_reported(nodes: Nodes) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from harness import errors
-from harness.cluster.dra import cdi_files, claim_infos, driver_settings, drivers
+from harness import concurrency, errors
+from harness.cluster.dra import cdi_files, claim_infos, driver_settings, drivers, kubelet_defects
 from harness.scenario import driver_specs
+from tests.support import controlled_runtimes
 
 
 def allocated(name: str, *results: dict[str, Any], config: Any = ()) -> Any:
@@ -153,3 +154,53 @@ def test_settings_that_cannot_be_used_are_refused(
         driver_settings.read(path)
     with pytest.raises(errors.UsageError, match="No such file"):
         driver_settings.read(tmp_path / "missing.json")
+
+
+def test_calls_are_delayed_blocked_and_failed_for_a_time() -> None:
+    time = controlled_runtimes.VirtualTime()
+    misbehaviour = {
+        "delay_s": 1,
+        "blocked_from_s": 10,
+        "blocked_s": 5,
+        "failing_from_s": 20,
+        "failing_s": 5,
+    }
+    with concurrency.install(time):
+        slow = driver(prepare=misbehaviour)
+        ends = []
+        for begin_s in (0, 12, 21, 26):
+            time.sleep(begin_s - time.now_s)
+            try:
+                prepare(slow, allocated("a", result("d")))
+                ends.append((time.now_s, "ok"))
+            except claim_infos.PreparationError as error:
+                ends.append((time.now_s, error.reason))
+    assert ends == [(1, "ok"), (16, "ok"), (22, "FailedForATime"), (27, "ok")]
+
+
+def test_a_driver_that_gives_devices_free_first() -> None:
+    """The known defect: meanwhile another claim is prepared."""
+    [claim, rival] = [allocated(name, result("d")) for name in ("a", "b")]
+    spec = driver_specs.DriverSpec(
+        exclusivity=True, unprepare=driver_specs.CallSpec(failure_probability=0.999999)
+    )
+    for kind, is_free in ((drivers.Driver, False), (kubelet_defects.ReleasedFirst, True)):
+        made = kind(spec, folder=None)
+        prepare(made, claim)
+        with pytest.raises(claim_infos.PreparationError, match="on demand"):
+            made.unprepare(claim_infos.of(claim), "worker-0")
+        if is_free:
+            prepare(made, rival)
+        else:
+            with pytest.raises(claim_infos.PreparationError, match="is prepared for claim"):
+                prepare(made, rival)
+
+
+def test_a_driver_that_keeps_parameters(tmp_path: pathlib.Path) -> None:
+    """The known defect: containers get those of the claim that had the device before."""
+    for kind, expected in ((drivers.Driver, "second"), (kubelet_defects.StaleParameters, "first")):
+        made = kind(driver_specs.DriverSpec(), folder=tmp_path / expected)
+        for name in ("first", "second"):
+            prepare(made, allocated(name, result("d"), config=[config("FromClaim", who=name)]))
+        (file,) = (tmp_path / expected).rglob("*-uid-of-second-gpu.json")
+        assert f"user_who={expected}" in file.read_text()

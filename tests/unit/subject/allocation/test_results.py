@@ -44,7 +44,7 @@ def rows(allocation: Object | None) -> list[Object]:
 @pytest.mark.parametrize(
     ("place", "device", "selector"),
     [
-        ({"nodeSelector": SELECTOR}, {}, SELECTOR),  # E1
+        ({"nodeSelector": SELECTOR}, {}, SELECTOR),
         ({"allNodes": True}, {}, None),
         ({"allNodes": True}, {"bindsToNode": True}, "worker-0"),
         ({"nodeName": "worker-0"}, {}, "worker-0"),
@@ -62,7 +62,7 @@ def test_an_allocation_says_where_its_devices_can_be_used(
     assert made.get("nodeSelector") == selector
 
 
-def test_all_waits_for_a_pool_that_is_not_complete_or_not_valid() -> None:  # E2, E2b
+def test_all_waits_for_a_pool_that_is_not_complete_or_not_valid() -> None:
     every = one(allocationMode="All")
     good = api_objects.slice_of("a", pool="p", allNodes=True)
     for other in (
@@ -74,7 +74,7 @@ def test_all_waits_for_a_pool_that_is_not_complete_or_not_valid() -> None:  # E2
         assert [row["device"] for row in rows(allocate(good, other))] == ["a"]
 
 
-def test_a_tainted_device_fails_all_and_a_taint_of_effect_none_does_not() -> None:  # E2c, E2d
+def test_a_tainted_device_fails_all_and_a_taint_of_effect_none_does_not() -> None:
     every = one(allocationMode="All")
     for effect, fails in (("NoExecute", True), ("NoSchedule", True), ("None", False)):
         tainted = {"name": "b", "taints": [{"key": "k", "effect": effect}]}
@@ -89,7 +89,7 @@ def test_tolerations_are_in_the_result() -> None:
     assert row["tolerations"] == tolerations
 
 
-def test_configuration_of_class_and_claim() -> None:  # E9
+def test_configuration_of_class_and_claim() -> None:
     subs = [{"name": name, "deviceClassName": api_objects.CLASS} for name in ("s", "t")]
     claim = api_objects.claim("c", requests=[{"name": "r", "firstAvailable": subs}])
     opaque = {"opaque": {"driver": api_objects.DRIVER, "parameters": {}}}

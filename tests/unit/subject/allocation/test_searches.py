@@ -64,7 +64,7 @@ def claim(*requests: Object, **constraint: Any) -> Object:
 def test_what_cannot_be_satisfied_is_found_out_within_the_time(
     devices: Sequence[Object], wanted: Object
 ) -> None:
-    """Tried one by one these are more than a thousand million choices (E3)."""
+    """Tried one by one these are more than a thousand million choices."""
     made = allocator([api_objects.slice_of(*devices)], wanted, timeout_s=60)
     assert made.allocate(api_objects.node()) is None
 
