@@ -6,7 +6,7 @@ several nodes at the same time.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from harness.subject.allocation import (
     devices,
     holdings,
     inventories,
+    pools,
     quantities,
     results,
     searches,
@@ -189,12 +190,21 @@ class Allocator:
         pool = next(part.pool for part in view.pools if part.pool.key == device.pool)
         if pool not in self._free_counters:
             free = dict(pool.counters)
-            for consumer in pool.consumers():
-                if self._allocated.is_used(consumer.id):
+            for consumer in self._consumers(view, pool):
+                if self._is_counted(consumer):
                     for counter, amount in consumer.consumes:
                         free[counter] -= amount
             self._free_counters[pool] = free
         return self._free_counters[pool]
+
+    def _consumers(self, view: inventories.NodeView, pool: pools.Pool) -> Iterable[devices.Device]:
+        """Return the devices of a pool that consume counters, on whatever nodes they are."""
+        del view
+        return pool.consumers()
+
+    def _is_counted(self, consumer: devices.Device) -> bool:
+        """Return whether an allocated device consumes its counters, exclusively or by shares."""
+        return self._allocated.is_used(consumer.id)
 
 
 def _constraints(claims: Sequence[Object]) -> Iterator[tuple[attributes.Constraint, ...]]:

@@ -4,8 +4,9 @@ The class docstring of a defect says what is wrong, in which versions, and how i
 enables defects by name. Defects of different parts can be combined, and so can those of one part if
 they override different methods.
 
-Contents: `assume_cache_early_return`, `assume_cache_shared_drain`, `extended_claim_not_awaited`,
-`gather_not_atomic`, `in_flight_removed_first`, `revision_bumped_late`, `revision_compared_early`,
+Contents: `assume_cache_early_return`, `assume_cache_shared_drain`, `counters_of_one_node`,
+`extended_claim_not_awaited`, `gather_not_atomic`, `in_flight_removed_first`,
+`revision_bumped_late`, `revision_compared_early`, `shares_not_gathered`,
 `slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
 """
 
@@ -13,11 +14,13 @@ from harness.subject import replacements
 from harness.subject.defects import (
     assume_cache_early_return,
     assume_cache_shared_drain,
+    counters_of_one_node,
     extended_claim_not_awaited,
     gather_not_atomic,
     in_flight_removed_first,
     revision_bumped_late,
     revision_compared_early,
+    shares_not_gathered,
     slice_tracker_shared_drain,
     slice_tracker_unlocked_merge,
 )
@@ -31,6 +34,9 @@ CATALOGUE = replacements.Catalogue(
         ),
         "assume-cache-shared-drain": replacements.Replacement(
             "assume_cache", assume_cache_shared_drain.SharedDrainAssumeCache
+        ),
+        "counters-of-one-node": replacements.Replacement(
+            "allocator", counters_of_one_node.CountersOfOneNodeAllocator
         ),
         "extended-claim-not-awaited": replacements.Replacement(
             "claim_binder", extended_claim_not_awaited.NotAwaitedBinder
@@ -46,6 +52,9 @@ CATALOGUE = replacements.Catalogue(
         ),
         "revision-compared-early": replacements.Replacement(
             "gatherer", revision_compared_early.ComparedEarlyGatherer
+        ),
+        "shares-not-gathered": replacements.Replacement(
+            "allocator", shares_not_gathered.SharesNotGatheredAllocator
         ),
         "slice-tracker-shared-drain": replacements.Replacement(
             "slice_tracker", slice_tracker_shared_drain.SharedDrainSliceTracker
