@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from harness import errors
+from harness.run import selectors
 from harness.scenario import loading
 
 TEXT = """
@@ -152,3 +153,12 @@ def test_kinds_of_claims_come_in_rounds(write: Write) -> None:
     scenario = loading.load(write(text)).scenario
     assert [scenario.claim_kind(number) for number in range(7)] == [0, 0, 1, 0, 0, 1, 0]
     assert [kind.devices for kind in scenario.claim_kinds] == [1, 2]
+
+
+def test_the_example_of_the_readme_works(write: Write) -> None:
+    text = (pathlib.Path(__file__).parents[3] / "scenarios" / "README.md").read_text()
+    example = text.partition("## Pools and claims")[2].partition("```toml\n")[2].partition("```")[0]
+    head = TEXT.partition("[pools]")[0]
+    scenario = loading.load(write(head + example)).scenario
+    selectors.require_satisfiable(scenario)
+    assert [kind.name for kind in scenario.pools.more] == ["gpu", "nic"]
