@@ -95,6 +95,9 @@ class Runtime(Protocol):
     def monotonic_ns(self) -> int:
         """Return the real or virtual monotonic clock, in nanoseconds."""
 
+    def wall_ns(self) -> int:
+        """Return real or virtual nanoseconds since the epoch."""
+
     def step(self, name: str, fields: StepFields) -> None:
         """Handle a named step while this runtime is installed."""
 
@@ -129,6 +132,10 @@ class RealRuntime:
     def monotonic_ns(self) -> int:
         """Return CLOCK_MONOTONIC in nanoseconds."""
         return time.monotonic_ns()
+
+    def wall_ns(self) -> int:
+        """Return the wall clock in nanoseconds since the epoch."""
+        return time.time_ns()
 
     def step(self, name: str, fields: StepFields) -> None:
         """Do nothing: the operating system chooses the next thread."""
@@ -184,6 +191,11 @@ def monotonic_ns() -> int:
 def monotonic_s() -> float:
     """Return the monotonic clock in seconds."""
     return _runtime.monotonic_ns() / 1e9
+
+
+def wall_s() -> float:
+    """Return the wall clock in seconds since the epoch, to compare with times in API objects."""
+    return _runtime.wall_ns() / 1e9
 
 
 def step(name: str, **fields: Any) -> None:

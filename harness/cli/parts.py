@@ -185,6 +185,12 @@ def scheduler(
             help="Seconds for the search for devices on one node; 0: no limit (default: 10).",
         ),
     ] = None,
+    binding_timeout: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Seconds in which allocated devices have to be ready (default: 600)."
+        ),
+    ] = None,
     verbosity: Annotated[
         int,
         typer.Option("-v", min=0, max=10, help="Log on stderr with klog's verbosity; 0: nothing."),
@@ -214,6 +220,7 @@ def scheduler(
             leader_elect=leader_elect,
             reserve_by=reserve_by,
             filter_timeout_s=filter_timeout,
+            binding_timeout_s=binding_timeout,
             verbosity=verbosity,
             logging_format=logging_format,
             metrics_port=metrics_port,

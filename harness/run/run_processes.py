@@ -25,6 +25,7 @@ _SUBJECT_SETTINGS = (
     "switch_interval_s",
     "binders",
     "reserve_by",
+    "binding_timeout_s",
     "backoff_initial_s",
     "backoff_max_s",
     "filter_timeout_s",

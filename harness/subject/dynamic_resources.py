@@ -21,7 +21,7 @@ from harness.subject import (
     scheduling_attempts,
 )
 from harness.subject.allocation import allocators, inventories
-from harness.subject.binding import claim_binding
+from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.extended_resources import (
     claim_creation,
     demands,
@@ -51,6 +51,7 @@ class DynamicResources:
         classes: Callable[[], Mapping[str, Object]],
         choices: random.Random,
         binder: claim_binding.ClaimBinder,
+        conditions: binding_conditions.BindingConditions,
         extended: demands.ExtendedResources,
         allocator: type[allocators.Allocator] = allocators.Allocator,
         filter_timeout_s: float = allocators.FILTER_TIMEOUT_S,
@@ -59,11 +60,16 @@ class DynamicResources:
         self._api, self._cache, self._in_flight = api, cache, in_flight_claims
         self._gatherer, self._inventory, self._classes = gatherer, inventory, classes
         self._choices, self._binder, self._allocator = choices, binder, allocator
-        self._extended, self._filter_timeout_s = extended, filter_timeout_s
+        self._extended, self._conditions = extended, conditions
+        self._filter_timeout_s = filter_timeout_s
 
     def start(self) -> None:
         """Begin to work in the background."""
         self._binder.start()
+
+    def end_waits(self) -> None:
+        """End the waits for devices to be made ready, so that the binding threads can end."""
+        self._conditions.stop()
 
     def stop(self) -> None:
         """End what `start` began; called after the last binding."""
@@ -91,6 +97,8 @@ class DynamicResources:
             klog.info(5, "pod resource claims", pod=pod, resourceclaims=attempt.claims)
         for index, claim in enumerate(attempt.claims):
             self._require_reservable(claim, pod)
+            if self._conditions.have_failed(claim):
+                attempt.given_up.add(index)
             if not claims.allocation_of(claim):
                 self._require_not_in_flight(claim)
                 _require_known_requests(claim)
@@ -186,12 +194,18 @@ class DynamicResources:
 
     # ------------------------------------------------------------- the binding threads
 
-    def pre_bind(self, attempt: scheduling_attempts.Attempt) -> None:
-        """Write allocations and reservations.
+    def pre_bind_pre_flight(self, attempt: scheduling_attempts.Attempt) -> bool:
+        """Return whether PreBind has anything to do for the pod."""
+        return bool(attempt.claims)
 
-        Raises BindingError if a claim was deleted or allocated elsewhere, or on too many conflicts.
+    def pre_bind(self, attempt: scheduling_attempts.Attempt) -> None:
+        """Write allocations and reservations, and wait until the devices are ready.
+
+        Raises BindingError if a claim was deleted or allocated elsewhere, on too many conflicts, or
+        if a device was not made ready.
         """
         self._binder.bind(attempt)
+        self._conditions.wait(attempt)
 
     def unreserve(self, attempt: scheduling_attempts.Attempt) -> None:
         """Undo Reserve, and remove reservations for the pod; written allocations remain."""
@@ -275,7 +289,8 @@ class DynamicResources:
         return {
             index
             for index, allocation in enumerate(allocations)
-            if allocation and not nodes.selects(allocation.get("nodeSelector"), node)
+            if index in attempt.given_up
+            or (allocation and not nodes.selects(allocation.get("nodeSelector"), node))
         }
 
 

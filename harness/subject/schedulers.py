@@ -22,7 +22,7 @@ from harness.subject import (
     scheduling_attempts,
 )
 from harness.subject.allocation import allocators, inventories
-from harness.subject.binding import binding_cycle, claim_binding
+from harness.subject.binding import binding_conditions, binding_cycle, claim_binding
 from harness.subject.extended_resources import demands
 from harness.subject.leadership import leaderships
 from harness.subject.queueing import (
@@ -66,6 +66,8 @@ class SchedulerOptions:
     """Number of pods that may be bound at the same time; 0: any number, as upstream."""
     reserve_by: claim_binding.ReserveBy = "update"
     """How a claim that has an allocation is reserved for one more pod."""
+    binding_timeout_s: float = binding_conditions.TIMEOUT_S
+    """Seconds from its allocation in which a device with binding conditions has to be ready."""
     backoff_initial_s: float = 1.0
     backoff_max_s: float = 10.0
     search: node_search.SearchOptions = node_search.ALONE
@@ -120,6 +122,11 @@ class Scheduler:
             activate=self._queue.activate,
             reserve=claim_binding.RESERVE_BY[options.reserve_by],
         )
+        self._conditions = binding_conditions.BindingConditions(
+            self._cache.get,
+            timeout_s=options.binding_timeout_s,
+            announce=self._reports.binding_conditions_pending,
+        )
         self._plugin = parts.plugin(
             self._writing_api,
             cache=self._cache,
@@ -131,6 +138,7 @@ class Scheduler:
             classes=self._device_classes,
             choices=random.Random(options.seed),
             binder=binder,
+            conditions=self._conditions,
             extended=self._extended,
         )
         self._binders = binding_cycle.Binders(
@@ -192,6 +200,7 @@ class Scheduler:
         self._queue.close()
         if self._cycle is not None:
             self._cycle.join()
+            self._plugin.end_waits()
             self._binders.stop()
             self._plugin.stop()
             self._reports.stop()
@@ -229,7 +238,7 @@ class Scheduler:
                 [self._extended.resolver, class_events, self._tracker.device_classes],
             ),
             (apis.SLICES, [self._tracker]),
-            (apis.CLAIMS, [self._extended.claims, self._cache]),
+            (apis.CLAIMS, [self._extended.claims, self._cache, self._conditions]),
             (apis.PODS, [self._extended.plugin_devices, pod_events]),
         ]
         cached = self._options.lists_cached and self._leadership.accepts_cached_lists

@@ -37,6 +37,14 @@ class BindingError(Exception):
     """The pod cannot be bound in this attempt; it is retried."""
 
 
+class ConditionError(BindingError):
+    """A device cannot be made ready for the pod; its claim is to be given up."""
+
+
+class ConditionTimeoutError(ConditionError):
+    """A device was not made ready in time."""
+
+
 class ClaimInUseError(BindingError):
     """A claim is reserved for as many pods as it can be; the pod waits until that changes."""
 
@@ -56,6 +64,8 @@ class Attempt:
     """Planned allocations on the chosen node, by index of the claim."""
     node_name: str = ""
     """The chosen node; empty before Reserve."""
+    given_up: set[int] = dataclasses.field(default_factory=set)
+    """Indexes of allocated claims whose devices were not made ready."""
     unavailable: set[int] = dataclasses.field(default_factory=set)
     """Indexes of claims whose existing allocation ruled out some node."""
     demand: demands.Demand = dataclasses.field(default_factory=demands.Demand)

@@ -15,7 +15,7 @@ from harness import concurrency, errors, processes, seeds
 from harness.client import apis, transports
 from harness.subject import assembling, recording, schedulers
 from harness.subject.allocation import allocators
-from harness.subject.binding import claim_binding
+from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.claim_control import claim_controllers, feature_gates
 from harness.subject.leadership import leader_election
 from harness.subject.metrics import metrics_servers
@@ -55,6 +55,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     binders: Annotated[int, msgspec.Meta(ge=0, le=1024)] = 0
     """Number of pods that may be bound at the same time; 0: any number, as upstream."""
     reserve_by: claim_binding.ReserveBy = "update"
+    binding_timeout_s: _Seconds = binding_conditions.TIMEOUT_S
     backoff_initial_s: _Seconds = 1.0
     backoff_max_s: _Seconds = 10.0
     filter_timeout_s: _Seconds = allocators.FILTER_TIMEOUT_S
@@ -97,6 +98,8 @@ class SubjectOptions:
     """Feature gates of the claim controller, as `NAME=true,NAME=false`."""
     reserve_by: claim_binding.ReserveBy | None = None
     """How the scheduler reserves claims that have an allocation; None: as the settings say."""
+    binding_timeout_s: float | None = None
+    """Seconds in which allocated devices have to be ready; None: as the settings say."""
     verbosity: int = 0
     """Verbosity of the scheduler's log on stderr, as of klog; 0: none."""
     logging_format: klog.Form = "text"
@@ -134,6 +137,11 @@ def run_scheduler(options: SubjectOptions) -> int:
                 namespace=options.namespace,
                 binders=settings.binders,
                 reserve_by=options.reserve_by or settings.reserve_by,
+                binding_timeout_s=(
+                    settings.binding_timeout_s
+                    if options.binding_timeout_s is None
+                    else options.binding_timeout_s
+                ),
                 backoff_initial_s=settings.backoff_initial_s,
                 backoff_max_s=settings.backoff_max_s,
                 search=node_search.SearchOptions(

@@ -34,6 +34,12 @@ def exactly(name: str = "r", **more: Any) -> Object:
     return {"name": name, "exactly": {"deviceClassName": CLASS, **more}}
 
 
+def chosen(claim: Object) -> Object | None:
+    """The allocation of a claim without its time."""
+    made = claim.get("status", {}).get("allocation")
+    return made and {key: value for key, value in made.items() if key != "allocationTimestamp"}
+
+
 def claim(
     name: str,
     *,

@@ -22,6 +22,9 @@ class VirtualTime(concurrency.RealRuntime):
     def monotonic_ns(self) -> int:
         return self.now_ns
 
+    def wall_ns(self) -> int:
+        return self.now_ns
+
     def sleep(self, seconds: float) -> None:
         self.now_ns += round(seconds * 1e9)
 

@@ -7,7 +7,7 @@ from typing import Any
 from harness.client import apis
 from harness.subject import in_flight, schedulers, scheduling_attempts
 from harness.subject.allocation import inventories
-from harness.subject.binding import claim_binding
+from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.extended_resources import demands
 from tests.support import api_objects, local_servers
 
@@ -23,6 +23,7 @@ class World:
         parts: schedulers.SchedulerParts | None = None,
         devices: Sequence[str] = ("a", "b"),
         reserve_by: claim_binding.ReserveBy = "update",
+        binding_timeout_s: float = binding_conditions.TIMEOUT_S,
     ) -> None:
         parts = parts or schedulers.SchedulerParts()
         self.server, self.api = server, apis.Api(server)
@@ -43,6 +44,13 @@ class World:
             activate=self.activated.append,
             reserve=claim_binding.RESERVE_BY[reserve_by],
         )
+        self.conditions = binding_conditions.BindingConditions(
+            self.cache.get,
+            timeout_s=binding_timeout_s,
+            announce=lambda pod, node: self.announced.append((pod["metadata"]["name"], node)),
+        )
+        self.announced: list[tuple[str, str]] = []
+        """Pods that have to wait, and their nodes."""
         self.plugin = parts.plugin(
             self.api,
             cache=self.cache,
@@ -52,6 +60,7 @@ class World:
             classes=lambda: self.classes,
             choices=random.Random(1),
             binder=self.binder,
+            conditions=self.conditions,
             extended=self.extended,
         )
 
@@ -79,4 +88,6 @@ class World:
 
     def see(self, name: str = "c") -> None:
         """The informer delivers the claim as the server has it."""
-        self.cache.on_update({}, self.stored(name))
+        stored = self.stored(name)
+        self.cache.on_update({}, stored)
+        self.conditions.on_update({}, stored)

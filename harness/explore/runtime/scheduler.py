@@ -111,6 +111,10 @@ class ControlledRuntime:
         """Return virtual time, in nanoseconds."""
         return self._timers.now_ns
 
+    def wall_ns(self) -> int:
+        """Return virtual time, as if it began with the epoch."""
+        return self._timers.now_ns
+
     def step(self, name: str, fields: concurrency.StepFields) -> None:
         """Record a named step."""
         if self._record is not None:

@@ -101,7 +101,8 @@ class Binders:
         """Write the claims and the binding of a pod; undo the reservation if that fails."""
         uid = binding.queued.uid
         try:
-            self._plugin.pre_bind(binding.attempt)
+            if self._plugin.pre_bind_pre_flight(binding.attempt):
+                self._plugin.pre_bind(binding.attempt)
             concurrency.step("bind.started", pod=uid, node=binding.node_name)
             self._api.bind(binding.attempt.pod, binding.node_name)
         except (

@@ -5,6 +5,7 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go. The order 
 steps in `_bind_claim` decides whether a device can be allocated twice.
 """
 
+import datetime
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -230,8 +231,13 @@ class ClaimBinder:
                 f"{informers.key_of(claim)} got allocated elsewhere in the meantime"
             )
         claim = claim_writes.add_finalizer(self._api, claim)
-        claim = claims.with_status(claim, allocation=allocation)
+        claim = claims.with_status(claim, allocation=self._stamped(allocation))
         return self._put_allocation(claims.with_reservation(claim, pod))
+
+    def _stamped(self, allocation: Object) -> Object:
+        """Return the allocation with its time, from which its devices have to be made ready."""
+        now = datetime.datetime.fromtimestamp(concurrency.wall_s(), datetime.UTC)
+        return {**allocation, "allocationTimestamp": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
 
     def _write_reservation(self, claim: Object, pod: Object) -> Object:
         if not claims.allocation_of(claim):

@@ -121,6 +121,13 @@ class TimeoutRulesOutNodePlugin(dynamic_resources.DynamicResources):
         attempt.refuse(str(error))
 
 
+class NoTimestampBinder(claim_binding.ClaimBinder):
+    """An allocation has no time: in 1.34 the feature gate DRADeviceBindingConditions is off."""
+
+    def _stamped(self, allocation: Object) -> Object:
+        return allocation
+
+
 _UP_TO_NOW = {
     "changes-not-seen": replacements.Replacement("claim_binder", AnyClaimBinder),
     "limit-not-seen": replacements.Replacement("plugin", NoLimitPlugin),
@@ -139,6 +146,7 @@ BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
             "claim_binder", ReservationsNotAssumedBinder
         ),
         "timeout-rules-out-node": replacements.Replacement("plugin", TimeoutRulesOutNodePlugin),
+        "no-timestamp": replacements.Replacement("claim_binder", NoTimestampBinder),
         **_UP_TO_NOW,
     },
     "1.36.2": {

@@ -28,6 +28,12 @@ def scheduled(pod: Object, node: str, *, scheduler: str, number: int) -> Object:
     return _event(pod, "Normal", "Scheduled", "Binding", note, scheduler, number)
 
 
+def binding_conditions_pending(pod: Object, node: str, *, scheduler: str, number: int) -> Object:
+    """Return the Event that says that the pod waits until its devices are ready."""
+    note = f"waiting for binding conditions for device on node {node}"
+    return _event(pod, "Normal", "BindingConditionsPending", "Scheduling", note, scheduler, number)
+
+
 def repeated(count: int) -> Object:
     """Return the patch of an Event that has occurred `count` times."""
     return {"series": {"count": count, "lastObservedTime": _now()}}

@@ -42,6 +42,9 @@ class PodReports(Protocol):
     def failed(self, pod: Object, reason: str, message: str) -> None:
         """Tell why the pod was not scheduled; `reason` is that of the condition."""
 
+    def binding_conditions_pending(self, pod: Object, node: str) -> None:
+        """Tell that the pod waits until its devices are ready."""
+
     def scheduled(self, pod: Object, node: str) -> None:
         """Tell that the pod is bound."""
 
@@ -61,11 +64,20 @@ class NoReports:
     def failed(self, pod: Object, reason: str, message: str) -> None:
         """Do nothing."""
 
+    def binding_conditions_pending(self, pod: Object, node: str) -> None:
+        """Do nothing."""
+
     def scheduled(self, pod: Object, node: str) -> None:
         """Do nothing."""
 
     def forget(self, pod: Object) -> None:
         """Do nothing."""
+
+
+class _Message(Protocol):
+    """Makes the Event about a pod and its node."""
+
+    def __call__(self, pod: Object, node: str, *, scheduler: str, number: int) -> Object: ...
 
 
 @dataclasses.dataclass(slots=True)
@@ -96,7 +108,10 @@ class ApiReports:
         """By UID of the pod."""
         self._timers: list[tuple[float, str]] = []
         """A heap of due times and UIDs; one whose failure has another due time is void."""
-        self._bound: collections.deque[tuple[Object, str]] = collections.deque(maxlen=WAITING_MAX)
+        self._steps: collections.deque[tuple[_Message, Object, str]] = collections.deque(
+            maxlen=WAITING_MAX
+        )
+        """Messages to write, each with its pod and the node."""
         self._numbers = itertools.count(1)
         self._is_stopped = False
         self._thread: concurrency.Thread | None = None
@@ -128,11 +143,17 @@ class ApiReports:
                     known.due_s = now_s + REPEAT_S
                     self._set_timer(known.due_s, uid)
 
+    def binding_conditions_pending(self, pod: Object, node: str) -> None:
+        """Have it written that the pod waits until its devices are ready."""
+        with self._changed:
+            self._steps.append((pod_messages.binding_conditions_pending, pod, node))
+            self._changed.notify()
+
     def scheduled(self, pod: Object, node: str) -> None:
         """Have the binding written, and drop what was to be said about failures."""
         with self._changed:
             self._failures.pop(claims.uid_of(pod), None)
-            self._bound.append((pod, node))
+            self._steps.append((pod_messages.scheduled, pod, node))
             self._changed.notify()
 
     def forget(self, pod: Object) -> None:
@@ -164,8 +185,8 @@ class ApiReports:
                 if (failure := self._due()) is not None:
                     failure.due_s = None
                     return functools.partial(self._write_failure, failure)
-                if self._bound:
-                    return functools.partial(self._write_binding, *self._bound.popleft())
+                if self._steps:
+                    return functools.partial(self._write_step, *self._steps.popleft())
                 now_s = concurrency.monotonic_s()
                 self._changed.wait(self._timers[0][0] - now_s if self._timers else None)
         return None
@@ -206,6 +227,6 @@ class ApiReports:
                 subresource="status",
             )
 
-    def _write_binding(self, pod: Object, node: str) -> None:
-        event = pod_messages.scheduled(pod, node, scheduler=self._name, number=next(self._numbers))
+    def _write_step(self, message: _Message, pod: Object, node: str) -> None:
+        event = message(pod, node, scheduler=self._name, number=next(self._numbers))
         self._api.create(pod_messages.EVENTS, event, namespace=pod["metadata"]["namespace"])

@@ -6,6 +6,7 @@ They are counted from the named steps, so that the scheduler itself has nothing 
 from collections.abc import Callable, Mapping
 
 from harness import concurrency
+from harness.subject.binding import binding_conditions
 from harness.subject.extended_resources import claim_creation
 from harness.subject.metrics import metric_families
 
@@ -22,6 +23,8 @@ _CREATIONS = {
     claim_creation.NOT_CREATED: "failure",
 }
 """By step after the creation of a claim for extended resources: the label `status`."""
+_WAIT_BUCKETS = tuple(0.1 * 2**power for power in range(14))
+"""Upper limits in seconds, as those of kube-scheduler."""
 
 
 class SchedulerMetrics:
@@ -40,10 +43,26 @@ class SchedulerMetrics:
             "Number of ResourceClaims creation requests within scheduler",
             ("status",),
         )
+        labels = ("profile", "driver", "status")
+        self._waits = metric_families.Counter(
+            "scheduler_dra_bindingconditions_allocations_total",
+            "Number of allocations using devices with BindingConditions, counted per driver per "
+            "scheduling attempt",
+            labels,
+        )
+        self._wait_durations = metric_families.Histogram(
+            "scheduler_dra_bindingconditions_wait_duration_seconds",
+            "Time in seconds spent waiting for BindingConditions to be satisfied during PreBind.",
+            labels,
+            buckets=_WAIT_BUCKETS,
+        )
 
     def __call__(self, name: str, fields: concurrency.StepFields) -> None:
-        """Count the step if it ends an attempt, or follows a creation."""
-        del fields
+        """Count the step if it ends an attempt or a wait, or follows a creation."""
+        if name == binding_conditions.ENDED:
+            labels = (self._profile, fields["driver"], fields["status"])
+            self._waits.add(*labels)
+            self._wait_durations.observe(fields["waited_ms"] / 1000, *labels)
         if (status := _CREATIONS.get(name)) is not None:
             self._creations.add(status)
         if (result := _RESULTS.get(name)) is not None:
@@ -61,4 +80,5 @@ class SchedulerMetrics:
             ("queue",),
             samples,
         )
-        return [self._attempts.collect(), self._creations.collect(), gauge]
+        counted = (self._attempts, self._creations, self._waits, self._wait_durations)
+        return [*(item.collect() for item in counted), gauge]

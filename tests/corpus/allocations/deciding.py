@@ -19,6 +19,7 @@ from harness.subject import (
     scheduling_attempts,
 )
 from harness.subject.allocation import inventories, results
+from harness.subject.binding import binding_conditions
 from harness.subject.extended_resources import demands, extended_claims
 from tests.support import local_servers
 
@@ -55,6 +56,7 @@ class Case:
             classes=lambda: self._classes,
             choices=random.Random(1),
             binder=binder,
+            conditions=binding_conditions.BindingConditions(self._cache.get),
             extended=self._extended,
         )
 

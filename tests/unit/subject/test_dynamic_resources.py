@@ -69,7 +69,7 @@ def test_binding_writes_the_finalizer_and_then_allocation_and_reservation(world:
     world.plugin.pre_bind(attempt)
     stored = world.stored()
     assert claims.has_finalizer(stored)
-    assert claims.allocation_of(stored) == api_objects.allocation("a")
+    assert api_objects.chosen(stored) == api_objects.allocation("a")
     assert claims.is_reserved_for(stored, pod)
     assert [line for line in world.server.requests if line.startswith("PUT")] == [
         f"PUT /apis/resource.k8s.io/v1/namespaces/default/{MAIN}",
@@ -224,7 +224,7 @@ def test_when_a_later_claim_fails_the_earlier_one_loses_its_reservation_and_keep
     world.server.refuse("PUT", "resourceclaims/d/status", status=503)
     fail_to_bind(world, attempt)
     assert claims.reservations_of(world.stored("c")) == []
-    assert claims.allocation_of(world.stored("c")) == api_objects.allocation("a")
+    assert api_objects.chosen(world.stored("c")) == api_objects.allocation("a")
     assert claims.allocation_of(world.stored("d")) is None
     assert world.flight.listed() == []
     assert world.gatherer.gather().devices == {A}

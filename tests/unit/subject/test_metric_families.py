@@ -16,6 +16,21 @@ def test_a_counter_has_a_line_for_each_combination_of_labels() -> None:
     ]
 
 
+def test_a_histogram_has_the_counts_up_to_each_limit() -> None:
+    histogram = metric_families.Histogram("wait_seconds", "Waits", ("kind",), buckets=(0.5, 2.0))
+    for value in (0.1, 0.5, 1.0, 7.0):
+        histogram.observe(value, "a")
+    assert metric_families.render([histogram.collect()]).splitlines() == [
+        "# HELP wait_seconds Waits",
+        "# TYPE wait_seconds histogram",
+        'wait_seconds_bucket{kind="a",le="0.5"} 2',
+        'wait_seconds_bucket{kind="a",le="2"} 3',
+        'wait_seconds_bucket{kind="a",le="+Inf"} 4',
+        'wait_seconds_sum{kind="a"} 8.6',
+        'wait_seconds_count{kind="a"} 4',
+    ]
+
+
 def test_a_family_without_samples_still_has_its_name() -> None:
     counter = metric_families.Counter("creates_total", "Number of creations", ("status",))
     assert metric_families.render([counter.collect()]) == (

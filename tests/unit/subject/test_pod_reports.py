@@ -110,6 +110,13 @@ def test_a_binding_is_an_event(world: World) -> None:
     assert event["message"] == "Successfully assigned default/p to worker-0"
 
 
+def test_a_wait_for_devices_is_an_event(world: World) -> None:
+    world.reports.binding_conditions_pending(world.pod(), "worker-0")
+    (event,) = world.wait_events(1)
+    assert (event["type"], event["reason"]) == ("Normal", "BindingConditionsPending")
+    assert event["message"] == "waiting for binding conditions for device on node worker-0"
+
+
 def test_a_pod_that_is_bound_meanwhile_has_not_failed(
     server: local_servers.LocalServer,
 ) -> None:

@@ -7,7 +7,8 @@ import pytest
 from harness import clocks, concurrency
 from harness.client import apis
 from harness.subject import schedulers
-from harness.subject.metrics import metrics_servers
+from harness.subject.binding import binding_conditions
+from harness.subject.metrics import metric_families, metrics_servers
 from harness.subject.telemetry import scheduler_metrics
 from tests.support import api_objects, local_servers
 
@@ -61,6 +62,23 @@ def test_the_metrics_tell_what_the_scheduler_did(server: local_servers.LocalServ
         finally:
             scheduler.stop()
             concurrency.listen(None)
+
+
+def test_waits_for_devices_are_counted_by_driver() -> None:
+    metrics = scheduler_metrics.SchedulerMetrics("mine")
+    for status, waited_ms in (("success", 150), ("success", 5000), ("timeout", 600_000)):
+        fields = {"pod": "p", "driver": "d", "status": status, "waited_ms": waited_ms}
+        metrics(binding_conditions.ENDED, fields)
+    lines = metric_families.render(metrics.collect(dict)).splitlines()
+    counted = "scheduler_dra_bindingconditions_allocations_total"
+    waited = "scheduler_dra_bindingconditions_wait_duration_seconds"
+    labels = 'profile="mine",driver="d",status="success"'
+    assert f"{counted}{{{labels}}} 2" in lines
+    assert f'{counted}{{profile="mine",driver="d",status="timeout"}} 1' in lines
+    assert f'{waited}_bucket{{{labels},le="0.2"}} 1' in lines
+    assert f'{waited}_bucket{{{labels},le="819.2"}} 2' in lines
+    assert f"{waited}_sum{{{labels}}} 5.15" in lines
+    assert f"{waited}_count{{{labels}}} 2" in lines
 
 
 @pytest.mark.parametrize(

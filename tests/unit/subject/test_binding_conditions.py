@@ -1,0 +1,410 @@
+"""Devices that have to be made ready: PreBind waits, and what is not made ready is given up."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from harness import clocks
+from harness.client import apis, informers
+from harness.subject import claims, schedulers, scheduling_attempts
+from harness.subject.binding import binding_conditions
+from tests.support import api_objects, controlled_runtimes, local_servers
+from tests.support.plugin_world import World
+
+Object = dict[str, Any]
+Server = local_servers.LocalServer
+READY, BROKEN = "dra.example/attached", "dra.example/broken"
+CONDITIONS = {"bindingConditions": [READY], "bindingFailureConditions": [BROKEN]}
+TIMEOUT_S = 30.0
+
+
+def attachable(name: str) -> Object:
+    """A device that has to be attached before it can be used."""
+    return {**api_objects.device(name), **CONDITIONS}
+
+
+def condition(kind: str, status: str = "True") -> Object:
+    return {
+        "type": kind,
+        "status": status,
+        "reason": "Told",
+        "message": "so it is",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+
+
+def report(world: World, *conditions: Object, name: str = "c") -> None:
+    """Do the driver's work: report conditions of the claim's device, and deliver the event."""
+    set_conditions(world.api, world.stored(name), *conditions)
+    world.see(name)
+
+
+def set_conditions(api: apis.Api, claim: Object, *conditions: Object) -> Object:
+    (result,) = claim["status"]["allocation"]["devices"]["results"]
+    device = {key: result[key] for key in ("driver", "pool", "device")}
+    reported = [{**device, "conditions": list(conditions)}]
+    return api.update_status(apis.CLAIMS, claims.with_status(claim, devices=reported))
+
+
+def with_device(world: World) -> World:
+    """The world with a device that has to be attached, and no other one."""
+    world.inventory.on_update({}, api_objects.slice_of(attachable("a")))
+    return world
+
+
+@pytest.fixture
+def world(server: Server) -> Iterator[World]:
+    world = with_device(World(server))
+    yield world
+    world.plugin.end_waits()
+
+
+class Binding:
+    """PreBind of a pod on a thread of its own."""
+
+    def __init__(self, world: World, pod: str = "p") -> None:
+        self.attempt = world.reserved(world.pod(pod))
+        self.error: Exception | None = None
+        self._world = world
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        clocks.wait_until(
+            lambda: world.conditions._waiters or not self.is_waiting,
+            timeout_s=TIMEOUT_S,
+            why="the wait to begin",
+            interval_s=0.002,
+        )
+
+    @property
+    def is_waiting(self) -> bool:
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self._world.plugin.pre_bind(self.attempt)
+        except Exception as error:
+            self.error = error
+
+    def end(self) -> Exception | None:
+        self._thread.join(TIMEOUT_S)
+        assert not self.is_waiting
+        return self.error
+
+
+# ------------------------------------------------------------------- reading claims
+
+
+def claim_with(*conditions: Object, result: Object | None = None) -> Object:
+    """An allocated claim with reported conditions."""
+    made = api_objects.claim("c", allocated=api_objects.allocation("a"))
+    made["status"]["allocation"]["devices"]["results"][0] |= result or CONDITIONS
+    device = api_objects.result("a", pool="worker-0")
+    device.pop("request")
+    made["status"]["devices"] = [{**device, "conditions": list(conditions)}]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("conditions", "is_ready", "has_failed"),
+    [
+        ([], False, False),
+        ([condition(READY)], True, False),
+        ([condition(READY, "False")], False, False),
+        ([condition(READY, "Unknown")], False, False),
+        ([condition(BROKEN)], False, True),
+        ([condition(READY), condition(BROKEN)], True, True),
+        ([condition(READY), condition(BROKEN, "False")], True, False),
+        ([condition("dra.example/other")], False, False),
+    ],
+)
+def test_the_conditions_of_a_claim(
+    conditions: list[Object], is_ready: bool, has_failed: bool
+) -> None:
+    claim = claim_with(*conditions)
+    assert binding_conditions.has_conditions(claim)
+    assert binding_conditions.is_ready(claim) is is_ready
+    assert (binding_conditions.why_failed(claim) is not None) is has_failed
+
+
+def test_all_conditions_have_to_be_true() -> None:
+    both = {**CONDITIONS, "bindingConditions": [READY, "dra.example/powered"]}
+    assert not binding_conditions.is_ready(claim_with(condition(READY), result=both))
+    reported = [condition(READY), condition("dra.example/powered")]
+    assert binding_conditions.is_ready(claim_with(*reported, result=both))
+
+
+def test_conditions_of_another_device_do_not_count() -> None:
+    claim = claim_with(condition(READY))
+    claim["status"]["devices"][0]["device"] = "b"
+    assert not binding_conditions.is_ready(claim)
+
+
+def test_a_device_without_conditions_is_ready() -> None:
+    claim = api_objects.claim("c", allocated=api_objects.allocation("a"))
+    assert not binding_conditions.has_conditions(claim)
+    assert binding_conditions.is_ready(claim)
+    assert not binding_conditions.has_conditions(api_objects.claim("c"))
+
+
+def test_the_reason_is_told_in_kube_schedulers_words() -> None:
+    assert binding_conditions.why_failed(claim_with(condition(BROKEN))) == (
+        'claim c binding failed: reason=Told, message="so it is"'
+    )
+
+
+# ---------------------------------------------------------------------------- waiting
+
+
+def test_the_allocation_names_the_conditions_and_its_time(world: World) -> None:
+    world.claim("c")
+    binding = Binding(world)
+    allocation = claims.allocation_of(world.stored())
+    assert allocation is not None
+    (result,) = allocation["devices"]["results"]
+    assert {key: result[key] for key in CONDITIONS} == CONDITIONS
+    assert allocation["allocationTimestamp"].endswith("Z")
+    assert world.announced == [("p", "worker-0")]
+    report(world, condition(READY))
+    assert binding.end() is None
+
+
+def test_a_pod_waits_until_its_device_is_ready(
+    world: World, steps: list[tuple[str, dict[str, object]]]
+) -> None:
+    world.claim("c")
+    binding = Binding(world)
+    report(world, condition(READY, "False"))
+    world.claim("other")
+    report(world)
+    assert binding.is_waiting
+    report(world, condition(READY))
+    assert binding.end() is None
+    ended = [fields for name, fields in steps if name == binding_conditions.ENDED]
+    assert [(item["driver"], item["status"]) for item in ended] == [(api_objects.DRIVER, "success")]
+    assert not world.conditions._waiters
+
+
+def test_a_pod_whose_devices_need_nothing_does_not_wait(server: Server) -> None:
+    world = World(server)
+    world.claim("c")
+    world.plugin.pre_bind(world.reserved(world.pod()))
+    assert world.announced == []
+
+
+def test_a_second_pod_of_the_claim_waits_too(world: World) -> None:
+    world.claim("c")
+    first, second = Binding(world), Binding(world, "q")
+    assert [name for name, _ in world.announced] == ["p", "q"]
+    report(world, condition(READY))
+    assert (first.end(), second.end()) == (None, None)
+
+
+def test_a_failure_ends_the_wait(world: World, steps: list[tuple[str, dict[str, object]]]) -> None:
+    world.claim("c")
+    binding = Binding(world)
+    report(world, condition(BROKEN))
+    error = binding.end()
+    assert isinstance(error, scheduling_attempts.ConditionError)
+    assert "binding failed: reason=Told" in str(error)
+    (status,) = [fields["status"] for name, fields in steps if name == binding_conditions.ENDED]
+    assert status == "failure"
+
+
+def deallocate(world: World) -> None:
+    freed = claims.with_status(world.stored(), allocation=None, reservedFor=None)
+    world.api.update_status(apis.CLAIMS, freed)
+    world.see()
+
+
+def vanish(world: World) -> None:
+    last = world.stored()
+    world.cache.on_delete(last)
+    world.conditions.on_delete(last)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (deallocate, "got deallocated elsewhere in the meantime"),
+        (vanish, "got deleted in the meantime"),
+        (lambda world: world.plugin.end_waits(), "the scheduler stops"),
+    ],
+)
+def test_what_else_ends_the_wait(
+    world: World, change: Callable[[World], object], words: str
+) -> None:
+    """R46: kube-scheduler 1.34.2 ends with a nil dereference when the claim is deallocated."""
+    world.claim("c")
+    binding = Binding(world)
+    change(world)
+    error = binding.end()
+    assert isinstance(error, scheduling_attempts.BindingError)
+    assert words in str(error)
+
+
+@pytest.mark.parametrize("timeout_s", [binding_conditions.TIMEOUT_S, 5.0])
+def test_a_wait_ends_when_time_is_up(
+    server: Server,
+    time: controlled_runtimes.VirtualTime,
+    steps: list[tuple[str, dict[str, object]]],
+    timeout_s: float,
+) -> None:
+    world = with_device(World(server, binding_timeout_s=timeout_s))
+    world.claim("c")
+    attempt = world.reserved(world.pod())
+    with pytest.raises(scheduling_attempts.ConditionTimeoutError, match="device binding timeout"):
+        world.plugin.pre_bind(attempt)
+    assert time.now_s == pytest.approx(timeout_s, abs=1)
+    (ended,) = [fields for name, fields in steps if name == binding_conditions.ENDED]
+    assert ended["status"] == "timeout"
+    assert ended["waited_ms"] == pytest.approx(1000 * timeout_s, abs=1000)
+
+
+def test_the_time_of_a_claim_begins_with_its_allocation(
+    time: controlled_runtimes.VirtualTime,
+) -> None:
+    claim = claim_with()
+    claim["status"]["allocation"]["allocationTimestamp"] = "1970-01-01T00:00:00Z"
+    assert binding_conditions.left_s(claim, 600.0) == 600.0
+    time.sleep(590)
+    assert binding_conditions.left_s(claim, 600.0) == pytest.approx(10)
+
+
+# -------------------------------------------------------------------------- giving up
+
+
+def after_a_failed_wait(world: World) -> scheduling_attempts.Attempt:
+    """The next attempt of a pod whose device has broken, as far as its Filter."""
+    world.claim("c")
+    binding = Binding(world)
+    report(world, condition(BROKEN))
+    assert binding.end() is not None
+    world.plugin.unreserve(binding.attempt)
+    world.see()
+    attempt = world.plugin.pre_filter(binding.attempt.pod)
+    assert world.plugin.filter(attempt, api_objects.node()) is None
+    return attempt
+
+
+def test_a_claim_whose_device_is_broken_is_deallocated(world: World) -> None:
+    attempt = after_a_failed_wait(world)
+    assert claims.reservations_of(world.stored()) == []
+    assert attempt.explanation().endswith("resourceclaim not available on the node.")
+    world.plugin.post_filter(attempt)
+    assert {"allocation", "reservedFor", "devices"}.isdisjoint(world.stored()["status"])
+
+
+def test_a_claim_that_another_pod_waits_for_is_not_deallocated(world: World) -> None:
+    attempt = after_a_failed_wait(world)
+    other = world.pod("q")
+    attempt.claims[0] = world.api.update_status(
+        apis.CLAIMS, claims.with_reservation(world.stored(), other)
+    )
+    world.plugin.post_filter(attempt)
+    assert claims.allocation_of(world.stored()) is not None
+
+
+def test_a_claim_is_given_up_when_its_time_is_up_and_not_before(
+    server: Server, time: controlled_runtimes.VirtualTime
+) -> None:
+    world = with_device(World(server))
+    claim = claim_with()
+    claim["status"]["allocation"]["allocationTimestamp"] = "1970-01-01T00:00:00Z"
+    time.sleep(599)
+    assert not world.conditions.have_failed(claim)
+    time.sleep(2)
+    assert world.conditions.have_failed(claim)
+    ready = claim_with(condition(READY))["status"]["devices"]
+    assert not world.conditions.have_failed(claims.with_status(claim, devices=ready))
+
+
+def test_a_pod_may_join_those_that_wait(world: World) -> None:
+    world.claim("c")
+    binding = Binding(world)
+    attempt = world.plugin.pre_filter(world.pod("q"))
+    assert world.plugin.filter(attempt, api_objects.node()) == []
+    report(world, condition(READY))
+    assert binding.end() is None
+
+
+# ------------------------------------------------------------------- with all threads
+
+
+def test_40_pods_wait_at_once_and_a_broken_device_is_tried_again(server: Server) -> None:
+    """More pods than there were binding threads; the first claim's device fails once."""
+    api = apis.Api(server)
+    for resource, obj in (
+        (apis.DEVICE_CLASSES, api_objects.device_class()),
+        (apis.NODES, api_objects.node()),
+        (apis.SLICES, api_objects.slice_of(*(attachable(f"d{index}") for index in range(40)))),
+    ):
+        local_servers.put(server, resource, obj)
+    options = schedulers.SchedulerOptions(backoff_initial_s=0.001, backoff_max_s=0.002)
+    scheduler = schedulers.Scheduler(api, options)
+    driver = Driver(api)
+    for index in range(40):
+        local_servers.put(server, apis.CLAIMS, api_objects.claim(f"c{index}"))
+    scheduler.start()
+    for index in range(40):
+        local_servers.put(server, apis.PODS, api_objects.pod(f"p{index}", use=[f"c{index}"]))
+    clocks.wait_until(
+        lambda: len(scheduler._conditions._waiters) == 40, timeout_s=TIMEOUT_S, why="40 to wait"
+    )
+    driver.start()
+    clocks.wait_until(lambda: bound(api) == 40, timeout_s=TIMEOUT_S, why="all pods to be bound")
+    driver.stop()
+    scheduler.stop()
+    assert driver.broken == ["c0"]
+
+
+def bound(api: apis.Api) -> int:
+    return sum("nodeName" in pod["spec"] for pod in api.list(apis.PODS).items)
+
+
+class Driver:
+    """Attaches devices, as soon as they are allocated; the first one of claim `c0` breaks."""
+
+    def __init__(self, api: apis.Api) -> None:
+        self._api, self.broken = api, list[str]()
+        self._informer = informers.Informer(api, apis.CLAIMS, name="driver", handlers=[self])
+        self.start, self.stop = self._informer.start, self._informer.stop
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        self._attach(obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        self._attach(new)
+
+    def on_delete(self, last: Object) -> None:
+        """A device needs no detaching."""
+
+    def _attach(self, claim: Object) -> None:
+        if not claims.allocation_of(claim) or claim["status"].get("devices"):
+            return
+        name = claim["metadata"]["name"]
+        breaks = name == "c0" and name not in self.broken
+        if breaks:
+            self.broken.append(name)
+        set_conditions(self._api, claim, condition(BROKEN if breaks else READY))
+
+
+def test_a_scheduler_that_stops_waits_for_no_device(server: Server) -> None:
+    api = apis.Api(server)
+    for resource, obj in (
+        (apis.DEVICE_CLASSES, api_objects.device_class()),
+        (apis.NODES, api_objects.node()),
+        (apis.SLICES, api_objects.slice_of(attachable("a"))),
+        (apis.CLAIMS, api_objects.claim("c")),
+        (apis.PODS, api_objects.pod("p", use=["c"])),
+    ):
+        local_servers.put(server, resource, obj)
+    scheduler = schedulers.Scheduler(api, schedulers.SchedulerOptions())
+    scheduler.start()
+    clocks.wait_until(
+        lambda: scheduler._conditions._waiters, timeout_s=TIMEOUT_S, why="the pod to wait"
+    )
+    scheduler.stop()
+    claim = api.get(apis.CLAIMS, "c", namespace="default")
+    assert claims.reservations_of(claim) == []
