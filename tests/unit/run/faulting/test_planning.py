@@ -437,3 +437,48 @@ def test_only_claims_of_one_device_can_be_moved() -> None:
     two = made.model_copy(update={"claim": claim_specs.ClaimSpec(devices=2)})
     with pytest.raises(errors.UsageError, match="claims of one device"):
         planning.plan(two, seed=1, on=ON_DISK, provider="embedded", choice="auto")
+
+
+# --------------------------------------------------------------------------- lost nodes
+
+
+def test_a_lost_node_has_a_kubelet_process_of_its_own() -> None:
+    found = one({"kind": "lose-node", "times": 2, "down_s": 1.5})
+    assert found.clients == ["kubelet-2"]
+    assert found.text == (
+        "The last node is lost with kubelet-2, its pods are deleted, and it comes back 1.5 s later,"
+        " 2 times, 2 s apart."
+    )
+    assert found.parameters["comes_back"]
+
+
+def test_a_node_that_never_comes_back_is_removed() -> None:
+    found = one({"kind": "lose-node", "comes_back": False, "start_s": 3})
+    assert found.text.endswith("and it is removed, from 3 s after the start of the load.")
+
+
+@pytest.mark.parametrize(
+    ("keys", "settings", "words"),
+    [
+        ({}, {"traffic": AT_ONCE}, "expected a load that replaces the pods of the lost node"),
+        ({"comes_back": False, "times": 2}, {}, "expected times = 1 for a node that never comes"),
+        ({"start_s": 1000.0}, {}, "expected start_s below"),
+    ],
+)
+def test_a_node_that_cannot_be_lost(
+    keys: dict[str, Any], settings: dict[str, Any], words: str
+) -> None:
+    assert words in refusal({"kind": "lose-node", **keys}, **settings)
+
+
+def test_the_only_node_cannot_be_lost() -> None:
+    made = scenario({"kind": "lose-node"})
+    alone = made.model_copy(update={"pools": made.pools.model_copy(update={"nodes": 1})})
+    with pytest.raises(errors.UsageError, match=r"got pools\.nodes = 1: add nodes"):
+        planning.plan(alone, seed=1, on=EMBEDDED, provider="embedded")
+
+
+def test_a_node_is_lost_once_at_a_time() -> None:
+    first = {"kind": "lose-node", "name": "first", "down_s": 5.0}
+    second = {"kind": "lose-node", "name": "second", "start_s": 2.0}
+    assert "expected one fault of kubelet-2 at a time" in refusal(first, second)

@@ -1,0 +1,97 @@
+"""The kubelet processes of a run: one, or another one for a node that faults may lose."""
+
+import itertools
+import pathlib
+from typing import Any
+
+import pytest
+
+from harness.history import directories
+from harness.run import run_plan, run_processes
+from harness.scenario import loading
+
+SCENARIO = """
+schema_version = 1
+name = "lost"
+title = "t"
+description = "d"
+[pools]
+nodes = 3
+[traffic]
+profile = "churn"
+[load]
+allocations_min = 1
+pods_running_min = 1
+{faults}
+"""
+LOST = '[[faults]]\nkind = "lose-node"\n'
+
+
+class Supervisor:
+    """Notes the parts that are started."""
+
+    def __init__(self) -> None:
+        self.started: dict[str, list[str]] = {}
+        self.on_lease_lost: Any = None
+
+    def start_part(self, name: str, *arguments: object, **_more: object) -> None:
+        self.started[name] = list(map(str, arguments))
+
+    def wait_ready(self, *names: str) -> None:
+        assert set(names) <= set(self.started)
+
+    def incarnations(self, name: str) -> list[str]:
+        return [item for item in self.started if item.partition(".")[0] == name]
+
+
+class Cluster:
+    """A cluster's kubeconfigs."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.kubeconfig = self.user_kubeconfig = folder / "kubeconfig"
+
+
+def start(folder: pathlib.Path, *, faults: str = "", defects: tuple[str, ...] = ()) -> Any:
+    path = folder / "lost.toml"
+    path.write_text(SCENARIO.format(faults=faults))
+    plan = run_plan.plan(loading.load(str(path)), seed=1, defects=defects)
+    directory = directories.create(folder / "run")
+    supervisor: Any = Supervisor()
+    cluster: Any = Cluster(folder)
+    made = run_processes.RunProcesses(supervisor, plan, directory, cluster, protobuf=False)
+    made.start_observers()
+    return made, supervisor.started, plan
+
+
+def options(arguments: list[str], name: str) -> list[str]:
+    return [value for key, value in itertools.pairwise(arguments) if key == name]
+
+
+def test_one_process_acts_for_all_nodes(tmp_path: pathlib.Path) -> None:
+    _, started, plan = start(tmp_path)
+    assert plan.expected_preparations == ["kubelet"]
+    assert options(started["kubelet"], "--node") == []
+
+
+def test_the_lost_node_has_a_process_of_its_own(tmp_path: pathlib.Path) -> None:
+    made, started, plan = start(tmp_path, faults=LOST)
+    assert plan.expected_preparations == ["kubelet", "kubelet-2"]
+    assert made.lost_node == "worker-2"
+    assert options(started["kubelet"], "--node") == ["worker-0", "worker-1"]
+    assert options(started["kubelet-2"], "--node") == ["worker-2"]
+    assert made.start_again("kubelet-2") == "kubelet-2.2"
+    again = started["kubelet-2.2"]
+    assert options(again, "--node") == ["worker-2"]
+    assert options(again, "--state") == options(started["kubelet-2"], "--state")
+    assert options(again, "--preparations") != options(started["kubelet-2"], "--preparations")
+    assert options(again, "--state") != options(started["kubelet"], "--state")
+
+
+@pytest.mark.parametrize("defect", ["kubelet-forgets-claims", "gather-not-atomic"])
+def test_each_part_gets_its_own_defects(tmp_path: pathlib.Path, defect: str) -> None:
+    made, started, _ = start(tmp_path, defects=(defect,))
+    made.start_subject()
+    of_kubelet = [defect] if defect.startswith("kubelet") else []
+    assert options(started["kubelet"], "--defect") == of_kubelet
+    assert options(started["scheduler"], "--defect") == [defect][len(of_kubelet) :]
+    assert options(started["claim-controller"], "--defect") == []
