@@ -72,7 +72,7 @@ def test_another_remedy_does_not_help(scenario: str) -> None:
     [name for name in world_catalogue.WORLDS if "users" not in name and name not in NO_REMEDY],
 )
 def test_all_remedies_together_harm_no_world(scenario: str) -> None:
-    assert explored(scenario, *remedies.names(), schedules=100).findings == []
+    assert explored(scenario, *remedies.names(), schedules=50).findings == []
 
 
 def test_a_successor_waits_for_the_events_of_its_list(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -229,15 +229,19 @@ class ControlledRuntime:
 
     # ----------------------------------------------------------------------- running
 
-    def run(self, *, explore: bool) -> list[tasks.Task]:
+    def run(self, *, explore: bool, until_idle: bool = False) -> list[tasks.Task]:
         """Run until all tasks wait forever, `finish` is called, or virtual time is over.
 
-        Returns the tasks that are blocked without a timer. Raises TooLong after too many choices,
-        GivenUp if the strategy abandons the run, and any exception of a task.
+        `until_idle`: only until no task can run at the present time. Returns the tasks that are
+        blocked without a timer. Raises TooLong after too many choices, GivenUp if the strategy
+        abandons the run, and any exception of a task.
         """
         self._exploring, self._error = explore, None
         try:
-            while not self._is_finished and (task := self._next()) is not None:
+            while not self._is_finished and (self._ready or not until_idle):
+                task = self._next()
+                if task is None:
+                    break
                 self._resume(task)
         finally:
             self._exploring = False
