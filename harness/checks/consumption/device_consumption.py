@@ -109,7 +109,7 @@ def _of_counters(
         limit = declared.counters[pool].get(counter, declared_devices.Amounts())
         what = f"counter {counter[1]} of counter set {counter[0]} in pool {'/'.join(pool)}"
         for excess in excesses.find(used, limit.most):
-            involved = {hold.device for use in excess.uses for hold in use.holds}
+            involved = {hold.device for hold in excess.holds}
             yield _violation(what, excess, [declared.devices[name] for name in sorted(involved)])
 
 
@@ -119,7 +119,7 @@ def _of_counters(
 def _violation(
     what: str, excess: excesses.Excess, devices: Sequence[declared_devices.DeclaredDevice]
 ) -> verdicts.Violation:
-    claims = list({id(hold): hold for use in excess.uses for hold in use.holds}.values())
+    claims = excess.holds
     most, limit = _number(excess.most), _number(excess.limit)
     summary = f"{what}: {most} of {limit} consumed from version {excess.from_rv}"
     return verdicts.Violation(

@@ -29,8 +29,8 @@ class Excess:
     most: Fraction
     """Largest sum in that time."""
     limit: Fraction
-    uses: tuple[Use, ...]
-    """The uses that make up that sum, in order of their beginning."""
+    holds: tuple[hold_history.Hold, ...]
+    """The holds behind that sum, the earliest first."""
 
 
 def find(uses: Iterable[Use], limit: Callable[[int], Fraction | None]) -> Iterator[Excess]:
@@ -53,9 +53,16 @@ def find(uses: Iterable[Use], limit: Callable[[int], Fraction | None]) -> Iterat
             excess = None
         elif excess is None or total > excess.most:
             since = rv if excess is None else excess.from_rv
-            excess = Excess(since, None, total, there, tuple(current.values()))
+            excess = Excess(since, None, total, there, tuple(_at(current.values(), rv)))
     if excess is not None:
         yield excess
+
+
+def _at(uses: Iterable[Use], rv: int) -> list[hold_history.Hold]:
+    """Return the holds behind uses that last at a version."""
+    holds = [hold for use in uses for hold in use.holds]
+    lasting = [hold for hold in holds if hold.from_rv <= rv < (hold.until_rv or rv + 1)]
+    return sorted(lasting, key=lambda hold: (hold.from_rv, hold.device))
 
 
 def _events(uses: Iterable[Use]) -> Iterator[tuple[int, bool, int, Use]]:

@@ -39,7 +39,7 @@ def axes(scenario: specs.Scenario) -> Iterator[Axis]:
 
 def _axes(scenario: specs.Scenario) -> Iterator[Axis]:
     pools, traffic = scenario.pools, scenario.traffic
-    fewest = 0 if pools.more else scenario.claim.least_devices
+    fewest = 0 if pools.more else max(kind.least_devices for kind in scenario.claim_kinds)
     for key, least in (("nodes", max(1, pools.zones)), ("devices_per_node", fewest)):
         name, now = key.replace("_", " "), getattr(pools, key)
         resized = functools.partial(_pooled, scenario, key)

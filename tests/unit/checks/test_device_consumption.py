@@ -108,6 +108,15 @@ def test_shares_of_a_device_consume_its_counters_once() -> None:
     assert consumption(*body, claim(5, "d", {"W": 0})).verdict is INVALID
 
 
+def test_claims_are_named_that_have_a_device_at_that_time() -> None:
+    body = [claim(2, "a", {"H1": 0}), claim(3, "b", {"H1": 0}), gone(4, "a")]
+    result = consumption(*body, claim(5, "w", {"W": None}), claim(6, "c", {"H1": 0}), gone(7, "w"))
+    [violation] = result.violations
+    named = [item.name for item in violation.objects if item.kind == "ResourceClaim"]
+    assert named == ["b", "w"]
+    assert "until 7" in violation.text
+
+
 def test_nothing_consumed_is_unknown() -> None:
     assert consumption(claim(2, "a", {"X": None})).verdict is UNKNOWN
     assert consumption().verdict is UNKNOWN

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.reproduction.search import fault_axes, load_axes
-from harness.scenario import possibility, specs, traffic_specs
+from harness.scenario import loading, possibility, specs, traffic_specs
 from tests.unit.reproduction import scenarios
 
 
@@ -82,3 +82,12 @@ def test_conditions_of_faults_can_go() -> None:
     picky = {**scenarios.FAULTS[0], "skip": 3, "probability": 0.5}
     found = dict(fault_axes.plainer(scenarios.scenario(faults=[picky])))
     assert list(found) == ["skip of lost", "probability of lost"]
+
+
+@pytest.mark.parametrize(
+    "name", ["partitions", "capacities", "driver-network", "driver-limits", "admin-access"]
+)
+def test_every_axis_of_a_shipped_scenario_leads_to_one_that_can_be_run(name: str) -> None:
+    scenario = loading.load(name).scenario
+    for axis in load_axes.axes(scenario):
+        assert list(possibility.objections(axis.resized(axis.least))) == [], axis.name
