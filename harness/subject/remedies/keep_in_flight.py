@@ -117,11 +117,11 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
         uid = claims.uid_of(unknown.sent)
         try:
             current = settled_claims.settled(self._api, unknown.sent)
-        except settled_claims.FAILURES as error:
+            if current is not None:
+                self._assume_newest(current)
+        except (*settled_claims.FAILURES, assume_caches.UnknownObjectError) as error:
             concurrency.step("remedy.postponed", claim=uid, reason=str(error))
             return False
-        if current is not None:
-            self._assume_newest(current)
         self._in_flight.remove(uid)
         waited_s = concurrency.monotonic_s() - unknown.since_s
         concurrency.step(
@@ -131,9 +131,15 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
         return True
 
     def _assume_newest(self, current: Object) -> None:
-        """Assume what was read, unless the informer has delivered that or a newer version."""
+        """Assume what was read, unless the informer has delivered that or a newer version.
+
+        Raises UnknownObjectError for a claim that the scheduler has created and the informer has
+        not delivered: it must stay in flight until then.
+        """
         try:
             self._cache.assume(current)
+        except assume_caches.UnknownObjectError:
+            raise
         except assume_caches.AssumeError as error:
             concurrency.step(
                 "pre-bind.not-assumed", claim=claims.uid_of(current), reason=str(error)

@@ -71,6 +71,23 @@ def test_a_committed_write_is_assumed_before_the_claim_leaves(world: World, step
     assert names.index("allocated-devices.inserted") < names.index("in-flight.removed")
 
 
+def test_a_claim_that_the_informer_has_not_delivered_stays(world: World, steps: Steps) -> None:
+    """Such is a claim that the scheduler has just created for extended resources."""
+    world.claim("c")
+    world.server.lose_answer("PUT", STATUS)
+    fail_to_bind(world)
+    world.cache.on_delete(world.stored())
+    world.plugin.start()
+    wait(lambda: fields(steps, "remedy.postponed"))
+    assert [claims.uid_of(claim) for claim in world.flight.listed()] == [
+        claims.uid_of(world.stored())
+    ]
+    world.cache.on_add(world.stored(), initial=False)
+    wait(lambda: world.activated)
+    assert world.flight.listed() == []
+    assert world.gatherer.gather().devices == {A}
+
+
 @pytest.mark.parametrize("status", [500, 503, 504])
 def test_a_write_that_may_be_under_way_is_fenced(world: World, steps: Steps, status: int) -> None:
     world.claim("c")

@@ -11,6 +11,7 @@ from typing import Any
 from harness.apiserver.scheme import resources
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.scheduling import competing_pods
+from harness.subject.extended_resources import extended_claims
 
 Object = dict[str, Any]
 RESOURCE = f"deviceclass.resource.kubernetes.io/{world_fixtures.DEVICE_CLASS}"
@@ -32,8 +33,17 @@ class ExtendedClaims(competing_pods.CompetingPods):
         super().create(document)
 
     def unfinished(self) -> str | None:
-        """Return what is wrong; a claim that no pod names is wrong, too."""
+        """Return what is wrong; an allocated claim that no pod names is wrong, too."""
         return super().unfinished() or self._unnamed()
+
+    def names(self) -> dict[str, str]:
+        """Return the names by uid; a claim in memory is told by its pod."""
+        temporary = {
+            extended_claims.in_memory(pod)["metadata"]["uid"]: f"the claim of {name}"
+            for pod in self.documents(resources.PODS)
+            for name in [pod["metadata"]["name"]]
+        }
+        return super().names() | temporary
 
     def _unnamed(self) -> str | None:
         """Return which claim its pod does not name; None if there is none."""
@@ -42,8 +52,11 @@ class ExtendedClaims(competing_pods.CompetingPods):
             for pod in self.documents(resources.PODS)
         ]
         named = {status.get("resourceClaimName") for status in statuses}
-        claims = [claim["metadata"]["name"] for claim in self.documents(resources.CLAIMS)]
-        unnamed = [name for name in claims if name not in named]
+        unnamed = [
+            claim["metadata"]["name"]
+            for claim in self.documents(resources.CLAIMS)
+            if "allocation" in claim.get("status", {}) and claim["metadata"]["name"] not in named
+        ]
         if self.is_known_to_fail or not unnamed:
             return None
         return f"leaked: no pod names the claim {', '.join(unnamed)}"

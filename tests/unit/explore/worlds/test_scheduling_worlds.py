@@ -12,6 +12,7 @@ from harness.explore.worlds import world_catalogue
 from harness.subject import assume_caches, claims, dynamic_resources
 from harness.subject.allocation import allocators
 from harness.subject.binding import claim_binding
+from harness.subject.extended_resources import claim_creation
 from harness.subject.queueing import in_flight_events
 
 pytestmark = pytest.mark.detection
@@ -200,3 +201,17 @@ class SharedAllocator(allocators.Allocator):
 def test_state_that_filter_threads_share_is_found(replace_parts: Replace) -> None:
     replace_parts("scheduler", allocator=SharedAllocator)
     assert "is allocated on another node" in finding("filter-threads")
+
+
+# ---------------------------------------------------------------------- extended resources
+
+
+@pytest.mark.parametrize("defect", ["extended-claim-not-awaited", "gather-not-atomic"])
+def test_a_device_of_two_extended_claims_is_found(defect: str) -> None:
+    assert finding("extended-claims", defect).startswith("device")
+
+
+def test_an_extended_claim_that_no_pod_names_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kubelet would start such a pod without its devices."""
+    monkeypatch.setattr(claim_creation, "record", lambda *_: None)
+    assert finding("extended-claims").startswith("leaked: no pod names the claim")
