@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from harness.subject.allocation import allocated_states, allocators, inventories
+from harness.subject.allocation import allocated_states, allocators, device_sets, inventories
 
 Object = dict[str, Any]
 DRIVER, DEVICES, SECONDS = "gpu.example.com", 10, 1.0
@@ -21,7 +21,7 @@ def measure() -> Iterator[tuple[str, float, str]]:
         for piece in slices:
             inventory.on_add(piece, initial=True)
         for share in (0, 50):
-            state = allocated_states.AllocatedState(_in_use(nodes, share))
+            state = allocated_states.AllocatedState(device_sets.DeviceSet(_in_use(nodes, share)))
             name = f"{nodes} nodes x {DEVICES}, {share} % in use"
             yield name, _rate(inventory, state, _claim({})), "claims/s"
             yield f"{name}, CEL", _rate(inventory, state, _claim(CEL)), "claims/s"

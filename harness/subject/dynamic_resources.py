@@ -20,7 +20,7 @@ from harness.subject import (
     pod_claims,
     scheduling_attempts,
 )
-from harness.subject.allocation import allocators, inventories
+from harness.subject.allocation import allocators, inventories, refusal_memory
 from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.extended_resources import (
     claim_creation,
@@ -32,7 +32,6 @@ from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
 UNAVAILABLE = "resourceclaim not available on the node"
-NOT_ALLOCATABLE = "cannot allocate all claims"
 LEFT_OVER = "cannot schedule extended resource claim"
 """Reasons for which a node is ruled out; kube-scheduler's words."""
 
@@ -62,6 +61,7 @@ class DynamicResources:
         self._choices, self._binder, self._allocator = choices, binder, allocator
         self._extended, self._conditions = extended, conditions
         self._filter_timeout_s = filter_timeout_s
+        self._memory = refusal_memory.RefusalMemory()
 
     def start(self) -> None:
         """Begin to work in the background."""
@@ -136,7 +136,7 @@ class DynamicResources:
         ) as error:
             raise scheduling_attempts.AttemptError(str(error)) from error
         if allocations is None:
-            attempt.refuse(NOT_ALLOCATABLE)
+            attempt.refuse_devices(node)
         return allocations
 
     def _time_out(
@@ -268,6 +268,9 @@ class DynamicResources:
         except gathering.GatherTimeoutError as error:
             raise scheduling_attempts.AttemptError(str(error)) from error
         snapshot, classes = self._inventory.snapshot(), self._classes()
+        # At a verbosity of 5 and more each node has its lines.
+        if attempt.needs_only_devices() and self._allocator.is_monotonic and not klog.enabled(5):
+            attempt.refused = self._memory.refused(own, classes, allocated, snapshot)
         return lambda *more: self._allocator(
             snapshot,
             allocated,

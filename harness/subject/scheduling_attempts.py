@@ -12,12 +12,14 @@ from typing import Any
 from harness import concurrency
 from harness.client import informers
 from harness.subject import nodes
-from harness.subject.allocation import allocators
+from harness.subject.allocation import allocators, refusal_memory
 from harness.subject.extended_resources import demands, extended_claims, node_variants
 
 Object = dict[str, Any]
 DYNAMIC_RESOURCES = "DynamicResources"
 """kube-scheduler's name of the plugin."""
+NOT_ALLOCATABLE = "cannot allocate all claims"
+"""Reason for which a node is ruled out; kube-scheduler's words."""
 
 
 class Unschedulable(Exception):  # noqa: N818 - an answer, not an error
@@ -79,6 +81,8 @@ class Attempt:
     """That of the chosen node; None: no claim is needed there for extended resources."""
     refusals: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     """Number of nodes that were ruled out, by reason."""
+    refused: refusal_memory.Refused | None = None
+    """The nodes that cannot satisfy the claims, as is known; None: it is not remembered."""
     is_stopped: bool = False
     """No further node has to be filtered."""
     _guard: concurrency.Lock = dataclasses.field(
@@ -124,6 +128,16 @@ class Attempt:
         with self._guard:
             self.refusals[reason] += 1
             self.unavailable.update(unavailable)
+
+    def refuse_devices(self, node: Object) -> None:
+        """Count a node that lacks devices, and remember it for later attempts."""
+        self.refuse(NOT_ALLOCATABLE)
+        if self.refused is not None:
+            self.refused[node["metadata"]["name"]] = node
+
+    def needs_only_devices(self) -> bool:
+        """Return whether free devices alone decide, for the plugin, where the pod can run."""
+        return len(self.to_allocate) == len(self.claims) and not self.demand.amounts
 
     def rejectors(self) -> set[str]:
         """Return the plugins that ruled out nodes."""

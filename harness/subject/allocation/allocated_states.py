@@ -4,10 +4,11 @@ After AllocatedState in k8s.io/dynamic-resource-allocation/structured/internal.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.subject import claims
+from harness.subject.allocation import device_sets
 
 Object = dict[str, Any]
 Consumption = Mapping[str, str]
@@ -18,29 +19,40 @@ Consumption = Mapping[str, str]
 class AllocatedState:
     """The devices and shares that no other claim may get."""
 
-    devices: set[str] = dataclasses.field(default_factory=set)
+    devices: device_sets.DeviceSet = dataclasses.field(default_factory=device_sets.DeviceSet)
     """`driver/pool/device` of each device that one claim has for itself."""
-    shares: dict[str, dict[str, Consumption]] = dataclasses.field(default_factory=dict)
+    shares: device_sets.DeviceMap[Mapping[str, Consumption]] = dataclasses.field(
+        default_factory=device_sets.DeviceMap
+    )
     """The consumption of each share, by `driver/pool/device` and share ID."""
 
     def copy(self) -> "AllocatedState":
         """Return a copy that does not change with this state."""
-        shares = {device: dict(held) for device, held in self.shares.items()}
-        return AllocatedState(set(self.devices), shares)
+        return AllocatedState(self.devices.copy(), self.shares.copy())
+
+    def freed_since(self, older: "AllocatedState") -> Iterator[str]:
+        """Yield the devices of an older state that are free now, or shared by other claims."""
+        yield from self.devices.lost_since(older.devices)
+        yield from self.shares.changed_since(older.shares)
 
     def add(self, allocation: Object | None) -> None:
         """Add what an AllocationResult holds; None holds nothing."""
-        self.devices.update(claims.exclusive_devices(allocation))
+        for device in claims.exclusive_devices(allocation):
+            self.devices.add(device)
         for device, share, consumed in claims.shares(allocation):
-            self.shares.setdefault(device, {})[share] = consumed
+            self.shares[device] = {**self.shares.get(device, {}), share: consumed}
 
     def remove(self, allocation: Object | None) -> None:
         """Remove what an AllocationResult holds; what is not known is ignored."""
-        self.devices.difference_update(claims.exclusive_devices(allocation))
+        for device in claims.exclusive_devices(allocation):
+            self.devices.discard(device)
         for device, share, _ in claims.shares(allocation):
-            held = self.shares.get(device, {})
-            held.pop(share, None)
-            if not held:
+            held = {
+                key: value for key, value in self.shares.get(device, {}).items() if key != share
+            }
+            if held:
+                self.shares[device] = held
+            else:
                 self.shares.pop(device, None)
 
     def is_used(self, device: str) -> bool:

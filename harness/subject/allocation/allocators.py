@@ -46,6 +46,8 @@ class Allocator:
     search_class: ClassVar[type[searches.Search]] = searches.Search
     holdings_class: ClassVar[type[holdings.Holdings]] = holdings.Holdings
     """The classes of its parts; releases replace them."""
+    is_monotonic: ClassVar[bool] = True
+    """If it finds nothing, it finds nothing when more devices are in use."""
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ until one of its pools, or the node's labels, change.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from harness import concurrency
@@ -38,7 +38,7 @@ class NodeView:
 class Snapshot:
     """An immutable state of all pools."""
 
-    _pools: Mapping[devices.PoolKey, pools.Pool]
+    by_key: Mapping[devices.PoolKey, pools.Pool]
     _local: Mapping[str, frozenset[devices.PoolKey]]
     """Pools that one node sees, by its name."""
     _views: dict[str, NodeView]
@@ -53,9 +53,22 @@ class Snapshot:
             known = self._views[name] = _view(seen, node, labels)
         return known
 
+    def changed_since(self, older: "Snapshot") -> Iterator[devices.PoolKey]:
+        """Yield the pools that are not the same here and in an older snapshot."""
+        for key, pool in self.by_key.items():
+            if older.by_key.get(key) is not pool:
+                yield key
+        yield from older.by_key.keys() - self.by_key.keys()
+
+    def nodes_of(self, keys: Iterable[devices.PoolKey]) -> Iterator[str | None]:
+        """Yield the name of the node that alone sees each pool; None: several nodes may."""
+        for key in keys:
+            if key in self.by_key:
+                yield self.by_key[key].node_name
+
     def _seen_by(self, node_name: str) -> tuple[pools.Pool, ...]:
         keys = self._local.get(node_name, frozenset()) | self._local.get("", frozenset())
-        return tuple(self._pools[key] for key in sorted(keys))
+        return tuple(self.by_key[key] for key in sorted(keys))
 
 
 class Inventory:

@@ -24,6 +24,7 @@ class LeftoversAllocator(allocators.Allocator):
 
     search_class = allocator_search.OldSearch
     holdings_class = allocator_search.LeakingHoldings
+    is_monotonic = False
 
 
 class AnyEffectHoldings(allocator_search.LeakingHoldings):

@@ -10,7 +10,7 @@ the nodes: Python runs one thread at a time, so that more of them only cost time
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harness import concurrency
@@ -59,11 +59,13 @@ class NodeSearch:
         wanted = feasible_count(len(known)) if is_scored else 1
         start = self._start % len(known) if known else 0
         ordered = [*known[start:], *known[:start]] if start else known
-        run = FilterRun(self._plugin, attempt, ordered, wanted)
+        open_nodes = [*without_refused(ordered, attempt.refused)]
+        run = FilterRun(self._plugin, attempt, open_nodes, wanted)
         run.run(self._options.parallelism)
-        if self._options.rotates:
-            self._start = start + run.count
+        if self._options.rotates and run.count:
+            self._start = start + ordered.index(open_nodes[run.count - 1]) + 1
         if not run.fitting:
+            _count_refused(attempt, known, open_nodes)
             return None
         best = node_scores.best(attempt, run.fitting) if is_scored else run.fitting[0]
         return best.node, best.allocations
@@ -155,6 +157,26 @@ class FilterRun:
         with self._guard:
             self._error = self._error or error
             self._attempt.is_stopped = True
+
+
+def without_refused(
+    ordered: Sequence[Object], refused: Mapping[str, Object] | None
+) -> Iterable[Object]:
+    """Return the nodes that are not known to refuse the claims."""
+    if not refused:
+        return ordered
+    return [node for node in ordered if refused.get(node["metadata"]["name"]) is not node]
+
+
+def _count_refused(
+    attempt: scheduling_attempts.Attempt, known: Sequence[Object], filtered: Iterable[Object]
+) -> None:
+    """Count the nodes that were not filtered because they are known to refuse the claims."""
+    seen = set(map(id, filtered))
+    for node in known:
+        if id(node) not in seen:
+            reason = nodes.refusal(node, attempt.pod)
+            attempt.refuse(reason or scheduling_attempts.NOT_ALLOCATABLE)
 
 
 def feasible_count(total: int) -> int:

@@ -9,6 +9,7 @@ from harness.subject.allocation import (
     allocated_states,
     allocators,
     device_requests,
+    device_sets,
     inventories,
 )
 from tests.support import api_objects
@@ -31,7 +32,9 @@ def allocate(
 ) -> list[Object] | None:
     allocator = allocators.Allocator(
         inventories.snapshot_of(slices),
-        allocated_states.AllocatedState({api_objects.device_id(name) for name in in_use}),
+        allocated_states.AllocatedState(
+            device_sets.DeviceSet({api_objects.device_id(name) for name in in_use})
+        ),
         {item["metadata"]["name"]: item for item in classes},
         claims,
     )
@@ -330,7 +333,9 @@ def test_one_allocator_serves_several_nodes() -> None:
     slices = [api_objects.slice_of("a", pool=f"worker-{index}") for index in range(2)]
     allocator = allocators.Allocator(
         inventories.snapshot_of(slices),
-        allocated_states.AllocatedState({api_objects.device_id("a", "worker-0")}),
+        allocated_states.AllocatedState(
+            device_sets.DeviceSet({api_objects.device_id("a", "worker-0")})
+        ),
         {api_objects.CLASS: api_objects.device_class()},
         [claim()],
     )
