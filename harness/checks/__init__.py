@@ -4,8 +4,9 @@ Pure functions of recorded evidence. Clocks, network and code of the subject do 
 nor does rendering (see `report`). A check that cannot decide returns UNKNOWN; the certificate
 lists the evidence that a VALID verdict rests on.
 
-Contents: `api_call_totals`, `certificate`, `check_inputs`, `claim_results`, `consumption`,
-`device_exclusivity`, `fault_attribution`, `fault_effects`, `fault_records`, `fault_wording`,
-`figures`, `hold_history`, `judging`, `live_spotter`, `nodes`, `object_faults`, `observed_runs`,
-`overlapping`, `pool_changes`, `preparations`, `progress`, `reservations`, `schedulers`, `verdicts`.
+Contents: `api_call_totals`, `certificate`, `check_inputs`, `claim_control`, `claim_results`,
+`consumption`, `device_exclusivity`, `fault_attribution`, `fault_effects`, `fault_records`,
+`fault_wording`, `figures`, `hold_history`, `judging`, `live_spotter`, `memory_figures`, `nodes`,
+`object_faults`, `observed_runs`, `overlapping`, `pool_changes`, `preparations`, `progress`,
+`schedulers`, `verdicts`.
 """

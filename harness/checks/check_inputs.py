@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from harness.checks import hold_history, preparations, reservations
+from harness.checks import fault_records, hold_history, preparations
+from harness.checks.claim_control import controller_history, reservations
 from harness.checks.consumption import declared_devices
 from harness.checks.nodes import container_parameters
 from harness.checks.progress import world_states, written_books
@@ -23,6 +24,13 @@ class CheckInput:
         default_factory=reservations.Reservations
     )
     """Reservations in all versions of the claims; none if the plan does not ask for them."""
+    controller: controller_history.ControllerHistory = dataclasses.field(
+        default_factory=controller_history.ControllerHistory
+    )
+    """What the claim controller wrote; nothing if the plan does not ask for it."""
+    faults: fault_records.FaultRecords = dataclasses.field(
+        default_factory=fault_records.FaultRecords
+    )
     prepared: Sequence[preparations.Preparation] = ()
     """When claims were prepared on nodes, as the journals say."""
     started: Sequence[records.ContainerStarted] = ()

@@ -10,6 +10,7 @@ from harness.checks import (
     certificate,
     device_exclusivity,
     hold_history,
+    memory_figures,
     pool_changes,
     preparations,
     verdicts,
@@ -57,6 +58,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Over `scheduling_seconds`."""
     claim_to_allocation: Latency
     pod_to_running: Latency
+    memory: list[memory_figures.ProcessMemory] = []
+    """Memory of the processes of the run; empty if it was not recorded."""
     prepared_claims: preparations.Preparations | None = None
     """Claims prepared on nodes; None if the plan expects no record of them."""
     changed_pools: pool_changes.PoolChanges | None = None
@@ -91,6 +94,7 @@ def measure(
         allocations_per_s=round(len(folded.holds) / (span_ns / 1e9), 1) if span_ns else None,
         claim_to_allocation=_latency(folded.claims.values()),
         pod_to_running=_latency(folded.pods.values()),
+        memory=memory_figures.measure(history.processes.records if history.processes else ()),
         prepared_claims=prepared if history.plan.expected_preparations else None,
         changed_pools=changed if history.plan.pool_changes else None,
     )

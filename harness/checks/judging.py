@@ -22,9 +22,9 @@ from harness.checks import (
     observed_runs,
     pool_changes,
     preparations,
-    reservations,
     verdicts,
 )
+from harness.checks.claim_control import controller_records, reservations
 from harness.checks.consumption import device_consumption
 from harness.checks.nodes import container_parameters, prepared_devices
 from harness.checks.progress import claim_progress, scheduler_books, written_books
@@ -73,6 +73,12 @@ CHECKS: tuple[Check, ...] = (
         scheduler_exclusivity.PROMISE,
         lambda given: scheduler_exclusivity.check(given.folded, given.schedulers),
         applies=scheduler_identities.are_several,
+    ),
+    Check(
+        controller_records.NAME,
+        controller_records.PROMISE,
+        lambda given: controller_records.check(given.controller, given.plan, given.faults),
+        applies=controller_records.applies,
     ),
     Check(
         reservations.NAME,
@@ -181,6 +187,8 @@ def examine(directory: directories.RunDirectory) -> Examination:
         folded=folded,
         final=observed.final,
         reserved=observed.reserved,
+        controller=observed.controller,
+        faults=faults,
         prepared=prepared.prepared,
         started=prepared.started,
         parameters=observed.parameters,

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from harness.checks import hold_history, reservations
+from harness.checks import hold_history
+from harness.checks.claim_control import controller_history, controller_records, reservations
 from harness.checks.consumption import declared_devices
 from harness.checks.nodes import container_parameters
 from harness.checks.progress import world_states
@@ -31,6 +32,9 @@ class ObservedRun:
     """The objects that existed at the end."""
     reserved: reservations.Reservations = dataclasses.field(
         default_factory=reservations.Reservations
+    )
+    controller: controller_history.ControllerHistory = dataclasses.field(
+        default_factory=controller_history.ControllerHistory
     )
     parameters: container_parameters.Expectations = dataclasses.field(
         default_factory=container_parameters.Expectations
@@ -75,6 +79,8 @@ def _followers(plan: plans.Plan, observed: ObservedRun) -> Iterator[_Follow]:
     """Yield what folds the observations beside the holds, as the plan asks."""
     if plan.progress_s is not None:
         yield observed.final.follow
+    if controller_records.applies(plan):
+        yield observed.controller.follow
     if reservations.applies(plan):
         yield observed.reserved.follow
     if container_parameters.applies(plan):

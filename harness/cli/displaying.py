@@ -13,7 +13,7 @@ import rich.progress
 import rich.text
 
 from harness import errors
-from harness.checks import figures, judging, verdicts
+from harness.checks import figures, judging, memory_figures, verdicts
 from harness.cli import outputs
 from harness.history import directories
 from harness.report import escaping
@@ -228,6 +228,7 @@ def _details(
         elif is_verbose:
             yield f"certified: {item.question} {item.reason}"
     yield _amounts(judgement.figures)
+    yield from memory_figures.lines(judgement.figures.memory)
     if is_verbose:
         yield from (str(path) for path in sorted(directory.logs.rglob("*.log")))
 

@@ -182,6 +182,16 @@ class ProcessResumed(
     ts_ns: Int62
 
 
+class MemoryUsed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="memory-used"):
+    """A sample of the memory of a process of the run, with its descendants."""
+
+    process: str
+    resident_bytes: int
+    pods_ran: int
+    """Number of pods that had been Running by then."""
+    ts_ns: Int62
+
+
 class Phase(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="phase"):
     """The run entered a phase: `traffic started`, `goal reached`, `timed out`, …"""
 
@@ -340,6 +350,7 @@ Body: TypeAlias = (
     | ProcessEnded
     | ProcessPaused
     | ProcessResumed
+    | MemoryUsed
     | Phase
     | FaultApplied
     | FaultWindow

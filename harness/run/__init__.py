@@ -5,6 +5,6 @@ recorder are separate processes; this package only starts, watches and stops the
 the work of `campaign`.
 
 Contents: `cluster_logs`, `convergence`, `execution`, `faulting`, `goals`, `known_defects`,
-`leaders`, `progressing`, `rerun_command`, `run_children`, `run_journal`, `run_plan`,
-`run_processes`, `runs`, `scheduler_commands`, `selectors`, `subjects`, `supervising`.
+`leaders`, `memory_sampling`, `progressing`, `rerun_command`, `run_children`, `run_journal`,
+`run_plan`, `run_processes`, `runs`, `scheduler_commands`, `selectors`, `subjects`, `supervising`.
 """

@@ -9,6 +9,7 @@ from harness.run import (
     cluster_logs,
     convergence,
     goals,
+    memory_sampling,
     progressing,
     run_plan,
     run_processes,
@@ -58,6 +59,11 @@ class Execution:
         self._enough = goals.pods_for_load(self._scenario)
         self._changes = goals.PoolChangeGoal(plan, directory)
         self._convergence = convergence.ConvergenceWatch(self._api, plan)
+        self._memory = memory_sampling.MemorySampler(
+            lambda: {"api-server": cluster.pids, **self._supervisor.pids()},
+            self._supervisor.note_memory,
+            pods_ran=lambda: self._pods.ran,
+        )
         self._owed_ns = 0
         self._spotter = goals.DoubleAllocationSpotter(self._api, namespace=plan.namespace)
 
@@ -92,6 +98,7 @@ class Execution:
     def _run_phases(self) -> None:
         """Start everything in the scenario's order and wait for the goal."""
         self._pods.start()
+        self._memory.start()
         if self._plan.progress_s is not None:
             self._convergence.start()
         if self._plan.until_found:
@@ -242,6 +249,7 @@ class Execution:
         try:
             if self._faults is not None:
                 self._faults.heal(is_abandoned=True)
+            self._memory.stop()
             self._phase("stopping")
             self._processes.stop()
         finally:

@@ -66,6 +66,10 @@ class RunJournal:
             )
         )
 
+    def memory(self, sample: records.MemoryUsed) -> None:
+        """Record how much memory a process has."""
+        self._write(sample)
+
     def close(self) -> None:
         """Close the journal, unless it could not be written."""
         self._try(self._writer.close)

@@ -35,6 +35,7 @@ class Supervisor:
         self._directory = directory
         self._cluster, self._cluster_look_ns = cluster, 0
         self._journal = run_journal.RunJournal(directory, run_id=run_id)
+        self.note_memory = self._journal.memory
         self._children: dict[str, run_children.Child] = {}
         self._guard = threading.RLock()
         self._death: errors.HarnessError | None = None
@@ -220,6 +221,15 @@ class Supervisor:
         with self._guard:
             running = [item for item in self.incarnations(name) if self._is_living(item)]
         return running[-1] if running else None
+
+    def pids(self) -> dict[str, list[int]]:
+        """Return the process ids of the processes that run."""
+        with self._guard:
+            return {
+                name: [child.process.pid]
+                for name, child in self._children.items()
+                if self._is_living(name)
+            }
 
     def with_pid(self, pid: int) -> str | None:
         """Return the name of the process with this id; None if it does not run."""

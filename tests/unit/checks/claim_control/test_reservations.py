@@ -4,7 +4,8 @@ import pathlib
 
 import pytest
 
-from harness.checks import judging, reservations, verdicts
+from harness.checks import judging, verdicts
+from harness.checks.claim_control import reservations
 from harness.history import plans
 from tests.histories import building
 

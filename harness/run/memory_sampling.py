@@ -1,0 +1,78 @@
+"""Samples the memory of a run's processes while it goes on, for the record."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import psutil
+
+from harness import clocks, concurrency
+from harness.history import records
+
+INTERVAL_S = 2.0
+"""Seconds between two samples."""
+Pids = Mapping[str, Sequence[int]]
+"""Name of a process of the run -> its process ids."""
+
+
+class MemorySampler:
+    """A thread that writes the memory of each process, once in INTERVAL_S."""
+
+    def __init__(
+        self,
+        pids: Callable[[], Pids],
+        write: Callable[[records.MemoryUsed], None],
+        *,
+        pods_ran: Callable[[], int],
+    ) -> None:
+        """`pids` returns those of the processes that run now."""
+        self._pids, self._write, self._pods_ran = pids, write, pods_ran
+        self._stopped = concurrency.Event("memory-sampler.stopped")
+        self._thread: concurrency.Thread | None = None
+
+    def start(self) -> None:
+        """Start to sample."""
+        self._thread = concurrency.spawn("memory-sampler", self._run)
+
+    def stop(self) -> None:
+        """Stop sampling; later calls do nothing."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def sample(self) -> None:
+        """Write the memory of each process now."""
+        pods_ran = self._pods_ran()
+        for name, pids in self._pids().items():
+            used = sum(map(resident_bytes, pids))
+            if used:
+                self._write(
+                    records.MemoryUsed(
+                        process=name,
+                        resident_bytes=used,
+                        pods_ran=pods_ran,
+                        ts_ns=clocks.monotonic_ns(),
+                    )
+                )
+
+    def _run(self) -> None:
+        while not self._stopped.wait(INTERVAL_S):
+            self.sample()
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the resident memory of a process and its descendants, 0 if it has ended.
+
+    Pages that they share count several times.
+    """
+    try:
+        process = psutil.Process(pid)
+        family = [process, *process.children(recursive=True)]
+    except psutil.Error:
+        return 0
+    return sum(_resident(family))
+
+
+def _resident(family: Sequence[psutil.Process]) -> Iterator[int]:
+    for process in family:
+        with contextlib.suppress(psutil.Error):
+            yield process.memory_info().rss

@@ -1,0 +1,37 @@
+"""Known defects of the claim controller that no release of `releases` has."""
+
+from typing import Any
+
+from harness.subject.claim_control import created_claims, enqueuing
+
+Object = dict[str, Any]
+
+
+class InvertedDeletedEnqueuer(enqueuing.Enqueuer):
+    """The test for a deleted claim is inverted (kubernetes#127661).
+
+    New and changed claims are not enqueued, deleted ones are. As long as the controller runs, the
+    events of pods do the work; but a claim whose pods were deleted while no controller ran is never
+    looked at again, and stays allocated. Reported as kubernetes#132334.
+    """
+
+    def on_claim(self, key: str) -> None:
+        """Enqueue only the claim's pods that need work."""
+        super().on_claim_deleted(key)
+
+    def on_claim_deleted(self, key: str) -> None:
+        """Enqueue a claim that is gone."""
+        self._context.queue.add(f"claim:{key}")
+        super().on_claim_deleted(key)
+
+
+class ForgottenCreations(created_claims.CreatedClaims):
+    """Created claims are not remembered until the informer delivers them.
+
+    A retry after "claim created, but not recorded" does not find the claim as long as the watch
+    lags, and creates another one. Upstream's controller has a mutation cache against this, which
+    holds 100 claims (kubernetes#140217).
+    """
+
+    def add(self, claim: Object) -> None:
+        """Forget the claim."""
