@@ -6,16 +6,12 @@ from typing import Literal
 from harness import errors, suggestions
 from harness.cluster.dra import kubelet_defects
 from harness.subject import assembling, defects
-from harness.subject.claim_control import controller_parts
+from harness.subject.defects import claim_controller_defects
 
 Part = Literal["scheduler", "claim-controller", "kubelet"]
-_OF_SUBJECT = {
-    name: defects.CATALOGUE.named(name).whole is controller_parts.ControllerParts
-    for name in defects.names()
-}
-"""Name of a defect of the subject -> whether it is the claim controller's."""
 _PARTS: dict[str, Part] = {
-    **{name: "claim-controller" if of else "scheduler" for name, of in _OF_SUBJECT.items()},
+    **dict.fromkeys(defects.names(), "scheduler"),
+    **dict.fromkeys(claim_controller_defects.CATALOGUE.names(), "claim-controller"),
     **dict.fromkeys(kubelet_defects.names(), "kubelet"),
 }
 
@@ -28,8 +24,13 @@ def names() -> tuple[str, ...]:
 def describe(name: str) -> str:
     """Return what a defect does. Raises UsageError for an unknown name."""
     require_known([name])
-    of_kubelet = _PARTS[name] == "kubelet"
-    return kubelet_defects.describe(name) if of_kubelet else defects.describe(name)
+    match _PARTS[name]:
+        case "kubelet":
+            return kubelet_defects.describe(name)
+        case "claim-controller":
+            return claim_controller_defects.CATALOGUE.describe(name)
+        case "scheduler":
+            return defects.describe(name)
 
 
 def require_known(chosen: Iterable[str]) -> None:

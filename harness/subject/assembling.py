@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from harness.subject import defects, releases, remedies, replacements, schedulers
 from harness.subject.claim_control import controller_parts
+from harness.subject.defects import claim_controller_defects
 
 
 def parts(
@@ -26,10 +27,11 @@ def parts(
 def claim_controller_parts(
     chosen_defects: Iterable[str] = (), release: str | None = None
 ) -> controller_parts.ControllerParts:
-    """Return the claim controller's parts with these defects, as of a release.
+    """Return the claim controller's parts with these defects of it, as of a release.
 
-    Defects of the scheduler do not change it. `release` None: the default. Raises UsageError for an
+    `release` None: the default. Raises UsageError for an
     unknown name, or if two of them override the same method.
     """
-    chosen = defects.CATALOGUE.chosen(chosen_defects) | releases.replacements_of(release)
+    of_controller = claim_controller_defects.CATALOGUE.chosen(chosen_defects)
+    chosen = of_controller | releases.replacements_of(release)
     return replacements.replaced(controller_parts.ControllerParts(), chosen)

@@ -1,12 +1,13 @@
-"""Known defects of the scheduler: small classes that override one method of correct code.
+"""Known defects: small classes that override one method of correct code.
 
 The class docstring of a defect says what is wrong, in which versions, and how it was fixed. A run
 enables defects by name. Defects of different parts can be combined, and so can those of one part if
-they override different methods.
+they override different methods. Those of the scheduler are here by name, those of the claim
+controller in `claim_controller_defects`.
 
-Contents: `assume_cache_early_return`, `assume_cache_shared_drain`, `counters_of_one_node`,
-`extended_claim_not_awaited`, `gather_not_atomic`, `in_flight_removed_first`,
-`revision_bumped_late`, `revision_compared_early`, `shares_not_gathered`,
+Contents: `assume_cache_early_return`, `assume_cache_shared_drain`, `claim_controller_defects`,
+`counters_of_one_node`, `extended_claim_not_awaited`, `gather_not_atomic`,
+`in_flight_removed_first`, `revision_bumped_late`, `revision_compared_early`, `shares_not_gathered`,
 `slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
 """
 
@@ -64,7 +65,7 @@ CATALOGUE = replacements.Catalogue(
         ),
     },
 )
-"""The known defects by name."""
+"""The known defects of the scheduler by name."""
 
 names = CATALOGUE.names
 describe = CATALOGUE.describe

@@ -1,8 +1,13 @@
-"""Known defects of the claim controller that no release of `releases` has."""
+"""Known defects of the claim controller.
+
+Two of them are in released versions and come from `releases`.
+"""
 
 from typing import Any
 
-from harness.subject.claim_control import created_claims, enqueuing
+from harness.subject import replacements
+from harness.subject.claim_control import controller_parts, created_claims, enqueuing
+from harness.subject.releases import claim_controller_releases
 
 Object = dict[str, Any]
 
@@ -35,3 +40,24 @@ class ForgottenCreations(created_claims.CreatedClaims):
 
     def add(self, claim: Object) -> None:
         """Forget the claim."""
+
+
+def _replaces(part: str, replacement: type[Any]) -> replacements.Replacement:
+    return replacements.Replacement(part, replacement, controller_parts.ControllerParts)
+
+
+CATALOGUE = replacements.Catalogue(
+    "defect",
+    "defects",
+    {
+        "controller-claims-not-enqueued": _replaces("enqueuer", InvertedDeletedEnqueuer),
+        "controller-creations-forgotten": _replaces("created", ForgottenCreations),
+        "controller-finished-pods-synced": _replaces(
+            "pod_syncer", claim_controller_releases.FinishedPodSyncer
+        ),
+        "controller-statuses-overwritten": _replaces(
+            "pod_syncer", claim_controller_releases.OverwritingPodSyncer
+        ),
+    },
+)
+"""The known defects of the claim controller by name."""
