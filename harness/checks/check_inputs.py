@@ -27,7 +27,7 @@ class CheckInput:
     controller: controller_history.ControllerHistory = dataclasses.field(
         default_factory=controller_history.ControllerHistory
     )
-    """What the claim controller wrote; nothing if the plan does not ask for it."""
+    """The writes of the claim controller; none if the plan does not ask for them."""
     faults: fault_records.FaultRecords = dataclasses.field(
         default_factory=fault_records.FaultRecords
     )

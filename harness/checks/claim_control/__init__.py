@@ -1,4 +1,4 @@
-"""Checks of claims over all their versions: their reservations, and what the claim controller does.
+"""Checks of all versions of claims: of their reservations, and of the claim controller's writes.
 
 Contents: `controller_history`, `controller_records`, `reservations`.
 """

@@ -1,4 +1,4 @@
-"""Folds the observations into what the claim controller wrote about pods: claims and records.
+"""Folds the observations into the writes of the claim controller about pods: claims and records.
 
 Order comes from resourceVersions, because pods and claims are observed by watches of their own.
 """
@@ -96,7 +96,7 @@ class PodHistory:
 
 
 class ControllerHistory:
-    """What the claim controller wrote, by pod."""
+    """The writes of the claim controller, by pod."""
 
     def __init__(self) -> None:
         self.pods: dict[str, PodHistory] = {}

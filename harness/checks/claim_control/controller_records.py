@@ -2,7 +2,7 @@
 
 - An entry gets a second claim only when the first one is deleted, or if the controller could not
   know of the first one: its creation got no answer, or a controller or API server was killed.
-- What is recorded in a pod's status does not vanish.
+- A record in a pod's status does not vanish.
 - A pod that has ended gets neither claims nor reservations again. Once is possible, by a controller
   that has not seen the end yet; from the second time on it is a controller that does not look.
 """

@@ -1,0 +1,204 @@
+"""The claim controller's records: one claim for each entry, never dropped, none after the end."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import fault_records, verdicts
+from harness.checks.claim_control import controller_history, controller_records
+from harness.history import plans, records
+from tests.histories import building
+
+SPACE, POD = "tests", "uid-pod"
+
+
+def _observation(
+    resource: str, version: int, obj: dict[str, Any], kind: str = "MODIFIED"
+) -> records.Observation:
+    return records.Observation(
+        resource=resource,
+        type=kind,  # type: ignore[arg-type]
+        resource_version=version,
+        ts_ns=version,
+        object=msgspec.Raw(json.dumps(obj).encode()),
+    )
+
+
+def pod(version: int, *, phase: str = "Running", **recorded: str | None) -> records.Observation:
+    """A version of the pod with these entries recorded."""
+    statuses = [
+        {"name": name} | ({"resourceClaimName": claim} if claim else {})
+        for name, claim in recorded.items()
+    ]
+    meta = {"name": "pod", "namespace": SPACE, "uid": POD}
+    return _observation(
+        "pods",
+        version,
+        {"metadata": meta, "status": {"phase": phase, "resourceClaimStatuses": statuses}},
+    )
+
+
+def claim(
+    version: int,
+    name: str,
+    *,
+    entry: str = "device",
+    reserved: Sequence[str] = (),
+    deleting: bool = False,
+    kind: str = "MODIFIED",
+) -> records.Observation:
+    """A version of a claim that was generated for the pod."""
+    meta: dict[str, Any] = {
+        "name": name,
+        "namespace": SPACE,
+        "uid": f"uid-{name}",
+        "annotations": {"resource.kubernetes.io/pod-claim-name": entry},
+        "ownerReferences": [{"kind": "Pod", "name": "pod", "uid": POD, "controller": True}],
+    }
+    if deleting:
+        meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    users = [{"resource": "pods", "name": uid, "uid": uid} for uid in reserved]
+    status = {"reservedFor": users}
+    return _observation("resourceclaims", version, {"metadata": meta, "status": status}, kind)
+
+
+def judge(
+    observed: Iterable[records.Observation],
+    *,
+    planned: Sequence[str] = (),
+    applied: Sequence[records.FaultApplied] = (),
+) -> verdicts.CheckResult:
+    history = controller_history.ControllerHistory()
+    for _ in history.follow(observed):
+        pass
+    faults = fault_records.FaultRecords(applications=applied)
+    plan = building.plan(faults=[building.fault(kind) for kind in planned])
+    return controller_records.check(history, plan, faults)
+
+
+def test_one_claim_for_each_entry_is_valid() -> None:
+    result = judge(
+        [
+            pod(1, phase="Pending"),
+            claim(2, "a", entry="one"),
+            claim(3, "b", entry="two"),
+            pod(4, one="a", two="b"),
+            claim(5, "a", entry="one", reserved=[POD]),
+            pod(6, phase="Succeeded", one="a", two="b"),
+            claim(7, "a", entry="one"),
+        ]
+    )
+    assert result.verdict is verdicts.Verdict.VALID
+    assert result.reason == "2 claims were generated for 2 entries of pods"
+
+
+def test_without_a_pod_nothing_was_examined() -> None:
+    assert judge([]).verdict is verdicts.Verdict.UNKNOWN
+
+
+# ----------------------------------------------------------------------- two claims for one
+
+
+TWICE = [pod(1), claim(2, "a"), claim(3, "b"), pod(4, device="b")]
+
+
+def test_a_second_claim_beside_the_first_is_found_and_both_are_named() -> None:
+    result = judge(TWICE)
+    (violation,) = result.violations
+    assert result.verdict is verdicts.Verdict.INVALID
+    assert violation.summary == "pod pod has a second claim for device"
+    assert "got claim b for entry device at resourceVersion 3, while it had a" in violation.text
+    assert [item.name for item in violation.objects] == ["pod", "b"]
+
+
+@pytest.mark.parametrize(
+    "observed",
+    [
+        [pod(1), claim(2, "a"), claim(3, "a", kind="DELETED"), claim(4, "b")],
+        [pod(1), claim(2, "a"), claim(3, "a", deleting=True), claim(4, "b")],
+    ],
+)
+def test_a_claim_that_was_deleted_may_be_created_again(
+    observed: list[records.Observation],
+) -> None:
+    assert judge(observed).verdict is verdicts.Verdict.VALID
+
+
+def _unanswered(uid: str, kind: str = "lose-response") -> records.FaultApplied:
+    return records.FaultApplied(
+        fault="f", kind=kind, verb="create", resource="resourceclaims", uid=uid, begun_ns=0
+    )
+
+
+@pytest.mark.parametrize(
+    ("applied", "verdict"),
+    [
+        ([_unanswered("uid-a")], verdicts.Verdict.VALID),
+        ([_unanswered("")], verdicts.Verdict.VALID),  # it may have been any of them
+        ([_unanswered("uid-b")], verdicts.Verdict.INVALID),
+        ([_unanswered("uid-a", "delay-events")], verdicts.Verdict.INVALID),
+    ],
+)
+def test_a_creation_without_an_answer_may_be_repeated(
+    applied: list[records.FaultApplied], verdict: verdicts.Verdict
+) -> None:
+    assert judge(TWICE, applied=applied).verdict is verdict
+
+
+@pytest.mark.parametrize("kind", ["kill-process", "restart-api-server", "stale-list"])
+def test_a_controller_that_forgot_what_it_created_is_not_blamed(kind: str) -> None:
+    assert judge(TWICE, planned=[kind]).verdict is verdicts.Verdict.VALID
+
+
+# ------------------------------------------------------------------------- lost records
+
+
+def test_a_record_that_vanishes_is_found() -> None:
+    result = judge([pod(1, one="a", two="b"), pod(2, two="c"), pod(3, one="a")])
+    (violation,) = result.violations
+    assert violation.summary == "pod pod lost the record of one"
+    assert "which resourceVersion 2 dropped; records were dropped 2 times" in violation.text
+    assert violation.resource_versions == [2, 3]
+
+
+def test_another_claim_or_none_may_be_recorded_for_an_entry() -> None:
+    assert judge([pod(1, one="a"), pod(2, one="b"), pod(3, one=None)]).violation_count == 0
+
+
+# ----------------------------------------------------------------------- after the end
+
+
+def _ended(*later: records.Observation) -> verdicts.CheckResult:
+    return judge([pod(1), claim(2, "a", reserved=[POD]), pod(3, phase="Failed"), *later])
+
+
+def test_one_claim_after_the_end_may_come_from_a_late_view_and_a_second_one_not() -> None:
+    late = [claim(4, "a", kind="DELETED"), claim(5, "b"), claim(6, "b", kind="DELETED")]
+    assert _ended(*late).verdict is verdicts.Verdict.VALID
+    (violation,) = _ended(*late, claim(7, "c")).violations
+    assert violation.summary == "pod pod got claims for device after its end"
+    assert violation.resource_versions == [5, 7]
+
+
+def test_a_reservation_that_comes_and_goes_after_the_end_is_found() -> None:
+    once = [claim(4, "a"), claim(5, "a", reserved=[POD]), claim(6, "a")]
+    assert _ended(*once).verdict is verdicts.Verdict.VALID
+    (violation,) = _ended(*once, claim(7, "a", reserved=[POD])).violations
+    assert violation.summary == "pod pod got reservations after its end"
+    assert violation.resource_versions == [5, 7]
+
+
+@pytest.mark.parametrize(
+    ("progress_s", "steps", "expected"),
+    [(5.0, ["scheduler", "claim-controller"], True), (None, ["claim-controller"], False), (5.0, ["scheduler"], False)],
+)  # fmt: skip
+def test_it_is_owed_by_our_controller_where_progress_is_judged(
+    progress_s: float | None, steps: list[str], expected: bool
+) -> None:
+    plan: plans.Plan = msgspec.structs.replace(
+        building.plan(), progress_s=progress_s, expected_steps=steps
+    )
+    assert controller_records.applies(plan) is expected
