@@ -13,6 +13,7 @@ from harness.explore.worlds.lifecycles import (
 )
 from harness.explore.worlds.scheduling import (
     answers_first,
+    broken_devices,
     changing_pools,
     competing_pods,
     extended_claims,
@@ -43,6 +44,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     **extended_claims.WORLDS,
     **taint_rules.WORLDS,
     **filter_threads.WORLDS,
+    **broken_devices.WORLDS,
     **template_users.WORLDS,
     **lost_claims.WORLDS,
     **generated_claims.WORLDS,

@@ -3,5 +3,5 @@
 They read API objects in their own way and share no code with the subject.
 
 Contents: `claim_entries`, `device_exclusivity`, `device_shares`, `panels`, `preparations`,
-`reservations`, `scheduler_books`.
+`ready_devices`, `reservations`, `scheduler_books`.
 """

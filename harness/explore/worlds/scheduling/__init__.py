@@ -1,6 +1,6 @@
 """Worlds about the scheduler: pods that compete for devices, and what may go wrong meanwhile.
 
-Contents: `answers_first`, `changing_pools`, `competing_pods`, `extended_claims`, `failovers`,
-`filter_threads`, `freed_allocations`, `leader_changes`, `reallocated_claims`, `shared_claims`,
-`shared_devices`, `taint_rules`, `two_schedulers`.
+Contents: `answers_first`, `broken_devices`, `changing_pools`, `competing_pods`,
+`extended_claims`, `failovers`, `filter_threads`, `freed_allocations`, `leader_changes`,
+`reallocated_claims`, `shared_claims`, `shared_devices`, `taint_rules`, `two_schedulers`.
 """

@@ -11,7 +11,7 @@ from harness.explore.search import search_campaign
 from harness.explore.worlds import world_catalogue
 from harness.subject import assume_caches, claims, dynamic_resources
 from harness.subject.allocation import allocators
-from harness.subject.binding import claim_binding
+from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.extended_resources import claim_creation
 from harness.subject.queueing import in_flight_events
 
@@ -215,3 +215,16 @@ def test_an_extended_claim_that_no_pod_names_is_found(monkeypatch: pytest.Monkey
     """The kubelet would start such a pod without its devices."""
     monkeypatch.setattr(claim_creation, "record", lambda *_: None)
     assert finding("extended-claims").startswith("leaked: no pod names the claim")
+
+
+# ---------------------------------------------------------------------- binding conditions
+
+
+def test_a_pod_that_does_not_wait_for_its_device_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binding_conditions.BindingConditions, "wait", lambda *_: None)
+    assert "is bound, but device-" in finding("binding-condition-fails")
+
+
+def test_a_broken_device_that_is_kept_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binding_conditions.BindingConditions, "have_failed", lambda *_: False)
+    assert finding("binding-condition-fails").startswith("stuck: pod-")
