@@ -1,7 +1,8 @@
 """The environments of the containers of a pod, from the CDI files of its claims.
 
 As the kubelet and a container runtime do together: the kubelet names the CDI devices of the
-requests that a container lists in `resources.claims`, and the runtime reads their files.
+requests that a container lists in `resources.claims`, and of those to which the pod's status maps
+the extended resources that it requests; the runtime reads their files.
 """
 
 import pathlib
@@ -42,20 +43,40 @@ def environments(
     by_name = {info.name: info for info in infos}
     by_entry = {entry: by_name[name] for entry, name in pod_claims.by_entry(pod) if name in by_name}
     found = {
-        container["name"]: dict(_variables(container, by_entry, folder))
+        container["name"]: dict(
+            _variables([*_listed(container, by_entry), *_mapped(container, pod, by_name)], folder)
+        )
         for container in pod["spec"].get("containers") or ()
     }
     return {name: environment for name, environment in found.items() if environment}
 
 
-def _variables(
-    container: Object, by_entry: Mapping[str, claim_infos.ClaimInfo], folder: pathlib.Path
-) -> Iterator[tuple[str, str]]:
-    """Yield the variables of all requests that a container uses."""
+def _listed(
+    container: Object, by_entry: Mapping[str, claim_infos.ClaimInfo]
+) -> Iterator[tuple[claim_infos.ClaimInfo, str]]:
+    """Yield the claims that a container lists, with the request that it uses; `*`: all of them."""
     for used in (container.get("resources") or {}).get("claims") or ():
-        info = by_entry.get(used["name"])
-        pattern = f"*-{info.uid}-{used.get('request') or '*'}.json" if info else ""
-        for path in sorted(folder.glob(pattern)) if pattern else ():
+        if (info := by_entry.get(used["name"])) is not None:
+            yield info, used.get("request") or "*"
+
+
+def _mapped(
+    container: Object, pod: Object, by_name: Mapping[str, claim_infos.ClaimInfo]
+) -> Iterator[tuple[claim_infos.ClaimInfo, str]]:
+    """Yield the claim for extended resources with each request that a container uses of it."""
+    requested = (container.get("resources") or {}).get("requests") or {}
+    for name, mapping in pod_claims.extended_mappings(pod):
+        is_used = mapping["containerName"] == container["name"]
+        if is_used and mapping["resourceName"] in requested and name in by_name:
+            yield by_name[name], mapping["requestName"]
+
+
+def _variables(
+    used: Iterable[tuple[claim_infos.ClaimInfo, str]], folder: pathlib.Path
+) -> Iterator[tuple[str, str]]:
+    """Yield the variables of requests of claims."""
+    for info, request in used:
+        for path in sorted(folder.glob(f"*-{info.uid}-{request}.json")):
             for device in _read(path).devices:
                 for variable in device.containerEdits.env:
                     name, _, value = variable.partition("=")

@@ -49,6 +49,17 @@ def by_entry(pod: Object) -> list[tuple[str, str]]:
     return [(entry, claim) for entry, name in named if (claim := name or generated.get(entry))]
 
 
+def extended_mappings(pod: Object) -> list[tuple[str, Object]]:
+    """Return which container uses which request of the claim for extended resources.
+
+    Each entry of the pod's `requestMappings` comes with the name of that claim.
+    """
+    status = (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
+    return [
+        (status["resourceClaimName"], mapping) for mapping in status.get("requestMappings") or []
+    ]
+
+
 def _generated(status: Object) -> dict[str, str | None]:
     """Return entry -> name of the claim generated for it; None: it needs none."""
     return {

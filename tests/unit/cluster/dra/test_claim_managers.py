@@ -250,6 +250,34 @@ def test_containers_find_the_variables_of_the_requests_that_they_use(nodes: Node
     }
 
 
+def test_containers_find_the_devices_of_their_extended_resources(nodes: Nodes) -> None:
+    """The pod names no claim; its status says which container uses which request."""
+    user = pod("a")
+    resources = {"requests": {"example.com/gpu": "1"}}
+    user["spec"]["containers"] = [
+        {"name": "asks", "resources": resources},
+        {"name": "asks too, and is not mapped", "resources": resources},
+        {"name": "is mapped, and asks for nothing"},
+    ]
+    user["status"] = {
+        "extendedResourceClaimStatus": {
+            "resourceClaimName": "c",
+            "requestMappings": [
+                {"containerName": name, "resourceName": "example.com/gpu", "requestName": "gpu"}
+                for name in ("asks", "is mapped, and asks for nothing")
+            ],
+        }
+    }
+    claim = nodes.claim("c", user)
+    claim["metadata"]["ownerReferences"] = [{"controller": True, "uid": "uid-of-a"}]
+    nodes.claims.prepare(user)
+    nodes.claims.start_containers(user)
+    started = [r for r in nodes.records() if isinstance(r, records.ContainerStarted)]
+    assert {record.container: record.environment for record in started} == {
+        "asks": {"claim_c_gpu": "true"}
+    }
+
+
 def test_a_container_whose_cdi_file_is_gone_is_not_started(nodes: Nodes) -> None:
     user = pod("a", "c")
     user["spec"]["containers"] = [{"name": "x", "resources": {"claims": [{"name": "entry-c"}]}}]
