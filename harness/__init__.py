@@ -5,7 +5,7 @@ files of a run; modules may change without notice. Imports go downward through l
 first import contract of pyproject.toml lists.
 
 Contents: `apiserver`, `campaign`, `checks`, `cli`, `client`, `clocks`, `cluster`, `concurrency`,
-`conformance`, `errors`, `explore`, `fault_proxy`, `faults`, `history`, `model`, `private_files`,
-`processes`, `report`, `reproduction`, `run`, `scenario`, `seeds`, `subject`, `suggestions`,
-`tls_authorities`, `traffic`, `writing`.
+`conformance`, `errors`, `explore`, `fault_proxy`, `faults`, `history`, `metrics`, `model`,
+`private_files`, `processes`, `report`, `reproduction`, `run`, `scenario`, `seeds`, `subject`,
+`suggestions`, `tls_authorities`, `traffic`, `writing`.
 """

@@ -305,6 +305,7 @@ def kubelet(
     changes_journal: Annotated[
         pathlib.Path | None, typer.Option(help="Journal the changes of pools in this file.")
     ] = None,
+    metrics_port: MetricsPort = None,
     run_id: Annotated[str, typer.Option(hidden=True)] = "",
     seed: Annotated[int, typer.Option(hidden=True)] = 0,
     ready_file: ReadyFile = None,
@@ -322,6 +323,7 @@ def kubelet(
             namespace=namespace,
             operations=operations,
             run_id=run_id,
+            metrics_port=metrics_port,
             only_nodes=tuple(node or ()),
             claims=node_claims.NodeClaimsOptions(
                 driver=driver_settings.read(settings, exclusivity=exclusivity),

@@ -9,12 +9,19 @@ pod that uses it waits (kubernetes#140527). A claim that is prepared with other 
 of its allocation is refused until it is unprepared; upstream would start the pod with the old ones.
 """
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable
 
 from harness import clocks, concurrency
 from harness.client import apis
-from harness.cluster.dra import claim_infos, drivers, pod_claims, preparation_journals
+from harness.cluster.dra import (
+    claim_infos,
+    drivers,
+    kubelet_metrics,
+    pod_claims,
+    preparation_journals,
+)
 
 Object = apis.Object
 GetClaim = Callable[[str, str], Object | None]
@@ -46,13 +53,15 @@ class ClaimManager:
         driver: drivers.Driver,
         checkpoint: claim_infos.Checkpoint,
         journal: preparation_journals.PreparationJournal,
+        metrics: kubelet_metrics.KubeletMetrics | None = None,
     ) -> None:
-        """Continue with the claims of the checkpoint.
+        """Continue with the claims of the checkpoint; `metrics` None: measure nothing.
 
         Raises UsageError if the checkpoint is damaged.
         """
         self._node, self._get_claim = node, get_claim
         self._driver, self._checkpoint, self._journal = driver, checkpoint, journal
+        self._metrics = metrics
         self._guard = concurrency.lock("kubelet.claims")
         self._entries: dict[str, _Entry] = {}
         for info in checkpoint.load():
@@ -70,9 +79,12 @@ class ClaimManager:
                 for uid, name in entry.info.pods.items()
             }
 
-    def infos(self, pod_uid: str) -> list[claim_infos.ClaimInfo]:
-        """Return the claims that a pod uses."""
-        return [entry.info for entry in self._used_by(pod_uid)]
+    def infos(self, pod_uid: str | None = None) -> list[claim_infos.ClaimInfo]:
+        """Return the claims that a pod uses; None: those that any pod uses."""
+        if pod_uid is not None:
+            return [entry.info for entry in self._used_by(pod_uid)]
+        with self._guard:
+            return [entry.info for entry in self._entries.values() if entry.info.pods]
 
     def prepare(self, pod: Object, claims: Iterable[pod_claims.PodClaim]) -> None:
         """Prepare the claims of a pod that need it.
@@ -143,9 +155,17 @@ class ClaimManager:
     def _prepare_once(self, pod: Object, claim: Object, entry: _Entry) -> None:
         with entry.lock:
             if not entry.prepared:
-                with self._journal.preparing(self._node, entry.info, _named(pod)):
+                with (
+                    self._journal.preparing(self._node, entry.info, _named(pod)),
+                    self._measured(entry, kubelet_metrics.NODE_PREPARE),
+                ):
                     self._driver.prepare(claim, entry.info, self._node)
                 entry.prepared = True
+
+    def _measured(self, entry: _Entry, method: str) -> contextlib.AbstractContextManager[None]:
+        if self._metrics is None:
+            return contextlib.nullcontext()
+        return self._metrics.call(entry.info, method)
 
     def _used_by(self, pod_uid: str) -> list[_Entry]:
         with self._guard:
@@ -162,7 +182,10 @@ class ClaimManager:
     def _unprepare(self, entry: _Entry, pod_uid: str) -> None:
         pod = pod_uid, entry.info.pods[pod_uid]
         if entry.prepared or entry.restored:
-            with self._journal.unpreparing(self._node, entry.info, pod):
+            with (
+                self._journal.unpreparing(self._node, entry.info, pod),
+                self._measured(entry, kubelet_metrics.NODE_UNPREPARE),
+            ):
                 self._driver.unprepare(entry.info, self._node)
         with self._guard:
             del self._entries[entry.info.key]

@@ -5,8 +5,15 @@ import pathlib
 
 from harness import concurrency, writing
 from harness.client import apis
-from harness.cluster.dra import claim_managers, containers, kubelet_parts, pod_claims
+from harness.cluster.dra import (
+    claim_managers,
+    containers,
+    kubelet_metrics,
+    kubelet_parts,
+    pod_claims,
+)
 from harness.cluster.dra import preparation_journals as journals
+from harness.metrics import metric_families
 from harness.scenario import driver_specs
 
 Object = apis.Object
@@ -46,6 +53,7 @@ class NodeClaims:
         """Seconds that containers run on after the deletion of their pod was asked for."""
         self._cdi = _below(options.state, _CDI)
         self._driver = self._parts.driver(options.driver, folder=self._cdi, seed=options.seed)
+        self._metrics = kubelet_metrics.KubeletMetrics()
         self._guard = concurrency.lock("kubelet.nodes")
         self._managers: dict[str, claim_managers.ClaimManager] = {}
         self._nodes: dict[str, str] = {}
@@ -60,6 +68,12 @@ class NodeClaims:
         with self._guard:
             managers = list(self._managers.values())
         return {pod for manager in managers for pod in manager.pods()}
+
+    def metrics(self) -> list[metric_families.Family]:
+        """Return the metrics of all nodes."""
+        with self._guard:
+            managers = list(self._managers.values())
+        return self._metrics.collect([info for manager in managers for info in manager.infos()])
 
     def is_used_by(self, pod_uid: str) -> bool:
         """Return whether a pod may use claims."""
@@ -78,7 +92,8 @@ class NodeClaims:
             with self._guard:
                 self._nodes[uid] = node
                 manager = self._manager(node)
-            manager.prepare(pod, claims)
+            with self._metrics.operation(kubelet_metrics.PREPARE):
+                manager.prepare(pod, claims)
 
     def start_containers(self, pod: Object) -> None:
         """Journal what the containers of a pod find in their environment, after `prepare`.
@@ -102,7 +117,8 @@ class NodeClaims:
             node = self._nodes.get(pod_uid)
             manager = self._managers.get(node or "")
         if manager is not None:
-            manager.unprepare(pod_uid)
+            with self._metrics.operation(kubelet_metrics.UNPREPARE):
+                manager.unprepare(pod_uid)
         with self._guard:
             self._nodes.pop(pod_uid, None)
 
@@ -128,6 +144,7 @@ class NodeClaims:
                 driver=self._driver,
                 checkpoint=self._parts.checkpoint(path),
                 journal=self._journal,
+                metrics=self._metrics,
             )
         return found
 

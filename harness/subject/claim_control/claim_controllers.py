@@ -27,6 +27,7 @@ from collections.abc import Mapping
 
 from harness import concurrency
 from harness.client import apis, informers, transports
+from harness.metrics import metric_families
 from harness.subject.claim_control import (
     controller_contexts,
     controller_metrics,
@@ -38,7 +39,6 @@ from harness.subject.claim_control import (
     pod_syncing,
     work_queues,
 )
-from harness.subject.metrics import metric_families
 
 SYNC_TIMEOUT_S = 30.0
 """Time limit for the initial list of each informer, in seconds."""

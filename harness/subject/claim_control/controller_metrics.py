@@ -4,9 +4,9 @@ import collections
 from collections.abc import Iterable
 from typing import Any
 
+from harness.metrics import metric_families
 from harness.subject import claims
 from harness.subject.claim_control import feature_gates
-from harness.subject.metrics import metric_families
 
 Object = dict[str, Any]
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"

@@ -6,9 +6,9 @@ They are counted from the named steps, so that the scheduler itself has nothing 
 from collections.abc import Callable, Mapping
 
 from harness import concurrency
+from harness.metrics import metric_families
 from harness.subject.binding import binding_conditions
 from harness.subject.extended_resources import claim_creation
-from harness.subject.metrics import metric_families
 
 _RESULTS = {
     "bind.done": "scheduled",

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from harness.client import apis
+from harness.metrics import metric_families, metrics_servers
 from harness.subject import assembling, claims
 from harness.subject.claim_control import controller_contexts
-from harness.subject.metrics import metric_families, metrics_servers
 from tests.support import api_objects, local_servers
 from tests.unit.subject import controller_worlds
 

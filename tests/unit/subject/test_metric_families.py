@@ -1,6 +1,6 @@
 """The text form of metrics."""
 
-from harness.subject.metrics import metric_families
+from harness.metrics import metric_families
 
 
 def test_a_counter_has_a_line_for_each_combination_of_labels() -> None:

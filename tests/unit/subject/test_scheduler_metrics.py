@@ -6,9 +6,9 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.client import apis
+from harness.metrics import metric_families, metrics_servers
 from harness.subject import schedulers
 from harness.subject.binding import binding_conditions
-from harness.subject.metrics import metric_families, metrics_servers
 from harness.subject.telemetry import scheduler_metrics
 from tests.support import api_objects, local_servers
 

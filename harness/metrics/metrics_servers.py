@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 
 from harness import errors
-from harness.subject.metrics import metric_families
+from harness.metrics import metric_families
 
 HOST = "127.0.0.1"
 Collect = Callable[[], Iterable[metric_families.Family]]
