@@ -6,5 +6,6 @@ the work of `campaign`.
 
 Contents: `cluster_logs`, `convergence`, `execution`, `faulting`, `goals`, `known_defects`,
 `leaders`, `memory_sampling`, `progressing`, `rerun_command`, `run_children`, `run_journal`,
-`run_plan`, `run_processes`, `runs`, `scheduler_commands`, `selectors`, `subjects`, `supervising`.
+`run_plan`, `run_processes`, `runs`, `scheduler_commands`, `selectors`, `spotting`, `subjects`,
+`supervising`.
 """

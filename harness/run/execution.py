@@ -13,6 +13,7 @@ from harness.run import (
     progressing,
     run_plan,
     run_processes,
+    spotting,
     subjects,
     supervising,
 )
@@ -65,7 +66,7 @@ class Execution:
             pods_ran=lambda: self._pods.ran,
         )
         self._owed_ns = 0
-        self._spotter = goals.DoubleAllocationSpotter(self._api, namespace=plan.namespace)
+        self._spotters = spotting.Spotters(self._api, plan)
 
     def run(self) -> errors.HarnessError | None:
         """Create the fixtures, run the phases, tear everything down.
@@ -102,7 +103,7 @@ class Execution:
         if self._plan.progress_s is not None:
             self._convergence.start()
         if self._plan.until_found:
-            self._spotter.start()
+            self._spotters.start()
         if self._plan.faults:
             self._prepare_faults()
         self._phase("starting the recorder and the kubelets")
@@ -208,7 +209,7 @@ class Execution:
         return self._convergence.still_s(self._owed_ns) > allowed_s
 
     def _wait(self, why: str, condition: processes.Condition) -> None:
-        """Wait for a condition, or for a double allocation if the run is to end there.
+        """Wait for a condition, or for a violation if the run is to end there.
 
         A timeout ends the phase, not the run: the evidence up to then is judged. If progress is
         judged, there is more time, so that an object that is stuck is found and nothing times out.
@@ -218,7 +219,7 @@ class Execution:
             if self._faults is not None:
                 self._faults.require_journal()
                 self._progress.faults(self._faults.active())
-            return self._spotter.found or condition()
+            return self._spotters.found or condition()
 
         try:
             self._supervisor.wait_until(
@@ -228,8 +229,8 @@ class Execution:
             )
         except errors.WaitTimeoutError as error:
             self._supervisor.phase("timed out", detail=str(error))
-        if self._spotter.found:
-            self._supervisor.phase("found", detail=self._spotter.found)
+        if self._spotters.found:
+            self._supervisor.phase("found", detail=self._spotters.found)
 
     def _phase(self, name: str) -> None:
         self._progress.phase(name)
@@ -258,7 +259,7 @@ class Execution:
             self._supervisor.close()
             self._pods.stop()
             self._convergence.stop()
-            self._spotter.stop()
+            self._spotters.stop()
             launching.enough_file(self._directory).unlink(missing_ok=True)
         self._transport.close()  # its connection may be from before a restart of the API server
         try:

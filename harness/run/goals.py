@@ -7,7 +7,7 @@ directory like any other.
 from typing import Any
 
 from harness import concurrency
-from harness.checks import live_spotter, pool_changes
+from harness.checks import pool_changes
 from harness.client import apis, informers
 from harness.history import directories, histories, plans
 from harness.scenario import specs, traffic_specs
@@ -102,40 +102,3 @@ class PodCounter:
             if pod.get("status", {}).get("phase") == "Running" and uid not in self._running:
                 self._running.add(uid)
                 self._ran += 1
-
-
-class DoubleAllocationSpotter:
-    """Watches for a device in two claims at once, so that a positive control can end early."""
-
-    def __init__(self, api: apis.Api, *, namespace: str) -> None:
-        self._spotter = live_spotter.Spotter()
-        self._informer = informers.Informer(
-            api, apis.CLAIMS, namespace=namespace, name="double-spotter", handlers=[self]
-        )
-
-    @property
-    def found(self) -> str | None:
-        """A description of the first device that was seen in two claims; None: no such device."""
-        return self._spotter.found[0] if self._spotter.found else None
-
-    def start(self) -> None:
-        """Start watching."""
-        self._informer.start()
-
-    def stop(self) -> None:
-        """Stop watching."""
-        self._informer.stop()
-
-    def on_add(self, obj: dict[str, Any], *, initial: bool) -> None:
-        """Note the devices of a new claim."""
-        del initial
-        self._spotter.note(obj["metadata"]["uid"], obj)
-
-    def on_update(self, old: dict[str, Any], new: dict[str, Any]) -> None:
-        """Note the devices of a changed claim."""
-        del old
-        self._spotter.note(new["metadata"]["uid"], new)
-
-    def on_delete(self, last: dict[str, Any]) -> None:
-        """Note that a claim no longer holds devices."""
-        self._spotter.note(last["metadata"]["uid"], None)

@@ -6,9 +6,9 @@ counts: the largest capacity, and the smallest consumption. Doubt never becomes 
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -116,15 +116,19 @@ class DeclaredDevices:
                 and record.resource == "resourceslices"
                 and record.type not in ("DELETED", "FINAL")
             ):
-                self._note(_slices.decode(record.object), record.resource_version)
+                self._add(_slices.decode(record.object), record.resource_version)
             yield record
+
+    def note(self, piece: Mapping[str, Any]) -> None:
+        """Note a version of a slice as the API server sends it, decoded."""
+        self._add(msgspec.convert(piece, _Slice), int(piece["metadata"]["resourceVersion"]))
 
     def is_shareable(self, device: str) -> bool | None:
         """Return whether a slice ever allowed shares of a device; None: no slice has it."""
         known = self.devices.get(device)
         return None if known is None else known.is_shareable
 
-    def _note(self, piece: _Slice, rv: int) -> None:
+    def _add(self, piece: _Slice, rv: int) -> None:
         spec = piece.spec
         pool = spec.driver, spec.pool.name
         for declared in spec.shared_counters or ():

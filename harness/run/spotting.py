@@ -1,0 +1,200 @@
+"""Spots violations while a run goes on, so that a positive control can end early.
+
+Nothing here is a verdict: a run that ends because of something seen here is judged from its
+directory like any other.
+"""
+
+from typing import Any, Protocol
+
+import msgspec
+
+from harness import concurrency
+from harness.checks import claim_results, hold_history, live_spotter
+from harness.checks.consumption import declared_devices, device_consumption
+from harness.client import apis, informers
+from harness.history import plans
+
+Object = dict[str, Any]
+
+
+class Spotter(Protocol):
+    """Watches for one kind of violation."""
+
+    @property
+    def found(self) -> str | None:
+        """A description of a violation; None: none was seen."""
+
+    def start(self) -> None:
+        """Start watching."""
+
+    def stop(self) -> None:
+        """Stop watching."""
+
+
+class Spotters:
+    """The spotters of a run."""
+
+    def __init__(self, api: apis.Api, plan: plans.Plan) -> None:
+        self._spotters: list[Spotter] = [DoubleAllocationSpotter(api, namespace=plan.namespace)]
+        if device_consumption.applies(plan):
+            self._spotters.append(ConsumptionSpotter(api, namespace=plan.namespace))
+
+    @property
+    def found(self) -> str | None:
+        """A description of the first violation; None: none was seen."""
+        return next((spotter.found for spotter in self._spotters if spotter.found), None)
+
+    def start(self) -> None:
+        """Start watching."""
+        for spotter in self._spotters:
+            spotter.start()
+
+    def stop(self) -> None:
+        """Stop watching."""
+        for spotter in self._spotters:
+            spotter.stop()
+
+
+class DoubleAllocationSpotter:
+    """Watches for a device in two claims at once."""
+
+    def __init__(self, api: apis.Api, *, namespace: str) -> None:
+        self._spotter = live_spotter.Spotter()
+        self._informer = informers.Informer(
+            api, apis.CLAIMS, namespace=namespace, name="double-spotter", handlers=[self]
+        )
+
+    @property
+    def found(self) -> str | None:
+        """A description of the first device that was seen in two claims; None: no such device."""
+        return self._spotter.found[0] if self._spotter.found else None
+
+    def start(self) -> None:
+        """Start watching."""
+        self._informer.start()
+
+    def stop(self) -> None:
+        """Stop watching."""
+        self._informer.stop()
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """Note the devices of a new claim."""
+        del initial
+        self._spotter.note(obj["metadata"]["uid"], obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Note the devices of a changed claim."""
+        del old
+        self._spotter.note(new["metadata"]["uid"], new)
+
+    def on_delete(self, last: Object) -> None:
+        """Note that a claim no longer holds devices."""
+        self._spotter.note(last["metadata"]["uid"], None)
+
+
+class ConsumptionSpotter:
+    """Watches for shares and counters that are consumed too much, whenever it is asked.
+
+    An excess that comes and goes between two questions is missed; the judge finds it.
+    """
+
+    def __init__(self, api: apis.Api, *, namespace: str) -> None:
+        self._guard = concurrency.lock("consumption-spotter")
+        self._holds: dict[str, list[hold_history.Hold]] = {}
+        """By the uid of the claim."""
+        self._declared = declared_devices.DeclaredDevices()
+        self._has_changed = False
+        self._found: str | None = None
+        self._slices = informers.Informer(
+            api, apis.SLICES, name="consumption-spotter-slices", handlers=[_Slices(self)]
+        )
+        self._claims = informers.Informer(
+            api, apis.CLAIMS, namespace=namespace, name="consumption-spotter", handlers=[self]
+        )
+
+    @property
+    def found(self) -> str | None:
+        """A description of the first excess; None: none was seen."""
+        with self._guard:
+            if self._has_changed and self._found is None:
+                self._has_changed = False
+                self._found = self._excess()
+            return self._found
+
+    def start(self) -> None:
+        """Start watching."""
+        self._slices.start()
+        self._claims.start()
+
+    def stop(self) -> None:
+        """Stop watching."""
+        self._claims.stop()
+        self._slices.stop()
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """Note the devices of a new claim."""
+        del initial
+        self._note(obj["metadata"]["uid"], _holds_of(obj))
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Note the devices of a changed claim."""
+        del old
+        self._note(new["metadata"]["uid"], _holds_of(new))
+
+    def on_delete(self, last: Object) -> None:
+        """Note that a claim no longer holds devices."""
+        self._note(last["metadata"]["uid"], [])
+
+    def declare(self, piece: Object) -> None:
+        """Note what a slice declares."""
+        with self._guard:
+            self._declared.note(piece)
+
+    def _note(self, uid: str, holds: list[hold_history.Hold]) -> None:
+        with self._guard:
+            self._holds[uid] = holds
+            self._has_changed = True
+
+    def _excess(self) -> str | None:
+        """Return a summary of what is consumed too much now, None for nothing."""
+        now = hold_history.HoldHistory()
+        now.holds = [hold for holds in self._holds.values() for hold in holds]
+        violations = device_consumption.check(now, self._declared).violations
+        return violations[0].summary if violations else None
+
+
+class _Slices:
+    def __init__(self, spotter: ConsumptionSpotter) -> None:
+        self._spotter = spotter
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        del initial
+        self._spotter.declare(obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        del old
+        self._spotter.declare(new)
+
+    def on_delete(self, last: Object) -> None:
+        del last
+
+
+def _holds_of(claim: Object) -> list[hold_history.Hold]:
+    """Return the holds of a claim as it is now."""
+    meta = claim["metadata"]
+    allocation = claim.get("status", {}).get("allocation")
+    known = None if allocation is None else msgspec.convert(allocation, claim_results.Allocation)
+    return [
+        hold_history.Hold(
+            device=device,
+            exclusive=how.exclusive,
+            shared=how.shared,
+            consumed=how.consumed,
+            uid=meta["uid"],
+            namespace=meta["namespace"],
+            name=meta["name"],
+            from_rv=int(meta["resourceVersion"]),
+            from_ts_ns=0,
+        )
+        for device, how in claim_results.held(known).items()
+    ]

@@ -1,0 +1,113 @@
+"""Spotting violations while the run goes on."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.client import apis, kubeconfigs, transports
+from harness.history import records
+from harness.run import spotting
+from tests.histories import building, shared_devices
+
+NOWHERE = apis.Api(
+    transports.HttpTransport(kubeconfigs.Endpoint(host="127.0.0.1", port=1, tls=False))
+)
+
+
+def claim(uid: str, *devices: str, **flags: object) -> dict[str, Any]:
+    results = [{"driver": "d", "pool": "p", "device": name, **flags} for name in devices]
+    status = {"allocation": {"devices": {"results": results}}} if devices else {}
+    return {"metadata": {"uid": uid}, "status": status}
+
+
+@pytest.fixture
+def spotter() -> spotting.DoubleAllocationSpotter:
+    return spotting.DoubleAllocationSpotter(NOWHERE, namespace="default")
+
+
+def test_a_device_in_two_claims_is_found(spotter: spotting.DoubleAllocationSpotter) -> None:
+    spotter.on_add(claim("a", "1"), initial=False)
+    spotter.on_add(claim("b", "2"), initial=False)
+    assert spotter.found is None
+    spotter.on_update(claim("b", "2"), claim("b", "1"))
+    assert spotter.found == "d/p/1"
+
+
+def test_one_claim_after_the_other_is_nothing(spotter: spotting.DoubleAllocationSpotter) -> None:
+    spotter.on_add(claim("a", "1"), initial=False)
+    spotter.on_update(claim("a", "1"), claim("a"))
+    spotter.on_add(claim("b", "1"), initial=False)
+    spotter.on_delete(claim("b", "1"))
+    spotter.on_add(claim("c", "1"), initial=False)
+    assert spotter.found is None
+
+
+@pytest.mark.parametrize("flags", [{"adminAccess": True}, {"shareID": "s"}])
+def test_what_is_meant_to_be_shared_is_nothing(
+    spotter: spotting.DoubleAllocationSpotter, flags: dict[str, object]
+) -> None:
+    spotter.on_add(claim("a", "1"), initial=False)
+    spotter.on_add(claim("b", "1", **flags), initial=False)
+    assert spotter.found is None
+
+
+# ------------------------------------------------------------------------ consumption
+
+
+def document(record: records.Body) -> dict[str, Any]:
+    assert isinstance(record, records.Observation)
+    decoded: dict[str, Any] = msgspec.json.decode(record.object)
+    return decoded
+
+
+@pytest.fixture
+def consumption() -> spotting.ConsumptionSpotter:
+    made = spotting.ConsumptionSpotter(NOWHERE, namespace="tests")
+    for piece in shared_devices.slices():
+        made.declare(document(piece))
+    return made
+
+
+def take(spotter: spotting.ConsumptionSpotter, rv: int, name: str, **taken: int | None) -> None:
+    spotter.on_add(document(shared_devices.claim(rv, name, taken)), initial=False)
+
+
+def test_a_capacity_that_is_consumed_too_much_is_found(
+    consumption: spotting.ConsumptionSpotter,
+) -> None:
+    take(consumption, 2, "a", S=3)
+    take(consumption, 3, "b", H1=None)
+    assert consumption.found is None
+    take(consumption, 4, "c", S=2)
+    assert consumption.found is not None
+    assert consumption.found.startswith("memory of device")
+    consumption.on_delete(document(shared_devices.claim(4, "c", {})))
+    assert consumption.found is not None  # the first one stays
+
+
+def test_a_counter_that_is_consumed_too_much_is_found(
+    consumption: spotting.ConsumptionSpotter,
+) -> None:
+    take(consumption, 2, "a", H1=None)
+    take(consumption, 3, "b", W=None)
+    assert consumption.found is not None
+
+
+def test_freed_shares_can_be_used_again(consumption: spotting.ConsumptionSpotter) -> None:
+    take(consumption, 2, "a", S=4)
+    assert consumption.found is None
+    before = document(shared_devices.claim(2, "a", {"S": 4}))
+    consumption.on_update(before, document(shared_devices.claim(3, "a", {})))
+    take(consumption, 4, "b", S=4, W=None)
+    assert consumption.found is None
+
+
+def test_runs_without_shares_and_counters_do_not_watch_for_them() -> None:
+    plan = building.plan()
+    plain = spotting.Spotters(NOWHERE, plan)
+    plan.settings["pools"] = {"more": [{"shared": True}]}
+    both = spotting.Spotters(NOWHERE, plan)
+    assert plain.found is both.found is None
+    assert len(vars(plain)["_spotters"]) == 1
+    assert len(vars(both)["_spotters"]) == 2
