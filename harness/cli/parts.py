@@ -286,7 +286,9 @@ def kubelet(
     ] = None,
     settings: Annotated[
         pathlib.Path | None,
-        typer.Option("--settings", help="JSON: exclusivity, termination_s, prepare, unprepare."),
+        typer.Option(
+            "--settings", help="JSON: exclusivity, termination_s, prepare, unprepare, conditions."
+        ),
     ] = None,
     state: Annotated[
         pathlib.Path | None,

@@ -1,6 +1,6 @@
 """The keys of `driver` in a scenario file: how the fake kubelets and their DRA driver behave."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
 import pydantic
 
@@ -29,6 +29,35 @@ class CallSpec(Spec):
         return self.delay_s > 0 or self.blocked_from_s is not None
 
 
+class ConditionsSpec(Spec):
+    """How allocated devices with binding conditions become ready, or fail to."""
+
+    delay_s: Seconds = 0.05
+    """Least seconds from the allocation until the driver reports the devices' conditions."""
+    delay_s_max: Seconds = 0.2
+    """Most seconds."""
+    failure_probability: Annotated[Probability, pydantic.Field(lt=1)] = 0.0
+    """Probability that the driver reports the failure conditions instead. Less than 1, so that runs
+    end."""
+    silence_probability: Annotated[Probability, pydantic.Field(lt=1)] = 0.0
+    """Probability that the driver never reports anything, so that the pod's time is up some day
+    (`subject.binding_timeout_s`)."""
+
+    @pydantic.model_validator(mode="after")
+    def _require_possible(self) -> Self:
+        if self.delay_s_max < self.delay_s:
+            raise ValueError(
+                f"expected delay_s_max of at least delay_s = {self.delay_s:g}, got "
+                f"{self.delay_s_max:g}: increase it"
+            )
+        if self.failure_probability + self.silence_probability >= 1:
+            raise ValueError(
+                "expected failure_probability and silence_probability of less than 1 together: "
+                "reduce one of them"
+            )
+        return self
+
+
 class DriverSpec(Spec):
     """The DRA driver of the fake nodes, and how their containers end."""
 
@@ -42,3 +71,5 @@ class DriverSpec(Spec):
     """Calls that prepare a claim."""
     unprepare: CallSpec = CallSpec()
     """Calls that unprepare a claim."""
+    conditions: ConditionsSpec = ConditionsSpec()
+    """How devices with binding conditions (`pools.more`) become ready."""

@@ -1,0 +1,189 @@
+"""A controller that makes allocated devices ready, by conditions in the claims' status.
+
+It acts as the part of a driver that attaches devices to nodes by a fabric (KEP-5007). For each
+allocation it decides once whether it succeeds, fails, or is never heard of again, and reports that
+after a delay.
+"""
+
+import dataclasses
+import heapq
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from harness import clocks, concurrency, seeds
+from harness.client import apis, informers, transports
+from harness.scenario import driver_specs
+
+Object = dict[str, Any]
+_FAILED = ("NotAttached", "the fabric could not attach the device")
+_RETRY_S = 0.02
+"""Wait after a conflict, or another failure of a write, in seconds."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Report:
+    """The outcome of one allocation, which is to be reported of its devices."""
+
+    key: str
+    """`namespace/name` of the claim."""
+    allocation: str
+    """See `_allocation_of`."""
+    succeeds: bool
+
+
+class DeviceAttachments:
+    """Reports the conditions of allocated devices, on a thread of its own.
+
+    An event handler of an informer of claims.
+    """
+
+    def __init__(
+        self,
+        api: apis.Api,
+        spec: driver_specs.ConditionsSpec,
+        *,
+        seed: int = 0,
+        now: Callable[[], str] = clocks.wall_text,
+    ) -> None:
+        """`now` returns the time as text."""
+        self._api, self._spec, self._seeds, self._now = api, spec, seeds.Seeds(seed), now
+        self._changed = concurrency.condition("device-attachments")
+        self._claims: dict[str, Object] = {}
+        """The newest version of each claim that had a device with conditions, by key."""
+        self._due: list[tuple[float, int, _Report]] = []
+        """A heap: time by the monotonic clock in seconds, order, what to report."""
+        self._order = itertools.count()
+        self._is_stopped = False
+        self._thread: concurrency.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread = concurrency.spawn("device-attachments", self._run)
+
+    def stop(self) -> None:
+        """Report nothing more, and end the thread."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    # ------------------------------------------------------------ the informer's side
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        """Decide what happens to the devices of an allocated claim."""
+        del initial
+        self._note(obj)
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """Decide what happens to the devices of a new allocation."""
+        del old
+        self._note(new)
+
+    def on_delete(self, last: Object) -> None:
+        """Forget a claim."""
+        with self._changed:
+            self._claims.pop(informers.key_of(last), None)
+
+    def _note(self, claim: Object) -> None:
+        allocation, key = _allocation_of(claim), informers.key_of(claim)
+        with self._changed:
+            known = self._claims.get(key)
+            if allocation or known:
+                self._claims[key] = claim
+            if allocation and (known is None or _allocation_of(known) != allocation):
+                self._decide(key, allocation)
+
+    def _decide(self, key: str, allocation: str) -> None:
+        """Draw what becomes of an allocation; every process of the driver draws the same."""
+        dice, spec = self._seeds.stream("driver", "conditions", allocation), self._spec
+        drawn = dice.random()
+        if drawn >= spec.silence_probability:
+            succeeds = drawn >= spec.silence_probability + spec.failure_probability
+            report = _Report(key, allocation, succeeds)
+            self._put(report, dice.uniform(spec.delay_s, spec.delay_s_max))
+
+    def _put(self, report: _Report, delay_s: float) -> None:
+        at_s = concurrency.monotonic_s() + delay_s
+        heapq.heappush(self._due, (at_s, next(self._order), report))
+        self._changed.notify_all()
+
+    # ------------------------------------------------------------------ its thread
+
+    def _run(self) -> None:
+        while (report := self._next()) is not None:
+            try:
+                self._write(report)
+            except (apis.ApiError, transports.TransportError):
+                with self._changed:
+                    self._put(report, _RETRY_S)
+
+    def _next(self) -> _Report | None:
+        """Wait for the next report that is due; None: this is the end."""
+        with self._changed:
+            while not self._is_stopped:
+                left_s = self._due[0][0] - concurrency.monotonic_s() if self._due else None
+                if left_s is not None and left_s <= 0:
+                    return heapq.heappop(self._due)[2]
+                self._changed.wait(left_s)
+        return None
+
+    def _write(self, report: _Report) -> None:
+        """Report the conditions, unless the claim has lost this allocation meanwhile."""
+        with self._changed:
+            claim = self._claims.get(report.key)
+        if claim is None or _allocation_of(claim) != report.allocation:
+            return
+        status = {**claim["status"], "devices": self._devices(claim, succeeds=report.succeeds)}
+        self._api.update_status(apis.CLAIMS, {**claim, "status": status})
+
+    def _devices(self, claim: Object, *, succeeds: bool) -> list[Object]:
+        """Return `status.devices` with the conditions of the claim's devices."""
+        reported = [
+            _status_of(item, succeeds=succeeds, now=self._now()) for item in _awaited(claim)
+        ]
+        known = [_id_of(item) for item in reported]
+        others = claim["status"].get("devices") or ()
+        return [*(item for item in others if _id_of(item) not in known), *reported]
+
+
+def _awaited(claim: Object) -> Iterator[Object]:
+    """Yield the allocation results with binding conditions."""
+    allocation = claim.get("status", {}).get("allocation") or {}
+    for result in allocation.get("devices", {}).get("results") or ():
+        if result.get("bindingConditions"):
+            yield result
+
+
+def _allocation_of(claim: Object) -> str:
+    """Return what tells a claim's allocation from others; empty: no device has to be attached."""
+    devices = [_id_of(result) for result in _awaited(claim)]
+    if not devices:
+        return ""
+    since = claim["status"]["allocation"].get("allocationTimestamp", "")
+    return f"{claim['metadata']['uid']} {since} {devices}"
+
+
+def _id_of(item: Object) -> list[str | None]:
+    return [item.get(key) for key in ("driver", "pool", "device", "shareID")]
+
+
+def _status_of(result: Object, *, succeeds: bool, now: str) -> Object:
+    """Return the entry of `status.devices` for an allocated device."""
+    names: Sequence[str] = result["bindingConditions"]
+    if not succeeds:
+        names = result.get("bindingFailureConditions") or ()
+    reason, message = ("Attached", "attached to the node") if succeeds else _FAILED
+    conditions = [
+        {
+            "type": name,
+            "status": "True",
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": now,
+        }
+        for name in names
+    ]
+    keys = [key for key in ("driver", "pool", "device", "shareID") if key in result]
+    return {**{key: result[key] for key in keys}, "conditions": conditions}
