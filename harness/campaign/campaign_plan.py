@@ -50,6 +50,15 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
         return " + ".join([", ".join(self.defects) or base, *self.remedies])
 
     @property
+    def shows_otherwise(self) -> bool:
+        """True if its defects show in other ways than by double allocations.
+
+        Such a run does not end at the first double allocation: all checks must judge it.
+        """
+        of_scheduler = known_defects.of_part(self.defects, "scheduler")
+        return bool(self.defects) and not of_scheduler
+
+    @property
     def id(self) -> str:
         """Identifies the run within the campaign, in pytest's form: `name[parameters]`."""
         return f"{self.title}[{self.subject}-{self.repetition}]"

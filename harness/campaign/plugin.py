@@ -130,6 +130,7 @@ class RunItem(pytest.Item):
             claims=judgement.figures.claims,
             double_allocations=judgement.figures.double_allocations,
             stuck=judgement.figures.stuck,
+            others=_others(judgement),
             by_one_scheduler=judgement.violations_of(scheduler_exclusivity.NAME),
         )
 
@@ -145,7 +146,7 @@ class RunItem(pytest.Item):
             remedies=self._run.remedies,
             release=self._run.release,
             cluster=profile,
-            until_found=self._run.purpose.must_fail,
+            until_found=self._run.purpose.must_fail and not self._run.shows_otherwise,
             chosen_subjects=self._run.subjects,
             binaries=self._plan.binaries,
             fault_carrier=self._plan.fault_carrier,
@@ -163,11 +164,17 @@ class RunItem(pytest.Item):
                 "subject": self._run.subject,
                 "purpose": self._run.purpose,
                 "hypothesis": self._run.hypothesis,
+                "shows_otherwise": self._run.shows_otherwise,
                 "seconds": time.monotonic() - started,
                 **fields,
             },
             results.RunResult,
         )
+
+
+def _others(judgement: judging.Judgement) -> int:
+    found = judgement.figures
+    return found.violations - found.double_allocations - found.stuck
 
 
 # --------------------------------------------------------------------------- the worker's cluster

@@ -32,6 +32,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     double_allocations: int = 0
     stuck: int = 0
     """Objects that could go on and did not."""
+    others: int = 0
+    """Violations that are neither double allocations nor stuck objects."""
+    shows_otherwise: bool = False
+    """Its defects show in other ways than by double allocations: those of the claim controller and
+    of the kubelets."""
     by_one_scheduler: int = 0
     """Double allocations of one scheduler by itself, in runs with several schedulers."""
     error: str = ""
@@ -43,8 +48,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     def is_found(self) -> bool:
         """True if a violation was found.
 
-        A run that must fail is known for its double allocations; to be stuck is another failure.
+        A run that must fail is known for its double allocations; to be stuck is another failure,
+        unless its defects show in other ways.
         """
+        if self.purpose.must_fail and self.shows_otherwise:
+            return self.others + self.stuck > 0
         if self.purpose.must_fail:
             return self.double_allocations > 0
         return self.verdict is verdicts.Verdict.INVALID

@@ -101,6 +101,9 @@ class SharedTraffic(Spec):
     bound_by_hand: bool = False
     """Only the first pod of a claim is scheduled. Once it runs, the others are created with its
     node in `spec.nodeName`; the claim controller reserves the claim for them."""
+    completes: bool = False
+    """The containers of all pods but the first end by themselves after the time for which pods
+    would be kept. The first one is kept on until they have finished, and for that time again."""
 
     @property
     def longest_s(self) -> float:

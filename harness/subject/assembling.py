@@ -14,11 +14,11 @@ def parts(
 ) -> schedulers.SchedulerParts:
     """Return the scheduler's parts with these defects and remedies, as of a release.
 
-    `release` None: the default. Raises UsageError for an unknown name, or if two of them override
-    the same method.
+    Defects of the claim controller do not change it. `release` None: the default. Raises UsageError
+    for an unknown name, or if two of them override the same method.
     """
     return replacements.parts(
-        defects.CATALOGUE.chosen(chosen_defects)
+        defects.CATALOGUE.chosen(_without(chosen_defects, claim_controller_defects.CATALOGUE))
         | remedies.CATALOGUE.chosen(chosen_remedies)
         | releases.replacements_of(release)
     )
@@ -27,11 +27,17 @@ def parts(
 def claim_controller_parts(
     chosen_defects: Iterable[str] = (), release: str | None = None
 ) -> controller_parts.ControllerParts:
-    """Return the claim controller's parts with these defects of it, as of a release.
+    """Return the claim controller's parts with these defects, as of a release.
 
-    `release` None: the default. Raises UsageError for an
+    Defects of the scheduler do not change it. `release` None: the default. Raises UsageError for an
     unknown name, or if two of them override the same method.
     """
-    of_controller = claim_controller_defects.CATALOGUE.chosen(chosen_defects)
-    chosen = of_controller | releases.replacements_of(release)
+    of_controller = _without(chosen_defects, defects.CATALOGUE)
+    chosen = claim_controller_defects.CATALOGUE.chosen(of_controller)
+    chosen |= releases.replacements_of(release)
     return replacements.replaced(controller_parts.ControllerParts(), chosen)
+
+
+def _without(names: Iterable[str], others: replacements.Catalogue) -> list[str]:
+    """Return the names that do not belong to another part."""
+    return [name for name in names if name not in others.names()]

@@ -99,6 +99,8 @@ class SharedUser(users.ClaimUser):
             first = self.worker.watch.get(pods[0])
             self._create_pods(pods[1:], claim, owner, first.node if first else "")
         if self._all_run(pods, timeout_s=traffic.wait_s):
+            for pod in pods[1:] if traffic.completes else ():
+                self.wait_succeeded(pod, timeout_s=traffic.wait_s)
             self.hold(traffic.hold_s)
         self.delete_pods(pods, timeout_s=traffic.wait_s)
         self.delete(apis.CLAIMS, claim)
@@ -118,7 +120,15 @@ class SharedUser(users.ClaimUser):
         gevent.joinall([gevent.spawn(self._create_pod, pod, claim, owner, node) for pod in pods])
 
     def _create_pod(self, pod: str, claim: str, owner: str, node: str) -> None:
-        made = self.worker.objects.pod(pod, claim_name=claim, owner=owner, node_name=node)
+        traffic: Any = self.worker.scenario.traffic
+        completes = traffic.completes and not pod.endswith("-0")
+        made = self.worker.objects.pod(
+            pod,
+            claim_name=claim,
+            owner=owner,
+            node_name=node,
+            runs_s=self.hold_time_s(traffic.hold_s) if completes else None,
+        )
         self.create(apis.PODS, made)
 
 

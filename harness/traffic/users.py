@@ -74,8 +74,8 @@ class ClaimUser(locust.User):
         return result.failure is None
 
     def wait_running(self, pod: str, *, timeout_s: float) -> bool:
-        """Wait until a pod is Running and journal the wait; return False on a timeout."""
-        return self._waited(pod, "Running", timeout_s, watching.is_running)
+        """Wait until a pod is Running, or has been; journal the wait, return False on a timeout."""
+        return self._waited(pod, "Running", timeout_s, watching.has_run)
 
     def wait_succeeded(self, pod: str, *, timeout_s: float) -> bool:
         """Wait until a pod has succeeded and journal the wait; return False on a timeout."""

@@ -118,6 +118,11 @@ def is_running(pod: SeenPod | None) -> bool:
     return pod is not None and pod.phase == "Running"
 
 
+def has_run(pod: SeenPod | None) -> bool:
+    """Return whether a pod is Running, or was and has succeeded."""
+    return is_running(pod) or has_succeeded(pod)
+
+
 def has_succeeded(pod: SeenPod | None) -> bool:
     """Return whether the containers of a pod have ended with success."""
     return pod is not None and pod.phase == "Succeeded"

@@ -125,3 +125,12 @@ def test_a_subject_that_cannot_work_is_refused_before_the_first_run(
 ) -> None:
     with pytest.raises(errors.UsageError):
         planned(tmp_path, subjects=[subject])
+
+
+@pytest.mark.parametrize(
+    ("defects", "otherwise"),
+    [([], False), (["gather-not-atomic"], False), (["controller-claims-not-enqueued"], True)],
+)
+def test_defects_of_other_parts_show_in_other_ways(defects: list[str], otherwise: bool) -> None:
+    run = campaign_plan.PlannedRun(scenario="s", title="s", defects=defects, repetition=0, seed=1)
+    assert run.shows_otherwise is otherwise

@@ -126,3 +126,22 @@ def test_what_one_of_two_schedulers_does_alone_is_no_part_of_the_hazard() -> Non
     assert not table[0].is_as_expected
     assert results.verdict(table) is INVALID
     assert results.exit_code(table, planned=1) == 10
+
+
+@pytest.mark.parametrize(
+    ("others", "stuck", "doubles", "is_found"),
+    [(1, 0, 0, True), (0, 1, 0, True), (0, 0, 1, False), (0, 0, 0, False)],
+)
+def test_a_defect_that_shows_otherwise_is_found_by_other_checks(
+    others: int, stuck: int, doubles: int, is_found: bool
+) -> None:
+    control = msgspec.structs.replace(
+        run(INVALID, control="controller-claims-not-enqueued"),
+        shows_otherwise=True,
+        others=others,
+        stuck=stuck,
+        double_allocations=doubles,
+    )
+    assert control.is_found is is_found
+    of_scheduler = msgspec.structs.replace(control, shows_otherwise=False)
+    assert of_scheduler.is_found is (doubles > 0)
