@@ -104,6 +104,10 @@ class PoolsSpec(Spec):
             raise ValueError(f"more: expected each name once, got {', '.join(names)}")
         if not (self.devices_per_node or self.more):
             raise ValueError("expected devices_per_node of at least 1 without more, got 0")
+        if self.device_class.parameters and self.more:
+            raise ValueError(
+                "device_class.parameters: expected none with more, whose classes have none"
+            )
         if self.zones > self.nodes:
             raise ValueError(f"zones: expected at most nodes = {self.nodes}, got {self.zones}")
         if not self.zones and any(kind.place == "zone" for kind in self.more):

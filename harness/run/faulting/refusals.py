@@ -112,6 +112,12 @@ def _of_node(spec: fault_specs.LoseNode, run: Circumstances) -> Iterator[str]:
     """Check that a node can be lost: others are left, and the load makes its pods again."""
     if run.scenario.pools.nodes < 2:
         yield "expected another node that is left, got pools.nodes = 1: add nodes"
+    for kind in run.scenario.pools.more:
+        if kind.place in ("zone", "cluster"):
+            yield (
+                f"expected devices of one node each, got pools.more {kind.name!r} of several nodes, "
+                "and the driver of the lost node is a process of its own: remove them"
+            )
     if isinstance(run.scenario.traffic, traffic_specs.AllAtOnceTraffic):
         yield (
             "expected a load that replaces the pods of the lost node, got traffic.profile = "

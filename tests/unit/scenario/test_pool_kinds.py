@@ -82,6 +82,7 @@ CONTRADICTIONS = [
     (gpu("binding_failure_conditions = ['x']"), "expected binding_conditions with binding_failure_conditions"),
     (gpu("[[pools.more]]\nname = 'gpu'\ndevices = 1"), "pools: more: expected each name once, got gpu, gpu"),
     (("devices_per_node = 0", "devices_per_node = 0\nzones = 3"), "pools: zones: expected at most nodes = 2, got 3"),
+    (("devices_per_node = 0", "devices_per_node = 0\ndevice_class = { parameters = { a = 'b' } }"), "device_class.parameters: expected none with more"),
     (("[[pools.more]]\nname = \"gpu\"\ndevices = 4", ""), "pools: expected devices_per_node of at least 1 without more"),
     (('name = "gpu"', 'name = "a-b"'), "pools.more.0.name: "),
     (one("devices = 2\nall = true"), "expected either devices or all = true, got both"),

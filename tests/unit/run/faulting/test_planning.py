@@ -478,6 +478,14 @@ def test_the_only_node_cannot_be_lost() -> None:
         planning.plan(alone, seed=1, on=EMBEDDED, provider="embedded")
 
 
+def test_devices_of_several_nodes_have_one_driver() -> None:
+    made = scenario({"kind": "lose-node"})
+    pools = {"more": [{"name": "net", "place": "cluster", "devices": 2}]}
+    shared = specs.Scenario.model_validate({**made.model_dump(), "pools": pools})
+    with pytest.raises(errors.UsageError, match=r"got pools\.more 'net' of several nodes"):
+        planning.plan(shared, seed=1, on=EMBEDDED, provider="embedded")
+
+
 def test_a_node_is_lost_once_at_a_time() -> None:
     first = {"kind": "lose-node", "name": "first", "down_s": 5.0}
     second = {"kind": "lose-node", "name": "second", "start_s": 2.0}
