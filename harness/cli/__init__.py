@@ -4,6 +4,6 @@ Decisions do not belong here. Commands import their packages when they run, so t
 fast and importing locust, which patches modules, does not affect other commands.
 
 Contents: `annotations`, `campaigning`, `choosing`, `clusters`, `commands`, `conforming`,
-`displaying`, `examining`, `exploring`, `hunt_command`, `interruptions`, `main`, `nightly_command`,
-`outputs`, `parts`, `replaying`, `reproduce_command`, `run_commands`, `tables`.
+`displaying`, `examining`, `exploring`, `harness_parts`, `hunt_command`, `interruptions`, `main`,
+`nightly_command`, `outputs`, `parts`, `replaying`, `reproduce_command`, `run_commands`, `tables`.
 """

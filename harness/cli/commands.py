@@ -14,6 +14,7 @@ from harness.cli import (
     conforming,
     examining,
     exploring,
+    harness_parts,
     hunt_command,
     interruptions,
     nightly_command,
@@ -71,6 +72,7 @@ clusters.add_to(app)
 examining.add_to(app)
 conforming.add_to(app)
 parts.add_to(app)
+harness_parts.add_to(app)
 
 
 def run() -> int:

@@ -1,11 +1,11 @@
-"""Stand-alone parts of a run: API server, scheduler, claim controller, kubelet, recorder, proxy."""
+"""Stand-alone parts of a cluster: API server, scheduler and claim controller."""
 
 import pathlib
 from typing import Annotated, Literal
 
 import typer
 
-_PANEL = "Parts, each stand-alone"
+PANEL = "Parts, each stand-alone"
 Kubeconfig = Annotated[
     pathlib.Path,
     typer.Option("--kubeconfig", help="Kubeconfig of the API server.", envvar="KUBECONFIG"),
@@ -44,10 +44,8 @@ Steps = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (apiserver, scheduler, claim_controller, kubelet):
-        app.command(rich_help_panel=_PANEL)(command)
-    app.command(rich_help_panel=_PANEL, hidden=True)(record)
-    app.command(rich_help_panel=_PANEL, hidden=True)(fault_proxy)
+    for command in (apiserver, scheduler, claim_controller):
+        app.command(rich_help_panel=PANEL)(command)
 
 
 def apiserver(
@@ -142,11 +140,12 @@ def apiserver(
             limits=server_limits.Limits(connections_max=connections_max, watches_max=watches_max),
             ready_file=ready_file,
         ),
-        note=_note,
+        note=note,
     )
 
 
-def _note(text: str) -> None:
+def note(text: str) -> None:
+    """Print a line about what the part does."""
     typer.echo(f"flake-hunt: {text}", err=True)
 
 
@@ -267,110 +266,3 @@ def claim_controller(
             ready_file=ready_file,
         )
     )
-
-
-def kubelet(
-    kubeconfig: Kubeconfig,
-    namespace: Namespace = None,
-    node: Annotated[
-        list[str] | None,
-        typer.Option(help="Act only for this fake node (may be repeated; default: all)."),
-    ] = None,
-    defect: Defects = None,
-    *,
-    exclusivity: Annotated[
-        bool | None,
-        typer.Option(
-            help="Refuse to prepare a device that another claim holds prepared (default: as the settings say, or else yes)."
-        ),
-    ] = None,
-    settings: Annotated[
-        pathlib.Path | None,
-        typer.Option(
-            "--settings", help="JSON: exclusivity, termination_s, prepare, unprepare, conditions."
-        ),
-    ] = None,
-    state: Annotated[
-        pathlib.Path | None,
-        typer.Option(help="Keep checkpoints and CDI files in this folder (default: in memory)."),
-    ] = None,
-    preparations: Annotated[
-        pathlib.Path | None, typer.Option(help="Journal prepared claims in this file.")
-    ] = None,
-    operations: Annotated[
-        pathlib.Path | None, typer.Option(help="Journal the writes in this file.")
-    ] = None,
-    changes: Annotated[
-        pathlib.Path | None,
-        typer.Option(help="JSON: changes of the pools, as pools.changes of a scenario."),
-    ] = None,
-    changes_journal: Annotated[
-        pathlib.Path | None, typer.Option(help="Journal the changes of pools in this file.")
-    ] = None,
-    metrics_port: MetricsPort = None,
-    run_id: Annotated[str, typer.Option(hidden=True)] = "",
-    seed: Annotated[int, typer.Option(hidden=True)] = 0,
-    ready_file: ReadyFile = None,
-) -> int:
-    """Run the kubelets of all fake nodes, with a DRA driver, against any kubeconfig."""
-    from harness.cluster.dra import driver_settings, kubelet_defects, node_claims
-    from harness.cluster.fixtures import kubelet_process
-    from harness.cluster.pool_changes import pool_changers
-    from harness.run import known_defects
-
-    known_defects.require_part(defect or (), "kubelet")
-    return kubelet_process.run(
-        kubelet_process.KubeletOptions(
-            kubeconfig=kubeconfig,
-            namespace=namespace,
-            operations=operations,
-            run_id=run_id,
-            metrics_port=metrics_port,
-            only_nodes=tuple(node or ()),
-            claims=node_claims.NodeClaimsOptions(
-                driver=driver_settings.read(settings, exclusivity=exclusivity),
-                state=state,
-                journal=preparations,
-                parts=kubelet_defects.parts(defect or ()),
-                run_id=run_id,
-                seed=seed,
-            ),
-            pool_changes=pool_changers.options(
-                changes, journal=changes_journal, run_id=run_id, seed=seed
-            ),
-            ready_file=ready_file,
-        )
-    )
-
-
-def record(
-    kubeconfig: Kubeconfig,
-    run_directory: Annotated[
-        pathlib.Path,
-        typer.Option(help="Run directory; its plan.json names the resources to record."),
-    ],
-    ready_file: ReadyFile = None,
-) -> int:
-    """Record every commit that the API server publishes."""
-    from harness.client import recorders
-
-    return recorders.run(
-        recorders.RecorderOptions(
-            kubeconfig=kubeconfig, run_directory=run_directory, ready_file=ready_file
-        )
-    )
-
-
-def fault_proxy(
-    settings: Annotated[
-        pathlib.Path,
-        typer.Option(
-            help="JSON: clients (name, kubeconfig, proxied_kubeconfig, port), admin (kubeconfig, port)."
-        ),
-    ],
-    ready_file: ReadyFile = None,
-) -> int:
-    """Pass the requests of clients to the API server of any cluster, with faults on demand."""
-    from harness.fault_proxy import process
-
-    return process.serve(settings, ready_file=ready_file, note=_note)

@@ -1,0 +1,122 @@
+"""Stand-alone parts of the harness: kubelets with a DRA driver, recorder, and fault proxy."""
+
+import pathlib
+from typing import Annotated
+
+import typer
+
+from harness.cli import parts
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(rich_help_panel=parts.PANEL)(kubelet)
+    for command in (record, fault_proxy):
+        app.command(rich_help_panel=parts.PANEL, hidden=True)(command)
+
+
+def kubelet(
+    kubeconfig: parts.Kubeconfig,
+    namespace: parts.Namespace = None,
+    node: Annotated[
+        list[str] | None,
+        typer.Option(help="Act only for this fake node (may be repeated; default: all)."),
+    ] = None,
+    defect: parts.Defects = None,
+    *,
+    exclusivity: Annotated[
+        bool | None,
+        typer.Option(
+            help="Refuse to prepare a device that another claim holds prepared (default: as the settings say, or else yes)."
+        ),
+    ] = None,
+    settings: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "--settings", help="JSON: exclusivity, termination_s, prepare, unprepare, conditions."
+        ),
+    ] = None,
+    state: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="Keep checkpoints and CDI files in this folder (default: in memory)."),
+    ] = None,
+    preparations: Annotated[
+        pathlib.Path | None, typer.Option(help="Journal prepared claims in this file.")
+    ] = None,
+    operations: Annotated[
+        pathlib.Path | None, typer.Option(help="Journal the writes in this file.")
+    ] = None,
+    changes: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="JSON: changes of the pools, as pools.changes of a scenario."),
+    ] = None,
+    changes_journal: Annotated[
+        pathlib.Path | None, typer.Option(help="Journal the changes of pools in this file.")
+    ] = None,
+    metrics_port: parts.MetricsPort = None,
+    run_id: Annotated[str, typer.Option(hidden=True)] = "",
+    seed: Annotated[int, typer.Option(hidden=True)] = 0,
+    ready_file: parts.ReadyFile = None,
+) -> int:
+    """Run the kubelets of all fake nodes, with a DRA driver, against any kubeconfig."""
+    from harness.cluster.dra import driver_settings, kubelet_defects, node_claims
+    from harness.cluster.fixtures import kubelet_process
+    from harness.cluster.pool_changes import pool_changers
+    from harness.run import known_defects
+
+    known_defects.require_part(defect or (), "kubelet")
+    return kubelet_process.run(
+        kubelet_process.KubeletOptions(
+            kubeconfig=kubeconfig,
+            namespace=namespace,
+            operations=operations,
+            run_id=run_id,
+            metrics_port=metrics_port,
+            only_nodes=tuple(node or ()),
+            claims=node_claims.NodeClaimsOptions(
+                driver=driver_settings.read(settings, exclusivity=exclusivity),
+                state=state,
+                journal=preparations,
+                parts=kubelet_defects.parts(defect or ()),
+                run_id=run_id,
+                seed=seed,
+            ),
+            pool_changes=pool_changers.options(
+                changes, journal=changes_journal, run_id=run_id, seed=seed
+            ),
+            ready_file=ready_file,
+        )
+    )
+
+
+def record(
+    kubeconfig: parts.Kubeconfig,
+    run_directory: Annotated[
+        pathlib.Path,
+        typer.Option(help="Run directory; its plan.json names the resources to record."),
+    ],
+    ready_file: parts.ReadyFile = None,
+) -> int:
+    """Record every commit that the API server publishes."""
+    from harness.client import recorders
+
+    return recorders.run(
+        recorders.RecorderOptions(
+            kubeconfig=kubeconfig, run_directory=run_directory, ready_file=ready_file
+        )
+    )
+
+
+def fault_proxy(
+    settings: Annotated[
+        pathlib.Path,
+        typer.Option(
+            help="JSON: clients (name, kubeconfig, proxied_kubeconfig, port), admin (kubeconfig, port)."
+        ),
+    ],
+    ready_file: parts.ReadyFile = None,
+) -> int:
+    """Pass the requests of clients to the API server of any cluster, with faults on demand."""
+    from harness.fault_proxy import process
+
+    return process.serve(settings, ready_file=ready_file, note=parts.note)
