@@ -1,10 +1,14 @@
-"""Whole runs of `uses-all-resources`: pods scheduled per second, and duration."""
+"""Scheduling: the scheduler alone, with the embedded API server, and whole runs.
+
+The whole runs are of `uses-all-resources`: pods scheduled per second, and duration.
+"""
 
 import pathlib
 import tempfile
 import time
 from collections.abc import Iterator
 
+from bench import attempts, bindings
 from harness.run import run_plan, runs
 from harness.scenario import loading
 
@@ -20,7 +24,9 @@ VARIANTS = {
 
 
 def measure() -> Iterator[tuple[str, float, str]]:
-    """Measure one run of each variant, with all components on this machine."""
+    """Measure the parts, then one run of each variant, with all components on this machine."""
+    yield from attempts.measure()
+    yield from bindings.measure()
     seconds: dict[str, float] = {}
     for name, overrides in VARIANTS.items():
         with tempfile.TemporaryDirectory() as folder:

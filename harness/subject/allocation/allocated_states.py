@@ -21,8 +21,8 @@ class AllocatedState:
 
     devices: device_sets.DeviceSet = dataclasses.field(default_factory=device_sets.DeviceSet)
     """`driver/pool/device` of each device that one claim has for itself."""
-    shares: device_sets.DeviceMap[Mapping[str, Consumption]] = dataclasses.field(
-        default_factory=device_sets.DeviceMap
+    shares: device_sets.PartedMap[str, Mapping[str, Consumption]] = dataclasses.field(
+        default_factory=device_sets.PartedMap
     )
     """The consumption of each share, by `driver/pool/device` and share ID."""
 

@@ -1,39 +1,40 @@
-"""Sets of devices, and what is known about devices, that are cheap to copy.
+"""Sets of devices, and mappings, that are cheap to copy.
 
-The scheduler copies what is allocated for each attempt. The entries are spread over parts; a copy
-shares all parts, and the first change of a part copies that one. So an attempt does not cost more
-when more devices are allocated.
+The scheduler copies what is allocated, and what slices offer, for each attempt. The entries are
+spread over parts; a copy shares all parts, and the first change of a part copies that one. So an
+attempt does not cost more when more devices are allocated.
 """
 
 from collections.abc import Iterable, Iterator, MutableMapping, MutableSet
 from typing import Generic, TypeVar
 
+K = TypeVar("K")
 V = TypeVar("V")
 PARTS = 256
 """A power of two. With 50,000 devices a part has about 200."""
 _MASK = PARTS - 1
 
 
-class DeviceMap(MutableMapping[str, V], Generic[V]):
-    """Values by device ID; a value must not change."""
+class PartedMap(MutableMapping[K, V], Generic[K, V]):
+    """A mapping that is cheap to copy; its values must not change."""
 
     __slots__ = ("_count", "_own", "parts")
 
-    def __init__(self, shared: "DeviceMap[V] | None" = None) -> None:
+    def __init__(self, shared: "PartedMap[K, V] | None" = None) -> None:
         """`shared`: the map to copy; None: there is none."""
-        self.parts: list[dict[str, V]]
+        self.parts: list[dict[K, V]]
         self.parts = [{} for _ in range(PARTS)] if shared is None else shared.parts.copy()
         self._own: set[int] = set() if shared is not None else set(range(PARTS))
         """Indexes of the parts that no copy shares."""
         self._count = 0 if shared is None else len(shared)
 
-    def copy(self) -> "DeviceMap[V]":
+    def copy(self) -> "PartedMap[K, V]":
         """Return a copy that does not change with this map."""
         self._own = set()
-        return DeviceMap(self)
+        return PartedMap(self)
 
-    def changed_since(self, older: "DeviceMap[V]") -> Iterator[str]:
-        """Yield the devices of an older map that are not here, or not with the same value."""
+    def changed_since(self, older: "PartedMap[K, V]") -> Iterator[K]:
+        """Yield the keys of an older map that are not here, or not with the same value."""
         for before, now in zip(older.parts, self.parts, strict=True):
             if before is not now:
                 yield from (key for key, value in before.items() if now.get(key, self) is not value)
@@ -41,29 +42,29 @@ class DeviceMap(MutableMapping[str, V], Generic[V]):
     def __contains__(self, device: object) -> bool:
         return device in self.parts[hash(device) & _MASK]
 
-    def __getitem__(self, device: str) -> V:
-        return self.parts[hash(device) & _MASK][device]
+    def __getitem__(self, key: K) -> V:
+        return self.parts[hash(key) & _MASK][key]
 
-    def __setitem__(self, device: str, value: V) -> None:
-        part = self._own_part(device)
-        self._count += device not in part
-        part[device] = value
+    def __setitem__(self, key: K, value: V) -> None:
+        part = self._own_part(key)
+        self._count += key not in part
+        part[key] = value
 
-    def __delitem__(self, device: str) -> None:
-        if device not in self:
-            raise KeyError(device)
-        del self._own_part(device)[device]
+    def __delitem__(self, key: K) -> None:
+        if key not in self:
+            raise KeyError(key)
+        del self._own_part(key)[key]
         self._count -= 1
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[K]:
         for part in self.parts:
             yield from part
 
     def __len__(self) -> int:
         return self._count
 
-    def _own_part(self, device: str) -> dict[str, V]:
-        index = hash(device) & _MASK
+    def _own_part(self, key: K) -> dict[K, V]:
+        index = hash(key) & _MASK
         if index not in self._own:
             self._own.add(index)
             self.parts[index] = self.parts[index].copy()
@@ -75,11 +76,11 @@ class DeviceSet(MutableSet[str]):
 
     __slots__ = ("map", "parts")
 
-    def __init__(self, devices: "Iterable[str] | DeviceMap[None]" = ()) -> None:
+    def __init__(self, devices: "Iterable[str] | PartedMap[str, None]" = ()) -> None:
         """`devices` may be the map to use."""
-        self.map = devices if isinstance(devices, DeviceMap) else DeviceMap[None]()
+        self.map = devices if isinstance(devices, PartedMap) else PartedMap[str, None]()
         self.parts = self.map.parts
-        if not isinstance(devices, DeviceMap):
+        if not isinstance(devices, PartedMap):
             self |= set(devices)
 
     def copy(self) -> "DeviceSet":

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import informers
-from harness.subject.allocation import devices, pools
+from harness.subject.allocation import device_sets, devices, pools
 
 Object = dict[str, Any]
 
@@ -38,7 +38,7 @@ class NodeView:
 class Snapshot:
     """An immutable state of all pools."""
 
-    by_key: Mapping[devices.PoolKey, pools.Pool]
+    by_key: device_sets.PartedMap[devices.PoolKey, pools.Pool]
     _local: Mapping[str, frozenset[devices.PoolKey]]
     """Pools that one node sees, by its name."""
     _views: dict[str, NodeView]
@@ -55,10 +55,8 @@ class Snapshot:
 
     def changed_since(self, older: "Snapshot") -> Iterator[devices.PoolKey]:
         """Yield the pools that are not the same here and in an older snapshot."""
-        for key, pool in self.by_key.items():
-            if older.by_key.get(key) is not pool:
-                yield key
-        yield from older.by_key.keys() - self.by_key.keys()
+        yield from self.by_key.changed_since(older.by_key)
+        yield from older.by_key.changed_since(self.by_key)
 
     def nodes_of(self, keys: Iterable[devices.PoolKey]) -> Iterator[str | None]:
         """Yield the name of the node that alone sees each pool; None: several nodes may."""
@@ -77,8 +75,9 @@ class Inventory:
     def __init__(self) -> None:
         self._guard = concurrency.lock("inventory")
         self._slices: dict[devices.PoolKey, dict[str, Object]] = {}
-        self._pools: dict[devices.PoolKey, pools.Pool] = {}
-        self._local: dict[str, frozenset[devices.PoolKey]] = {}
+        self._pools: device_sets.PartedMap[devices.PoolKey, pools.Pool] = device_sets.PartedMap()
+        self._local: device_sets.PartedMap[str, frozenset[devices.PoolKey]]
+        self._local = device_sets.PartedMap()
         """Keys of the pools that one node sees, by its name; under "" those of several nodes."""
         self._views: dict[str, NodeView] = {}
         self._changed: set[devices.PoolKey] = set()
@@ -91,7 +90,7 @@ class Inventory:
                 for key in self._changed:
                     self._rebuild(key)
                 self._changed.clear()
-                self._snapshot = Snapshot(dict(self._pools), dict(self._local), self._views)
+                self._snapshot = Snapshot(self._pools.copy(), self._local.copy(), self._views)
             return self._snapshot
 
     def on_add(self, obj: Object, *, initial: bool) -> None:

@@ -31,7 +31,7 @@ def test_a_set_and_its_copies_are_as_those_of_python() -> None:
 
 
 def test_what_has_another_value_has_changed() -> None:
-    older: device_sets.DeviceMap[dict[str, int]] = device_sets.DeviceMap()
+    older: device_sets.PartedMap[str, dict[str, int]] = device_sets.PartedMap()
     older["a"] = older["b"] = older["c"] = {"share": 1}
     newer = older.copy()
     newer["a"] = {"share": 2}
