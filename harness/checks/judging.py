@@ -26,7 +26,7 @@ from harness.checks import (
 )
 from harness.checks.claim_control import controller_records, reservations
 from harness.checks.consumption import device_consumption
-from harness.checks.nodes import container_parameters, prepared_devices
+from harness.checks.nodes import container_parameters, extended_claims, prepared_devices
 from harness.checks.progress import claim_progress, scheduler_books, written_books
 from harness.checks.schedulers import (
     scheduler_attribution,
@@ -103,6 +103,12 @@ CHECKS: tuple[Check, ...] = (
         container_parameters.PROMISE,
         lambda given: container_parameters.check(given.plan, given.started, given.parameters),
         applies=container_parameters.applies,
+    ),
+    Check(
+        extended_claims.NAME,
+        extended_claims.PROMISE,
+        lambda given: extended_claims.check(given.plan.settings, given.extended),
+        applies=extended_claims.applies,
     ),
     Check(
         scheduler_books.NAME,
@@ -192,6 +198,7 @@ def examine(directory: directories.RunDirectory) -> Examination:
         prepared=prepared.prepared,
         started=prepared.started,
         parameters=observed.parameters,
+        extended=observed.extended,
         schedulers=schedulers,
         declared=observed.declared,
         phases=tuple(history.phases),

@@ -8,7 +8,7 @@ import msgspec
 from harness.checks import hold_history
 from harness.checks.claim_control import controller_history, controller_records, reservations
 from harness.checks.consumption import declared_devices
-from harness.checks.nodes import container_parameters
+from harness.checks.nodes import container_parameters, extended_claims
 from harness.checks.progress import world_states
 from harness.checks.schedulers import allocation_writers, scheduler_identities
 from harness.history import histories, plans, records
@@ -38,6 +38,9 @@ class ObservedRun:
     )
     parameters: container_parameters.Expectations = dataclasses.field(
         default_factory=container_parameters.Expectations
+    )
+    extended: extended_claims.ExtendedClaims = dataclasses.field(
+        default_factory=extended_claims.ExtendedClaims
     )
     writers: allocation_writers.AllocationWriters = dataclasses.field(
         default_factory=allocation_writers.AllocationWriters
@@ -85,5 +88,7 @@ def _followers(plan: plans.Plan, observed: ObservedRun) -> Iterator[_Follow]:
         yield observed.reserved.follow
     if container_parameters.applies(plan):
         yield observed.parameters.follow
+    if extended_claims.applies(plan):
+        yield observed.extended.follow
     if scheduler_identities.are_several(plan):
         yield observed.writers.follow

@@ -3,5 +3,5 @@
 Their journals are a second witness. No check relies on them alone: a violation is one only if the
 recorded API objects agree.
 
-Contents: `container_parameters`, `prepared_devices`.
+Contents: `container_parameters`, `extended_claims`, `prepared_devices`.
 """

@@ -34,16 +34,16 @@ class ExtendedResource:
         An init container ends before the containers begin, and uses the devices of those after it.
         """
         init = pod.spec.init_containers or []
-        later = sum(map(self._amount, pod.spec.containers or ()))
+        later = sum(map(self.amount, pod.spec.containers or ()))
         extra = 0
         for container in reversed(init):
             if container.restart_policy == "Always":
-                later += self._amount(container)
+                later += self.amount(container)
             else:
-                extra = max(extra, self._amount(container) - later)
+                extra = max(extra, self.amount(container) - later)
         return later + extra
 
-    def _amount(self, container: observed_objects.Container) -> int:
+    def amount(self, container: observed_objects.Container) -> int:
         """Return the amount; 0 for a quantity with a suffix, which users of a run do not write."""
         requests = container.resources.requests or {}
         texts = [str(requests.get(name, "0")) for name in self._names]

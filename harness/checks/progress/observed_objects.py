@@ -87,6 +87,7 @@ class Resources(Part, frozen=True):
 class Container(Part, frozen=True):
     """A container or an init container."""
 
+    name: str = ""
     resources: Resources = Resources()
     restart_policy: str = ""
 
@@ -101,10 +102,18 @@ class PodSpec(Part, frozen=True):
     init_containers: list[Container] | None = None
 
 
+class RequestMapping(Part, frozen=True):
+    """An entry of `requestMappings`: a container may use the devices of a request."""
+
+    container_name: str = ""
+    request_name: str = ""
+
+
 class ExtendedClaim(Part, frozen=True):
     """A pod's `status.extendedResourceClaimStatus`."""
 
     resource_claim_name: str
+    request_mappings: list[RequestMapping] | None = None
 
 
 class PodStatus(Part, frozen=True):

@@ -1,0 +1,168 @@
+"""The check of extended resources: a pod that runs has a claim of its own for what it asks for.
+
+Such a pod names no claim in its spec. If the scheduler forgot to create, allocate or reserve the
+claim, or to name it in the pod's status, the kubelet would start the pod without its devices, and
+no other check would miss them.
+"""
+
+import bisect
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from harness.checks import verdicts
+from harness.checks.progress import extended_resources, observed_objects
+from harness.history import plans, records
+
+NAME = "extended_claims"
+PROMISE = "every pod that runs has the devices of its extended resource by a claim of its own"
+IN_FULL_MAX, OTHERS_MAX = 20, 200
+"""Violations that are listed in full, and by their summaries."""
+_MARK = b"resource.kubernetes.io/extended-resource-claim"
+_pods = msgspec.json.Decoder(observed_objects.Pod)
+_claims = msgspec.json.Decoder(observed_objects.Claim)
+
+
+@dataclasses.dataclass(slots=True)
+class ExtendedClaims:
+    """The pods as they began to run, and all versions of claims for extended resources."""
+
+    running: dict[str, observed_objects.Pod] = dataclasses.field(default_factory=dict)
+    """By UID, each as it was first seen Running."""
+    has_gap: bool = False
+    """Versions of pods or claims may be missing."""
+    _versions: dict[str, list[tuple[int, observed_objects.Claim]]] = dataclasses.field(
+        default_factory=dict
+    )
+    """By `namespace/name`, in the order of their versions."""
+
+    def follow(self, observations: Iterable[records.Body]) -> Iterator[records.Body]:
+        """Yield the records of the recorder, each after noting it."""
+        for record in observations:
+            if isinstance(record, records.Observation) and record.type not in ("DELETED", "FINAL"):
+                if record.resource == "pods":
+                    self._note_pod(_pods.decode(record.object))
+                elif record.resource == "resourceclaims" and _MARK in bytes(record.object):
+                    self._note_claim(_claims.decode(record.object))
+            elif isinstance(record, records.Gap):
+                self.has_gap = True
+            yield record
+
+    def claim_at(self, key: str, version: int) -> observed_objects.Claim | None:
+        """Return a claim as it was at a version of any object; None: there was none."""
+        known = self._versions.get(key, [])
+        position = bisect.bisect_right(known, version, key=lambda item: item[0])
+        return known[position - 1][1] if position else None
+
+    def _note_pod(self, pod: observed_objects.Pod) -> None:
+        if pod.status.phase == "Running":
+            self.running.setdefault(pod.metadata.uid, pod)
+
+    def _note_claim(self, claim: observed_objects.Claim) -> None:
+        version = int(claim.metadata.resource_version)
+        known = self._versions.setdefault(claim.metadata.key, [])
+        bisect.insort(known, (version, claim), key=lambda item: item[0])
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether the pods of this plan ask for an extended resource."""
+    return bool((plan.settings.get("claim") or {}).get("extended"))
+
+
+def check(settings: Mapping[str, Any], seen: ExtendedClaims) -> verdicts.CheckResult:
+    """Return INVALID with the pods that lack something, VALID without any.
+
+    UNKNOWN if no pod ran, or if one lacks something that may be in a gap of the observations.
+    `settings` are those of the plan.
+    """
+    resource = extended_resources.ExtendedResource(settings)
+    asking = [pod for pod in seen.running.values() if resource.devices_for(pod)]
+    wrong = [(pod, why) for pod in asking if (why := _lack(pod, resource, seen))]
+    return verdicts.CheckResult(
+        check=NAME,
+        promise=PROMISE,
+        verdict=_verdict(asking, wrong, has_gap=seen.has_gap),
+        examined_count=len(asking),
+        violation_count=len(told := wrong if not seen.has_gap else []),
+        violations=[_violation(pod, why) for pod, why in told[:IN_FULL_MAX]],
+        others=[_summary(pod, why) for pod, why in told[IN_FULL_MAX:][:OTHERS_MAX]],
+        reason=_reason(asking, wrong, has_gap=seen.has_gap),
+    )
+
+
+def _lack(
+    pod: observed_objects.Pod,
+    resource: extended_resources.ExtendedResource,
+    seen: ExtendedClaims,
+) -> str | None:
+    """Return what the pod lacked when it began to run; None if it had everything."""
+    named = pod.status.extended_resource_claim_status
+    if named is None:
+        return "its status names no claim"
+    key = f"{pod.metadata.namespace}/{named.resource_claim_name}"
+    claim = seen.claim_at(key, int(pod.metadata.resource_version))
+    if claim is None or claim.metadata.owner != pod.metadata.uid:
+        return f"the claim {named.resource_claim_name} is not its own"
+    if pod.metadata.uid not in {item.uid for item in claim.status.reserved_for or ()}:
+        return f"the claim {claim.metadata.name} is not reserved for it"
+    if len(claim.results) != resource.devices_for(pod):
+        return (
+            f"the claim {claim.metadata.name} has {len(claim.results)} devices, and it needs "
+            f"{resource.devices_for(pod)}"
+        )
+    return _unmapped(pod, resource, named, claim)
+
+
+def _unmapped(
+    pod: observed_objects.Pod,
+    resource: extended_resources.ExtendedResource,
+    named: observed_objects.ExtendedClaim,
+    claim: observed_objects.Claim,
+) -> str | None:
+    """Return which container has no request of the claim; None if all have."""
+    requests = {item.name for item in claim.spec.devices.requests or ()}
+    mapped = {
+        item.container_name
+        for item in named.request_mappings or ()
+        if item.request_name in requests
+    }
+    for container in (*(pod.spec.init_containers or ()), *(pod.spec.containers or ())):
+        if resource.amount(container) and container.name not in mapped:
+            return f"its container {container.name} is mapped to no request"
+    return None
+
+
+_Wrong = Sequence[tuple[observed_objects.Pod, str]]
+
+
+def _verdict(asking: Sequence[object], wrong: _Wrong, *, has_gap: bool) -> verdicts.Verdict:
+    if wrong:
+        return verdicts.Verdict.UNKNOWN if has_gap else verdicts.Verdict.INVALID
+    return verdicts.Verdict.VALID if asking else verdicts.Verdict.UNKNOWN
+
+
+def _reason(asking: Sequence[object], wrong: _Wrong, *, has_gap: bool) -> str:
+    if wrong and has_gap:
+        return f"the observations have a gap; otherwise {_summary(*wrong[0])}"
+    if wrong:
+        return _summary(*wrong[0]) + f", and {len(wrong) - 1} more" * (len(wrong) > 1)
+    if not asking:
+        return "no pod with an extended resource was seen Running, so nothing was examined"
+    return f"{len(asking)} pods ran with a claim of their own for their extended resource"
+
+
+def _summary(pod: observed_objects.Pod, why: str) -> str:
+    return f"pod {pod.metadata.name} runs without its extended resource: {why}"
+
+
+def _violation(pod: observed_objects.Pod, why: str) -> verdicts.Violation:
+    meta = pod.metadata
+    return verdicts.Violation(
+        guarantee=NAME,
+        summary=_summary(pod, why),
+        text=f"Pod {meta.key} (uid {meta.uid}) runs without its extended resource: {why}.",
+        resource_versions=[int(meta.resource_version)],
+        objects=[pod.involved],
+    )
