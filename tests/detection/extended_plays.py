@@ -14,6 +14,11 @@ from tests.support import api_objects, local_servers, plugin_world
 
 Object = dict[str, Any]
 EXPOSED = frozenset({"extended-claim-not-awaited", "in-flight-removed-first"})
+"""Defects that hand the device out twice."""
+UNNAMED = frozenset({"extended-claim-not-recorded"})
+"""Defects that leave the claim out of the pod's status."""
+ONLY_HERE = (EXPOSED | UNNAMED) - {"in-flight-removed-first"}
+"""Defects that pods without extended resources cannot show."""
 AWAITING = "pre-bind.awaiting-informer"
 RESOURCE = f"deviceclass.resource.kubernetes.io/{api_objects.CLASS}"
 
@@ -45,6 +50,11 @@ class Play:
         stored = self.world.api.list(apis.CLAIMS, namespace="default").items
         allocations = [claims.allocation_of(claim) for claim in stored]
         return sum(len([*claims.exclusive_devices(item)]) for item in allocations)
+
+    def names_its_claim(self) -> bool:
+        """Return whether the status of pod `p` names a claim."""
+        stored = self.world.api.get(apis.PODS, "p", namespace="default")
+        return "extendedResourceClaimStatus" in stored["status"]
 
     def _pod(self, name: str) -> Object:
         made = api_objects.pod(name)

@@ -1,5 +1,7 @@
-"""Two known defects hand one device out twice while a new claim is not delivered; the correct code
-and the other defects do not.
+"""Known defects of claims for extended resources, while a new claim is not delivered.
+
+Two hand one device out twice, and one leaves the claim out of the pod's status; the correct code
+and the other defects do neither.
 """
 
 from collections.abc import Iterator
@@ -30,11 +32,10 @@ def perform(stage: stages.Stage, *chosen: str) -> extended_plays.Play:
 
 
 @pytest.mark.parametrize("defect", defects.names())
-def test_a_defect_gives_the_device_twice_if_this_is_its_schedule(
-    stage: stages.Stage, defect: str
-) -> None:
-    expected = 2 if defect in extended_plays.EXPOSED else 1
-    assert perform(stage, defect).holders() == expected
+def test_a_defect_shows_if_this_is_its_schedule(stage: stages.Stage, defect: str) -> None:
+    play = perform(stage, defect)
+    assert play.holders() == (2 if defect in extended_plays.EXPOSED else 1)
+    assert play.names_its_claim() is (defect not in extended_plays.UNNAMED)
 
 
 def test_the_correct_code_gives_it_once(stage: stages.Stage) -> None:

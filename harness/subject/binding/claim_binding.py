@@ -115,9 +115,12 @@ class ClaimBinder:
         self._in_flight.remove(claims.uid_of(planned))
         attempt.claims[index] = created  # Unreserve deletes it
         attempt.claims[index] = self._bind_claim(attempt, index)
-        claim_creation.record(
-            self._api, attempt.pod, attempt.claims[index], attempt.variant.mappings
-        )
+        self._record_extended(attempt)
+
+    def _record_extended(self, attempt: scheduling_attempts.Attempt) -> None:
+        """Name the claim in the pod's status, so that the kubelet finds it."""
+        mappings = attempt.variant.mappings if attempt.variant else []
+        claim_creation.record(self._api, attempt.pod, attempt.claims[-1], mappings)
 
     def _delete_extended(self, claim: Object) -> None:
         """Delete the claim of a failed attempt; an error is only recorded as a step."""

@@ -6,9 +6,9 @@ they override different methods. Those of the scheduler are here by name, those 
 controller in `claim_controller_defects`.
 
 Contents: `assume_cache_early_return`, `assume_cache_shared_drain`, `claim_controller_defects`,
-`counters_of_one_node`, `extended_claim_not_awaited`, `gather_not_atomic`,
-`in_flight_removed_first`, `revision_bumped_late`, `revision_compared_early`, `shares_not_gathered`,
-`slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
+`counters_of_one_node`, `extended_claim_not_awaited`, `extended_claim_not_recorded`,
+`gather_not_atomic`, `in_flight_removed_first`, `revision_bumped_late`, `revision_compared_early`,
+`shares_not_gathered`, `slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
 """
 
 from harness.subject import replacements
@@ -17,6 +17,7 @@ from harness.subject.defects import (
     assume_cache_shared_drain,
     counters_of_one_node,
     extended_claim_not_awaited,
+    extended_claim_not_recorded,
     gather_not_atomic,
     in_flight_removed_first,
     revision_bumped_late,
@@ -41,6 +42,9 @@ CATALOGUE = replacements.Catalogue(
         ),
         "extended-claim-not-awaited": replacements.Replacement(
             "claim_binder", extended_claim_not_awaited.NotAwaitedBinder
+        ),
+        "extended-claim-not-recorded": replacements.Replacement(
+            "claim_binder", extended_claim_not_recorded.NotRecordedBinder
         ),
         "gather-not-atomic": replacements.Replacement(
             "gatherer", gather_not_atomic.NotAtomicGatherer
