@@ -19,6 +19,7 @@ import pytest
 from harness import errors, processes, writing
 from harness.campaign import campaign_plan, results, run_outcomes
 from harness.checks import judging
+from harness.checks.consumption import device_consumption
 from harness.checks.schedulers import scheduler_exclusivity
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
@@ -131,6 +132,7 @@ class RunItem(pytest.Item):
             double_allocations=judgement.figures.double_allocations,
             stuck=judgement.figures.stuck,
             others=_others(judgement),
+            consumed_twice=judgement.violations_of(device_consumption.NAME),
             by_one_scheduler=judgement.violations_of(scheduler_exclusivity.NAME),
         )
 

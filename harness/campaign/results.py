@@ -32,6 +32,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     double_allocations: int = 0
     stuck: int = 0
     """Objects that could go on and did not."""
+    consumed_twice: int = 0
+    """Times in which shares or counters were consumed beyond what there is."""
     others: int = 0
     """Violations that are neither double allocations nor stuck objects."""
     shows_otherwise: bool = False
@@ -48,13 +50,13 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     def is_found(self) -> bool:
         """True if a violation was found.
 
-        A run that must fail is known for its double allocations; to be stuck is another failure,
-        unless its defects show in other ways.
+        A run that must fail is known for its double allocations, of devices or of what devices
+        share; to be stuck is another failure, unless its defects show in other ways.
         """
         if self.purpose.must_fail and self.shows_otherwise:
             return self.others + self.stuck > 0
         if self.purpose.must_fail:
-            return self.double_allocations > 0
+            return self.double_allocations + self.consumed_twice > 0
         return self.verdict is verdicts.Verdict.INVALID
 
     @property

@@ -52,6 +52,21 @@ def test_exit_code(
 
 
 @pytest.mark.parametrize(
+    ("stuck", "consumed_twice", "expected"), [(1, 0, 20), (0, 1, 0), (1, 1, 0)]
+)
+def test_a_control_is_caught_by_what_is_consumed_twice_and_not_by_what_is_stuck(
+    stuck: int, consumed_twice: int, expected: int
+) -> None:
+    found = msgspec.structs.replace(
+        run(INVALID, control="defect"),
+        double_allocations=0,
+        stuck=stuck,
+        consumed_twice=consumed_twice,
+    )
+    assert results.exit_code(results.rows([run(VALID), found]), planned=2) == expected
+
+
+@pytest.mark.parametrize(
     ("hazards", "remedied", "expected"),
     [
         ([INVALID], [VALID], 0),
