@@ -1,5 +1,5 @@
-"""The embedded API server against client-go, the library of kube-scheduler, the controllers and DRA
-drivers: `make e2e-client-go`.
+"""The embedded API server, and the fault proxy before it, against client-go, the library of
+kube-scheduler, the controllers and DRA drivers: `make e2e-client-go`.
 
 The program in `client-go/` plays one scenario at a time. It is built by `go` from a distribution's
 Go sources (FLAKE_HUNT_GOPATH, or where Debian has them) or from Go modules; FLAKE_HUNT_CLIENT_GO
@@ -128,9 +128,36 @@ def server(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> Iterator[S
     made.kill()
 
 
-def play(program: str, server: Server, *arguments: str, **env: str) -> subprocess.Popen[str]:
+@pytest.fixture
+def proxied(server: Server, tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Return the kubeconfig of a fault proxy without faults before the server."""
+    folder = tmp_path / "proxy"
+    folder.mkdir()
+    client = {
+        "name": "client-go",
+        "kubeconfig": str(server.kubeconfig),
+        "proxied_kubeconfig": str(folder / "kubeconfig"),
+    }
+    settings = folder / "settings.json"
+    settings.write_text(
+        json.dumps({"clients": [client], "admin": {"kubeconfig": str(folder / "admin")}})
+    )
+    process = processes.start_ready(
+        "fault-proxy",
+        processes.command("fault-proxy", "--settings", str(settings)),
+        log=folder / "log",
+        ready=folder / "ready",
+        timeout_s=READY_TIMEOUT_S,
+    )
+    yield folder / "kubeconfig"
+    process.stop(timeout_s=READY_TIMEOUT_S)
+
+
+def play(
+    program: str, kubeconfig: pathlib.Path, *arguments: str, **env: str
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [program, "-kubeconfig", str(server.kubeconfig), *arguments],
+        [program, "-kubeconfig", str(kubeconfig), *arguments],
         env={**os.environ, **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -154,13 +181,25 @@ def test_the_fields_of_go_are_those_of_the_fixture(program: str) -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("server", [WITH_TAINT_RULES], indirect=True, ids=["v1beta2"])
 def test_a_scenario(program: str, server: Server, scenario: str, content: str) -> None:
-    output = finish(play(program, server, "-content", content, scenario))
+    output = finish(play(program, server.kubeconfig, "-content", content, scenario))
     assert output.splitlines()[-1].startswith(f"ok {SCENARIOS[scenario]}")
+
+
+@pytest.mark.parametrize("content", ["protobuf", "json"])
+@pytest.mark.parametrize("scenario", [*SCENARIOS, "informers"])
+@pytest.mark.parametrize("server", [WITH_TAINT_RULES], indirect=True, ids=["v1beta2"])
+def test_a_scenario_through_the_fault_proxy(
+    program: str, proxied: pathlib.Path, scenario: str, content: str
+) -> None:
+    output = finish(play(program, proxied, "-content", content, scenario))
+    assert output.splitlines()[-1].startswith(f"ok {SCENARIOS.get(scenario, '')}")
 
 
 @pytest.mark.parametrize("server", [("--watch-history", "50")], indirect=True)
 def test_pages_and_watches_that_have_expired(program: str, server: Server) -> None:
-    assert "an expired page and an expired watch" in finish(play(program, server, "paging"))
+    assert "an expired page and an expired watch" in finish(
+        play(program, server.kubeconfig, "paging")
+    )
 
 
 @pytest.mark.parametrize("content", ["protobuf", "json"])
@@ -170,7 +209,7 @@ def test_caches_under_load(program: str, server: Server, content: str, watch_lis
     before.
     """
     env = {"KUBE_FEATURE_WatchListClient": watch_list}
-    output = finish(play(program, server, "-content", content, "informers", **env))
+    output = finish(play(program, server.kubeconfig, "-content", content, "informers", **env))
     assert output.count(" objects after ") == 9
 
 
@@ -179,7 +218,7 @@ def test_caches_while_the_server_is_killed(program: str, server: Server) -> None
     """With a history that is long enough for watches to go on, and with one for which everything is
     listed again.
     """
-    process = play(program, server, "-restarts", "-duration", "8s", "informers")
+    process = play(program, server.kubeconfig, "-restarts", "-duration", "8s", "informers")
     assert process.stdout is not None
     shown = "".join(iter(process.stdout.readline, f"{WRITING}\n"))
     assert shown.startswith("ok "), shown

@@ -7,6 +7,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -122,7 +123,10 @@ func (c *cluster) bind(waiting *corev1.Pod) {
 
 // extendedResources names a claim that the scheduler made for requests like example.com/gpu: 1.
 func (c *cluster) extendedResources() {
-	asking := must(c.CoreV1().Pods(c.namespace).Create(c.ctx, pod("asking", ""), create))
+	wanted := pod("asking", "")
+	one := corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
+	wanted.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
+	asking := must(c.CoreV1().Pods(c.namespace).Create(c.ctx, wanted, create))
 	special := claim("special")
 	special.Annotations = map[string]string{resourcev1.ExtendedResourceClaimAnnotation: "true"}
 	must(c.ResourceV1().ResourceClaims(c.namespace).Create(c.ctx, special, create))
