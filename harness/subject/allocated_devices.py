@@ -11,6 +11,7 @@ from typing import Any
 from harness import concurrency
 from harness.subject import claims
 from harness.subject.allocation import allocated_states
+from harness.subject.telemetry import klog
 
 Object = dict[str, Any]
 
@@ -72,7 +73,9 @@ class AllocatedDevices:
         uid = claims.uid_of(claim)
         for device in claims.exclusive_devices(allocation):
             concurrency.step(f"allocated-devices.{what}", device=device, claim=uid)
-        for device, share, _ in claims.shares(allocation):
+        for device, share, consumed in claims.shares(allocation):
+            if klog.enabled(6):
+                _log_share(what, f"{device}/{share}", device, consumed, claim)
             concurrency.step(f"allocated-shares.{what}", device=device, share=share, claim=uid)
 
     def _bump(self) -> None:
@@ -81,3 +84,13 @@ class AllocatedDevices:
         A gather that compares revisions must not see the old revision after a change.
         """
         self._revision += 1
+
+
+def _log_share(what: str, share: str, device: str, consumed: dict[str, str], claim: Object) -> None:
+    """Log a share that was `inserted` or `removed`, and what it consumes."""
+    is_new = what == "inserted"
+    end = "allocation" if is_new else "deallocation"
+    klog.info(6, f"Observed shared device {end}", **{"shared device": share, "claim": claim})
+    if consumed:
+        message = "Observed consumed capacity" + ("" if is_new else " release")
+        klog.info(6, message, **{"device": device, "consumed capacity": consumed, "claim": claim})

@@ -119,7 +119,8 @@ class DynamicResources:
         try:
             misplaced = self._misplaced(attempt, node)
             if misplaced:
-                _log_misplaced(attempt, node, misplaced)
+                if klog.enabled(5):
+                    _log_misplaced(attempt, node, misplaced)
                 attempt.refuse(UNAVAILABLE, misplaced)
                 return None
             allocator = attempt.allocator_for(node)
@@ -305,7 +306,11 @@ def _require_known_requests(claim: Object) -> None:
 def _log_misplaced(
     attempt: scheduling_attempts.Attempt, node: Object, indexes: Iterable[int]
 ) -> None:
-    message = "allocation's node selector does not match"
     for index in indexes:
-        claim = attempt.claims[index]
-        klog.info(5, message, pod=attempt.pod, node=node, resourceclaim=claim)
+        claim, message = attempt.claims[index], "allocation's node selector does not match"
+        failure: Object = {}
+        if index in attempt.given_up and (reason := binding_conditions.why_failed(claim)):
+            message, failure = "Claim failed binding conditions check", {"err": reason}
+        elif index in attempt.given_up:
+            message = "Claim timed out waiting for binding conditions"
+        klog.info(5, message, pod=attempt.pod, node=node, resourceclaim=claim, **failure)

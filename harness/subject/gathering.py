@@ -83,5 +83,8 @@ def _log_in_flight(claim: dict[str, Any]) -> None:
     message = "Device is in flight for allocation"
     for device in claims.exclusive_devices(claims.allocation_of(claim)):
         klog.info(6, message, device=device, claim=claim)
-    for _, share, _ in claims.shares(claims.allocation_of(claim)):
-        klog.info(6, message, **{"shared device": share, "claim": claim})
+    for device, share, consumed in claims.shares(claims.allocation_of(claim)):
+        klog.info(6, message, **{"shared device": f"{device}/{share}", "claim": claim})
+        if consumed:
+            more = {"device": device, "consumed capacity": consumed, "claim": claim}
+            klog.info(6, message, **more)

@@ -36,12 +36,6 @@ _LINES = {
     "allocated-devices.removed": _Line(
         6, "Observed device deallocation", {"device": "device", **_CLAIM}
     ),
-    "allocated-shares.inserted": _Line(
-        6, "Observed shared device allocation", {"shared device": "share", **_CLAIM}
-    ),
-    "allocated-shares.removed": _Line(
-        6, "Observed shared device deallocation", {"shared device": "share", **_CLAIM}
-    ),
     "hint.claim-created": _Line(5, "claim for pod got created", {**_POD, **_CLAIM}),
     "hint.claim-updated": _Line(5, "status of claim for pod got updated", {**_POD, **_CLAIM}),
     "hint.claim-deallocated": _Line(

@@ -9,7 +9,8 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.client import apis
-from harness.subject import gathering, schedulers
+from harness.subject import gathering, schedulers, scheduling_attempts
+from harness.subject.queueing import queueing_hints
 from harness.subject.telemetry import klog, klog_lines
 from tests.support import api_objects, local_servers, plugin_world
 
@@ -56,6 +57,20 @@ FAILED = """
 5   Claim not stored in assume cache                       err
 5   Redundant remove of in-flight claim, not found         uid
 6   Device is in flight for allocation                     device claim
+6   Observed shared device allocation                      shared device|claim
+6   Observed shared device deallocation                    shared device|claim
+6   Observed consumed capacity                             device|consumed capacity|claim
+6   Observed consumed capacity release                     device|consumed capacity|claim
+5   Claim failed binding conditions check                  pod node resourceclaim err
+5   Claim timed out waiting for binding conditions         pod node resourceclaim
+5   claim for pod got created                              pod claim
+5   status of claim for pod got updated                    pod claim
+6   claim with structured parameters got deallocated       pod claim
+6   claim for pod got modified where the pod doesn't care  pod claim
+6   unrelated claim got modified                           pod claim
+6   pod is not schedulable after resource claim change     pod claim
+5   pod got updated and is schedulable                     pod
+6   pod is not schedulable after being updated             pod
 6   Conflicting modification during GatherAllocatedState, trying again
 """
 """Those of what can go wrong. An error has no verbosity."""
@@ -68,7 +83,8 @@ def rows(table: str) -> list[Row]:
     for line in table.strip().splitlines():
         verbosity, rest = line.split(maxsplit=1)
         message, *keys = re.split(r" {2,}", rest.strip())
-        found.append((verbosity, message, keys[0].split() if keys else []))
+        names = (keys or [""])[0]
+        found.append((verbosity, message, names.split("|") if "|" in names else names.split()))
     return found
 
 
@@ -236,6 +252,75 @@ def test_the_lines_of_rare_moments(server: local_servers.LocalServer) -> None:
         "Released resource in allocation result",
         "Restored object",
     )
+
+
+def test_the_lines_of_shares(server: local_servers.LocalServer) -> None:
+    lines: list[str] = []
+    share = api_objects.result("a", shareID="s", consumedCapacity={"memory": "1Gi"})
+    shared = api_objects.claim("c", version=1, allocated={"devices": {"results": [share]}})
+    world = plugin_world.World(server)
+    klog.use(klog.Logger(6, "json", write=lines.append))
+    try:
+        world.allocated.on_add(shared, initial=True)
+        world.allocated.on_delete(shared)
+    finally:
+        klog.use(None)
+    logged = [json.loads(line) for line in lines]
+    require_known(
+        as_rows(logged),
+        "Observed shared device allocation",
+        "Observed shared device deallocation",
+        "Observed consumed capacity",
+        "Observed consumed capacity release",
+    )
+    assert logged[0]["shared device"] == f"{api_objects.device_id('a')}/s"
+    assert logged[1]["consumed capacity"] == {"memory": "1Gi"}
+
+
+@pytest.mark.parametrize("timed_out", [False, True])
+def test_the_lines_of_binding_conditions(
+    server: local_servers.LocalServer, *, timed_out: bool
+) -> None:
+    lines: list[str] = []
+    conditions = {"bindingConditions": ["ready"], "bindingFailureConditions": ["broken"]}
+    allocated = {"devices": {"results": [api_objects.result("a", **conditions)]}}
+    world = plugin_world.World(server)
+    claim = api_objects.claim("c", version=1, allocated=allocated)
+    if not timed_out:
+        broken = {"type": "broken", "status": "True"}
+        identity = {"driver": api_objects.DRIVER, "pool": "worker-0", "device": "a"}
+        claim["status"]["devices"] = [{**identity, "conditions": [broken]}]
+    attempt = scheduling_attempts.Attempt(api_objects.known_pod("p", use=["c"]), [claim])
+    attempt.given_up.add(0)
+    klog.use(klog.Logger(5, "json", write=lines.append))
+    try:
+        assert world.plugin.filter(attempt, api_objects.node()) is None
+    finally:
+        klog.use(None)
+    message = "Claim timed out waiting for binding conditions"
+    require_known(
+        as_rows(json.loads(line) for line in lines),
+        message if timed_out else "Claim failed binding conditions check",
+    )
+
+
+HINTS = [
+    value.step
+    for value in vars(queueing_hints).values()
+    if isinstance(value, queueing_hints.Hint) and value.step
+]
+
+
+@pytest.mark.parametrize("step", HINTS)
+def test_the_lines_of_queueing_hints(step: str) -> None:
+    lines: list[str] = []
+    klog.use(klog.Logger(6, "json", write=lines.append))
+    try:
+        klog_lines.KlogLines(objects=list)(step, {"pod": "uid-p", "claim": "uid-c"})
+    finally:
+        klog.use(None)
+    (row,) = as_rows(json.loads(line) for line in lines)
+    assert row in rows(FAILED)
 
 
 def test_the_text_form(world: World) -> None:
