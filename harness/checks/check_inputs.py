@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from harness.checks import fault_records, hold_history, preparations
 from harness.checks.claim_control import controller_history, reservations
 from harness.checks.consumption import declared_devices
-from harness.checks.nodes import container_parameters, extended_claims
+from harness.checks.nodes import (
+    container_parameters,
+    device_readiness,
+    extended_claims,
+)
 from harness.checks.progress import world_states, written_books
 from harness.checks.schedulers import scheduler_identities
 from harness.history import plans, records
@@ -43,6 +47,10 @@ class CheckInput:
         default_factory=extended_claims.ExtendedClaims
     )
     """Pods and claims of extended resources; none if the plan's pods ask for none."""
+    readiness: device_readiness.DeviceReadiness = dataclasses.field(
+        default_factory=device_readiness.DeviceReadiness
+    )
+    """When devices became ready; unknown if the plan has no devices with binding conditions."""
     schedulers: scheduler_identities.SchedulersOfHolds = dataclasses.field(
         default_factory=scheduler_identities.SchedulersOfHolds
     )

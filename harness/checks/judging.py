@@ -26,7 +26,12 @@ from harness.checks import (
 )
 from harness.checks.claim_control import controller_records, reservations
 from harness.checks.consumption import device_consumption
-from harness.checks.nodes import container_parameters, extended_claims, prepared_devices
+from harness.checks.nodes import (
+    container_parameters,
+    device_readiness,
+    extended_claims,
+    prepared_devices,
+)
 from harness.checks.progress import claim_progress, scheduler_books, written_books
 from harness.checks.schedulers import (
     scheduler_attribution,
@@ -97,6 +102,12 @@ CHECKS: tuple[Check, ...] = (
         prepared_devices.PROMISE,
         lambda given: prepared_devices.check(given.prepared, given.folded.holds),
         applies=prepared_devices.applies,
+    ),
+    Check(
+        device_readiness.NAME,
+        device_readiness.PROMISE,
+        lambda given: device_readiness.check(given.readiness),
+        applies=device_readiness.applies,
     ),
     Check(
         container_parameters.NAME,
@@ -199,6 +210,7 @@ def examine(directory: directories.RunDirectory) -> Examination:
         started=prepared.started,
         parameters=observed.parameters,
         extended=observed.extended,
+        readiness=observed.readiness,
         schedulers=schedulers,
         declared=observed.declared,
         phases=tuple(history.phases),

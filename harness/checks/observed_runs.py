@@ -8,7 +8,11 @@ import msgspec
 from harness.checks import hold_history
 from harness.checks.claim_control import controller_history, controller_records, reservations
 from harness.checks.consumption import declared_devices
-from harness.checks.nodes import container_parameters, extended_claims
+from harness.checks.nodes import (
+    container_parameters,
+    device_readiness,
+    extended_claims,
+)
 from harness.checks.progress import world_states
 from harness.checks.schedulers import allocation_writers, scheduler_identities
 from harness.history import histories, plans, records
@@ -41,6 +45,9 @@ class ObservedRun:
     )
     extended: extended_claims.ExtendedClaims = dataclasses.field(
         default_factory=extended_claims.ExtendedClaims
+    )
+    readiness: device_readiness.DeviceReadiness = dataclasses.field(
+        default_factory=device_readiness.DeviceReadiness
     )
     writers: allocation_writers.AllocationWriters = dataclasses.field(
         default_factory=allocation_writers.AllocationWriters
@@ -90,5 +97,7 @@ def _followers(plan: plans.Plan, observed: ObservedRun) -> Iterator[_Follow]:
         yield observed.parameters.follow
     if extended_claims.applies(plan):
         yield observed.extended.follow
+    if device_readiness.applies(plan):
+        yield observed.readiness.follow
     if scheduler_identities.are_several(plan):
         yield observed.writers.follow

@@ -49,6 +49,7 @@ class SchedulerParts:
     gatherer: type[gathering.Gatherer] = gathering.Gatherer
     plugin: type[dynamic_resources.DynamicResources] = dynamic_resources.DynamicResources
     claim_binder: type[claim_binding.ClaimBinder] = claim_binding.ClaimBinder
+    conditions: type[binding_conditions.BindingConditions] = binding_conditions.BindingConditions
     hints: type[queueing_hints.QueueingHints] = queueing_hints.QueueingHints
     leadership: type[leaderships.Leadership] = leaderships.Leadership
     allocator: type[allocators.Allocator] = allocators.Allocator
@@ -122,7 +123,7 @@ class Scheduler:
             activate=self._queue.activate,
             reserve=claim_binding.RESERVE_BY[options.reserve_by],
         )
-        self._conditions = binding_conditions.BindingConditions(
+        self._conditions = parts.conditions(
             self._cache.get,
             timeout_s=options.binding_timeout_s,
             announce=self._reports.binding_conditions_pending,

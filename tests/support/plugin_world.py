@@ -44,7 +44,7 @@ class World:
             activate=self.activated.append,
             reserve=claim_binding.RESERVE_BY[reserve_by],
         )
-        self.conditions = binding_conditions.BindingConditions(
+        self.conditions = parts.conditions(
             self.cache.get,
             timeout_s=binding_timeout_s,
             announce=lambda pod, node: self.announced.append((pod["metadata"]["name"], node)),

@@ -6,15 +6,17 @@ they override different methods. Those of the scheduler are here by name, those 
 controller in `claim_controller_defects`.
 
 Contents: `assume_cache_early_return`, `assume_cache_shared_drain`, `claim_controller_defects`,
-`counters_of_one_node`, `extended_claim_not_awaited`, `extended_claim_not_recorded`,
-`gather_not_atomic`, `in_flight_removed_first`, `revision_bumped_late`, `revision_compared_early`,
-`shares_not_gathered`, `slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
+`conditions_not_awaited`, `counters_of_one_node`, `extended_claim_not_awaited`,
+`extended_claim_not_recorded`, `gather_not_atomic`, `in_flight_removed_first`,
+`revision_bumped_late`, `revision_compared_early`, `shares_not_gathered`,
+`slice_tracker_shared_drain`, `slice_tracker_unlocked_merge`.
 """
 
 from harness.subject import replacements
 from harness.subject.defects import (
     assume_cache_early_return,
     assume_cache_shared_drain,
+    conditions_not_awaited,
     counters_of_one_node,
     extended_claim_not_awaited,
     extended_claim_not_recorded,
@@ -36,6 +38,9 @@ CATALOGUE = replacements.Catalogue(
         ),
         "assume-cache-shared-drain": replacements.Replacement(
             "assume_cache", assume_cache_shared_drain.SharedDrainAssumeCache
+        ),
+        "conditions-not-awaited": replacements.Replacement(
+            "conditions", conditions_not_awaited.NotAwaitedConditions
         ),
         "counters-of-one-node": replacements.Replacement(
             "allocator", counters_of_one_node.CountersOfOneNodeAllocator

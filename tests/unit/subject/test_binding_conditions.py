@@ -8,7 +8,7 @@ import pytest
 
 from harness import clocks
 from harness.client import apis, informers
-from harness.subject import claims, schedulers, scheduling_attempts
+from harness.subject import assembling, claims, schedulers, scheduling_attempts
 from harness.subject.binding import binding_conditions
 from tests.support import api_objects, controlled_runtimes, local_servers
 from tests.support.plugin_world import World
@@ -191,6 +191,13 @@ def test_a_pod_whose_devices_need_nothing_does_not_wait(server: Server) -> None:
     world.claim("c")
     world.plugin.pre_bind(world.reserved(world.pod()))
     assert world.announced == []
+
+
+def test_the_defect_does_not_wait(server: Server) -> None:
+    world = with_device(World(server, assembling.parts(["conditions-not-awaited"])))
+    world.claim("c")
+    world.plugin.pre_bind(world.reserved(world.pod()))
+    assert claims.allocation_of(world.stored()) is not None
 
 
 def test_a_second_pod_of_the_claim_waits_too(world: World) -> None:

@@ -1,0 +1,256 @@
+"""The check of binding conditions: pods are bound when their devices are ready, and not before.
+
+Allocated devices may name conditions that a driver reports in the claim's status (KEP-5007). The
+newest version of each claim before a pod was bound has to show all of them true, and none of those
+that mean failure. Both are recorded API objects, whose resourceVersions tell their order.
+"""
+
+import bisect
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from harness.checks import verdicts
+from harness.history import plans, records
+
+NAME = "device_readiness"
+PROMISE = "no pod is bound before its devices are ready"
+IN_FULL_MAX, OTHERS_MAX = 20, 200
+"""Violations that are listed in full, and by their summaries."""
+_Key = tuple[str, str]
+"""Namespace and name."""
+_State = tuple[str, ...] | None
+"""Why devices of a claim are not ready, empty if they are; None: they have no conditions."""
+
+
+class _Meta(msgspec.Struct):
+    name: str
+    namespace: str = ""
+    uid: str = ""
+
+
+class _Condition(msgspec.Struct):
+    type: str
+    status: str = ""
+
+
+class _Device(msgspec.Struct, rename="camel"):
+    driver: str
+    pool: str
+    device: str
+    share_id: str | None = msgspec.field(default=None, name="shareID")
+    binding_conditions: list[str] = []
+    binding_failure_conditions: list[str] = []
+    conditions: list[_Condition] = []
+
+    @property
+    def id(self) -> tuple[str, str, str, str | None]:
+        return self.driver, self.pool, self.device, self.share_id
+
+
+class _Devices(msgspec.Struct):
+    results: list[_Device] = []
+
+
+class _Allocation(msgspec.Struct):
+    devices: _Devices = msgspec.field(default_factory=_Devices)
+
+
+class _ClaimStatus(msgspec.Struct):
+    allocation: _Allocation | None = None
+    devices: list[_Device] | None = None
+
+
+class _Claim(msgspec.Struct):
+    metadata: _Meta
+    status: _ClaimStatus = msgspec.field(default_factory=_ClaimStatus)
+
+
+class _Named(msgspec.Struct, rename="camel"):
+    name: str
+    resource_claim_name: str | None = None
+
+
+class _PodSpec(msgspec.Struct, rename="camel"):
+    node_name: str = ""
+    resource_claims: list[_Named] | None = None
+
+
+class _PodStatus(msgspec.Struct, rename="camel"):
+    resource_claim_statuses: list[_Named] | None = None
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Meta
+    spec: _PodSpec
+    status: _PodStatus = msgspec.field(default_factory=_PodStatus)
+
+    @property
+    def claims(self) -> list[_Key]:
+        """The claims that the pod uses, as far as they are known."""
+        made = self.status.resource_claim_statuses or ()
+        generated = {item.name: item.resource_claim_name for item in made}
+        named = self.spec.resource_claims or ()
+        names = [item.resource_claim_name or generated.get(item.name) for item in named]
+        return [(self.metadata.namespace, name) for name in names if name]
+
+
+_claims = msgspec.json.Decoder(_Claim)
+_pods = msgspec.json.Decoder(_Pod)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Binding:
+    """A pod when it was seen bound for the first time."""
+
+    pod: _Pod
+    version: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Early:
+    """A pod that was bound although devices of a claim were not ready."""
+
+    binding: _Binding
+    claim: _Key
+    claim_version: int
+    missing: tuple[str, ...]
+
+
+class DeviceReadiness:
+    """When devices of claims became ready, and when pods were bound."""
+
+    def __init__(self) -> None:
+        self._versions: dict[_Key, list[int]] = {}
+        """The resourceVersions at which the state of a claim changed, in order."""
+        self._states: dict[_Key, list[_State]] = {}
+        """Its states since then."""
+        self._bound: dict[str, _Binding] = {}
+        """By uid of the pod."""
+
+    def follow(self, observations: Iterable[records.Body]) -> Iterator[records.Body]:
+        """Yield the records of the recorder, each after noting it."""
+        for record in observations:
+            if isinstance(record, records.Observation):
+                if record.resource == "resourceclaims":
+                    self._note_claim(record)
+                elif record.resource == "pods":
+                    self._note_pod(record)
+            yield record
+
+    def _note_claim(self, record: records.Observation) -> None:
+        claim = _claims.decode(record.object)
+        key = claim.metadata.namespace, claim.metadata.name
+        state = None if record.type in ("DELETED", "FINAL") else _state_of(claim)
+        states = self._states.setdefault(key, [])
+        if not states or states[-1] != state:
+            states.append(state)
+            self._versions.setdefault(key, []).append(record.resource_version)
+
+    def _note_pod(self, record: records.Observation) -> None:
+        pod = _pods.decode(record.object)
+        if pod.spec.node_name:
+            self._bound.setdefault(pod.metadata.uid, _Binding(pod, record.resource_version))
+
+    def examined(self) -> tuple[int, list[_Early]]:
+        """Return the number of uses of devices with conditions, and those that were too early."""
+        count, early = 0, []
+        for binding in self._bound.values():
+            for key in binding.pod.claims:
+                index = bisect.bisect_left(self._versions.get(key, []), binding.version) - 1
+                state = self._states[key][index] if index >= 0 else None
+                if state is None:
+                    continue
+                count += 1
+                if state:
+                    version = self._versions[key][index]
+                    early.append(
+                        _Early(binding=binding, claim=key, claim_version=version, missing=state)
+                    )
+        return count, early
+
+
+def _state_of(claim: _Claim) -> _State:
+    if claim.status.allocation is None:
+        return None
+    results = claim.status.allocation.devices.results
+    awaited = [result for result in results if result.binding_conditions]
+    if not awaited:
+        return None
+    reported = {item.id: item.conditions for item in claim.status.devices or ()}
+    return tuple(
+        problem for result in awaited for problem in _problems(result, reported.get(result.id, []))
+    )
+
+
+def _problems(result: _Device, conditions: list[_Condition]) -> Iterator[str]:
+    true = {item.type for item in conditions if item.status == "True"}
+    name = "/".join((result.driver, result.pool, result.device))
+    for kind in result.binding_conditions:
+        if kind not in true:
+            yield f"{kind} of {name} was not true"
+    for kind in result.binding_failure_conditions:
+        if kind in true:
+            yield f"{kind} of {name} was true"
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether devices of the plan's pools have binding conditions."""
+    kinds = (plan.settings.get("pools") or {}).get("more") or ()
+    return any(kind.get("binding_conditions") for kind in kinds)
+
+
+def check(seen: DeviceReadiness) -> verdicts.CheckResult:
+    """Return INVALID with the pods bound too early, UNKNOWN if no device had conditions."""
+    count, early = seen.examined()
+    return verdicts.CheckResult(
+        check=NAME,
+        promise=PROMISE,
+        verdict=_verdict(count, early),
+        examined_count=count,
+        violation_count=len(early),
+        violations=[_violation(item) for item in early[:IN_FULL_MAX]],
+        others=[_summary(item) for item in early[IN_FULL_MAX:][:OTHERS_MAX]],
+        reason=_reason(count, early),
+    )
+
+
+def _verdict(count: int, early: list[_Early]) -> verdicts.Verdict:
+    if early:
+        return verdicts.Verdict.INVALID
+    return verdicts.Verdict.VALID if count else verdicts.Verdict.UNKNOWN
+
+
+def _reason(count: int, early: list[_Early]) -> str:
+    if not count:
+        return "no pod with a device that has to be made ready was bound, so nothing was examined"
+    if early:
+        return f"{_summary(early[0])}; {len(early)} of {count} pods were bound too early"
+    return f"{count} pods were bound when their devices were ready"
+
+
+def _summary(item: _Early) -> str:
+    return f"pod {item.binding.pod.metadata.name} was bound before its devices were ready"
+
+
+def _violation(item: _Early) -> verdicts.Violation:
+    pod, (namespace, claim) = item.binding.pod, item.claim
+    return verdicts.Violation(
+        guarantee=NAME,
+        summary=_summary(item),
+        text=(
+            f"Pod {pod.metadata.namespace}/{pod.metadata.name} was bound to {pod.spec.node_name} at "
+            f"resourceVersion {item.binding.version}. Claim {namespace}/{claim} was as of "
+            f"resourceVersion {item.claim_version}: {', '.join(item.missing)}."
+        ),
+        resource_versions=sorted({item.claim_version, item.binding.version}),
+        objects=[
+            verdicts.InvolvedObject(
+                kind="Pod",
+                namespace=pod.metadata.namespace,
+                name=pod.metadata.name,
+                uid=pod.metadata.uid,
+            )
+        ],
+    )

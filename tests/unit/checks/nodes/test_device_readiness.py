@@ -1,0 +1,112 @@
+"""Pods and the readiness of their devices: compared by the order of the recorded objects."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import verdicts
+from harness.checks.nodes import device_readiness
+from harness.history import records
+from tests.unit.checks.nodes import plans_of
+
+Object = dict[str, Any]
+VALID, UNKNOWN, INVALID = verdicts.Verdict
+DEVICE = {"driver": "d.example", "pool": "fabric", "device": "a"}
+CONDITIONS = {"bindingConditions": ["attached"], "bindingFailureConditions": ["broken"]}
+
+
+def observed(resource: str, version: int, document: Object, kind: Any) -> records.Observation:
+    return records.Observation(
+        resource=resource,
+        type=kind,
+        resource_version=version,
+        object=msgspec.Raw(json.dumps(document).encode()),
+        ts_ns=version,
+    )
+
+
+def claim(
+    version: int,
+    *true: str,
+    conditions: Object = CONDITIONS,
+    allocated: bool = True,
+    kind: str = "MODIFIED",
+) -> records.Observation:
+    """A version of the claim, whose device reports these conditions as true."""
+    status: Object = {}
+    if allocated:
+        status["allocation"] = {"devices": {"results": [{**DEVICE, **conditions}]}}
+        if true:
+            reported = [{"type": name, "status": "True"} for name in true]
+            status["devices"] = [{**DEVICE, "conditions": reported}]
+    meta = {"name": "c", "namespace": "tests", "uid": "uid-of-c"}
+    return observed("resourceclaims", version, {"metadata": meta, "status": status}, kind)
+
+
+def pod(version: int, *, node: str = "worker-0", generated: bool = False) -> records.Observation:
+    entry = {"name": "entry", **({} if generated else {"resourceClaimName": "c"})}
+    statuses = [{"name": "entry", "resourceClaimName": "c"}] if generated else []
+    document = {
+        "metadata": {"name": "p", "namespace": "tests", "uid": "uid-of-p"},
+        "spec": {"resourceClaims": [entry], **({"nodeName": node} if node else {})},
+        "status": {"resourceClaimStatuses": statuses},
+    }
+    return observed("pods", version, document, "MODIFIED")
+
+
+def checked(*observations: records.Observation) -> verdicts.CheckResult:
+    seen = device_readiness.DeviceReadiness()
+    assert list(seen.follow(observations)) == list(observations)
+    return device_readiness.check(seen)
+
+
+@pytest.mark.parametrize("generated", [False, True])
+def test_a_pod_that_is_bound_when_its_device_is_ready(generated: bool) -> None:
+    found = checked(
+        claim(1),
+        claim(3, "attached"),
+        pod(2, node="", generated=generated),
+        pod(4, generated=generated),
+    )
+    assert (found.verdict, found.examined_count, found.violation_count) == (VALID, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("versions", "words"),
+    [
+        ([claim(1), claim(5, "attached")], "attached of d.example/fabric/a was not true"),
+        ([claim(1, "attached", "broken")], "broken of d.example/fabric/a was true"),
+        ([claim(1, "other")], "attached of d.example/fabric/a was not true"),
+        ([claim(1, "attached"), claim(2)], "resourceVersion 2: attached"),
+    ],
+)
+def test_a_pod_that_is_bound_too_early(versions: list[records.Observation], words: str) -> None:
+    """Pods and claims come by different watches: only resourceVersions tell their order."""
+    found = checked(*versions, pod(4), pod(6))
+    assert (found.verdict, found.violation_count) == (INVALID, 1)
+    assert words in found.violations[0].text
+    assert "bound to worker-0 at resourceVersion 4" in found.violations[0].text
+    assert found.reason.startswith("pod p was bound before its devices were ready")
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        claim(1, conditions={}),
+        claim(1, allocated=False),
+        claim(1, kind="DELETED"),
+        claim(9),
+    ],
+)
+def test_without_conditions_nothing_is_examined(version: records.Observation) -> None:
+    found = checked(version, pod(4))
+    assert (found.verdict, found.examined_count) == (UNKNOWN, 0)
+
+
+def test_the_check_is_owed_by_runs_with_such_devices() -> None:
+    more = [{"name": "fabric", "binding_conditions": ["attached"]}]
+    assert device_readiness.applies(plans_of.plan({"pools": {"more": more}}))
+    assert not device_readiness.applies(plans_of.plan({"pools": {"more": [{"name": "fabric"}]}}))
+    assert not device_readiness.applies(plans_of.plan({}))
