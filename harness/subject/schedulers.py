@@ -8,7 +8,7 @@ devices, so that all pods compete for the same device.
 
 import dataclasses
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.client import apis, informers
@@ -212,6 +212,10 @@ class Scheduler:
     def pending(self) -> dict[str, int]:
         """Return the number of waiting pods by their place in the scheduling queue."""
         return self._queue.pending()
+
+    def incoming(self) -> Mapping[tuple[str, str], int]:
+        """Return how many pods have come to a place of the queue because of an event, by both."""
+        return self._queue.incoming()
 
     def known_objects(self) -> list[Object]:
         """Return the claims of the assume cache and the pods of the informer."""

@@ -160,7 +160,7 @@ def run_scheduler(options: SubjectOptions) -> int:
             _reports(api, options),
         )
         with metrics_servers.serving(
-            options.metrics_port, lambda: metrics.collect(scheduler.pending)
+            options.metrics_port, lambda: metrics.collect(scheduler.pending, scheduler.incoming)
         ):
             if options.leader_elect:
                 _run_elected(scheduler, _elector(api, options, settings), options)

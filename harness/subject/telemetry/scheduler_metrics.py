@@ -23,6 +23,7 @@ _CREATIONS = {
     claim_creation.NOT_CREATED: "failure",
 }
 """By step after the creation of a claim for extended resources: the label `status`."""
+_ATTEMPT_BUCKETS = tuple(0.001 * 2**power for power in range(15))
 _WAIT_BUCKETS = tuple(0.1 * 2**power for power in range(14))
 """Upper limits in seconds, as those of kube-scheduler."""
 
@@ -38,6 +39,14 @@ class SchedulerMetrics:
             "Number of attempts to schedule pods, by the result.",
             ("profile", "result"),
         )
+        self._durations = metric_families.Histogram(
+            "scheduler_scheduling_attempt_duration_seconds",
+            "Scheduling attempt latency in seconds (scheduling algorithm + binding)",
+            ("profile", "result"),
+            buckets=_ATTEMPT_BUCKETS,
+        )
+        self._started_s: dict[str, float] = {}
+        """By UID of the pod: when its attempt began, in monotonic seconds; until it ends."""
         self._creations = metric_families.Counter(
             "scheduler_resourceclaim_creates_total",
             "Number of ResourceClaims creation requests within scheduler",
@@ -65,11 +74,28 @@ class SchedulerMetrics:
             self._wait_durations.observe(fields["waited_ms"] / 1000, *labels)
         if (status := _CREATIONS.get(name)) is not None:
             self._creations.add(status)
+        if name == "scheduling.started":
+            self._started_s[fields["pod"]] = concurrency.monotonic_s()
         if (result := _RESULTS.get(name)) is not None:
-            self._attempts.add(self._profile, result)
+            self._end_attempt(fields["pod"], result)
 
-    def collect(self, pending: Callable[[], Mapping[str, int]]) -> list[metric_families.Family]:
-        """Return the present values; `pending()` gives the number of waiting pods by queue."""
+    def _end_attempt(self, pod: str, result: str) -> None:
+        self._attempts.add(self._profile, result)
+        started_s = self._started_s.pop(pod, None)
+        if started_s is not None:
+            seconds = concurrency.monotonic_s() - started_s
+            self._durations.observe(seconds, self._profile, result)
+
+    def collect(
+        self,
+        pending: Callable[[], Mapping[str, int]],
+        incoming: Callable[[], Mapping[tuple[str, str], int]] = dict,
+    ) -> list[metric_families.Family]:
+        """Return the present values.
+
+        `pending()` gives the number of waiting pods by queue, `incoming()` how many pods have come
+        to a queue because of an event, by queue and event.
+        """
         samples: dict[metric_families.Labels, float] = {
             (queue,): float(count) for queue, count in pending().items()
         }
@@ -80,5 +106,18 @@ class SchedulerMetrics:
             ("queue",),
             samples,
         )
-        counted = (self._attempts, self._creations, self._waits, self._wait_durations)
-        return [*(item.collect() for item in counted), gauge]
+        arrivals = metric_families.Family(
+            "scheduler_queue_incoming_pods_total",
+            "Number of pods added to scheduling queues by event and queue type.",
+            "counter",
+            ("queue", "event"),
+            {labels: float(count) for labels, count in incoming().items()},
+        )
+        counted = (
+            self._attempts,
+            self._durations,
+            self._creations,
+            self._waits,
+            self._wait_durations,
+        )
+        return [*(item.collect() for item in counted), gauge, arrivals]

@@ -49,8 +49,13 @@ def test_the_metrics_tell_what_the_scheduler_did(server: local_servers.LocalServ
         'scheduler_pending_pods{queue="unschedulable"} 1',
         'scheduler_pending_pods{queue="active"} 0',
         'scheduler_pending_pods{queue="backoff"} 0',
+        'scheduler_scheduling_attempt_duration_seconds_count{profile="flake-hunt",result="scheduled"} 2',
+        'scheduler_queue_incoming_pods_total{queue="active",event="UnschedulablePodAdd"} 3',
+        'scheduler_queue_incoming_pods_total{queue="unschedulable",event="ScheduleAttemptFailure"} ',
     )
-    with metrics_servers.serving(0, lambda: metrics.collect(scheduler.pending)) as port:
+    with metrics_servers.serving(
+        0, lambda: metrics.collect(scheduler.pending, scheduler.incoming)
+    ) as port:
         scheduler.start()
         try:
             clocks.wait_until(
@@ -92,6 +97,10 @@ def test_waits_for_devices_are_counted_by_driver() -> None:
 )
 def test_the_end_of_an_attempt_is_counted(step: str, result: str) -> None:
     metrics = scheduler_metrics.SchedulerMetrics("mine")
-    metrics("scheduling.started", {})
-    metrics(step, {})
-    assert metrics.collect(dict)[0].samples == {("mine", result): 1}
+    for attempts in (1, 2):
+        metrics("scheduling.started", {"pod": "p"})
+        metrics(step, {"pod": "p"})
+        lines = metric_families.render(metrics.collect(dict)).splitlines()
+        labels = f'{{profile="mine",result="{result}"}}'
+        assert f"scheduler_schedule_attempts_total{labels} {attempts}" in lines
+        assert f"scheduler_scheduling_attempt_duration_seconds_count{labels} {attempts}" in lines
