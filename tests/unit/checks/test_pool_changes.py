@@ -7,6 +7,7 @@ import pytest
 
 from harness.checks import judging, verdicts
 from harness.history import directories, journal_writer, records
+from harness.report import rendering
 from harness.run import goals
 from tests.histories import building, language
 
@@ -57,6 +58,17 @@ def test_all_that_was_demanded_was_made(tmp_path: pathlib.Path) -> None:
     assert item(judgement) == (True, "1 times renew-2, 2 times taint-1")
     assert judgement.figures.changed_pools is not None
     assert judgement.figures.changed_pools.undone == {"taint-1": 1}
+
+
+def test_the_report_has_a_row_for_each_change(tmp_path: pathlib.Path) -> None:
+    directory = with_changes(tmp_path / "run", ALL)
+    judging.write(directory, judging.judge(directory))
+    rendering.render(directory)
+    page = directory.report.read_text()
+    cells = ('<td class="n">2</td><td class="n">2</td><td class="n">1</td>', "<td>taint-1</td>")
+    assert f"<tr>{cells[1]}{cells[0]}</tr>" in page
+    cells = ('<td class="n">1</td><td class="n">1</td><td class="n">–</td>', "<td>renew-2</td>")
+    assert f"<tr>{cells[1]}{cells[0]}</tr>" in page
 
 
 @pytest.mark.parametrize(
