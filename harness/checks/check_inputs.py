@@ -13,6 +13,7 @@ from harness.checks.nodes import (
 )
 from harness.checks.progress import world_states, written_books
 from harness.checks.schedulers import scheduler_identities
+from harness.checks.taints import attempt_views, taint_timelines
 from harness.history import plans, records
 
 
@@ -59,6 +60,12 @@ class CheckInput:
         default_factory=declared_devices.DeclaredDevices
     )
     """Devices and counters in all versions of the slices."""
+    taints: taint_timelines.TaintTimelines = dataclasses.field(
+        default_factory=taint_timelines.TaintTimelines
+    )
+    """Taints in all versions of slices and rules; none if the plan taints no device."""
+    views: Mapping[str, attempt_views.View] = dataclasses.field(default_factory=dict)
+    """The versions that the scheduler knew when it chose devices, by the uid of the claim."""
     phases: Sequence[records.Phase] = ()
     """The phases of the run, in order."""
     books: Mapping[str, written_books.Books | None] = dataclasses.field(default_factory=dict)

@@ -38,6 +38,7 @@ from harness.checks.schedulers import (
     scheduler_exclusivity,
     scheduler_identities,
 )
+from harness.checks.taints import attempt_views, tainted_devices
 from harness.history import directories, files, histories, plans
 
 SCHEMA_VERSION = 4
@@ -90,6 +91,12 @@ CHECKS: tuple[Check, ...] = (
         reservations.PROMISE,
         lambda given: reservations.check(given.reserved),
         applies=reservations.applies,
+    ),
+    Check(
+        tainted_devices.NAME,
+        tainted_devices.PROMISE,
+        lambda given: tainted_devices.check(given.folded, given.taints, given.views),
+        applies=tainted_devices.applies,
     ),
     Check(
         claim_progress.NAME,
@@ -215,6 +222,8 @@ def examine(directory: directories.RunDirectory) -> Examination:
         declared=observed.declared,
         phases=tuple(history.phases),
         books=_books(history),
+        taints=observed.taints,
+        views=_views(history),
     )
     found = [_run(check, given) for check in CHECKS if check.applies(history.plan)]
     results = fault_attribution.attribute(found, folded, faults)
@@ -245,6 +254,13 @@ def examine(directory: directories.RunDirectory) -> Examination:
 
 def _are_elected(plan: plans.Plan) -> bool:
     return bool((plan.settings.get("subject") or {}).get("leader_election"))
+
+
+def _views(history: histories.History) -> dict[str, attempt_views.View]:
+    """Return what the scheduler knew in its attempts, if a check asks for it."""
+    if not tainted_devices.applies(history.plan):
+        return {}
+    return attempt_views.read(history, tainted_devices.SCHEDULER)
 
 
 def _books(history: histories.History) -> dict[str, written_books.Books | None]:

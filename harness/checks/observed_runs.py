@@ -15,6 +15,7 @@ from harness.checks.nodes import (
 )
 from harness.checks.progress import world_states
 from harness.checks.schedulers import allocation_writers, scheduler_identities
+from harness.checks.taints import taint_timelines, tainted_devices
 from harness.history import histories, plans, records
 
 _Follow = Callable[[Iterable[records.Body]], Iterator[records.Body]]
@@ -51,6 +52,9 @@ class ObservedRun:
     )
     writers: allocation_writers.AllocationWriters = dataclasses.field(
         default_factory=allocation_writers.AllocationWriters
+    )
+    taints: taint_timelines.TaintTimelines = dataclasses.field(
+        default_factory=taint_timelines.TaintTimelines
     )
 
 
@@ -101,3 +105,5 @@ def _followers(plan: plans.Plan, observed: ObservedRun) -> Iterator[_Follow]:
         yield observed.readiness.follow
     if scheduler_identities.are_several(plan):
         yield observed.writers.follow
+    if tainted_devices.applies(plan):
+        yield observed.taints.follow

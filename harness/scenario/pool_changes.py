@@ -17,7 +17,7 @@ class PoolChange(Spec):
     start_s: Seconds = 0.5
     """Seconds from the first pod whose claims are prepared on a node until the first time."""
     every_s: Annotated[float, pydantic.Field(gt=0, le=86_400)] = 1.0
-    """Seconds from one time to the next; a change that takes longer delays the next one."""
+    """Seconds from one time to the next; a time that is late follows the one before at once."""
     times: Annotated[int, pydantic.Field(ge=1, le=TIMES_MAX)] = 1
     """How often it happens; a run in which it happens less often is UNKNOWN."""
     pools: Annotated[int, pydantic.Field(ge=0, le=5000)] = 1
@@ -61,9 +61,11 @@ class Taint(Temporary):
     """Devices are tainted; undone, they are not."""
 
     kind: Literal["taint"]
+    devices: Annotated[int, pydantic.Field(ge=0, le=DEVICES_MAX)] = 1
+    """Number of devices of each pool; 0: all, by a rule for the whole pool."""
     by: Literal["slice", "rule"] = "slice"
     """slice: the driver publishes the taint with its devices. rule: an administrator creates a
-    DeviceTaintRule for each device, which the cluster must serve."""
+    DeviceTaintRule for each device or for the pool, which the cluster must serve."""
     effect: Literal["NoSchedule", "NoExecute", "None"] = "NoSchedule"
     """NoExecute keeps pods away, too; evicting them is for a controller of a real cluster."""
 
@@ -114,4 +116,9 @@ class PoolChanges(Spec):
     @property
     def needs_rules(self) -> bool:
         """Return whether a change creates DeviceTaintRules."""
-        return any(isinstance(item, Taint) and item.by == "rule" for item in self.changes)
+        return any(map(is_by_rule, self.changes))
+
+
+def is_by_rule(change: AnyPoolChange) -> bool:
+    """Return whether an administrator makes the change by rules, and not the driver."""
+    return isinstance(change, Taint) and change.by == "rule"

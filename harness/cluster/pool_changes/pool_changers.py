@@ -5,7 +5,7 @@ import dataclasses
 import heapq
 import itertools
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from harness import clocks, concurrency, errors, seeds, writing
 from harness.client import apis
@@ -54,8 +54,27 @@ class _Due:
     """The change to undo; None: make it."""
 
 
+class _Agenda:
+    """The changes of one thread that are due, the earliest first."""
+
+    def __init__(self) -> None:
+        self._due: list[tuple[float, int, _Due]] = []
+        """A heap: time by the monotonic clock in seconds, order, the change."""
+        self._order = itertools.count()
+
+    def put(self, due_s: float, due: _Due) -> None:
+        heapq.heappush(self._due, (due_s, next(self._order), due))
+
+    def pop(self) -> tuple[float, _Due] | None:
+        """Remove the earliest one, and return it with its time; None: there is none."""
+        if not self._due:
+            return None
+        due_s, _, due = heapq.heappop(self._due)
+        return due_s, due
+
+
 class PoolChanger:
-    """Changes pools on a thread of its own."""
+    """Changes pools: the driver publishes on one thread, an administrator taints on another."""
 
     def __init__(
         self, api: apis.Api, options: PoolChangerOptions, *, has_begun: Callable[[], bool]
@@ -72,10 +91,10 @@ class PoolChanger:
         streams = seeds.Seeds(options.seed)
         self._dice = {name: streams.stream("pool-changes", name) for name in self._named}
         self._states: list[pool_states.PoolState] = []
-        self._due: list[tuple[float, int, _Due]] = []
-        """A heap: time by the monotonic clock in seconds, order, what to do."""
-        self._order = itertools.count()
-        self._thread: concurrency.Thread | None = None
+        self._threads: list[concurrency.Thread] = []
+        self._guard = concurrency.lock("pool-changer")
+        self._begun_s: float | None = None
+        """When the first pod was seen, by the monotonic clock; None: not yet."""
         self._writer: journal_writer.Writer | None = None
         if options.journal is not None:
             with writing.explained(options.journal):
@@ -84,7 +103,7 @@ class PoolChanger:
                 )
 
     def start(self) -> None:
-        """Read the pools, and start the thread.
+        """Read the pools, and start the threads.
 
         Raises ClusterError if rules are to be created and the API server does not serve them.
         """
@@ -94,13 +113,18 @@ class PoolChanger:
         selector = f"{label}={self._options.run_id}" if self._options.run_id else label
         listed = self._api.list(apis.SLICES, label_selector=selector).items
         self._states = list(pool_states.of_slices(listed).values())
-        self._thread = concurrency.spawn("pool-changes", self._run)
+        rules = [name for name, change in self._named.items() if pool_changes.is_by_rule(change)]
+        slices = [name for name in self._named if name not in rules]
+        self._threads = [
+            concurrency.spawn(thread, lambda names=names: self._run(names))  # type: ignore[misc]
+            for thread, names in (("pool-changes", slices), ("taint-rules", rules))
+        ]
 
     def stop(self) -> None:
-        """End the thread, also in the middle of a change, and close the journal."""
+        """End the threads, also in the middle of a change, and close the journal."""
         self._stopped.set()
-        if self._thread is not None:
-            self._thread.join()
+        for thread in self._threads:
+            thread.join()
         if self._writer is not None:
             self._writer.close()
 
@@ -112,27 +136,39 @@ class PoolChanger:
                 "them (--runtime-config, and the feature gate DRADeviceTaintRules)"
             )
 
-    # ------------------------------------------------------------------- the thread
+    # ------------------------------------------------------------------- the threads
 
-    def _run(self) -> None:
+    def _run(self, names: Iterable[str]) -> None:
         with contextlib.suppress(pool_publishers.Interrupted):
-            self._change_all()
+            self._change_all(names)
 
-    def _change_all(self) -> None:
+    def _change_all(self, names: Iterable[str]) -> None:
+        begun_s, agenda = self._wait_for_first_pod(), _Agenda()
+        for name in names:
+            agenda.put(begun_s + self._named[name].start_s, _Due(name, 1))
+        while (found := agenda.pop()) is not None:
+            due_s, due = found
+            self._wait(due_s - concurrency.monotonic_s())
+            if due.made is not None:
+                self._undo(due, due.made)
+                continue
+            made, change = self._make(due), self._named[due.name]
+            if made.undo is not None:
+                undone_s = concurrency.monotonic_s() + change.lasting_s
+                agenda.put(undone_s, _Due(due.name, due.number, made))
+            if due.number < change.times:
+                agenda.put(due_s + change.every_s, _Due(due.name, due.number + 1))
+
+    def _wait_for_first_pod(self) -> float:
+        """Return the time from which both threads count."""
         while not self._has_begun():
             self._wait(_LOOK_S)
-        begun_s = concurrency.monotonic_s()
-        for name, change in self._named.items():
-            self._put(begun_s + change.start_s, _Due(name, 1))
-        while self._due:
-            due_s, _, due = heapq.heappop(self._due)
-            self._wait(due_s - concurrency.monotonic_s())
-            if due.made is None:
-                self._make(due)
-            else:
-                self._undo(due, due.made)
+        with self._guard:
+            if self._begun_s is None:
+                self._begun_s = concurrency.monotonic_s()
+            return self._begun_s
 
-    def _make(self, due: _Due) -> None:
+    def _make(self, due: _Due) -> pool_changing.Made:
         change, begun_ns = self._named[due.name], clocks.monotonic_ns()
         dice = self._dice[due.name]
         count = min(change.pools or len(self._states), len(self._states))
@@ -140,21 +176,13 @@ class PoolChanger:
         name = f"{self._options.run_id or 'run'}-{due.name}-{due.number}"
         made = self._changing.make(name, change, chosen, dice)
         self._journal(due, made, begun_ns=begun_ns)
-        now_s = concurrency.monotonic_s()
-        if made.undo is not None:
-            self._put(now_s + change.lasting_s, _Due(due.name, due.number, made))
-        if due.number < change.times:
-            begun_s = now_s - (clocks.monotonic_ns() - begun_ns) / 1e9
-            self._put(begun_s + change.every_s, _Due(due.name, due.number + 1))
+        return made
 
     def _undo(self, due: _Due, made: pool_changing.Made) -> None:
         begun_ns = clocks.monotonic_ns()
         if made.undo is not None:
             made.undo()
         self._journal(due, made, begun_ns=begun_ns)
-
-    def _put(self, due_s: float, due: _Due) -> None:
-        heapq.heappush(self._due, (due_s, next(self._order), due))
 
     def _wait(self, seconds: float) -> None:
         if self._stopped.wait(max(0.0, seconds)):
@@ -163,14 +191,14 @@ class PoolChanger:
     def _journal(self, due: _Due, made: pool_changing.Made, *, begun_ns: int) -> None:
         if self._writer is None:
             return
-        self._writer.write(
-            records.PoolChanged(
-                change=due.name,
-                number=due.number,
-                undone=due.made is not None,
-                pools=made.pools,
-                devices=made.devices,
-                begun_ns=begun_ns,
-                ts_ns=clocks.monotonic_ns(),
-            )
+        record = records.PoolChanged(
+            change=due.name,
+            number=due.number,
+            undone=due.made is not None,
+            pools=made.pools,
+            devices=made.devices,
+            begun_ns=begun_ns,
+            ts_ns=clocks.monotonic_ns(),
         )
+        with self._guard:
+            self._writer.write(record)

@@ -97,16 +97,15 @@ class PoolChanging:
         state: pool_states.PoolState,
         dice: random.Random,
     ) -> tuple[list[str], Callable[[], None] | None]:
-        chosen = _drawn(state, change.devices, dice)
-        driver, pool = state.key
-        for device in chosen:
-            selector = {"driver": driver, "pool": pool, "device": device}
+        chosen = _drawn(state, change.devices, dice) if change.devices else []
+        rules = _selectors(name, state.key, chosen)
+        for rule, selector in rules.items():
             spec = {"deviceSelector": selector, "taint": _taint(change)}
-            self._publisher.create_rule(f"{name}-{device}", spec)
+            self._publisher.create_rule(rule, spec)
 
         def undo() -> None:
-            for device in chosen:
-                self._publisher.delete_rule(f"{name}-{device}")
+            for rule in rules:
+                self._publisher.delete_rule(rule)
 
         ids = [state.id_of(item) for item in chosen]
         return ids, undo if change.lasts_s is not None else None
@@ -138,7 +137,15 @@ def _changed(
 
 def _drawn(state: pool_states.PoolState, count: int, dice: random.Random) -> list[str]:
     names = state.names()
-    return sorted(dice.sample(names, min(count, len(names))))
+    return sorted(dice.sample(names, min(count or len(names), len(names))))
+
+
+def _selectors(name: str, key: pool_states.PoolKey, chosen: Sequence[str]) -> dict[str, Object]:
+    """Return the selectors by the name of the rule: of devices, or of the pool without any."""
+    pool = {"driver": key[0], "pool": key[1]}
+    if not chosen:
+        return {f"{name}-{key[1]}": pool}
+    return {f"{name}-{device}": {**pool, "device": device} for device in chosen}
 
 
 def _taint(change: pool_changes.Taint) -> Object:

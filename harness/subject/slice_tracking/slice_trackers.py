@@ -96,12 +96,14 @@ class SliceTracker:
         with self._guard:
             self._slices.pop(name, None)
         self._sync(name)
+        _handled("slices", last)
 
     def _put(self, obj: Object, *, initial: bool) -> None:
         name = informers.key_of(obj)
         with self._guard:
             self._slices[name] = obj
         self._sync(name, initial=initial)
+        _handled("slices", obj)
 
     # ------------------------------------------------------------------- rules
 
@@ -193,15 +195,18 @@ class RuleEvents:
         """Add a rule."""
         del initial
         self._tracker.change_rule(None, obj)
+        _handled("rules", obj)
 
     def on_update(self, old: Object, new: Object) -> None:
         """Replace a rule; a change of its status alone changes no slice."""
         if old["spec"] != new["spec"]:
             self._tracker.change_rule(old, new)
+        _handled("rules", new)
 
     def on_delete(self, last: Object) -> None:
         """Remove a rule."""
         self._tracker.change_rule(last, None)
+        _handled("rules", last)
 
 
 class ClassEvents:
@@ -224,3 +229,10 @@ class ClassEvents:
         """Merge again."""
         del last
         self._tracker.refresh()
+
+
+def _handled(what: str, obj: Object) -> None:
+    """Mark that an event of slices or rules was dealt with: from now on the allocator knows it."""
+    concurrency.step(
+        "slice-tracker.handled", of=what, version=int(obj["metadata"]["resourceVersion"])
+    )

@@ -1,0 +1,58 @@
+"""Which versions of slices and rules a scheduler certainly knew when it chose devices for a claim.
+
+The slice tracker marks each event of slices and rules that it has dealt with. An attempt that
+begins later must know it.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from harness.history import histories, records
+
+INFORMERS = {"informer-resourceslices": "slices", "informer-devicetaintrules": "rules"}
+UNKNOWN = 0
+"""The resourceVersion of a view of which nothing is known: every version may have been seen."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class View:
+    """The oldest versions that an attempt may have seen, as resourceVersions."""
+
+    slices: int = UNKNOWN
+    rules: int = UNKNOWN
+
+    def older(self, other: "View") -> "View":
+        """Return the older versions of both."""
+        return View(min(self.slices, other.slices), min(self.rules, other.rules))
+
+
+def read(history: histories.History, process: str) -> dict[str, View]:
+    """Return the view of each claim that a scheduler has planned devices for, by the claim's uid.
+
+    Of a claim that was planned several times, the oldest one.
+    """
+    views: dict[str, View] = {}
+    for claim, view in _planned(history.steps(process) or ()):
+        views[claim] = view.older(views.get(claim, view))
+    return views
+
+
+def _planned(steps: Iterable[records.Body]) -> Iterator[tuple[str, View]]:
+    """Yield the uid of each claim whose devices were planned, and the view of its attempt."""
+    known = dict.fromkeys(INFORMERS.values(), UNKNOWN)
+    view = View()
+    for step in steps:
+        if not isinstance(step, records.Step):
+            continue
+        match step.name:
+            case "scheduling.started":
+                view = View(**known)
+            case "in-flight.added":
+                yield str(step.fields.get("claim")), view
+            case "slice-tracker.handled":
+                known[step.fields["of"]] = int(step.fields["version"])
+            case "informer.listed" | "informer.gap" if step.fields["informer"] in INFORMERS:
+                # A new list may be older than what was known.
+                known[INFORMERS[step.fields["informer"]]] = UNKNOWN
+            case _:
+                pass
