@@ -8,5 +8,5 @@ Contents: `api_call_totals`, `certificate`, `check_inputs`, `claim_control`, `cl
 `consumption`, `device_exclusivity`, `fault_attribution`, `fault_effects`, `fault_records`,
 `fault_wording`, `figures`, `hold_history`, `judging`, `live_spotter`, `memory_figures`, `nodes`,
 `object_faults`, `observed_runs`, `overlapping`, `pool_changes`, `preparations`, `progress`,
-`schedulers`, `verdicts`.
+`schedulers`, `taints`, `verdicts`.
 """

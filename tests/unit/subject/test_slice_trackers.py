@@ -172,6 +172,23 @@ def test_a_class_that_appears_later_is_considered(seen: Seen) -> None:
     assert seen.taints() == {"a": ["broken"]}
 
 
+def test_an_event_is_marked_once_the_handlers_have_seen_it(
+    tracker: slice_trackers.SliceTracker, steps: list[tuple[str, dict[str, object]]]
+) -> None:
+    """The check of tainted devices relies on it."""
+    tracker.on_add(piece("a"), initial=True)
+    tracker.rules.on_add(rule("r", {}), initial=False)
+    tracker.on_delete(piece("a", version=5))
+    assert steps == [
+        ("slice-tracker.event.popped", {"slice": "worker-0-1", "version": "1", "handler": "Seen"}),
+        ("slice-tracker.handled", {"of": "slices", "version": 1}),
+        ("slice-tracker.event.popped", {"slice": "worker-0-1", "version": "1", "handler": "Seen"}),
+        ("slice-tracker.handled", {"of": "rules", "version": 1}),
+        ("slice-tracker.event.popped", {"slice": "worker-0-1", "version": "1", "handler": "Seen"}),
+        ("slice-tracker.handled", {"of": "slices", "version": 5}),
+    ]
+
+
 def test_devices_without_new_taints_stay_the_same_objects() -> None:
     """So what is known about them by selector stays known."""
     given = piece("a", "b")

@@ -1,0 +1,243 @@
+"""Devices that were allocated although the scheduler must have known that they were tainted."""
+
+import json
+import pathlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import hold_history, verdicts
+from harness.checks.taints import attempt_views, taint_timelines, tainted_devices
+from harness.history import histories, journal_writer, records
+from harness.scenario import loading
+from tests.histories import building, language
+
+Object = dict[str, Any]
+DRIVER, POOL = "gpu.example", "p"
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
+
+
+def device(name: str, *effects: str) -> Object:
+    taints = [{"key": "k", "effect": effect} for effect in effects]
+    return {"name": name} | ({"taints": taints} if taints else {})
+
+
+def observed(
+    resource: str, version: int, obj: Object, kind: Any = "MODIFIED"
+) -> records.Observation:
+    meta = {"resourceVersion": str(version), **obj["metadata"]}
+    return records.Observation(
+        resource=resource,
+        type=kind,
+        resource_version=version,
+        ts_ns=version,
+        object=msgspec.Raw(json.dumps({**obj, "metadata": meta}).encode()),
+    )
+
+
+def piece(version: int, *devices: Object, uid: str = "s", gone: bool = False) -> records.Body:
+    spec = {"driver": DRIVER, "pool": {"name": POOL}, "devices": devices}
+    meta = {"name": uid, "uid": uid}
+    kind = "DELETED" if gone else "MODIFIED"
+    return observed("resourceslices", version, {"metadata": meta, "spec": spec}, kind)
+
+
+def rule(
+    version: int, selector: Object | None, effect: str = "NoSchedule", *, gone: bool = False
+) -> records.Body:
+    spec: Object = {"taint": {"key": "k", "effect": effect}}
+    if selector is not None:
+        spec["deviceSelector"] = selector
+    kind = "DELETED" if gone else "MODIFIED"
+    return observed(
+        "devicetaintrules", version, {"metadata": {"name": "r", "uid": "r"}, "spec": spec}, kind
+    )
+
+
+def claim(version: int, *, allocated: str | None = None, tolerations: Sequence[Object] = ()) -> Any:
+    exactly: Object = {"tolerations": list(tolerations)} if tolerations else {}
+    obj: Object = {
+        "metadata": {"name": "c", "namespace": "n", "uid": "c"},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
+    }
+    if allocated:
+        row = {"request": "r", "driver": DRIVER, "pool": POOL, "device": allocated}
+        obj["status"] = {"allocation": {"devices": {"results": [row]}}}
+    return observed("resourceclaims", version, obj, "MODIFIED" if allocated else "ADDED")
+
+
+def judge(body: Iterable[records.Body], view: attempt_views.View | None) -> verdicts.CheckResult:
+    """The result for one claim that is allocated at the end, by an attempt with this view."""
+    timelines = taint_timelines.TaintTimelines()
+    folded = hold_history.fold(timelines.follow(body))
+    return tainted_devices.check(folded, timelines, {"c": view} if view else {})
+
+
+def view(slices: int, rules: int = 0) -> attempt_views.View:
+    return attempt_views.View(slices, rules)
+
+
+CLEAN, TAINTED = device("d"), device("d", "NoSchedule")
+ALLOCATED = claim(9, allocated="d")
+CASES: dict[str, tuple[list[records.Body], attempt_views.View, bool]] = {
+    "never tainted": ([piece(1, CLEAN)], view(1), False),
+    "tainted from the beginning": ([piece(1, TAINTED)], view(1), True),
+    "tainted before the attempt": ([piece(1, CLEAN), piece(3, TAINTED)], view(3), True),
+    "tainted, but perhaps not seen": ([piece(1, CLEAN), piece(3, TAINTED)], view(2), False),
+    "tainted during the attempt": ([piece(1, CLEAN), piece(8, TAINTED)], view(1), False),
+    "untainted in the meantime": ([piece(1, TAINTED), piece(5, CLEAN)], view(1), False),
+    "clean for a while": ([piece(1, TAINTED), piece(5, CLEAN), piece(6, TAINTED)], view(3), False),
+    "clean before that": ([piece(1, CLEAN), piece(2, TAINTED), piece(5, TAINTED)], view(4), True),
+    "an effect that keeps nothing away": ([piece(1, device("d", "None"))], view(1), False),
+    "one of two effects": ([piece(1, device("d", "None", "NoExecute"))], view(1), True),
+    "another device": ([piece(1, device("e", "NoSchedule"), CLEAN)], view(1), False),
+    "clean in a slice of another generation": (
+        [piece(1, TAINTED), piece(2, CLEAN, uid="t")],
+        view(2),
+        False,
+    ),
+    "withdrawn since": ([piece(1, CLEAN), piece(3, CLEAN, gone=True)], view(4), True),
+    "a rule for the device": (
+        [piece(1, CLEAN), rule(2, {"device": "d"})],
+        view(1, 2),
+        True,
+    ),
+    "a rule for all": ([piece(1, CLEAN), rule(2, {})], view(1, 2), True),
+    "a rule for none": ([piece(1, CLEAN), rule(2, None)], view(1, 2), False),
+    "a rule for another pool": (
+        [piece(1, CLEAN), rule(2, {"pool": "q", "driver": DRIVER})],
+        view(1, 2),
+        False,
+    ),
+    "a rule that may not have been seen": ([piece(1, CLEAN), rule(4, {})], view(1, 2), False),
+    "a rule without effect": ([piece(1, CLEAN), rule(2, {}, "None")], view(1, 2), False),
+    "a rule that went": (
+        [piece(1, CLEAN), rule(2, {}), rule(6, {}, gone=True)],
+        view(1, 3),
+        False,
+    ),
+    "a rule that changed": (
+        [piece(1, CLEAN), rule(2, {}), rule(6, {"device": "d"}, "NoExecute")],
+        view(1, 3),
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "seen", "is_wrong"), CASES.values(), ids=CASES)
+def test_an_allocation_is_wrong_if_no_version_that_may_have_been_seen_allows_it(
+    body: list[records.Body], seen: attempt_views.View, is_wrong: bool
+) -> None:
+    result = judge([*body, claim(7), ALLOCATED], seen)
+    assert result.examined_count == 1
+    assert (result.verdict, result.violation_count) == (INVALID if is_wrong else VALID, is_wrong)
+    if is_wrong:
+        assert "claim c was allocated gpu.example/p/d, which was tainted" in result.reason
+        assert result.violations[0].resource_versions == [seen.slices, 9]
+
+
+@pytest.mark.parametrize("seen", [None, view(0)])
+def test_what_the_scheduler_knew_has_to_be_known(seen: attempt_views.View | None) -> None:
+    result = judge([piece(1, TAINTED), claim(7), ALLOCATED], seen)
+    assert (result.verdict, result.examined_count) == (UNKNOWN, 0)
+
+
+def test_a_claim_with_tolerations_is_not_examined() -> None:
+    tolerant = claim(7, tolerations=[{"operator": "Exists"}])
+    result = judge([piece(1, TAINTED), tolerant, ALLOCATED], view(1))
+    assert (result.verdict, result.examined_count) == (UNKNOWN, 0)
+
+
+@pytest.mark.parametrize("resource", ["resourceslices", "devicetaintrules"])
+def test_a_gap_may_hide_a_version_without_the_taint(resource: str) -> None:
+    gap = records.Gap(resource=resource, after_resource_version=3, reason="410", ts_ns=4)
+    result = judge([piece(1, TAINTED), gap, claim(7), ALLOCATED], view(1))
+    assert (result.verdict, result.violation_count) == (UNKNOWN, 0)
+
+
+# ------------------------------------------------------------------- views
+
+HANDLED = "slice-tracker.handled"
+
+
+def views(folder: pathlib.Path, *steps: tuple[str, Object]) -> dict[str, attempt_views.View]:
+    """Read the views from the steps of a scheduler."""
+    directory = building.build(folder, "a+D1")
+    path = directory.steps("views")
+    plan = histories.load(directory.path).plan
+    writer = journal_writer.Writer(path, process="views", run_id=plan.run_id)
+    for number, (name, fields) in enumerate(steps):
+        at = language.at(number)
+        writer.write(records.Step(seq=number, name=name, fields=fields, thread="t", ts_ns=at))
+    writer.close()
+    return attempt_views.read(histories.load(directory.path), "views")
+
+
+STARTED: tuple[str, Object] = ("scheduling.started", {"pod": "p"})
+PLANNED: tuple[str, Object] = ("in-flight.added", {"claim": "c", "device": "d"})
+
+
+def handled(what: str, version: int) -> tuple[str, Object]:
+    return HANDLED, {"of": what, "version": version}
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([STARTED, PLANNED], view(0, 0)),
+        ([handled("slices", 3), STARTED, PLANNED], view(3, 0)),
+        ([handled("slices", 3), handled("rules", 5), STARTED, PLANNED], view(3, 5)),
+        ([handled("slices", 3), STARTED, handled("slices", 7), PLANNED], view(3, 0)),
+        (
+            [handled("slices", 3), STARTED, PLANNED, handled("slices", 7), STARTED, PLANNED],
+            view(3, 0),
+        ),
+        (
+            [
+                handled("slices", 3),
+                handled("rules", 4),
+                ("informer.gap", {"informer": "informer-resourceslices"}),
+                STARTED,
+                PLANNED,
+            ],
+            view(0, 4),
+        ),
+        (
+            [
+                handled("slices", 3),
+                ("informer.listed", {"informer": "informer-pods", "count": 1}),
+                STARTED,
+                PLANNED,
+            ],
+            view(3, 0),
+        ),
+    ],
+)
+def test_what_an_attempt_must_have_known(
+    tmp_path: pathlib.Path, steps: list[tuple[str, Object]], expected: attempt_views.View
+) -> None:
+    """Events count that were dealt with before it began; of several attempts, the oldest view."""
+    assert views(tmp_path / "run", *steps) == {"c": expected}
+
+
+# ------------------------------------------------------------------- plans
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, True),
+        ({"faults": True}, False),
+        ({"expected_steps": ["claim-controller"]}, False),
+    ],
+)
+def test_runs_that_owe_it(changes: Object, expected: bool) -> None:
+    settings = loading.load("taints-come-and-go").scenario.model_dump(mode="json")
+    plan = msgspec.structs.replace(building.plan(), settings=settings, expected_steps=["scheduler"])
+    assert tainted_devices.applies(plan)
+    if changes.pop("faults", False):
+        changes["faults"] = [object()]
+    assert tainted_devices.applies(msgspec.structs.replace(plan, **changes)) is expected
+    assert not tainted_devices.applies(building.plan())
