@@ -35,6 +35,9 @@ UNAVAILABLE = "resourceclaim not available on the node"
 LEFT_OVER = "cannot schedule extended resource claim"
 """Reasons for which a node is ruled out; kube-scheduler's words."""
 
+READS_MAX = 10
+"""Attempts to read the claims of a pod while they change."""
+
 
 class DynamicResources:
     """The plugin with its extension points as methods."""
@@ -89,7 +92,7 @@ class DynamicResources:
         """
         try:
             attempt = scheduling_attempts.Attempt(
-                pod, pod_claims.of_pod(pod, self._cache.get), demand=self._extended.demand(pod)
+                pod, self._claims_of(pod), demand=self._extended.demand(pod)
             )
         except claims.Unresolved as reason:
             raise scheduling_attempts.Unschedulable(str(reason)) from reason
@@ -100,7 +103,6 @@ class DynamicResources:
             if self._conditions.have_failed(claim):
                 attempt.given_up.add(index)
             if not claims.allocation_of(claim):
-                self._require_not_in_flight(claim)
                 _require_known_requests(claim)
                 attempt.to_allocate.append(index)
         self._add_extended_claim(attempt)
@@ -220,6 +222,27 @@ class DynamicResources:
         if not claims.can_be_reserved(claim) and not claims.is_reserved_for(claim, pod):
             raise scheduling_attempts.Unschedulable("resourceclaim in use")
 
+    def _claims_of(self, pod: Object) -> list[Object]:
+        """Return the pod's claims; of those without an allocation, none is in flight.
+
+        A claim has its allocation in the assume cache before it leaves the in-flight claims. So it
+        is read again after the look at these. Otherwise a version from before could be planned once
+        more, which would fail, and be restored in place of the newest one: the device would look
+        free, and every further attempt would fail (kubernetes#140263). Raises Unresolved if a claim
+        cannot be used yet, Unschedulable if one is being allocated, and AttemptError if the claims
+        change all the time.
+        """
+        found = pod_claims.of_pod(pod, self._cache.get)
+        for _ in range(READS_MAX):
+            for claim in found:
+                if not claims.allocation_of(claim):
+                    self._require_not_in_flight(claim)
+            again = pod_claims.of_pod(pod, self._cache.get)
+            if _versions(again) == _versions(found):
+                return found
+            found = again
+        raise scheduling_attempts.AttemptError("the claims of the pod change all the time")
+
     def _require_not_in_flight(self, claim: Object) -> None:
         """Raise Unschedulable if another pod's attempt is allocating the claim."""
         if claims.uid_of(claim) in self._in_flight:
@@ -296,6 +319,11 @@ class DynamicResources:
             if index in attempt.given_up
             or (allocation and not nodes.selects(allocation.get("nodeSelector"), node))
         }
+
+
+def _versions(found: list[Object]) -> list[tuple[str, str]]:
+    """Return UID and resourceVersion of each claim."""
+    return [(claims.uid_of(claim), claim["metadata"]["resourceVersion"]) for claim in found]
 
 
 def _require_known_requests(claim: Object) -> None:

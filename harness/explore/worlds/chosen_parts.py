@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from harness.cluster.dra import kubelet_defects, kubelet_parts
 from harness.subject import assembling, schedulers
 from harness.subject.claim_control import controller_parts
+from harness.subject.defects import claim_controller_defects
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,10 +23,12 @@ def of(defects: Iterable[str] = (), remedies: Iterable[str] = ()) -> ChosenParts
 
     Raises UsageError for an unknown name, or if two of them change the same method.
     """
-    of_kubelet = [name for name in defects if name in kubelet_defects.names()]
-    of_subject = [name for name in defects if name not in of_kubelet]
+    chosen = list(defects)
+    of_kubelet = [name for name in chosen if name in kubelet_defects.names()]
+    of_controller = [name for name in chosen if name in claim_controller_defects.CATALOGUE.names()]
+    others = [name for name in chosen if name not in (*of_kubelet, *of_controller)]
     return ChosenParts(
-        scheduler=assembling.parts(of_subject, remedies),
-        controller=assembling.claim_controller_parts(of_subject),
+        scheduler=assembling.parts(others, remedies),
+        controller=assembling.claim_controller_parts(of_controller),
         kubelet=kubelet_defects.parts(of_kubelet),
     )

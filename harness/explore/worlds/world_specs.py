@@ -12,6 +12,23 @@ from harness.explore.runtime import scheduler
 Listener = Callable[[watch_cache.Commit], None]
 SIZE_MAX = 64
 """Maximum of every size."""
+PRIVATE_LOCKS = (
+    ".objects",
+    ".stopped",
+    ".synced",
+    "attempt",
+    "binding-conditions",
+    "device-class-resolver",
+    "inventory",
+    "node-list",
+    "slice-tracker",
+)
+"""Name suffixes of locks that no two tasks want in a world of constant nodes and devices."""
+
+
+def contended(*locks: str) -> tuple[str, ...]:
+    """Return the private locks of a world in which two tasks may want one of these."""
+    return tuple(name for name in PRIVATE_LOCKS if name not in locks)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,7 +109,7 @@ class WorldSpec:
     """
     answers_first: bool = False
     """The answer to a write always comes before its events; else they come in either order."""
-    private_locks: tuple[str, ...] = (".synced", ".stopped", "inventory", ".objects")
+    private_locks: tuple[str, ...] = PRIVATE_LOCKS
     """Name suffixes of locks without contention once the world is at rest."""
     hazard: Hazard | None = None
     """Why the correct subject fails in this world, as upstream; None: it does not.

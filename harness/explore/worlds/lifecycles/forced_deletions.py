@@ -116,13 +116,13 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         title="a pod is deleted by force and runs on, while another claim gets its device",
         make=ForcedDeletion,
         sizes={},
-        private_locks=(".synced", ".stopped"),
+        private_locks=world_specs.contended(".objects"),
     ),
     "forced-deletion-unguarded": world_specs.WorldSpec(
         title="kubernetes#141471: the same with a driver that does not refuse a device in use",
         make=functools.partial(ForcedDeletion, is_exclusive=False),
         sizes={},
-        private_locks=(".synced", ".stopped"),
+        private_locks=world_specs.contended(".objects"),
         hazard=world_specs.Hazard("kubernetes#141471", remedy=None),
     ),
 }

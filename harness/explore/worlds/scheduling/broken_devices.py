@@ -106,5 +106,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             "failures": world_specs.Size(1, 0),
             "binders": world_specs.Size(2, 1),
         },
+        private_locks=world_specs.contended("binding-conditions"),
     ),
 }

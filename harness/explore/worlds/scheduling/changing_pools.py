@@ -86,6 +86,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         title="a pool gets a new generation, slice by slice, in the middle of attempts",
         make=NewGeneration,
         sizes={"pods": world_specs.Size(3, 2), "binders": world_specs.Size(2, 1)},
-        private_locks=(".synced", ".stopped", ".objects"),
+        private_locks=world_specs.contended("inventory", "slice-tracker"),
     ),
 }

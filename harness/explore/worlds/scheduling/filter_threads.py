@@ -48,5 +48,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             "threads": world_specs.Size(2, 1),
             "binders": world_specs.Size(2, 1),
         },
+        private_locks=world_specs.contended("attempt"),
     ),
 }

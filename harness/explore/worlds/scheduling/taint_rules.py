@@ -96,6 +96,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         title="a DeviceTaintRule comes while a slice changes, in the middle of an attempt",
         make=TaintRule,
         sizes={"changes": world_specs.Size(1, 0), "binders": world_specs.Size(1, 1)},
-        private_locks=(".synced", ".stopped", ".objects"),
+        private_locks=world_specs.contended("inventory", "slice-tracker"),
     ),
 }

@@ -10,7 +10,6 @@ from harness.cluster.dra import claim_managers
 from harness.explore.output import stories
 from harness.explore.search import search_campaign, shrink_world
 from harness.explore.worlds import world_catalogue
-from harness.subject.claim_control import created_claims
 from harness.subject.queueing import cluster_events, scheduling_queue
 
 pytestmark = pytest.mark.detection
@@ -41,16 +40,9 @@ def test_a_pod_that_is_forgotten_with_its_claim_is_found(monkeypatch: pytest.Mon
     assert finding("claim-lost-while-pod-waits") == "stuck: pod-1 not bound"
 
 
-class NoMemory(created_claims.CreatedClaims):
-    """The controller knows only the claims that its informer has delivered."""
-
-    def add(self, claim: Any) -> None:
-        del claim
-
-
-def test_a_second_claim_of_an_entry_is_found(replace_parts: Replace) -> None:
-    replace_parts("controller", created=NoMemory)
-    assert "of one pod has the claims pod-1-entry-" in finding("one-claim-per-entry")
+def test_a_second_claim_of_an_entry_is_found() -> None:
+    found = finding("one-claim-per-entry", "controller-creations-forgotten")
+    assert "of one pod has the claims pod-1-entry-" in found
 
 
 def test_a_creation_without_an_answer_is_done_again() -> None:

@@ -9,7 +9,7 @@ from harness import concurrency
 from harness.client import apis, informers
 from harness.explore.search import search_campaign
 from harness.explore.worlds import world_catalogue
-from harness.subject import assume_caches, claims, dynamic_resources
+from harness.subject import assume_caches, claims, dynamic_resources, pod_claims
 from harness.subject.allocation import allocators
 from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.extended_resources import claim_creation
@@ -89,6 +89,23 @@ def test_a_reservation_of_a_claim_that_has_moved_is_found(replace_parts: Replace
     replace_parts("scheduler", claim_binder=KeepingBinder)
     found = finding("allocation-freed-for-another-pod")
     assert "is bound, but claim-1 is allocated on another node" in found
+
+
+class OnceReadingPlugin(dynamic_resources.DynamicResources):
+    """A claim may leave the in-flight claims after it was read (kubernetes#140263)."""
+
+    def _claims_of(self, pod: Object) -> list[Object]:
+        found = pod_claims.of_pod(pod, self._cache.get)
+        for claim in found:
+            if not claims.allocation_of(claim):
+                self._require_not_in_flight(claim)
+        return found
+
+
+def test_an_old_version_that_is_restored_is_found(replace_parts: Replace) -> None:
+    replace_parts("scheduler", plugin=OnceReadingPlugin)
+    found = finding("allocation-freed-for-another-pod", schedules=6000)
+    assert found.startswith("books: the scheduler believes in no device")
 
 
 class RecklessPlugin(dynamic_resources.DynamicResources):
