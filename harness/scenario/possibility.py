@@ -4,6 +4,9 @@ from collections.abc import Iterator
 
 from harness.scenario import claim_specs, device_supply, pool_specs, specs, traffic_specs
 
+_OF_ONE_POD = ("all-at-once", "churn")
+"""Profiles of traffic with a claim for each pod."""
+
 
 def objections(scenario: specs.Scenario) -> Iterator[str]:
     """Yield one line for each demand that can never be met."""
@@ -94,24 +97,23 @@ def _of_users(scenario: specs.Scenario) -> Iterator[str]:
 
 def _of_extended(scenario: specs.Scenario) -> Iterator[str]:
     """Check what cannot be asked for by an extended resource: a container gives a number only."""
-    claim = scenario.claim
+    claim, profile = scenario.claim, scenario.traffic.profile
     if any(kind.extended for kind in scenario.claims):
         yield "claims: expected kinds without extended, got some; use [claim] for them"
     if not claim.extended:
         return
-    if claim.constraints:
-        yield "claim.constraints: expected none with claim.extended, got some; remove one of them"
-    if claim.selectors:
-        yield (
-            f"claim.selectors: expected none with claim.extended, got {len(claim.selectors)}; "
-            "set pools.device_class.selectors instead"
-        )
+    for key in ("constraints", "selectors", "parameters"):
+        if count := len(getattr(claim, key)):
+            yield (
+                f"claim.{key}: expected none with claim.extended, got {count}; "
+                "only pools.device_class can say more about the devices"
+            )
     if claim.admin_access:
         yield "claim.admin_access: expected false with claim.extended, got true; remove one of them"
-    if scenario.traffic.profile == "shared":
+    if profile not in _OF_ONE_POD:
         yield (
-            "traffic.profile: expected 'churn' or 'all-at-once' with claim.extended, got 'shared'; "
-            "the claim of an extended resource is for one pod"
+            f"traffic.profile: expected one of {', '.join(_OF_ONE_POD)} with claim.extended, got "
+            f"{profile!r}; the claim of an extended resource is for one pod"
         )
 
 

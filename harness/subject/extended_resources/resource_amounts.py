@@ -36,6 +36,8 @@ def of_container(container: Object) -> dict[str, int]:
 def of_pod(pod: Object) -> dict[str, int]:
     """Return what a pod needs at the most at any time, without zeros."""
     spec = pod["spec"]
+    if not any(map(of_container, [*spec["containers"], *(spec.get("initContainers") or ())])):
+        return {}  # as nearly every pod
     running = _sum([of_container(item) for item in spec["containers"]])
     sidecars: collections.Counter[str] = collections.Counter()
     most: collections.Counter[str] = collections.Counter()

@@ -273,6 +273,10 @@ ALL_AT_ONCE = (
             "claim.selectors: expected none with claim.extended, got 1",
         ),
         (
+            ["claim.extended=true", "claim.parameters.key='value'"],
+            "claim.parameters: expected none with claim.extended, got 1",
+        ),
+        (
             ["claim.extended=true", "claim.admin_access=true"],
             "claim.admin_access: expected false with claim.extended, got true",
         ),
@@ -340,7 +344,9 @@ def test_changes_that_there_are_not(write: Callable[[str], str], change: str) ->
 
 def test_extended_resources_are_for_one_pod_each(write: Callable[[str], str]) -> None:
     path = write(TEXT.replace('profile = "churn"', 'profile = "shared"'))
-    with pytest.raises(errors.ScenarioError, match=r"traffic\.profile: expected 'churn' or"):
+    with pytest.raises(
+        errors.ScenarioError, match=r"traffic\.profile: expected one of all-at-once, churn"
+    ):
         loading.load(path, overrides=["claim.extended=true"])
 
 
