@@ -1,7 +1,6 @@
 """Differences of the structured allocator in the releases 1.36.2 and 1.34.2.
 
-Two differences of 1.34.2 are not played: it counts by slice, not by pool, and it leaves shares out
-when it rebuilds counters (kubernetes#139034).
+One difference of 1.34.2 is not played: it counts by slice, not by pool.
 """
 
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from typing import Any
 
 from harness.subject import replacements
 from harness.subject.allocation import allocators, device_requests, devices, taints
+from harness.subject.defects import shares_not_gathered
 from harness.subject.releases import allocator_search
 
 Object = dict[str, Any]
@@ -52,7 +52,12 @@ class PlainResultsAllocator(LeftoversAllocator):
 
 
 BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
-    "1.34.2": {"plain-results": replacements.Replacement("allocator", PlainResultsAllocator)},
+    "1.34.2": {
+        "plain-results": replacements.Replacement("allocator", PlainResultsAllocator),
+        "shares-not-gathered": replacements.Replacement(
+            "allocator", shares_not_gathered.SharesNotGatheredAllocator
+        ),
+    },
     "1.36.2": {"leftovers": replacements.Replacement("allocator", LeftoversAllocator)},
 }
 """The replacements of the allocator by release."""
