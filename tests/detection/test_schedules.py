@@ -15,7 +15,7 @@ import pytest
 from harness import concurrency
 from harness.client import apis
 from harness.subject import assembling, claims, defects
-from tests.detection import counter_plays, extended_plays, slice_plays, stages
+from tests.detection import condition_plays, counter_plays, extended_plays, slice_plays, stages
 from tests.support import api_objects, local_servers, plugin_world
 
 pytestmark = pytest.mark.detection
@@ -192,6 +192,11 @@ def test_the_correct_code_gives_it_once(stage: stages.Stage, schedule: Schedule)
 
 
 def test_every_defect_has_a_schedule() -> None:
-    elsewhere = slice_plays.EXPOSED | extended_plays.ONLY_HERE | counter_plays.EXPOSED
+    elsewhere = (
+        slice_plays.EXPOSED
+        | extended_plays.ONLY_HERE
+        | counter_plays.EXPOSED
+        | condition_plays.EXPOSED
+    )
     exposed = elsewhere.union(*(item.exposes for item in SCHEDULES))
     assert exposed == set(defects.names())

@@ -1,0 +1,80 @@
+"""The binding of a pod whose device its driver makes ready late, and how a recorder sees it."""
+
+import msgspec
+
+from harness.apiserver.storage import watch_cache
+from harness.checks import verdicts
+from harness.checks.nodes import device_readiness
+from harness.client import apis
+from harness.history import records
+from harness.subject import assembling, claims, scheduling_attempts
+from tests.detection import stages
+from tests.support import api_objects, local_servers, plugin_world
+
+EXPOSED = frozenset({"conditions-not-awaited"})
+READY = "dra.example/attached"
+WAITING = "binding-conditions.changed.waiting"
+"""Step to which the correct binder comes."""
+
+
+class Play:
+    """The stage, with a binder and a driver."""
+
+    def __init__(self, stage: stages.Stage, *chosen: str) -> None:
+        self.stage = stage
+        self.server = local_servers.LocalServer()
+        self._seen: list[records.Body] = []
+        self.server.store.listen(self._record)
+        self._world = plugin_world.World(self.server, assembling.parts(chosen))
+        device = {
+            **api_objects.device("a"),
+            "bindingConditions": [READY],
+            "bindingFailureConditions": ["dra.example/broken"],
+        }
+        self._world.inventory.on_update({}, api_objects.slice_of(device))
+        self._world.claim("c")
+        self._attempt = self._world.reserved(self._world.pod())
+
+    def perform(self) -> None:
+        """Bind the pod; the driver comes when the binder waits, or has ended."""
+        self.stage.start("binder", self._bind)
+        self.stage.start("driver", self._make_ready)
+
+    def judged(self) -> verdicts.CheckResult:
+        """Return the verdict about the recorded objects."""
+        seen = device_readiness.DeviceReadiness()
+        assert list(seen.follow(self._seen)) == self._seen
+        return device_readiness.check(seen)
+
+    def _bind(self) -> None:
+        attempt: scheduling_attempts.Attempt = self._attempt
+        self._world.plugin.pre_bind(attempt)
+        self._world.api.bind(attempt.pod, attempt.node_name)
+
+    def _make_ready(self) -> None:
+        stored = self._world.stored()
+        device = {
+            key: api_objects.result("a", pool="worker-0")[key]
+            for key in ("driver", "pool", "device")
+        }
+        condition = {
+            "type": READY,
+            "status": "True",
+            "reason": "Attached",
+            "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+        reported = claims.with_status(stored, devices=[{**device, "conditions": [condition]}])
+        self._world.api.update_status(apis.CLAIMS, reported)
+        self._world.see()
+
+    def _record(self, commit: watch_cache.Commit) -> None:
+        self._seen.append(
+            records.Observation(
+                resource=commit.resource.plural,
+                type=commit.type,
+                resource_version=commit.object.resource_version,
+                object=msgspec.Raw(commit.object.data),
+                ts_ns=commit.object.resource_version,
+            )
+        )
