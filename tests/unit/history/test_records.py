@@ -75,6 +75,16 @@ ONE_OF_EACH: list[records.Body] = [
     records.PrepareFailed(
         **PREPARATION, call="unprepare", devices=[], reason="FailedOnDemand", message="no"
     ),
+    records.ContainerStarted(
+        node="worker-0",
+        namespace="ns",
+        pod="p",
+        pod_uid="uid-p",
+        container="work",
+        environment={"user_key": "value"},
+        ts_ns=7,
+    ),
+    records.MemoryUsed(process="scheduler", resident_bytes=5_000_000_000, pods_ran=3, ts_ns=8),
     records.PoolChanged(
         change="taint-1",
         number=2,
