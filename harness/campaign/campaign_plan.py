@@ -55,8 +55,7 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
 
         Such a run does not end at the first double allocation: all checks must judge it.
         """
-        of_scheduler = known_defects.of_part(self.defects, "scheduler")
-        return bool(self.defects) and not of_scheduler
+        return bool(self.defects) and not known_defects.double_allocating(self.defects)
 
     @property
     def id(self) -> str:

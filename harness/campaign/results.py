@@ -37,8 +37,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     others: int = 0
     """Violations that are neither double allocations nor stuck objects."""
     shows_otherwise: bool = False
-    """Its defects show in other ways than by double allocations: those of the claim controller and
-    of the kubelets."""
+    """Its defects show in other ways than by double allocations: those of the claim controller, of
+    the kubelets and of the slice tracker."""
     by_one_scheduler: int = 0
     """Double allocations of one scheduler by itself, in runs with several schedulers."""
     error: str = ""

@@ -48,6 +48,15 @@ def of_part(chosen: Iterable[str], part: Part) -> list[str]:
     return [name for name in chosen if _PARTS.get(name) == part]
 
 
+def double_allocating(chosen: Iterable[str]) -> list[str]:
+    """Return those of the chosen defects by which a device is allocated twice.
+
+    Those of the scheduler's slice tracker show as allocations of tainted devices.
+    """
+    of_scheduler = of_part(chosen, "scheduler")
+    return [name for name in of_scheduler if defects.CATALOGUE.named(name).part != "slice_tracker"]
+
+
 def require_part(chosen: Iterable[str], part: Part) -> None:
     """Raise UsageError for an unknown name, or a defect of another part."""
     chosen = list(chosen)

@@ -129,7 +129,13 @@ def test_a_subject_that_cannot_work_is_refused_before_the_first_run(
 
 @pytest.mark.parametrize(
     ("defects", "otherwise"),
-    [([], False), (["gather-not-atomic"], False), (["controller-claims-not-enqueued"], True)],
+    [
+        ([], False),
+        (["gather-not-atomic"], False),
+        (["controller-claims-not-enqueued"], True),
+        (["slice-tracker-shared-drain"], True),
+        (["slice-tracker-shared-drain", "gather-not-atomic"], False),
+    ],
 )
 def test_defects_of_other_parts_show_in_other_ways(defects: list[str], otherwise: bool) -> None:
     run = campaign_plan.PlannedRun(scenario="s", title="s", defects=defects, repetition=0, seed=1)
