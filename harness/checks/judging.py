@@ -30,6 +30,7 @@ from harness.checks.nodes import (
     container_parameters,
     device_readiness,
     extended_claims,
+    leftover_preparations,
     prepared_devices,
 )
 from harness.checks.progress import claim_progress, scheduler_books, written_books
@@ -79,6 +80,12 @@ CHECKS: tuple[Check, ...] = (
         scheduler_exclusivity.PROMISE,
         lambda given: scheduler_exclusivity.check(given.folded, given.schedulers),
         applies=scheduler_identities.are_several,
+    ),
+    Check(
+        leftover_preparations.NAME,
+        leftover_preparations.PROMISE,
+        lambda given: leftover_preparations.check(given.prepared, given.final, given.phases),
+        applies=leftover_preparations.applies,
     ),
     Check(
         controller_records.NAME,

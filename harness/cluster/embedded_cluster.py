@@ -31,6 +31,8 @@ class ServerCommand:
     """Keep every commit on disk, so that the server can be restarted."""
     runtime_config: tuple[str, ...] = ()
     """API versions to serve in addition to the default ones."""
+    watch_history: int = 100_000
+    """Commits of each resource that watches can resume from."""
 
     @property
     def plain_kubeconfig(self) -> pathlib.Path:
@@ -65,7 +67,8 @@ class ServerCommand:
         ports = ("--port", self.port, "--tls-port", self.tls_port)
         data = ("--data-dir", self.data) if self.on_disk else ()
         more = [word for item in self.runtime_config for word in ("--runtime-config", item)]
-        return [str(word) for word in (*written, *ports, *data, *more, "--faults")]
+        history = ("--watch-history", self.watch_history)
+        return [str(word) for word in (*written, *ports, *data, *history, *more, "--faults")]
 
     def on_ports_in_use(self) -> "ServerCommand":
         """Return the same command with the ports that the kubeconfigs name."""
@@ -198,6 +201,7 @@ class Provider:
                 tls_port=self._profile.tls_port,
                 on_disk=self._profile.storage == "disk",
                 runtime_config=tuple(self._profile.runtime_config),
+                watch_history=self._profile.watch_history,
             ),
         )
 

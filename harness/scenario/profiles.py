@@ -49,6 +49,9 @@ class EmbeddedProfile(ProfileSpec):
     runtime_config: list[str] = pydantic.Field(default_factory=list)
     """API versions to serve in addition to the default ones, as `resource.k8s.io/v1beta2=true`;
     a scenario with DeviceTaintRules adds theirs."""
+    watch_history: Annotated[int, pydantic.Field(ge=1, le=10_000_000)] = 100_000
+    """Commits of each resource that watches can resume from; kube-apiserver's watch cache holds
+    about as many at most. The server's memory grows by them."""
 
 
 class LocalProfile(ProfileSpec):

@@ -1,0 +1,116 @@
+"""The check of claims that stay prepared: at rest, only claims of pods that still run are.
+
+Kubelets unprepare the claims of a pod before its deletion is finished or its end is reported. So
+the claims of pods that are gone must not be prepared when the run has come to rest. Not judged in
+runs in which the driver is slow or fails, pods are deleted by force, or a node is lost: unpreparing
+may come late there, or never.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from harness.checks import preparations, verdicts
+from harness.checks.progress import claim_progress, world_states
+from harness.history import plans, records
+
+NAME = "leftover_preparations"
+PROMISE = "at rest, no claim is prepared on a node for a pod that is gone"
+IN_FULL_MAX, OTHERS_MAX = 20, 200
+"""Violations that are listed in full, and by their summaries."""
+_LOST = "lose-node"
+
+
+def applies(plan: plans.Plan) -> bool:
+    """Return whether all claims of a run with this plan are unprepared in time."""
+    traffic, driver = plan.settings.get("traffic") or {}, plan.settings.get("driver") or {}
+    return bool(
+        plan.progress_s is not None
+        and plan.expected_preparations
+        and not traffic.get("force_delete")
+        and not any(fault.kind == _LOST for fault in plan.faults)
+        and _is_prompt(driver)
+    )
+
+
+def _is_prompt(driver: dict[str, Any]) -> bool:
+    call = driver.get("unprepare") or {}
+    slow = call.get("delay_s") or call.get("failure_probability") or call.get("blocked_s")
+    return not slow and not driver.get("termination_s")
+
+
+def check(
+    prepared: Sequence[preparations.Preparation],
+    final: world_states.WorldState,
+    phases: Sequence[records.Phase],
+) -> verdicts.CheckResult:
+    """Return INVALID with the claims that stay prepared, UNKNOWN if none was prepared at all.
+
+    UNKNOWN also for a run that was not brought to its rest.
+    """
+    early = next((item for item in phases if item.name in claim_progress.UNFINISHED), None)
+    left = [] if early else [item for item in prepared if not _may_be_prepared(item, final)]
+    return verdicts.CheckResult(
+        check=NAME,
+        promise=PROMISE,
+        verdict=_verdict(prepared, left, early),
+        examined_count=len(prepared),
+        violation_count=len(left),
+        violations=[_violation(item) for item in left[:IN_FULL_MAX]],
+        others=[_summary(item) for item in left[IN_FULL_MAX:][:OTHERS_MAX]],
+        reason=_reason(prepared, left, early),
+    )
+
+
+def _may_be_prepared(item: preparations.Preparation, final: world_states.WorldState) -> bool:
+    """Return whether a claim is unprepared, or a pod that has not ended uses it."""
+    if item.until_ns is not None:
+        return True
+    claim = final.claims.get(item.uid)
+    users = claim.status.reserved_for or () if claim else ()
+    pods = (final.pods.get(user.uid) for user in users)
+    return any(pod is not None and not pod.has_ended for pod in pods)
+
+
+def _verdict(
+    prepared: Sequence[preparations.Preparation],
+    left: Sequence[preparations.Preparation],
+    early: records.Phase | None,
+) -> verdicts.Verdict:
+    if left:
+        return verdicts.Verdict.INVALID
+    return verdicts.Verdict.VALID if prepared and not early else verdicts.Verdict.UNKNOWN
+
+
+def _reason(
+    prepared: Sequence[preparations.Preparation],
+    left: Sequence[preparations.Preparation],
+    early: records.Phase | None,
+) -> str:
+    if early:
+        return f"the run did not come to its rest ({early.name}: {early.detail})"
+    if not prepared:
+        return "no claim was prepared, so nothing was examined"
+    if left:
+        return f"{_summary(left[0])}" + f", and {len(left) - 1} more" * (len(left) > 1)
+    return f"{len(prepared)} claims were prepared; none is left without its pod"
+
+
+def _summary(item: preparations.Preparation) -> str:
+    return f"claim {item.name} is still prepared on {item.node}"
+
+
+def _violation(item: preparations.Preparation) -> verdicts.Violation:
+    return verdicts.Violation(
+        guarantee=NAME,
+        summary=_summary(item),
+        text=(
+            f"Claim {item.namespace}/{item.name} (uid {item.uid}) is still prepared on node "
+            f"{item.node}, although no pod that runs uses it."
+        ),
+        resource_versions=[],
+        objects=[
+            verdicts.InvolvedObject(
+                kind="ResourceClaim", namespace=item.namespace, name=item.name, uid=item.uid
+            )
+        ],
+    )
