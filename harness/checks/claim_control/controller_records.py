@@ -79,7 +79,7 @@ def _reason(history: controller_history.ControllerHistory, found: Sequence[_Find
     if not history.pods:
         return "no pod was observed, so nothing was examined"
     claims = sum(map(len, history.generated.values()))
-    return f"{claims} claims were generated for {len(history.generated)} entries of pods"
+    return f"generated claims: {claims}, for {len(history.generated)} entries of pods"
 
 
 # ----------------------------------------------------------------------------- findings

@@ -92,7 +92,7 @@ def _reason(
         return "no claim was prepared, so nothing was examined"
     if left:
         return f"{_summary(left[0])}" + f", and {len(left) - 1} more" * (len(left) > 1)
-    return f"{len(prepared)} claims were prepared; none is left without its pod"
+    return f"preparations: {len(prepared)}; none is left without its pod"
 
 
 def _summary(item: preparations.Preparation) -> str:

@@ -92,7 +92,7 @@ def test_one_claim_for_each_entry_is_valid() -> None:
         ]
     )
     assert result.verdict is verdicts.Verdict.VALID
-    assert result.reason == "2 claims were generated for 2 entries of pods"
+    assert result.reason == "generated claims: 2, for 2 entries of pods"
 
 
 def test_without_a_pod_nothing_was_examined() -> None:
