@@ -68,9 +68,13 @@ class Informer:
         namespace: str | None = None,
         label_selector: str | None = None,
         lists_cached: bool = False,
+        trims: bool = False,
     ) -> None:
-        """`lists_cached`: the first list may be an older state, from a watch cache."""
-        self._lists_cached = lists_cached
+        """`lists_cached`: the first list may be an older state, from a watch cache.
+
+        `trims`: leave `metadata.managedFields` out of every object, which halves its memory.
+        """
+        self._lists_cached, self._trims = lists_cached, trims
         self._api, self._resource, self._name = api, resource, name
         self._handlers = tuple(handlers)
         self._namespace, self._label_selector = namespace, label_selector
@@ -207,6 +211,8 @@ class Informer:
         self._version = version
 
     def _put(self, key: str, obj: Object) -> None:
+        if self._trims:
+            obj["metadata"].pop("managedFields", None)
         with self._guard:
             old = self._objects.get(key)
             self._objects[key] = obj

@@ -255,6 +255,7 @@ class Scheduler:
                 handlers=handlers,
                 namespace=namespace if resource.namespaced else None,
                 lists_cached=cached,
+                trims=True,  # as kube-scheduler does
             )
             for resource, handlers in followed
         ]

@@ -135,6 +135,16 @@ def test_every_handler_is_told(world: World) -> None:
     wait_seen(second, [("add", "a", "x")])
 
 
+@pytest.mark.parametrize("trims", [False, True])
+def test_managed_fields_may_be_left_out(world: World, trims: bool) -> None:
+    world.create("a")
+    events = Events()
+    informer = world.follow(events, trims=trims)
+    world.create("b")
+    wait_seen(events, [("initial", "a", "x"), ("add", "b", "x")])
+    assert ["managedFields" in obj["metadata"] for obj in informer.objects()] == [not trims] * 2
+
+
 def test_a_selection_is_entered_and_left(world: World) -> None:
     events = Events()
     world.follow(events, label_selector="holder=me", namespace="default")
