@@ -8,9 +8,11 @@ import itertools
 import multiprocessing
 import multiprocessing.connection
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import psutil
 
 from bench import clusters
@@ -97,8 +99,8 @@ class Cluster:
         self._total = nodes * clusters.DEVICES
         self.held: list[Object] = []
         for index in range(nodes):
-            self._nodes.on_add(clusters.node(index), initial=True)
-            self._inventory.on_add(clusters.slice_of(index), initial=True)
+            self._nodes.on_add(_received(clusters.node(index)), initial=True)
+            self._inventory.on_add(_received(clusters.slice_of(index)), initial=True)
 
     def fill(self, percent: int) -> None:
         """Allocate devices in order; 100 % leaves those of one node."""
@@ -106,9 +108,12 @@ class Cluster:
         while len(self.held) < wanted:
             claim = clusters.claim(f"held-{len(self.held)}", clusters.CLAIMS[""])
             stored = claims.with_metadata(claim, uid=claim["metadata"]["name"], resourceVersion="1")
-            stored["status"] = {"allocation": clusters.allocation([next(self._free)])}
-            self._cache.on_add(stored, initial=True)
-            self.held.append(stored)
+            stored["status"] = {
+                "allocation": clusters.allocation([next(self._free)]),
+                "reservedFor": [{"resource": "pods", "name": "pod", "uid": str(uuid.uuid4())}],
+            }
+            self.held.append(_received(stored))
+            self._cache.on_add(self.held[-1], initial=True)
 
     def rate(self, devices: Object, options: node_search.SearchOptions) -> float:
         """Return how many pods with such a claim are scheduled in a second of CPU time."""
@@ -138,6 +143,12 @@ class Cluster:
         self._cache.assume(claims.with_metadata(bound, resourceVersion="2"))
         self._flight.remove(name)
         self._cache.on_delete(bound)
+
+
+def _received(obj: Object) -> Object:
+    """Return an object as an informer has it, which shares nothing with others."""
+    made: Object = msgspec.json.decode(msgspec.json.encode(obj))
+    return made
 
 
 def _rate(work: Callable[[], object]) -> float:

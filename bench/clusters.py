@@ -16,7 +16,13 @@ CLAIMS: dict[str, Object] = {
     },
     ", firstAvailable": {
         "requests": [
-            {"name": "r", "firstAvailable": [{"name": name, **_EXACTLY} for name in ("a", "b")]}
+            {
+                "name": "r",
+                "firstAvailable": [
+                    {"name": "none", **_EXACTLY, "count": DEVICES + 1},
+                    {"name": "one", **_EXACTLY},
+                ],
+            }
         ]
     },
 }

@@ -5,11 +5,11 @@ is taken, where kube-scheduler draws one, so that all pods compete for the same 
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.subject import scheduling_attempts
-from harness.subject.allocation import results
+from harness.subject.allocation import device_requests, results
 
 Object = dict[str, Any]
 SCORE_MAX = 100
@@ -28,19 +28,18 @@ class Fit:
 
 def has_alternatives(attempt: scheduling_attempts.Attempt) -> bool:
     """Return whether a claim to allocate has a prioritized list; without one nothing is scored."""
-    return any(
-        request.get("firstAvailable")
-        for index in attempt.to_allocate
-        for request in (attempt.claims[index]["spec"].get("devices") or {}).get("requests") or ()
-    )
+    return any(True for _ in _prioritized(attempt))
+
+
+def is_perfect(attempt: scheduling_attempts.Attempt, allocations: Sequence[Object]) -> bool:
+    """Return whether the first alternative of every request is chosen: no node is better."""
+    most = sum(device_requests.SUBREQUESTS_MAX for _ in _prioritized(attempt))
+    return _score(attempt, allocations) == most
 
 
 def best(attempt: scheduling_attempts.Attempt, fitting: Sequence[Fit]) -> Fit:
     """Return the node with the highest score, the first of equals; there must be one."""
-    wanted = [attempt.claims[index] for index in attempt.to_allocate]
-    scores = normalized(
-        [results.preference(wanted, fit.allocations[: len(wanted)]) for fit in fitting]
-    )
+    scores = normalized([_score(attempt, fit.allocations) for fit in fitting])
     return fitting[scores.index(max(scores))]
 
 
@@ -48,3 +47,15 @@ def normalized(scores: Sequence[int]) -> list[int]:
     """Return the scores as parts of the highest one, from 0 to SCORE_MAX, rounded down."""
     highest = max(scores, default=0)
     return [score * SCORE_MAX // highest if highest else 0 for score in scores]
+
+
+def _prioritized(attempt: scheduling_attempts.Attempt) -> Iterator[Object]:
+    """Yield the requests with alternatives."""
+    for index in attempt.to_allocate:
+        devices = attempt.claims[index]["spec"].get("devices") or {}
+        yield from (item for item in devices.get("requests") or () if item.get("firstAvailable"))
+
+
+def _score(attempt: scheduling_attempts.Attempt, allocations: Sequence[Object]) -> int:
+    wanted = [attempt.claims[index] for index in attempt.to_allocate]
+    return results.preference(wanted, allocations[: len(wanted)])

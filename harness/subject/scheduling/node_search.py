@@ -2,7 +2,7 @@
 
 After findNodesThatPassFilters, prioritizeNodes and selectHost in pkg/scheduler/schedule_one.go. If
 nothing is scored, the first node that fits will do; otherwise a sample of the nodes is filtered and
-the best of them chosen.
+the best of them chosen. Unlike upstream, the sample ends with a node than which none can be better.
 
 Two defaults differ from kube-scheduler's. The search begins with the first node every time, not
 where the one before it ended, so that all pods compete for the same devices. And one thread filters
@@ -118,7 +118,7 @@ class FilterRun:
             allocations = self._filter(node)
             if allocations is not None:
                 self._found.append(node_scores.Fit(index, node, allocations))
-                if len(self._found) == self._wanted:
+                if self._has_enough(allocations):
                     return
 
     def _work(self) -> None:
@@ -152,8 +152,12 @@ class FilterRun:
             return
         with self._guard:
             self._found.append(node_scores.Fit(index, node, allocations))
-            if len(self._found) >= self._wanted:
+            if self._has_enough(allocations):
                 self._attempt.is_stopped = True
+
+    def _has_enough(self, newest: list[Object]) -> bool:
+        """Return whether no further node is needed after one with these allocations."""
+        return len(self._found) >= self._wanted or node_scores.is_perfect(self._attempt, newest)
 
     def _fail(self, error: scheduling_attempts.AttemptError) -> None:
         with self._guard:

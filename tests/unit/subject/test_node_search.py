@@ -91,9 +91,15 @@ def test_the_earliest_alternative_wins_among_a_sample() -> None:
 
 
 def test_no_more_nodes_are_filtered_than_have_to_fit() -> None:
-    plugin = Plugin(lambda _: taken("a"))
+    plugin = Plugin(lambda _: taken("b"))
     assert name_of(search(plugin).find(attempt(SCORED), nodes(500))) == "worker-0"
     assert len(plugin.asked) == 230
+
+
+def test_no_node_is_filtered_after_the_best_that_there_can_be() -> None:
+    plugin = Plugin(lambda name: taken("a" if name == "worker-3" else "b"))
+    assert name_of(search(plugin).find(attempt(SCORED), nodes(500))) == "worker-3"
+    assert len(plugin.asked) == 4
 
 
 def test_scores_are_parts_of_the_highest() -> None:
