@@ -66,3 +66,23 @@ def test_a_pod_can_be_bound_by_hand() -> None:
     pod = _objects().pod("p", claim_name="c", node_name="worker-0")
     assert pod["spec"]["nodeName"] == "worker-0"
     assert "nodeName" not in _objects().pod("p")["spec"]
+
+
+def test_each_claim_of_a_pod_has_a_template_of_its_own() -> None:
+    made = _objects("traffic.claims_per_pod=2")
+    first, second = (template["metadata"]["name"] for template in made.templates())
+    spec = made.pod("p")["spec"]
+    entries = [(item["name"], item["resourceClaimTemplateName"]) for item in spec["resourceClaims"]]
+    assert entries == [("device", first), ("device-2", second)]
+    (container,) = spec["containers"]
+    assert container["resources"]["claims"] == [{"name": "device"}, {"name": "device-2"}]
+
+
+def test_a_pod_can_end_by_itself() -> None:
+    """As `pod_completions` of the kubelets reads it."""
+    pod = _objects().pod("p", runs_s=0.25)
+    assert pod["spec"]["restartPolicy"] == "Never"
+    (container,) = pod["spec"]["containers"]
+    assert container["command"] == ["sleep", "0.250"]
+    (other,) = _objects().pod("p")["spec"]["containers"]
+    assert "command" not in other

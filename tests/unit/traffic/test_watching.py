@@ -41,3 +41,34 @@ def test_too_few_running_pods_are_said_after_the_timeout_and_after_a_stop() -> N
     gevent.sleep(0)
     watch.stop()
     assert not user.get(timeout=60)
+
+
+def test_a_user_waits_until_its_condition_holds_and_sees_the_claims_of_the_pod() -> None:
+    watch = _watch()
+    user = gevent.spawn(
+        watch.wait, "a", lambda seen: seen is not None and len(seen.claims) == 2, timeout_s=60
+    )
+    gevent.sleep(0)
+    for names in (["c"], ["c", "d"]):
+        statuses = [{"name": f"entry-{name}", "resourceClaimName": name} for name in names]
+        pod = {**_pod("a", "Pending"), "spec": {"nodeName": "worker-0"}}
+        pod["status"]["resourceClaimStatuses"] = [*statuses, {"name": "needs-none"}]
+        assert not user.ready()
+        watch.on_update(pod, pod)
+        gevent.sleep(0)
+    assert user.get(timeout=60)
+    seen = watch.get("a")
+    assert seen is not None
+    assert (seen.node, seen.claims) == ("worker-0", ("c", "d"))
+
+
+def test_a_pod_that_has_finished_has_run_and_one_that_is_gone_has_not() -> None:
+    watch = _watch()
+    for phase, expected in (("Pending", False), ("Running", True), ("Succeeded", True)):
+        watch.on_update(_pod("a", phase), _pod("a", phase))
+        assert watch.wait("a", watching.has_run, timeout_s=0) is expected
+    assert watch.wait("a", watching.has_succeeded, timeout_s=0)
+    assert not watch.wait("a", watching.is_gone, timeout_s=0)
+    watch.on_delete(_pod("a", "Succeeded"))
+    assert watch.wait("a", watching.is_gone, timeout_s=0)
+    assert watch.get("a") is None
