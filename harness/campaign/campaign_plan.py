@@ -8,6 +8,7 @@ import msgspec
 
 from harness import errors, seeds, writing
 from harness.campaign.purposes import Purpose
+from harness.cluster import interfaces, providers
 from harness.run import known_defects, run_plan
 from harness.run.faulting import planning
 from harness.scenario import loading, profiles, specs
@@ -124,6 +125,7 @@ def plan(
             remedies=remedies,
             subjects=subjects,
             release=release,
+            on=providers.of(profile).capabilities,
         )
         for kind in kinds:
             times = repeat_controls if kind.purpose is Purpose.CONTROL else repeat
@@ -149,6 +151,7 @@ def _kinds(
     remedies: Sequence[str],
     subjects: Sequence[str],
     release: str,
+    on: interfaces.Capabilities,
 ) -> Iterator[PlannedRun]:
     """Yield one run of each kind that a scenario needs; they still lack repetition and seed.
 
@@ -176,12 +179,22 @@ def _kinds(
         yield msgspec.structs.replace(
             base, purpose=Purpose.REMEDY, remedies=scenario.remedies, subjects=[PYTHON]
         )
-    chosen = scenario.controls if defects is None else defects
+    chosen = controls(scenario, on) if defects is None else defects
     known_defects.require_known(chosen)
     for defect in chosen:
         yield msgspec.structs.replace(
             base, purpose=Purpose.CONTROL, hypothesis="", defects=[defect], subjects=[PYTHON]
         )
+
+
+def controls(scenario: specs.Scenario, on: interfaces.Capabilities) -> list[str]:
+    """Return the defects that a scenario names as controls and that can be enabled on a cluster.
+
+    Only our claim controller has known defects; it does not run where the cluster has its own.
+    """
+    named = scenario.controls
+    impossible = known_defects.of_part(named, "claim-controller") if on.claim_controller else []
+    return [name for name in named if name not in impossible]
 
 
 def _repeated(kind: PlannedRun, times: int, random: seeds.Seeds) -> Iterator[PlannedRun]:

@@ -7,6 +7,8 @@ import pytest
 from harness import errors
 from harness.campaign import campaign_plan
 from harness.campaign.purposes import Purpose
+from harness.cluster import interfaces
+from harness.scenario import loading
 
 
 def planned(tmp_path: pathlib.Path, **changes: object) -> campaign_plan.CampaignPlan:
@@ -140,3 +142,17 @@ def test_a_subject_that_cannot_work_is_refused_before_the_first_run(
 def test_defects_of_other_parts_show_in_other_ways(defects: list[str], otherwise: bool) -> None:
     run = campaign_plan.PlannedRun(scenario="s", title="s", defects=defects, repetition=0, seed=1)
     assert run.shows_otherwise is otherwise
+
+
+@pytest.mark.parametrize(
+    ("has_controller", "expected"),
+    [
+        (False, ["gather-not-atomic", "controller-claims-not-enqueued"]),
+        (True, ["gather-not-atomic"]),
+    ],
+)
+def test_defects_of_our_claim_controller_need_it(has_controller: bool, expected: list[str]) -> None:
+    both = ["gather-not-atomic", "controller-claims-not-enqueued"]
+    scenario = loading.load("controller-down").scenario.model_copy(update={"controls": both})
+    on = interfaces.Capabilities(claim_controller=has_controller)
+    assert campaign_plan.controls(scenario, on) == expected
