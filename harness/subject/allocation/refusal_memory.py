@@ -18,6 +18,8 @@ Refused = dict[str, Object]
 """The nodes that refused, by name, as they were then."""
 KINDS_MAX = 16
 """Kinds of claims to remember; the one that was not used for longest is forgotten first."""
+NODES_MAX = 20_000
+"""Nodes to remember for one kind, including those that do not exist any more."""
 
 
 class RefusalMemory:
@@ -48,7 +50,10 @@ class RefusalMemory:
             if len(self._kinds) > KINDS_MAX:
                 self._kinds.popitem(last=False)
         self._kinds.move_to_end(kind)
-        return self._kinds[kind][0]
+        refused, _ = self._kinds[kind]
+        if len(refused) > NODES_MAX:
+            refused.clear()  # most of them are gone
+        return refused
 
     def _advance(
         self, state: allocated_states.AllocatedState, snapshot: inventories.Snapshot
