@@ -142,8 +142,8 @@ class SubjectSpec(Spec):
     """How the Python scheduler reserves a claim that has an allocation for one more pod: by an
     update, as kube-scheduler does, or by a patch, as it did before kubernetes#124931."""
     binding_timeout_s: Seconds = 600.0
-    """Seconds in which an allocated device with binding conditions has to be ready, as
-    kube-scheduler's bindingTimeout."""
+    """Seconds in which an allocated device with binding conditions has to be ready, for the Python
+    scheduler; kube-scheduler's bindingTimeout is 600."""
     backoff_initial_s: Seconds = 1.0
     """kube-scheduler's podInitialBackoffSeconds."""
     backoff_max_s: Seconds = 10.0
