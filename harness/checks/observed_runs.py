@@ -17,7 +17,15 @@ from harness.checks.progress import world_states
 from harness.checks.schedulers import allocation_writers, scheduler_identities
 from harness.checks.taints import taint_timelines, tainted_devices
 from harness.history import histories, plans, records
+from harness.model import quantities
 
+_NO_OBJECTS = (
+    msgspec.DecodeError,
+    UnicodeDecodeError,
+    RecursionError,
+    quantities.QuantityError,
+)
+"""Errors of reading what is no object of the API."""
 _Follow = Callable[[Iterable[records.Body]], Iterator[records.Body]]
 """Yields the records of the recorder, each after noting it."""
 
@@ -69,7 +77,7 @@ def observe(history: histories.History) -> ObservedRun:
         return empty
     try:
         observed = _fold(recorder, history.plan)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except _NO_OBJECTS as error:
         # The record is sound, but the `object` in it is not an object of the API.
         recorder.damage = (
             f"{recorder.path.name}, line {recorder.line}: expected an object as the API server "

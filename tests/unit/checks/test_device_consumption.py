@@ -1,16 +1,18 @@
 """Shares and counters: over-use is found from the history, and everything else is not."""
 
+import pathlib
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.checks import device_exclusivity, hold_history, verdicts
+from harness.checks import device_exclusivity, hold_history, judging, verdicts
 from harness.checks.consumption import declared_devices, device_consumption
 from harness.history import records
-from tests.histories import building, shared_devices
+from tests.histories import building, damages, shared_devices
 from tests.histories.shared_devices import claim, device_id, gone, slices
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -224,6 +226,26 @@ def _versions(violation: verdicts.Violation, last: int) -> range:
     is_open = "to the end of the history" in violation.text
     end = last + 1 if is_open else int(violation.text.partition(" until ")[2].partition(",")[0])
     return range(begin, end)
+
+
+# ---------------------------------------------------------------------------- damage
+
+
+@pytest.mark.parametrize("amount", ["lots", "1e999", "9" * 80])
+def test_a_slice_without_sense_makes_the_evidence_unknown(
+    tmp_path: pathlib.Path, amount: str
+) -> None:
+    directory = building.build(tmp_path / "run", "a+D1")
+
+    def with_slice(body: damages.Body) -> damages.Body:
+        pieces = [item for item in slices() if isinstance(item, records.Observation)]
+        text = bytes(pieces[0].object).replace(b"4Gi", amount.encode())
+        return [*body, msgspec.structs.replace(pieces[0], object=msgspec.Raw(text))]
+
+    damages.changed(damages.observations, with_slice)(directory)
+    judgement = judging.judge(directory)
+    assert judgement.verdict is UNKNOWN
+    assert "expected a quantity" in judgement.reason
 
 
 # --------------------------------------------------------------------------- the plan
