@@ -81,7 +81,7 @@ def test_a_successor_waits_for_the_events_of_its_list(monkeypatch: pytest.Monkey
         "_newest_claims",
         lambda leadership, _: leadership._cache.objects(),
     )
-    progress = explored("failover", *remedies.names(), schedules=4000)
+    progress = explored("leader-changes", *remedies.names(), schedules=4000)
     assert "is allocated to claim-" in progress.findings[0][0]
 
 
