@@ -134,10 +134,21 @@ class AssumeCache:
         elif version_of(obj) > version_of(entry.latest):
             self._push_update(entry.latest, obj)
             entry.latest = entry.api = obj
-        elif klog.enabled(10):
-            _log_skipped(obj, entry.latest)
+        else:
+            self._keep_assumed(entry, obj)
+            if klog.enabled(10):
+                _log_skipped(obj, entry.latest)
             return
         klog.info(10, "Adding object to assume cache", description=_KIND, cacheKey=obj)
+
+    def _keep_assumed(self, entry: _Entry, obj: Object) -> None:
+        """Handle an object from the informer that has been assumed before, or a later one has.
+
+        `restore` must not go back behind it, because the informer does not deliver it again.
+        kube-scheduler's cache does not store it.
+        """
+        if version_of(obj) > version_of(entry.api):
+            entry.api = obj
 
     def _assume(self, key: str, obj: Object) -> None:
         entry = self._entries.get(key)

@@ -98,9 +98,17 @@ class ClaimBinder:
     def _forget(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
         """Forget what a failed attempt planned for its claim of this index."""
         claim = attempt.claims[index]
-        if self._in_flight.remove(claims.uid_of(claim)):
+        if self._has_planned(attempt, index) and self._in_flight.remove(claims.uid_of(claim)):
             log("Released resource in allocation result", claim, attempt.planned.get(index))
             self._cache.restore(informers.key_of(claim))
+
+    def _has_planned(self, attempt: scheduling_attempts.Attempt, index: int) -> bool:
+        """Return whether the attempt has planned to allocate its claim of this index.
+
+        If not, the claim may be in flight for another pod that uses it. kube-scheduler does not
+        ask.
+        """
+        return index in attempt.planned
 
     def _bind_extended(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
         """Create the claim for extended resources, write it like any other, and name it.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.client import apis
-from harness.subject import dynamic_resources, replacements, scheduling_attempts
+from harness.subject import assume_caches, dynamic_resources, replacements, scheduling_attempts
 from harness.subject.allocation import allocators
 from harness.subject.binding import claim_binding
 from harness.subject.defects import assume_cache_shared_drain, gather_not_atomic
@@ -70,6 +70,29 @@ class AnyClaimBinder(claim_binding.ClaimBinder):
         del chosen, reserved
 
 
+class AnyPlanForgottenBinder(claim_binding.ClaimBinder):
+    """An attempt that fails takes its claims out of flight, whichever attempt has planned them.
+
+    As up to 1.36.2 and later: Unreserve asks for the UID only. A pod that failed to reserve a claim
+    makes the device look free that another pod is about to allocate to it.
+    """
+
+    def _has_planned(self, attempt: scheduling_attempts.Attempt, index: int) -> bool:
+        del attempt, index
+        return True
+
+
+class AssumedNotStoredCache(assume_caches.AssumeCache):
+    """An object from the informer that has been assumed before is dropped.
+
+    As up to 1.36.2 and later: Restore goes back to the version before it, which stays in the cache
+    until the next change (kubernetes#140263).
+    """
+
+    def _keep_assumed(self, entry: Any, obj: Object) -> None:
+        del entry, obj
+
+
 class LostObjectsHelpNoPodHints(queueing_hints.QueueingHints):
     """No pod is retried after the deletion of a claim or of a slice.
 
@@ -129,6 +152,8 @@ class NoTimestampBinder(claim_binding.ClaimBinder):
 
 
 _UP_TO_NOW = {
+    "any-plan-forgotten": replacements.Replacement("claim_binder", AnyPlanForgottenBinder),
+    "assumed-not-stored": replacements.Replacement("assume_cache", AssumedNotStoredCache),
     "changes-not-seen": replacements.Replacement("claim_binder", AnyClaimBinder),
     "limit-not-seen": replacements.Replacement("plugin", NoLimitPlugin),
     "limit-backs-off": replacements.Replacement("claim_binder", LimitBacksOffBinder),

@@ -14,6 +14,7 @@ from harness.subject.allocation import allocators
 from harness.subject.binding import binding_conditions, claim_binding
 from harness.subject.extended_resources import claim_creation
 from harness.subject.queueing import in_flight_events
+from harness.subject.releases import scheduler_releases
 
 pytestmark = pytest.mark.detection
 Object = dict[str, Any]
@@ -92,7 +93,7 @@ def test_a_reservation_of_a_claim_that_has_moved_is_found(replace_parts: Replace
 
 
 class OnceReadingPlugin(dynamic_resources.DynamicResources):
-    """A claim may leave the in-flight claims after it was read (kubernetes#140263)."""
+    """A claim may leave the in-flight claims after it was read."""
 
     def _claims_of(self, pod: Object) -> list[Object]:
         found = pod_claims.of_pod(pod, self._cache.get)
@@ -103,8 +104,14 @@ class OnceReadingPlugin(dynamic_resources.DynamicResources):
 
 
 def test_an_old_version_that_is_restored_is_found(replace_parts: Replace) -> None:
-    replace_parts("scheduler", plugin=OnceReadingPlugin)
-    found = finding("allocation-freed-for-another-pod", schedules=6000)
+    """Each of the three is as in kube-scheduler; together they are kubernetes#140263."""
+    replace_parts(
+        "scheduler",
+        plugin=OnceReadingPlugin,
+        claim_binder=scheduler_releases.AnyPlanForgottenBinder,
+        assume_cache=scheduler_releases.AssumedNotStoredCache,
+    )
+    found = finding("allocation-freed-for-another-pod", schedules=6000, seed=11)
     assert found.startswith("books: the scheduler believes in no device")
 
 
