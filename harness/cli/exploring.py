@@ -108,8 +108,9 @@ def _list(output: str) -> int:
             listed = [_listed(*item) for item in world_catalogue.WORLDS.items()]
             out.document({"schema": 1, "scenarios": listed})
             return 0
+        width = max(map(len, world_catalogue.WORLDS)) + 2
         for name, spec in world_catalogue.WORLDS.items():
-            print(f"{name:<28}{spec.title}{_note(spec)}")
+            print(f"{name:<{width}}{spec.title}{_note(spec)}")
     return 0
 
 
