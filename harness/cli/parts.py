@@ -105,6 +105,10 @@ def apiserver(
             help="Serve an API version that is off by default, e.g. resource.k8s.io/v1beta1=true."
         ),
     ] = None,
+    feature_gates: Annotated[
+        str,
+        typer.Option(help="Switch a feature gate on, e.g. DRAListTypeAttributes=true."),
+    ] = "",
     faults: Annotated[
         bool, typer.Option("--faults", help="Serve the fault API at /flake-hunt/v1/faults.")
     ] = False,
@@ -136,6 +140,7 @@ def apiserver(
             ),
             audit_log=audit_log,
             runtime_config=tuple(runtime_config or ()),
+            feature_gates=feature_gates,
             serves_faults=faults,
             limits=server_limits.Limits(connections_max=connections_max, watches_max=watches_max),
             ready_file=ready_file,

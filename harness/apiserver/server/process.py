@@ -14,6 +14,7 @@ import msgspec
 
 from harness import clocks, errors, processes, writing
 from harness.apiserver.persistence import data_directories, store_journals
+from harness.apiserver.registry import feature_gates
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
 from harness.apiserver.server import (
@@ -61,6 +62,8 @@ class ServerOptions:
     audit_log: pathlib.Path | None = None
     runtime_config: tuple[str, ...] = ()
     """Optional API versions to serve, as in kube-apiserver: `resource.k8s.io/v1beta1=true`."""
+    feature_gates: str = ""
+    """Gates of `feature_gates` to switch, as in kube-apiserver: `DRAListTypeAttributes=true`."""
     serves_faults: bool = False
     """True if the fault API is served."""
     limits: server_limits.Limits = dataclasses.field(default_factory=server_limits.Limits)
@@ -74,6 +77,7 @@ def serve(options: ServerOptions, *, note: Callable[[str], None]) -> int:
     listeners.check_host(options.host, is_open=options.is_open)
     _require_outputs(options)
     _enable(options.runtime_config)
+    feature_gates.choose(feature_gates.parse(options.feature_gates))
     connections = listeners.allow_connections(options.limits.connections_max, note=note)
     limits = dataclasses.replace(options.limits, connections_max=connections)
     asyncio.run(_Process(dataclasses.replace(options, limits=limits), note).run())

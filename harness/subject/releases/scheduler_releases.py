@@ -1,7 +1,8 @@
 """Differences of the scheduler in the releases 1.36.2 and 1.34.2.
 
 Each `_settle` is the end of `bindClaim` in
-pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go of that release.
+pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go of that release. The feature
+gates of DRA are on, also those that are off by default in 1.34: so the releases were recorded.
 """
 
 from collections.abc import Mapping
@@ -144,13 +145,6 @@ class TimeoutRulesOutNodePlugin(dynamic_resources.DynamicResources):
         attempt.refuse(str(error))
 
 
-class NoTimestampBinder(claim_binding.ClaimBinder):
-    """An allocation has no time: in 1.34 the feature gate DRADeviceBindingConditions is off."""
-
-    def _stamped(self, allocation: Object) -> Object:
-        return allocation
-
-
 _UP_TO_NOW = {
     "any-plan-forgotten": replacements.Replacement("claim_binder", AnyPlanForgottenBinder),
     "assumed-not-stored": replacements.Replacement("assume_cache", AssumedNotStoredCache),
@@ -171,7 +165,6 @@ BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
             "claim_binder", ReservationsNotAssumedBinder
         ),
         "timeout-rules-out-node": replacements.Replacement("plugin", TimeoutRulesOutNodePlugin),
-        "no-timestamp": replacements.Replacement("claim_binder", NoTimestampBinder),
         **_UP_TO_NOW,
     },
     "1.36.2": {

@@ -170,6 +170,17 @@ def test_the_allocation_names_the_conditions_and_its_time(world: World) -> None:
     assert binding.end() is None
 
 
+@pytest.mark.parametrize("release", ["1.34.2", "1.36.2"])
+def test_every_release_writes_the_time_of_an_allocation(server: Server, release: str) -> None:
+    """As in the recordings of both, made with the gate DRADeviceBindingConditions on."""
+    world = World(server, assembling.parts(release=release))
+    world.claim("c")
+    world.plugin.pre_bind(world.reserved(world.pod()))
+    allocation = claims.allocation_of(world.stored())
+    assert allocation is not None
+    assert allocation["allocationTimestamp"].endswith("Z")
+
+
 def test_a_pod_waits_until_its_device_is_ready(
     world: World, steps: list[tuple[str, dict[str, object]]]
 ) -> None:

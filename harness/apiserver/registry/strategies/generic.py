@@ -112,7 +112,7 @@ class Strategy:
     def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
         """Drop fields of disabled feature gates, unless the stored object uses them; in place.
 
-        The gates that are off by default in Kubernetes 1.36 are disabled.
+        The gates that are off by default in Kubernetes 1.36 are disabled, unless switched on.
         """
 
     # -------------------------------------------------------------- validating

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterable
 
 from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.registry import feature_gates
 from harness.apiserver.registry.strategies import generic, taint_rules
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
-from harness.apiserver.validation.dra import resource_slices
+from harness.apiserver.validation.dra import resource_slices, slice_devices
 
-_LIST_ATTRIBUTES = ("bools", "ints", "strings", "versions")
-"""Kinds of attribute values of the gate DRAListTypeAttributes."""
 _NODE_RESOURCES = "nodeAllocatableResourceMappings"
 """Field of a device of the gate DRANodeAllocatableResources."""
 
@@ -29,16 +28,17 @@ class SliceStrategy(generic.Strategy):
                 taint_rules.set_time_added(device.get("taints") or (), now)
 
     def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
-        """Drop fields of the gates DRAListTypeAttributes and DRANodeAllocatableResources."""
+        """Drop fields of DRANodeAllocatableResources, and of DRAListTypeAttributes if it is off."""
         stored = _devices(old or {})
-        keeps_lists = any(_has_list_attribute(device) for device in stored)
+        is_on = feature_gates.is_on(feature_gates.LIST_ATTRIBUTES)
+        keeps_lists = is_on or any(slice_devices.has_list(device) for device in stored)
         keeps_resources = any(_NODE_RESOURCES in device for device in stored)
         for device in _devices(document):
             if not keeps_resources:
                 device.pop(_NODE_RESOURCES, None)
-            if not keeps_lists and _has_list_attribute(device):
+            if not keeps_lists and slice_devices.has_list(device):
                 for attribute in device["attributes"].values():
-                    for key in _LIST_ATTRIBUTES:
+                    for key in slice_devices.LIST_VALUES:
                         attribute.pop(key, None)
 
     def validate(self, document: Document, served: resources.ResourceType) -> Iterable[Cause]:
@@ -65,8 +65,3 @@ def drop_empty_devices(document: Document) -> None:
 
 def _devices(document: Document) -> list[Document]:
     return (document.get("spec") or {}).get("devices") or []
-
-
-def _has_list_attribute(device: Document) -> bool:
-    attributes = (device.get("attributes") or {}).values()
-    return any(key in (attribute or ()) for attribute in attributes for key in _LIST_ATTRIBUTES)

@@ -10,9 +10,9 @@ from harness.apiserver.validation.dra import device_capacity, slice_devices
 from harness.apiserver.validation.field import field_rules, formats, selector_rules
 
 DEVICES_MAX = 128
-"""Devices of a slice without taints and counters."""
+"""Devices of a slice without taints, counters and lists."""
 DEVICES_MAX_ADVANCED = 64
-"""Devices of a slice in which a device has taints or consumes counters."""
+"""Devices of a slice in which one has taints, consumes counters or has an attribute with a list."""
 COUNTER_SETS_MAX = 8
 """Counter sets of a slice."""
 _NODE_CHOICES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
@@ -107,8 +107,7 @@ def _one_choice(spec: Document) -> Iterator[Cause]:
 
 def _devices(spec: Document, before: Document | None) -> Iterator[Cause]:
     devices = spec.get("devices") or []
-    advanced = any(item.get("taints") or item.get("consumesCounters") for item in devices)
-    limit = DEVICES_MAX_ADVANCED if advanced else DEVICES_MAX
+    limit = DEVICES_MAX_ADVANCED if any(map(_is_advanced, devices)) else DEVICES_MAX
     if len(devices) > limit:
         yield field_errors.too_many("spec.devices", len(devices), limit)
         return
@@ -118,3 +117,8 @@ def _devices(spec: Document, before: Document | None) -> Iterator[Cause]:
         at, old = f"spec.devices[{index}]", known.get(item.get("name"))
         yield from slice_devices.device(item, at, old=old, each_chooses=each_chooses)
     yield from field_rules.duplicates([item.get("name") or "" for item in devices], "spec.devices")
+
+
+def _is_advanced(device: Document) -> bool:
+    has_fields = device.get("taints") or device.get("consumesCounters")
+    return bool(has_fields) or slice_devices.has_list(device)

@@ -14,6 +14,10 @@ PROPERTIES_MAX = 32
 """Attributes and capacities of one device, counted together."""
 VALUE_BYTES_MAX = 64
 """Bytes of a string or version attribute."""
+ATTRIBUTE_VALUES_MAX = 48
+"""Values of all attributes of one device, where each item of a list counts."""
+LIST_VALUES = ("bools", "ints", "strings", "versions")
+"""Fields of an attribute whose value is a list."""
 COUNTER_CONSUMPTIONS_MAX = 2
 """Counter sets that one device consumes from."""
 _KEY_SHOWN_MAX = 63 + 1 + 32
@@ -38,6 +42,9 @@ def device(
     if (count := len(attributes) + len(capacity)) > PROPERTIES_MAX:
         why = f"the total number of attributes and capacities must not exceed {PROPERTIES_MAX}"
         yield field_errors.invalid(at, count, why)
+    if (count := _count_values(attributes)) > ATTRIBUTE_VALUES_MAX:
+        why = f"the total number of attribute values must not exceed {ATTRIBUTE_VALUES_MAX}"
+        yield field_errors.invalid(at, count, why)
     if attributes:
         yield from by_name(attributes, f"{at}.attributes", _attribute)
     if capacity and not (old and field_rules.semantically_equal(capacity, old.get("capacity"))):
@@ -55,6 +62,12 @@ def device(
     yield from _nodes(document, at, each_chooses=each_chooses)
     if conditions.BINDING_FIELDS & document.keys():
         yield from conditions.binding_conditions(document, at)
+
+
+def has_list(document: Document) -> bool:
+    """Return whether a device has an attribute whose value is a list."""
+    attributes = (document.get("attributes") or {}).values()
+    return any(key in (attribute or ()) for attribute in attributes for key in LIST_VALUES)
 
 
 def by_name(
@@ -84,16 +97,43 @@ def _shortened(name: str) -> str:
 
 
 def _attribute(attribute: Document, at: str) -> Iterator[Cause]:
-    if (text := attribute.get("string")) is not None and len(text.encode()) > VALUE_BYTES_MAX:
-        yield field_errors.too_long(f"{at}.string", VALUE_BYTES_MAX)
+    if (text := attribute.get("string")) is not None:
+        yield from _string(text, f"{at}.string")
     if (version := attribute.get("version")) is not None:
-        yield from formats.check(f"{at}.version", version, formats.semantic_version)
-        if len(version.encode()) > VALUE_BYTES_MAX:
-            yield field_errors.too_long(f"{at}.version", VALUE_BYTES_MAX)
+        yield from _version(version, f"{at}.version")
+    yield from _lists(attribute, at)
     count = sum(value is not None for value in attribute.values())
     if count != 1:
         shown = go_values.struct("DeviceAttribute", attribute) if count else ""
         yield field_errors.invalid(at, shown, "exactly one value must be specified")
+
+
+def _lists(attribute: Document, at: str) -> Iterator[Cause]:
+    """Validate values that are lists: none is empty, and each item is as a value would be."""
+    for key in LIST_VALUES:
+        if attribute.get(key) == []:
+            yield field_errors.invalid(f"{at}.{key}", [], "must not be empty if specified")
+    for key, rule in (("strings", _string), ("versions", _version)):
+        for index, item in enumerate(attribute.get(key) or ()):
+            yield from rule(item, f"{at}.{key}[{index}]")
+
+
+def _string(text: str, at: str) -> Iterator[Cause]:
+    if len(text.encode()) > VALUE_BYTES_MAX:
+        yield field_errors.too_long(at, VALUE_BYTES_MAX)
+
+
+def _version(text: str, at: str) -> Iterator[Cause]:
+    yield from formats.check(at, text, formats.semantic_version)
+    yield from _string(text, at)
+
+
+def _count_values(attributes: Document) -> int:
+    """Return the number of values of all attributes; one that is no list counts once."""
+    return sum(
+        sum(len((attribute or {}).get(key) or ()) for key in LIST_VALUES) or 1
+        for attribute in attributes.values()
+    )
 
 
 def _taints(taints: list[Document], old: Document | None, at: str) -> Iterator[Cause]:

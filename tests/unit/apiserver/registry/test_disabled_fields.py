@@ -1,8 +1,12 @@
 """Fields that are dropped before an object is stored."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver.registry import resource_strategies
+import pytest
+
+from harness import errors
+from harness.apiserver.registry import feature_gates, resource_strategies
 from harness.apiserver.registry.strategies import claims, slices
 from harness.apiserver.scheme import resources
 
@@ -18,6 +22,26 @@ def test_fields_of_gates_that_are_off() -> None:
     document = device_slice(attributes={"a": {"ints": [1]}}, nodeAllocatableResourceMappings={})
     resource_strategies.of(R.SLICES).drop_disabled_fields(document)
     assert document == device_slice(attributes={"a": {}})
+
+
+@pytest.fixture
+def default_gates() -> Iterator[None]:
+    yield
+    feature_gates.reset()
+
+
+@pytest.mark.usefixtures("default_gates")
+def test_list_attributes_are_kept_once_their_gate_is_on() -> None:
+    document = device_slice(attributes={"a": {"ints": [1]}}, nodeAllocatableResourceMappings={})
+    feature_gates.choose(feature_gates.parse("DRAListTypeAttributes=true"))
+    resource_strategies.of(R.SLICES).drop_disabled_fields(document)
+    assert document == device_slice(attributes={"a": {"ints": [1]}})
+
+
+@pytest.mark.parametrize("text", ["DRAListTypeAttribute=true", "DRAListTypeAttributes", "x=1"])
+def test_wrong_feature_gates_are_answered_with_the_known_ones(text: str) -> None:
+    with pytest.raises(errors.UsageError, match="Known gates: DRAListTypeAttributes"):
+        feature_gates.parse(text)
 
 
 def test_what_is_stored_already_stays() -> None:

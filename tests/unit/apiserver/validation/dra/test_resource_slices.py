@@ -72,6 +72,15 @@ DEVICES = [
     (device(attributes={"a": {}}), [("attributes[a]", "Invalid")]),
     (device(attributes={"a": {"string": "x" * 65}}), [("attributes[a].string", "TooLong")]),
     (device(attributes={"a": {"version": "1.2"}}), [("attributes[a].version", "Invalid")]),
+    (device(attributes={"a": {"bools": [True]}, "b": {"ints": [1] * 47}}), []),
+    (device(attributes={"a": {"bools": [True, True]}, "b": {"ints": [1] * 47}}), [("", "Invalid")]),
+    (device(attributes={"a": {"ints": []}}), [("attributes[a].ints", "Invalid")]),
+    (device(attributes={"a": {"ints": [1], "int": 1}}), [("attributes[a]", "Invalid")]),
+    (
+        device(attributes={"a": {"strings": ["", "x" * 65]}}),
+        [("attributes[a].strings[1]", "TooLong")],
+    ),
+    (device(attributes={"a": {"versions": ["1.2"]}}), [("attributes[a].versions[0]", "Invalid")]),
     (device(taints=[{"key": "a"}]), [("taints[0].effect", "Required")]),
     (device(taints=[{"key": "a", "effect": "None"}] * 17), [("taints", "TooMany")]),
     (device(consumesCounters=[CONSUMED] * 2), [("consumesCounters[1]", "Duplicate")]),
@@ -97,7 +106,17 @@ DEVICES = [
 @pytest.mark.parametrize(("document", "wrong"), DEVICES)
 def test_devices(fields: Any, document: Document, wrong: list[Any]) -> None:
     found = fields(resource_slices.device_slice(device_slice(document)))
-    assert found == [(f"spec.devices[0].{field}", reason) for field, reason in wrong]
+    at = "spec.devices[0]"
+    assert found == [(f"{at}.{field}" if field else at, reason) for field, reason in wrong]
+
+
+def test_a_list_halves_the_number_of_devices(fields: Any) -> None:
+    many = [{"name": f"d{index}"} for index in range(64)]
+    listed = device(name="x", attributes={"a": {"ints": [1]}})
+    plain = device(name="x", attributes={"a": {"int": 1}})
+    assert not fields(resource_slices.device_slice(device_slice(*many, plain)))
+    found = fields(resource_slices.device_slice(device_slice(*many, listed)))
+    assert found == [("spec.devices", "TooMany")]
 
 
 def test_nodes_of_single_devices(lines: Any) -> None:
