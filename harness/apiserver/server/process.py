@@ -14,9 +14,8 @@ import msgspec
 
 from harness import clocks, errors, processes, writing
 from harness.apiserver.persistence import data_directories, store_journals
-from harness.apiserver.registry import feature_gates
 from harness.apiserver.registry import store as stores
-from harness.apiserver.scheme import resources
+from harness.apiserver.scheme import feature_gates, resources
 from harness.apiserver.server import (
     admin_kubeconfigs,
     audit_log,

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable
 
 from harness.apiserver.errors.field_errors import Cause
-from harness.apiserver.registry import feature_gates
 from harness.apiserver.registry.strategies import generic, taint_rules
-from harness.apiserver.scheme import resources
+from harness.apiserver.scheme import feature_gates, resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
 from harness.apiserver.validation.dra import resource_slices, slice_devices

@@ -13,6 +13,7 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_optional
 
+from harness.apiserver.scheme import feature_gates
 from harness.apiserver.validation.cel import cost_estimator, library, syntax_tree
 
 CACHE_SIZE = 4096
@@ -38,11 +39,15 @@ class Compiled:
     """True if the estimated cost exceeds `COST_MAX`."""
 
 
-@functools.lru_cache(CACHE_SIZE)
 def compiled(text: str) -> Compiled:
     """Compile an expression, or return the cached result."""
+    return _compiled(text, with_lists=feature_gates.is_on(feature_gates.LIST_ATTRIBUTES))
+
+
+@functools.lru_cache(CACHE_SIZE)
+def _compiled(text: str, *, with_lists: bool) -> Compiled:
     # With typed fields, the binding parses `has(device.x)` as the variable `device.x`.
-    environment = _environment(typed_fields=not _TESTED_FIELD.search(text))
+    environment = _environment(typed_fields=not _TESTED_FIELD.search(text), with_lists=with_lists)
     try:
         expression = environment.compile(text)
     except RuntimeError as error:
@@ -80,12 +85,12 @@ def _type_name(name: str) -> str:
 
 
 @functools.cache
-def _environment(*, typed_fields: bool) -> Any:
+def _environment(*, typed_fields: bool, with_lists: bool) -> Any:
     variables = {"device": cel.Type.Map(cel.Type.STRING, cel.Type.DYN)}
     if typed_fields:
         variables |= {f"device.{name}": kind for name, kind in library.DEVICE_FIELDS.items()}
     return cel.NewEnv(
         variables=variables,
-        functions=library.declarations(),
+        functions=library.declarations(with_lists=with_lists),
         extensions=[ext_optional.ExtOptional(), ext_bindings.ExtBindings()],
     )

@@ -33,6 +33,10 @@ _TYPES: dict[str, Any] = {
     "Format?": _TYPE.AbstractType("optional_type", [_TYPE.AbstractType("kubernetes.NamedFormat")]),
     "strings?": _TYPE.AbstractType("optional_type", [_TYPE.List(_TYPE.STRING)]),
 }
+_LIST_ATTRIBUTES = """
+dyn .includes(dyn) bool
+"""
+"""Functions of the feature gate DRAListTypeAttributes."""
 _SIGNATURE = re.compile(r"(?:(\S+) \.)?([\w.]+)\(([^)]*)\) (\S+)")
 _SIGNATURES = """
 quantity(string) Quantity
@@ -114,15 +118,32 @@ CIDR .containsCIDR(string) bool
 CIDR .ip() IP
 CIDR .masked() CIDR
 CIDR .prefixLength() int
+format.dns1123Label() Format
+format.dns1123Subdomain() Format
+format.dns1035Label() Format
+format.qualifiedName() Format
+format.dns1123LabelPrefix() Format
+format.dns1123SubdomainPrefix() Format
+format.dns1035LabelPrefix() Format
+format.labelValue() Format
+format.uri() Format
+format.uuid() Format
+format.byte() Format
+format.date() Format
+format.datetime() Format
 format.named(string) Format?
 Format .validate(string) strings?
 """
 
 
-def declarations() -> list[Any]:
-    """Return the function declarations. They have no implementation: nothing is evaluated."""
+def declarations(*, with_lists: bool) -> list[Any]:
+    """Return the function declarations. They have no implementation: nothing is evaluated.
+
+    `with_lists` says whether attributes can be lists.
+    """
+    signatures = _SIGNATURES + (_LIST_ATTRIBUTES if with_lists else "")
     overloads: dict[str, list[Any]] = {}
-    for line in _SIGNATURES.strip().splitlines():
+    for line in filter(None, signatures.splitlines()):
         name, overload = _overload(line)
         overloads.setdefault(name, []).append(overload)
     return [cel.FunctionDecl(name, declared) for name, declared in overloads.items()]

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.apiserver.registry import feature_gates, resource_strategies
+from harness.apiserver.registry import resource_strategies
 from harness.apiserver.registry.strategies import claims, slices
-from harness.apiserver.scheme import resources
+from harness.apiserver.scheme import feature_gates, resources
 
 R = resources
 Document = dict[str, Any]

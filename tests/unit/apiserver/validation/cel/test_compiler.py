@@ -1,7 +1,10 @@
 """CEL selectors: compilation, error messages, cost limit."""
 
+from collections.abc import Iterator
+
 import pytest
 
+from harness.apiserver.scheme import feature_gates
 from harness.apiserver.validation.cel import cel_selectors, compiler, cost_estimator, syntax_tree
 
 GOOD = [
@@ -23,6 +26,7 @@ GOOD = [
     'ip.isCanonical("10.0.0.1") && cidr("10.0.0.0/8").containsIP("10.0.0.1")',
     'cidr("10.0.0.0/8").ip() == ip("10.0.0.0")',
     'device.attributes["d"].flag',
+    '!format.dns1123Subdomain().validate(device.attributes["d"].name).hasValue()',
 ]
 BAD = [
     (
@@ -172,3 +176,22 @@ def test_compiling_is_imported_late() -> None:
     code = "import sys, harness.apiserver.registry.store; print('cel_expr_python' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.fixture
+def list_attributes() -> Iterator[None]:
+    feature_gates.choose({feature_gates.LIST_ATTRIBUTES: True})
+    yield
+    feature_gates.reset()
+
+
+INCLUDES = 'device.attributes["d"].models.includes("a")'
+
+
+@pytest.mark.usefixtures("list_attributes")
+def test_includes_is_known_with_list_attributes() -> None:
+    assert compiler.compiled(INCLUDES) == compiler.Compiled()
+
+
+def test_includes_is_unknown_without_list_attributes() -> None:
+    assert "undeclared reference to 'includes'" in compiler.compiled(INCLUDES).problem
