@@ -26,7 +26,10 @@ def target(binding: Document) -> str:
 
 
 def bind(pod: Document, node: str, binding: Document, *, now: str) -> Document:
-    """Bind the pod in place and return it; raises StatusError 409 if it cannot be bound."""
+    """Bind the pod in place and return it; it has no nominated node any more.
+
+    Raises StatusError 409 if it cannot be bound.
+    """
     meta = pod["metadata"]
     if why := _unbindable(pod):
         name = meta["name"]
@@ -38,6 +41,7 @@ def bind(pod: Document, node: str, binding: Document, *, now: str) -> Document:
         if added := (binding.get("metadata") or {}).get(key):
             meta[key] = {**(meta.get(key) or {}), **added}
     pods.set_condition(pod, _SCHEDULED, now=now)
+    pod["status"].pop("nominatedNodeName", None)
     return pod
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from harness import concurrency
 from harness.client import apis, transports
 from harness.subject import dynamic_resources, scheduling_attempts
+from harness.subject.binding import nominations
 from harness.subject.queueing import queued_pods
 from harness.subject.telemetry import pod_reports
 
@@ -49,6 +50,7 @@ class Binders:
         """
         self._api, self._plugin, self._limit = api, plugin, limit
         self._reports, self._on_failure = reports, on_failure
+        self._nominations = nominations.Nominations(api)
         self._changed = concurrency.condition("bindings")
         self._bindings: collections.deque[Binding] = collections.deque()
         """Those that no thread has taken yet."""
@@ -99,9 +101,10 @@ class Binders:
 
     def _bind(self, binding: Binding) -> None:
         """Write the claims and the binding of a pod; undo the reservation if that fails."""
-        uid = binding.queued.uid
+        uid, is_nominated = binding.queued.uid, False
         try:
             if self._plugin.pre_bind_pre_flight(binding.attempt):
+                is_nominated = self._nominations.nominate(binding.attempt, binding.node_name)
                 self._plugin.pre_bind(binding.attempt)
             concurrency.step("bind.started", pod=uid, node=binding.node_name)
             self._api.bind(binding.attempt.pod, binding.node_name)
@@ -112,6 +115,8 @@ class Binders:
         ) as error:
             concurrency.step(_failed_step(error), pod=uid, reason=str(error))
             self._plugin.unreserve(binding.attempt)
+            if is_nominated:
+                self._nominations.clear(binding.attempt.pod)
             self._on_failure(binding, error)
         else:
             # The pod stays in flight until the informer delivers it as bound: an older event must

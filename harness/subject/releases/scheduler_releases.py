@@ -9,7 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.client import apis
-from harness.subject import assume_caches, dynamic_resources, replacements, scheduling_attempts
+from harness.subject import (
+    assume_caches,
+    claims,
+    dynamic_resources,
+    replacements,
+    scheduling_attempts,
+)
 from harness.subject.allocation import allocators
 from harness.subject.binding import claim_binding
 from harness.subject.defects import assume_cache_shared_drain, gather_not_atomic
@@ -81,6 +87,21 @@ class AnyPlanForgottenBinder(claim_binding.ClaimBinder):
     def _has_planned(self, attempt: scheduling_attempts.Attempt, index: int) -> bool:
         del attempt, index
         return True
+
+
+class TimeAddedOnReservationBinder(claim_binding.ClaimBinder):
+    """An allocation without a time gets one when it is reserved for one more pod.
+
+    The API server refuses that, as an allocation is immutable, so that no pod can use a claim that
+    was allocated without a time, by other than a scheduler. Seen in the recorded allocations of
+    1.36.2.
+    """
+
+    def _write_reservation(self, claim: Object, pod: Object) -> Object:
+        allocation = claims.allocation_of(claim)
+        if allocation and "allocationTimestamp" not in allocation:
+            claim = claims.with_status(claim, allocation=self._stamped(allocation))
+        return super()._write_reservation(claim, pod)
 
 
 class AssumedNotStoredCache(assume_caches.AssumeCache):
@@ -170,6 +191,9 @@ BY_RELEASE: Mapping[str, Mapping[str, replacements.Replacement]] = {
     "1.36.2": {
         "out-of-flight-on-failure": replacements.Replacement(
             "claim_binder", OutOfFlightOnFailureBinder
+        ),
+        "time-added-on-reservation": replacements.Replacement(
+            "claim_binder", TimeAddedOnReservationBinder
         ),
         **_UP_TO_NOW,
     },

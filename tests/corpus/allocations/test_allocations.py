@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from harness.apiserver.validation.cel import compiler
 from tests.corpus.allocations import agreeing, deciding, explained
 
 Object = dict[str, Any]
@@ -70,6 +71,23 @@ def test_the_corpus_is_whole_and_the_tables_name_what_is_in_it() -> None:
     names = {case["name"] for cases in groups().values() for case in cases}
     assert len(names) == CASES_MIN
     assert explained.DIFFERENCES.keys() <= names
+
+
+def test_selectors_that_our_api_server_refuses() -> None:
+    cases = {case["name"]: case for cases in groups().values() for case in cases}
+    refused = set()
+    for name, case in cases.items():
+        if case["group"] == "cel-zoo" and any(map(is_refused, case["claims"])):
+            refused.add(name)
+    assert refused == explained.OVER_HTTP.keys()
+
+
+def is_refused(claim: Object) -> bool:
+    return any(
+        compiler.compiled(selector["cel"]["expression"].replace("{{p}}", "")).problem
+        for request in claim["spec"]["devices"]["requests"]
+        for selector in request["exactly"].get("selectors") or ()
+    )
 
 
 def test_a_wrong_outcome_is_a_difference() -> None:

@@ -19,6 +19,7 @@ from tests.support import api_objects, local_servers, plugin_world
 
 Object = dict[str, Any]
 STATUS = "resourceclaims/c/status"
+SINCE = {"allocationTimestamp": "2026-01-01T00:00:00Z"}
 Server = local_servers.LocalServer
 
 
@@ -62,7 +63,7 @@ def test_whether_a_mere_reservation_is_assumed(
     server: Server, release: str | None, is_assumed: bool
 ) -> None:
     world = as_release(server, release)
-    stored = world.claim("c", allocated=api_objects.allocation("a"))
+    stored = world.claim("c", allocated={**api_objects.allocation("a"), **SINCE})
     pod = world.pod()
     world.plugin.pre_bind(scheduling_attempts.Attempt(pod, [stored]))
     assert claims.is_reserved_for(world.stored(), pod)
@@ -108,6 +109,25 @@ def test_what_a_search_that_takes_too_long_means(
     else:
         assert world.plugin.filter(attempt, api_objects.node()) is None
         assert attempt.refusals == {"timed out trying to allocate devices": 1}
+
+
+def test_1_36_2_cannot_reserve_an_allocation_without_a_time(server: Server) -> None:
+    """As in the recorded case pre-allocated-no-timestamp."""
+    world = as_release(server, "1.36.2")
+    stored = world.claim("c", allocated=api_objects.allocation("a"))
+    attempt = scheduling_attempts.Attempt(world.pod(), [stored])
+    with pytest.raises(apis.ApiError, match=r"is invalid: status\.allocation: "):
+        world.plugin.pre_bind(attempt)
+
+
+@pytest.mark.parametrize("release", [None, "1.34.2"])
+def test_others_reserve_an_allocation_without_a_time(server: Server, release: str | None) -> None:
+    world = as_release(server, release)
+    stored = world.claim("c", allocated=api_objects.allocation("a"))
+    pod = world.pod()
+    world.plugin.pre_bind(scheduling_attempts.Attempt(pod, [stored]))
+    assert claims.is_reserved_for(world.stored(), pod)
+    assert "allocationTimestamp" not in world.stored()["status"]["allocation"]
 
 
 @pytest.mark.parametrize(("release", "helps"), [(None, True), ("1.36.2", False), ("1.34.2", False)])

@@ -30,8 +30,9 @@ _TYPES: dict[str, Any] = {
     "IP": _TYPE.AbstractType("net.IP"),
     "CIDR": _TYPE.AbstractType("net.CIDR"),
     "Format": _TYPE.AbstractType("kubernetes.NamedFormat"),
-    "Format?": _TYPE.AbstractType("optional_type", [_TYPE.AbstractType("kubernetes.NamedFormat")]),
-    "strings?": _TYPE.AbstractType("optional_type", [_TYPE.List(_TYPE.STRING)]),
+    # Optional types: the binding does not take a declared one for that of its own functions.
+    "Format?": _TYPE.DYN,
+    "strings?": _TYPE.DYN,
 }
 _LIST_ATTRIBUTES = """
 dyn .includes(dyn) bool

@@ -103,7 +103,7 @@ def test_nested_loops_multiply(depth: int, too_complex: bool) -> None:
 
 
 def cost(text: str) -> int:
-    environment = compiler._environment(typed_fields=True)
+    environment = compiler._environment(typed_fields=True, with_lists=False)
     return cost_estimator.max_cost(syntax_tree.read(environment.compile(text).serialize()))
 
 
@@ -146,7 +146,7 @@ def test_a_text_of_unknown_length_costs_without_bound() -> None:
 
 
 def test_an_expression_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiler.compiled.cache_clear()
+    compiler._compiled.cache_clear()
     reads = []
     read = syntax_tree.read
     monkeypatch.setattr(syntax_tree, "read", lambda data: reads.append(1) or read(data))
