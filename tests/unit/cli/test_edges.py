@@ -37,7 +37,7 @@ def flake_hunt(*arguments: str, folder: pathlib.Path) -> subprocess.CompletedPro
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["run", "nope"], 2, "Shipped scenarios: answer-lost, api-server-restart, "),
+        (["run", "nope"], 2, "Shipped scenarios: admin-access, answer-lost, "),
         (["run", "broken.toml"], 2, "traffic.usrs: unknown key (value 3)"),
         (["run", "broken.toml"], 2, "colour: unknown key (value 'blue')"),
         (["run", "torn.toml"], 2, "torn.toml: expected TOML"),
