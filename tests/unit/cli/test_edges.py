@@ -92,6 +92,7 @@ def flake_hunt(*arguments: str, folder: pathlib.Path) -> subprocess.CompletedPro
         (["scheduler", "--kubeconfig", "torn.toml"], 2, "torn.toml"),
         (["kubelet", "--kubeconfig", "broken.toml"], 2, "expected a kubeconfig"),
         (["apiserver", "--kubeconfig", "k", "--host", "192.0.2.1"], 2, "expected a loopback"),
+        (["apiserver", "--kubeconfig", "k", "--feature-gates", "x=true"], 2, "Known gates: DRAL"),
         (["cluster", "down", "nope"], 2, "expected a cluster's name, got 'nope'"),
     ],
 )
