@@ -11,7 +11,7 @@ from harness.subject import remedies
 from harness.subject.remedies import fence_predecessor, keep_in_flight, settled_claims
 
 pytestmark = pytest.mark.detection
-SCHEDULES = 1500
+SCHEDULES = 500
 HAZARDS = {
     name: (spec.hazard.hypothesis, spec.hazard.remedy)
     for name, spec in world_catalogue.WORLDS.items()

@@ -56,6 +56,8 @@ def test_the_correct_scheduler_is_valid_although_pods_wait(tmp_path: pathlib.Pat
         "device_exclusivity": "VALID",
         "claim_progress": "VALID",
         "scheduler_books": "VALID",
+        "claim_controller": "VALID",
+        "leftover_preparations": "VALID",
     }
     assert "4 pods ran; nothing is stuck or leaked, 2 wait" in checks["claim_progress"]["reason"]
 
