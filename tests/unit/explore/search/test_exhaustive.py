@@ -190,7 +190,6 @@ def test_no_run_is_made_twice_and_none_of_the_correct_scheduler_fails() -> None:
     [
         (SMALLEST, "gather-not-atomic"),
         ("pod-arrives-during-binding", "assume-cache-shared-drain"),
-        ("pod-arrives-during-binding", "assume-cache-early-return"),
     ],
 )
 def test_two_preemptions_suffice_for_the_upstream_races(scenario: str, defect: str) -> None:
