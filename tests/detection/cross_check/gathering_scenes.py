@@ -24,7 +24,7 @@ DRIVER, POOL, NAME = "gpu.example.com", "node-1", "gpu-0"
 DEVICE = f"{DRIVER}/{POOL}/{NAME}"
 PREEMPTIONS_MAX = 2
 SCHEDULES_MAX = 400
-"""The defects take up to 194; with the correct gatherer 369 are all there are
+"""The defects take up to 195; with the correct gatherer 369 are all there are
 within two preemptions.
 """
 STALL_S = 30.0
