@@ -169,7 +169,7 @@ def _describe(first: hold_history.Hold, second: hold_history.Hold) -> verdicts.D
         text=_text(first, second, until),
         resource_versions=sorted(versions),
         objects=[
-            *(_claim(hold) for hold in (first, second)),
+            *(verdicts.involved_claim(hold) for hold in (first, second)),
             *(
                 verdicts.InvolvedObject(kind="Pod", namespace=namespace, name=name, uid="")
                 for namespace, name in sorted(pods)
@@ -179,12 +179,6 @@ def _describe(first: hold_history.Hold, second: hold_history.Hold) -> verdicts.D
         overlap_from_rv=second.from_rv,
         overlap_until_rv=until,
         holders=[_holder(first), _holder(second)],
-    )
-
-
-def _claim(hold: hold_history.Hold) -> verdicts.InvolvedObject:
-    return verdicts.InvolvedObject(
-        kind="ResourceClaim", namespace=hold.namespace, name=hold.name, uid=hold.uid
     )
 
 

@@ -2,6 +2,7 @@
 
 import enum
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -34,6 +35,29 @@ class InvolvedObject(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     uid: str
     """Empty if the check does not know it."""
+
+
+class NamedObject(Protocol):
+    """A namespaced object that a check names, such as the claim of a hold."""
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def uid(self) -> str:
+        """Its UID."""
+
+
+def involved_claim(item: NamedObject) -> InvolvedObject:
+    """Return the claim of this namespace, name and UID."""
+    return InvolvedObject(
+        kind="ResourceClaim", namespace=item.namespace, name=item.name, uid=item.uid
+    )
 
 
 class FaultEffect(msgspec.Struct, frozen=True, kw_only=True):

@@ -172,12 +172,7 @@ def _finding(
     pod = history.pods.get(uid)
     name, namespace = (pod.name, pod.namespace) if pod else (uid, "")
     about = verdicts.InvolvedObject(kind="Pod", namespace=namespace, name=name, uid=uid)
-    others = (
-        verdicts.InvolvedObject(
-            kind="ResourceClaim", namespace=item.namespace, name=item.name, uid=item.uid
-        )
-        for item in claims
-    )
+    others = (verdicts.involved_claim(item) for item in claims)
     return _Finding(
         summary=f"pod {name} {summary}",
         text=f"Pod {namespace}/{name} (uid {uid}) {told}",

@@ -147,9 +147,5 @@ def _violation(item: Excess) -> verdicts.Violation:
             f"resourceVersion {item.versions[0]} to {item.versions[-1]}."
         ),
         resource_versions=sorted({item.versions[0], item.versions[-1]}),
-        objects=[
-            verdicts.InvolvedObject(
-                kind="ResourceClaim", namespace=item.namespace, name=item.name, uid=item.uid
-            )
-        ],
+        objects=[verdicts.involved_claim(item)],
     )

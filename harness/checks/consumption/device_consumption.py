@@ -137,10 +137,8 @@ def _violation(
 
 
 def _claims(holds: Iterable[hold_history.Hold]) -> Iterator[verdicts.InvolvedObject]:
-    for uid, hold in {hold.uid: hold for hold in holds}.items():
-        yield verdicts.InvolvedObject(
-            kind="ResourceClaim", namespace=hold.namespace, name=hold.name, uid=uid
-        )
+    for hold in {hold.uid: hold for hold in holds}.values():
+        yield verdicts.involved_claim(hold)
 
 
 def _slices(

@@ -108,9 +108,5 @@ def _violation(item: preparations.Preparation) -> verdicts.Violation:
             f"{item.node}, although no pod that runs uses it."
         ),
         resource_versions=[],
-        objects=[
-            verdicts.InvolvedObject(
-                kind="ResourceClaim", namespace=item.namespace, name=item.name, uid=item.uid
-            )
-        ],
+        objects=[verdicts.involved_claim(item)],
     )

@@ -134,12 +134,7 @@ def _violation(pair: _Pair, held: dict[tuple[str, str], hold_history.Hold]) -> v
         summary=_summary(pair),
         text=text,
         resource_versions=sorted(held[device, item.uid].from_rv for item in (first, second)),
-        objects=[
-            verdicts.InvolvedObject(
-                kind="ResourceClaim", namespace=item.namespace, name=item.name, uid=item.uid
-            )
-            for item in (first, second)
-        ],
+        objects=[verdicts.involved_claim(item) for item in (first, second)],
     )
 
 

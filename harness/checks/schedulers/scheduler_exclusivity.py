@@ -138,10 +138,5 @@ def _violation(pair: Pair, search: _Search) -> verdicts.Violation:
             f"{second.from_rv}, while the first still held it; no other scheduler had it since it was last free."
         ),
         resource_versions=sorted({first.from_rv, second.from_rv}),
-        objects=[
-            verdicts.InvolvedObject(
-                kind="ResourceClaim", namespace=hold.namespace, name=hold.name, uid=hold.uid
-            )
-            for hold in pair
-        ],
+        objects=[verdicts.involved_claim(hold) for hold in pair],
     )

@@ -110,9 +110,5 @@ def _violation(hold: hold_history.Hold, view: attempt_views.View) -> verdicts.Vi
             f"on{rules}, up to the allocation, the device was tainted or not there."
         ),
         resource_versions=sorted({view.slices, hold.from_rv}),
-        objects=[
-            verdicts.InvolvedObject(
-                kind="ResourceClaim", namespace=hold.namespace, name=hold.name, uid=hold.uid
-            )
-        ],
+        objects=[verdicts.involved_claim(hold)],
     )
