@@ -1,12 +1,13 @@
 """The checks: from a run directory to a verdict.
 
 Pure functions of recorded evidence. Clocks, network and code of the subject do not belong here,
-nor does rendering (see `report`). A check that cannot decide returns UNKNOWN; the certificate
-lists the evidence that a VALID verdict rests on.
+nor does rendering (see `report`). A check that cannot decide returns UNKNOWN, and one about whose
+guarantee a run says nothing returns `NotExamined`; the certificate lists the evidence that a VALID
+verdict rests on.
 
 Contents: `api_call_totals`, `certificate`, `check_inputs`, `claim_control`, `claim_results`,
-`consumption`, `device_exclusivity`, `fault_attribution`, `fault_effects`, `fault_records`,
-`fault_wording`, `figures`, `hold_history`, `judging`, `live_spotter`, `memory_figures`, `nodes`,
-`object_faults`, `observed_runs`, `overlapping`, `pool_changes`, `preparations`, `progress`,
-`schedulers`, `taints`, `verdicts`.
+`conclusions`, `consumption`, `device_exclusivity`, `fault_attribution`, `fault_effects`,
+`fault_records`, `fault_wording`, `figures`, `hold_history`, `judging`, `live_spotter`,
+`memory_figures`, `nodes`, `object_faults`, `observed_runs`, `overlapping`, `pool_changes`,
+`preparations`, `progress`, `schedulers`, `taints`, `verdicts`.
 """

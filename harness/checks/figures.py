@@ -15,7 +15,7 @@ from harness.checks import (
     preparations,
     verdicts,
 )
-from harness.checks.progress import claim_progress
+from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import histories
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
@@ -44,7 +44,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Holds of a device that another claim had held before."""
     double_allocations: int
     stuck: int
-    """Objects that could go on and did not; 0 too if progress was not judged."""
+    """Pods that could go on and did not, and what was leaked; 0 too if that was not judged."""
     violations: int
     """Violations of all checks, including the double allocations and what is stuck."""
     api_calls: int
@@ -85,7 +85,7 @@ def measure(
         devices=len({hold.device for hold in folded.holds}),
         devices_used_again=certificate.reuse(folded),
         double_allocations=counts.get(device_exclusivity.NAME, 0),
-        stuck=counts.get(claim_progress.NAME, 0),
+        stuck=counts.get(claim_progress.NAME, 0) + counts.get(resource_leaks.NAME, 0),
         violations=sum(counts.values()),
         api_calls=operations.calls,
         api_errors=operations.errors,

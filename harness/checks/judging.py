@@ -14,6 +14,7 @@ from harness import errors, writing
 from harness.checks import (
     certificate,
     check_inputs,
+    conclusions,
     device_exclusivity,
     fault_attribution,
     fault_records,
@@ -33,7 +34,12 @@ from harness.checks.nodes import (
     leftover_preparations,
     prepared_devices,
 )
-from harness.checks.progress import claim_progress, scheduler_books, written_books
+from harness.checks.progress import (
+    claim_progress,
+    resource_leaks,
+    scheduler_books,
+    written_books,
+)
 from harness.checks.schedulers import (
     scheduler_attribution,
     scheduler_exclusivity,
@@ -42,7 +48,7 @@ from harness.checks.schedulers import (
 from harness.checks.taints import attempt_views, tainted_devices
 from harness.history import directories, files, histories, plans
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Schema of verdict.json."""
 
 
@@ -58,7 +64,7 @@ class Check:
     name: str
     promise: str
     """The guarantee as a clause."""
-    run: Callable[[check_inputs.CheckInput], verdicts.CheckResult]
+    run: Callable[[check_inputs.CheckInput], verdicts.Answer]
     applies: Callable[[plans.Plan], bool] = _always
     """Return True if a run with this plan owes the guarantee; others have no result of it."""
 
@@ -112,6 +118,12 @@ CHECKS: tuple[Check, ...] = (
         applies=claim_progress.applies,
     ),
     Check(
+        resource_leaks.NAME,
+        resource_leaks.PROMISE,
+        resource_leaks.check,
+        applies=resource_leaks.applies,
+    ),
+    Check(
         prepared_devices.NAME,
         prepared_devices.PROMISE,
         lambda given: prepared_devices.check(given.prepared, given.folded.holds),
@@ -159,6 +171,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     certificate: list[certificate.Item]
     checks: list[verdicts.CheckResult]
+    not_examined: list[verdicts.NotExamined]
+    """The guarantees about which the run says nothing, also those that its plan does not owe."""
     figures: figures.Figures
     evidence: dict[str, str]
     """Name of every judged file -> its SHA-256."""
@@ -232,13 +246,18 @@ def examine(directory: directories.RunDirectory) -> Examination:
         taints=observed.taints,
         views=_views(history),
     )
-    found = [_run(check, given) for check in CHECKS if check.applies(history.plan)]
+    demanded = history.plan.requirements.examined
+    found, others = conclusions.divided((_answer(check, given) for check in CHECKS), demanded)
+    items = conclusions.require_examined(items, found, demanded)
     results = fault_attribution.attribute(found, folded, faults)
     if scheduler_identities.are_several(history.plan):
         results = scheduler_attribution.attribute(
             results, folded, schedulers, are_elected=_are_elected(history.plan)
         )
-    verdict, reason = _conclude(items, results)
+    measured = figures.measure(
+        history, folded, operations, results, prepared.totals, changed.totals
+    )
+    verdict, reason = conclusions.conclude(items, results, measured)
     plan = history.plan
     judgement = Judgement(
         run_id=plan.run_id,
@@ -251,9 +270,8 @@ def examine(directory: directories.RunDirectory) -> Examination:
         reason=reason,
         certificate=items,
         checks=results,
-        figures=figures.measure(
-            history, folded, operations, results, prepared.totals, changed.totals
-        ),
+        not_examined=others,
+        figures=measured,
         evidence=history.digests(),
     )
     return Examination(history, folded, faults, judgement)
@@ -333,7 +351,11 @@ def _reject(directory: directories.RunDirectory, why: str) -> errors.VerdictErro
     )
 
 
-def _run(check: Check, given: check_inputs.CheckInput) -> verdicts.CheckResult:
+def _answer(check: Check, given: check_inputs.CheckInput) -> verdicts.Answer:
+    if not check.applies(given.plan):
+        return verdicts.NotExamined(
+            check=check.name, promise=check.promise, reason="the plan does not ask for it"
+        )
     try:
         return check.run(given)
     except Exception as error:  # noqa: BLE001 - no error of a check is a verdict about the subject
@@ -347,19 +369,3 @@ def _run(check: Check, given: check_inputs.CheckInput) -> verdicts.CheckResult:
             others=[],
             reason=f"the check failed: {error!r}",
         )
-
-
-def _conclude(
-    items: list[certificate.Item], results: list[verdicts.CheckResult]
-) -> tuple[verdicts.Verdict, str]:
-    """Return the worst verdict of the checks, with its reason.
-
-    An incomplete certificate turns VALID into UNKNOWN; it does not weaken INVALID.
-    """
-    verdict = verdicts.worst(result.verdict for result in results)
-    missing = [item for item in items if not item.ok]
-    if verdict is verdicts.Verdict.VALID and missing:
-        verdict = verdicts.Verdict.UNKNOWN
-    if missing and verdict is not verdicts.Verdict.INVALID:
-        return verdict, "; ".join(f"{item.name}: {item.reason}" for item in missing)
-    return verdict, "; ".join(result.reason for result in results if result.verdict is verdict)

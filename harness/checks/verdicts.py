@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -150,6 +150,33 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """Summaries of further violations, up to a limit."""
     reason: str
     """One line with figures."""
+
+
+class NotExamined(msgspec.Struct, frozen=True, kw_only=True):
+    """A guarantee that a run said nothing about: neither kept nor broken."""
+
+    check: str
+    promise: str
+    """The guarantee as a clause."""
+    reason: str
+    """Why nothing was examined, in one line."""
+
+    def as_unknown(self) -> CheckResult:
+        """Return the result of a run that owes the guarantee: UNKNOWN."""
+        return CheckResult(
+            check=self.check,
+            promise=self.promise,
+            verdict=Verdict.UNKNOWN,
+            examined_count=0,
+            violation_count=0,
+            violations=[],
+            others=[],
+            reason=self.reason,
+        )
+
+
+Answer: TypeAlias = CheckResult | NotExamined
+"""The answer of a check."""
 
 
 def double_allocations(results: Iterable[CheckResult]) -> list[DoubleAllocation]:

@@ -227,6 +227,9 @@ def _details(
             yield f"not certified: {item.question} {item.reason}"
         elif is_verbose:
             yield f"certified: {item.question} {item.reason}"
+    if is_verbose:
+        for left in judgement.not_examined:
+            yield f"not examined: {left.check} ({left.reason})"
     yield _amounts(judgement.figures)
     yield from memory_figures.lines(judgement.figures.memory)
     if is_verbose:

@@ -20,6 +20,8 @@ class Requirements(msgspec.Struct, frozen=True, kw_only=True):
     """Holds of a device that another claim had held before: evidence that devices were scarce."""
     reservations_min: int = 0
     """Pods that one claim was reserved for at the same time; 0: reservations are not judged."""
+    examined: list[str] = []
+    """Names of checks that must have examined something."""
 
 
 class StartCondition(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,10 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(judgement: judging.Judgement) -> str:
-    """Return junit.xml: a test case for the certificate and one for each check."""
+    """Return junit.xml: a test case for the certificate and one for each check.
+
+    Checks that examined nothing are skipped cases.
+    """
     name = f"{judgement.scenario} ({judgement.subject_title})"
     suite = ET.Element("testsuite", name=name)
     for key, value in {
@@ -26,6 +29,9 @@ def render(judgement: judging.Judgement) -> str:
             ET.SubElement(certificate, "error", message=f"{item.question} {item.reason}")
     for check in judgement.checks:
         _add_check(suite, name, check)
+    for left in judgement.not_examined:
+        case = ET.SubElement(suite, "testcase", classname=name, name=left.check)
+        ET.SubElement(case, "skipped", message=f"not examined: {left.reason}")
     _count(suite)
     ET.indent(suite)
     text = ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
@@ -62,3 +68,4 @@ def _count(suite: ET.Element) -> None:
     suite.set("tests", str(len(cases)))
     suite.set("failures", str(sum(case.find("failure") is not None for case in cases)))
     suite.set("errors", str(sum(case.find("error") is not None for case in cases)))
+    suite.set("skipped", str(sum(case.find("skipped") is not None for case in cases)))

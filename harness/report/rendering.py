@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from harness import writing
-from harness.checks import judging, verdicts
+from harness.checks import conclusions, judging, verdicts
 from harness.checks.progress import claim_progress
 from harness.history import directories
 from harness.report import charts, escaping, evidence, fault_tables, junit, strips, traces
@@ -120,19 +120,13 @@ def _headline(judgement: judging.Judgement) -> str:
         case verdicts.Verdict.UNKNOWN:
             return "inconclusive"
         case verdicts.Verdict.VALID:
-            figures = judgement.figures
-            promises = "; ".join(check.promise for check in judgement.checks)
-            allocations = _counted(figures.allocations, "allocation")
-            return f"{promises}, in {allocations} of {_counted(figures.devices, 'device')}"
+            kept = len(judgement.checks)
+            return f"{conclusions.guarantees(kept)} hold{'s' * (kept == 1)}"
 
 
 def _broken(check: verdicts.CheckResult) -> str:
-    text = f"{_counted(check.violation_count, 'violation')} of “{check.promise}”"
+    text = f"{conclusions.counted(check.violation_count, 'violation')} of “{check.promise}”"
     return f"STUCK: {text}" if check.check == claim_progress.NAME else text
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _sections(source: evidence.Evidence) -> Iterator[Section]:

@@ -11,7 +11,7 @@ from harness import clocks
 from harness.cluster import providers
 from harness.cluster.fixtures import fake_objects
 from harness.history import plans
-from harness.run import known_defects, rerun_command, selectors, subjects
+from harness.run import demanded_checks, known_defects, rerun_command, selectors, subjects
 from harness.run.faulting import client_calls, planning
 from harness.scenario import loading, pool_changes, profiles, specs, traffic_specs
 from harness.subject import remedies as known_remedies
@@ -84,7 +84,7 @@ def plan(
     )
     kubelets = client_calls.kubelets(scenario)
     changes = pool_changes.PoolChanges(changes=scenario.pools.changes)
-    return plans.Plan(
+    resolved = plans.Plan(
         run_id=run_id,
         scenario=scenario.name,
         seed=seed,
@@ -124,6 +124,8 @@ def plan(
         ),
         versions=versions() | subjects.versions(subject),
     )
+    demanded_checks.require_examinable(resolved)
+    return resolved
 
 
 def _with_control_duration(scenario: specs.Scenario) -> specs.Scenario:
@@ -164,6 +166,7 @@ def _requirements(scenario: specs.Scenario) -> plans.Requirements:
         pods_running_min=load.pods_running_min,
         reuse_min=load.reuse_min,
         reservations_min=load.reservations_min,
+        examined=list(load.examined),
     )
 
 

@@ -17,6 +17,9 @@ ParameterName = Annotated[str, pydantic.Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,
 """Key of an opaque parameter; a part of the name of an environment variable."""
 Name = Annotated[str, pydantic.Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$")]
 
+CheckName = Annotated[str, pydantic.Field(pattern=r"^[a-z]([a-z0-9_]{0,48}[a-z0-9])?$")]
+"""Name of a check, as `verdict.json` has it."""
+
 
 def _require_quantity(value: object) -> object:
     is_number = isinstance(value, int) and not isinstance(value, bool)

@@ -7,7 +7,15 @@ import pydantic
 import pydantic_core
 
 from harness.scenario import claim_specs, driver_specs, fault_specs, pool_specs, traffic_specs
-from harness.scenario.fields import Count, Name, PositiveCount, Probability, Seconds, Spec
+from harness.scenario.fields import (
+    CheckName,
+    Count,
+    Name,
+    PositiveCount,
+    Probability,
+    Seconds,
+    Spec,
+)
 
 SCHEMA_VERSION = 1
 TIMEOUT_S = 120.0
@@ -185,6 +193,9 @@ class LoadSpec(Spec):
     reservations_min: Annotated[int, pydantic.Field(ge=0, le=traffic_specs.RESERVATIONS_MAX)] = 0
     """Least number of pods that one claim is reserved for at the same time; from 1 on, the run
     also owes that no claim is ever reserved for more pods than the API allows."""
+    examined: list[CheckName] = []
+    """Names of checks that must have examined something, as `device_exclusivity`. Of the others a
+    run may say nothing: the report then shows them as not examined."""
 
 
 class LimitsSpec(Spec):

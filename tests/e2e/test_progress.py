@@ -52,14 +52,16 @@ def test_the_correct_scheduler_is_valid_although_pods_wait(tmp_path: pathlib.Pat
         item["check"]: item
         for item in json.loads((directory / "verdict.json").read_text())["checks"]
     }
-    assert {name: item["verdict"] for name, item in checks.items()} == {
-        "device_exclusivity": "VALID",
-        "claim_progress": "VALID",
-        "scheduler_books": "VALID",
-        "claim_controller": "VALID",
-        "leftover_preparations": "VALID",
+    assert {item["verdict"] for item in checks.values()} == {"VALID"}
+    assert checks.keys() >= {
+        "device_exclusivity",
+        "claim_progress",
+        "resource_leaks",
+        "scheduler_books",
+        "claim_controller",
+        "leftover_preparations",
     }
-    assert "4 pods ran; nothing is stuck or leaked, 2 wait" in checks["claim_progress"]["reason"]
+    assert "4 pods ran; nothing is stuck, 2 wait" in checks["claim_progress"]["reason"]
 
 
 def test_a_scheduler_that_gives_up_is_stuck(tmp_path: pathlib.Path) -> None:

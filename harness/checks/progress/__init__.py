@@ -1,8 +1,8 @@
-"""The judges of the end of a run: is anything stuck, and are the scheduler's books right?
+"""The judges of the end of a run: is anything stuck or leaked, and are the scheduler's books right?
 
 They compare states of the world at rest. Judges of what must never happen at any time belong in
 `checks` itself.
 
 Contents: `claim_progress`, `device_supply`, `extended_resources`, `observed_objects`,
-`scheduler_books`, `stuck_objects`, `world_states`, `written_books`.
+`resource_leaks`, `scheduler_books`, `stuck_objects`, `world_states`, `written_books`.
 """

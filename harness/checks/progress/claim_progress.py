@@ -1,6 +1,7 @@
-"""The check of progress: after the faults, every pod that can run runs, and nothing is leaked.
+"""The check of progress: after the faults, every pod that can run runs.
 
-Safety is judged apart, in `device_exclusivity`. The evidence is the state of pods, claims and
+Safety is judged apart, in `device_exclusivity`; claims that are kept for no pod are in
+`resource_leaks`. The evidence is the state of pods, claims and
 slices at the end of the run. Objects in it that could go on are stuck if nothing has moved for the
 plan's `progress_s`: no pod was created, started to run or was removed, and no fault was healed.
 Pods for which no device is left may wait. No other check reads a clock; this one reads the
@@ -15,7 +16,7 @@ from harness.checks.progress import stuck_objects, world_states
 from harness.history import plans, records
 
 NAME = "claim_progress"
-PROMISE = "every pod that can run runs, and nothing is leaked"
+PROMISE = "every pod that can run runs"
 HEALED = "faults healed"
 """Phase in which all faults of a run have been healed."""
 STARTING, LOAD, STOPPING = "starting the scheduler", "load", "stopping"
@@ -35,26 +36,35 @@ def applies(plan: plans.Plan) -> bool:
     return plan.progress_s is not None
 
 
-def check(given: check_inputs.CheckInput) -> verdicts.CheckResult:
-    """Return INVALID with everything that is stuck, UNKNOWN if that cannot be known, else VALID."""
+def check(given: check_inputs.CheckInput) -> verdicts.Answer:
+    """Return INVALID with every pod that is stuck, VALID without any.
+
+    UNKNOWN if the end of the run is not known, and not examined if an observer cannot decide for
+    which pods there are devices.
+    """
     try:
-        still_s = _still_s(given)
-    except Unjudgeable as reason:
-        return _result(verdicts.Verdict.UNKNOWN, given, str(reason))
+        rest_s = still_s(given)
+    except Unjudgeable as why:
+        return _result(verdicts.Verdict.UNKNOWN, given, str(why))
     found = stuck_objects.find(given.final, given.plan.settings)
+    stuck = [item for item in found.stuck if not item.is_leak]
     allowed_s = given.plan.progress_s or 0.0
-    if found.stuck and still_s >= allowed_s:
-        return _result(verdicts.Verdict.INVALID, given, _told(found, still_s), found.stuck, still_s)
-    if found.stuck:
-        some = found.stuck[0].summary
-        early = (
-            f"{len(found.stuck)} could go on ({some}), but the run ended {still_s:.1f} s after the "
-            f"last progress, before the {allowed_s:g} s that they have"
-        )
-        return _result(verdicts.Verdict.UNKNOWN, given, early)
+    if stuck and rest_s >= allowed_s:
+        return _result(verdicts.Verdict.INVALID, given, _told(stuck, rest_s), stuck, rest_s)
+    if stuck:
+        return _result(verdicts.Verdict.UNKNOWN, given, told_early(stuck, rest_s, allowed_s))
     if found.doubts:
-        return _result(verdicts.Verdict.UNKNOWN, given, "; ".join(found.doubts[:IN_FULL_MAX]))
+        reason = "; ".join(found.doubts[:IN_FULL_MAX])
+        return verdicts.NotExamined(check=NAME, promise=PROMISE, reason=reason)
     return _judge_rest(given, found)
+
+
+def told_early(stuck: Sequence[stuck_objects.Stuck], rest_s: float, allowed_s: float) -> str:
+    """Return why objects that could go on are not stuck: they had too little time."""
+    return (
+        f"{len(stuck)} could go on ({stuck[0].summary}), but the run ended {rest_s:.1f} s after the "
+        f"last progress, before the {allowed_s:g} s that they have"
+    )
 
 
 def _judge_rest(
@@ -64,7 +74,7 @@ def _judge_rest(
     folded = given.folded
     if not folded.pods:
         return _result(verdicts.Verdict.UNKNOWN, given, "no pod was observed")
-    reason = f"{folded.pods_running} pods ran; nothing is stuck or leaked"
+    reason = f"{folded.pods_running} pods ran; nothing is stuck"
     if found.waiting:
         reason += f", {found.waiting} wait as no device is left for them"
     return _result(verdicts.Verdict.VALID, given, reason)
@@ -73,7 +83,7 @@ def _judge_rest(
 # ------------------------------------------------------------------------------ time
 
 
-def _still_s(given: check_inputs.CheckInput) -> float:
+def still_s(given: check_inputs.CheckInput) -> float:
     """Return the seconds from the last progress to the end of the run.
 
     Raises Unjudgeable if the evidence does not tell.
@@ -127,10 +137,9 @@ def _end(phases: Sequence[records.Phase], name: str) -> int | None:
 # ------------------------------------------------------------------------------ results
 
 
-def _told(found: stuck_objects.Findings, still_s: float) -> str:
-    first = found.stuck[0].summary
-    others = f", and {len(found.stuck) - 1} more" * (len(found.stuck) > 1)
-    return f"STUCK: {first}{others}; no progress for {still_s:.1f} s"
+def _told(stuck: Sequence[stuck_objects.Stuck], rest_s: float) -> str:
+    others = f", and {len(stuck) - 1} more" * (len(stuck) > 1)
+    return f"STUCK: {stuck[0].summary}{others}; no progress for {rest_s:.1f} s"
 
 
 def _result(
@@ -138,7 +147,7 @@ def _result(
     given: check_inputs.CheckInput,
     reason: str,
     stuck: Sequence[stuck_objects.Stuck] = (),
-    still_s: float = 0.0,
+    rest_s: float = 0.0,
 ) -> verdicts.CheckResult:
     return verdicts.CheckResult(
         check=NAME,
@@ -146,18 +155,18 @@ def _result(
         verdict=verdict,
         examined_count=len(given.folded.pods) + len(given.folded.claims),
         violation_count=len(stuck),
-        violations=[_violation(item, still_s) for item in stuck[:IN_FULL_MAX]],
+        violations=[_violation(item, rest_s) for item in stuck[:IN_FULL_MAX]],
         others=[f"STUCK: {item.summary}" for item in stuck[IN_FULL_MAX:][:OTHERS_MAX]],
         reason=reason,
     )
 
 
-def _violation(item: stuck_objects.Stuck, still_s: float) -> verdicts.Violation:
+def _violation(item: stuck_objects.Stuck, rest_s: float) -> verdicts.Violation:
     metas = [obj.metadata for obj in item.involved]
     return verdicts.Violation(
         guarantee=NAME,
         summary=f"STUCK: {item.summary}",
-        text=f"STUCK: {item.text}. Nothing has made progress for {still_s:.1f} s.",
+        text=f"STUCK: {item.text}. Nothing has made progress for {rest_s:.1f} s.",
         resource_versions=sorted({int(meta.resource_version) for meta in metas}),
         objects=[obj.involved for obj in item.involved],
     )

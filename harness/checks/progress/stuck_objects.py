@@ -19,6 +19,8 @@ from harness.checks.progress import (
 
 RESERVATIONS_MAX = 256
 """Pods that can share a claim; the API's limit."""
+NAMES_MAX = 5
+"""Pods that a text names."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,11 @@ class Stuck:
     text: str
     """One sentence without its period."""
     involved: tuple[observed_objects.Object, ...]
+
+    @property
+    def is_leak(self) -> bool:
+        """Return whether a claim is kept that no pod needs; otherwise, a pod does not go on."""
+        return isinstance(self.involved[0], observed_objects.Claim)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -181,6 +188,7 @@ class _Search:
 
     def _examine_claim(self, claim: observed_objects.Claim) -> None:
         if self._has_user(claim):
+            self._examine_reservations(claim)
             return
         owner = claim.metadata.owner
         if claim.metadata.deletion_timestamp:
@@ -191,6 +199,15 @@ class _Search:
         elif claim.status.allocation is not None:
             told = "is allocated, but no pod uses it"
             self._add(claim, "is leaked", told + _holding(claim))
+
+    def _examine_reservations(self, claim: observed_objects.Claim) -> None:
+        """Look for reservations of pods that are gone, in a claim that others use."""
+        stale = [item for item in claim.status.reserved_for or () if not self._is_user(item)]
+        if stale:
+            names = ", ".join(f"{item.name} (uid {item.uid})" for item in stale[:NAMES_MAX])
+            more = f" and {len(stale) - NAMES_MAX} more" * (len(stale) > NAMES_MAX)
+            told = f"is still reserved for {len(stale)} pods that are gone or ended: {names}{more}"
+            self._add(claim, "is reserved for a pod that is gone", told)
 
     def _has_user(self, claim: observed_objects.Claim) -> bool:
         """Return whether a pod that may still run uses the claim or may get it."""

@@ -54,7 +54,9 @@ def test_exit_codes() -> None:
 def test_a_valid_run(tmp_path: pathlib.Path) -> None:
     judgement = judging.judge(building.build(tmp_path / "run", "a+D1 p* a~ b+D1"))
     assert (judgement.verdict, judgement.exit_code) == (VALID, 0)
-    assert judgement.reason == "2 allocations of 1 device; no device was held by two claims at once"
+    assert judgement.reason == (
+        "1 guarantee holds: 2 allocations of 1 device, 2 claims, 1 pod that ran"
+    )
     assert (judgement.run_id, judgement.scenario, judgement.seed) == (
         building.RUN_ID,
         building.SCENARIO,
@@ -65,7 +67,10 @@ def test_a_valid_run(tmp_path: pathlib.Path) -> None:
 def test_a_violation(tmp_path: pathlib.Path) -> None:
     judgement = judging.judge(building.build(tmp_path / "run", "a+D1 b+D1 a~ b~"))
     assert (judgement.verdict, judgement.exit_code) == (INVALID, 10)
-    assert judgement.reason == "1 double allocation of 1 device among 2 allocations of 1 device"
+    assert judgement.reason == (
+        "device_exclusivity (once) is violated: "
+        "1 double allocation of 1 device among 2 allocations of 1 device"
+    )
     assert judgement.figures.double_allocations == 1
 
 
@@ -90,7 +95,10 @@ def test_a_violation_wins_over_a_failed_certificate(tmp_path: pathlib.Path) -> N
     judgement = judging.judge(directory)
     assert not all(item.ok for item in judgement.certificate)
     assert judgement.verdict is INVALID
-    assert judgement.reason == "1 double allocation of 1 device among 2 allocations of 1 device"
+    assert judgement.reason == (
+        "device_exclusivity (once) is violated: "
+        "1 double allocation of 1 device among 2 allocations of 1 device"
+    )
 
 
 def test_a_check_that_breaks_is_unknown_and_says_how(

@@ -84,7 +84,7 @@ FOREIGN: dict[str, tuple[damages.Damage, str]] = {
     "edited by hand": (_edited(verdict="INVALID"), "it was edited, or written by another version"),
     "a reason edited": (_edited(reason="trust me"), "it was edited"),
     "a certificate emptied": (_edited(certificate=[]), "it was edited"),
-    "of another schema": (_edited(schema=1), "expected schema 4, got 1"),
+    "of another schema": (_edited(schema=1), "expected schema 5, got 1"),
     "of another run": (_from_elsewhere, "the evidence has changed since (observations.jsonl, operat"),
     "of other evidence": (
         damages.appended(damages.steps, building.step(9, "t", "s", 1)),

@@ -86,3 +86,24 @@ def test_progress_is_judged_if_the_scenario_asks_for_it_or_has_faults(
     faulty = tmp_path / "pod-churn.toml"
     faulty.write_text(asked.text + '\n[[faults]]\nkind = "drop-watch"\n')
     assert run_plan.plan(loading.load(str(faulty)), seed=1).progress_s == specs.PROGRESS_S
+
+
+def _demanding(*names: str) -> loading.Loaded:
+    return loading.load("pod-churn", overrides=[f"load.examined={list(names)!r}".replace("'", '"')])
+
+
+def test_the_demanded_checks_are_in_the_plan() -> None:
+    plan = run_plan.plan(_demanding("device_exclusivity"), seed=7)
+    assert plan.requirements.examined == ["device_exclusivity"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("device_exclusivty", "Did you mean 'device_exclusivity'"),
+        ("extended_claims", "extended_claims examines nothing in a run of pod-churn"),
+    ],
+)
+def test_a_scenario_cannot_demand_what_its_runs_cannot_examine(name: str, message: str) -> None:
+    with pytest.raises(errors.ScenarioError, match=message):
+        run_plan.plan(_demanding(name), seed=7)

@@ -131,13 +131,25 @@ class Brute:
             yield from _held(claim)
 
     def stuck_claims(self) -> set[str]:
-        """Claims that no pod uses, and that hold devices, are deleted, or belong to no pod."""
+        """Claims that no pod uses, and that hold devices, are deleted, or belong to no pod; and
+        those that are used, but reserved for another pod, too, which is gone.
+        """
         return {
             name
             for name, claim in self._claims.items()
-            if not self._is_used(name, claim)
-            and (_held(claim) or "deletionTimestamp" in claim["metadata"] or self._is_orphan(claim))
+            if (
+                self._has_stale(claim)
+                if self._is_used(name, claim)
+                else _held(claim)
+                or "deletionTimestamp" in claim["metadata"]
+                or self._is_orphan(claim)
+            )
         }
+
+    def _has_stale(self, claim: Object) -> bool:
+        return not all(
+            self._may_run(user["name"]) for user in claim["status"].get("reservedFor", ())
+        )
 
     def _is_used(self, name: str, claim: Object) -> bool:
         for user in claim["status"].get("reservedFor", ()):

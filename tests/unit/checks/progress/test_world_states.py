@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from harness.checks import verdicts
 from harness.checks.progress import claim_progress, observed_objects, world_states
 from harness.history import records
 from tests.histories import worlds
@@ -100,4 +101,6 @@ def test_what_vanishes_in_a_gap_is_gone_and_the_gap_counts_as_progress() -> None
     body = [*lists[:3], *kept[:3], gap, relist, *lists[3:], *kept[3:]]
     given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
     assert (given.final.pods, given.final.moved_ns) == ({}, late_ns)
-    assert claim_progress.check(given).violations == []
+    answer = claim_progress.check(given)
+    assert isinstance(answer, verdicts.CheckResult)
+    assert answer.violations == []

@@ -1,0 +1,105 @@
+"""The conclusion of a run: its verdict in one sentence, from its checks and its certificate.
+
+Guarantees about which a run says nothing take no part in the verdict, unless the run owes them:
+device exclusivity, and what its scenario demands (`load.examined`).
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from harness.checks import certificate, device_exclusivity, figures, verdicts
+
+ALWAYS = frozenset({device_exclusivity.NAME})
+"""Checks without whose answer no run is VALID."""
+_LOAD = "load"
+"""Name of the certificate's item about the load."""
+
+
+def divided(
+    answers: Iterable[verdicts.Answer], demanded: Collection[str]
+) -> tuple[list[verdicts.CheckResult], list[verdicts.NotExamined]]:
+    """Return the results of a run, and the guarantees about which it says nothing.
+
+    A check that must examine something and did not is UNKNOWN. `demanded` are names of checks.
+    """
+    results: list[verdicts.CheckResult] = []
+    others: list[verdicts.NotExamined] = []
+    for answer in answers:
+        if isinstance(answer, verdicts.CheckResult):
+            results.append(answer)
+        elif answer.check in ALWAYS or answer.check in demanded:
+            results.append(answer.as_unknown())
+        else:
+            others.append(answer)
+    return results, others
+
+
+def require_examined(
+    items: Sequence[certificate.Item],
+    results: Iterable[verdicts.CheckResult],
+    demanded: Sequence[str],
+) -> list[certificate.Item]:
+    """Return the certificate, without "yes" for the load if a demanded check examined nothing."""
+    counts = {result.check: result.examined_count for result in results}
+    missing = [name for name in demanded if not counts.get(name)]
+    if not missing:
+        return list(items)
+    why = f"nothing was examined by {', '.join(missing)}"
+    return [_without(item, why) if item.name == _LOAD else item for item in items]
+
+
+def _without(item: certificate.Item, why: str) -> certificate.Item:
+    return msgspec.structs.replace(item, ok=False, reason=f"{item.reason}; {why}")
+
+
+def conclude(
+    items: Iterable[certificate.Item],
+    results: Sequence[verdicts.CheckResult],
+    measured: figures.Figures,
+) -> tuple[verdicts.Verdict, str]:
+    """Return the worst verdict of the checks, with its reason in one sentence.
+
+    An incomplete certificate turns VALID into UNKNOWN; it does not weaken INVALID.
+    """
+    verdict = verdicts.worst(result.verdict for result in results)
+    missing = [item for item in items if not item.ok]
+    if verdict is verdicts.Verdict.INVALID:
+        return verdict, _violated(results)
+    if missing:
+        told = "; ".join(f"{item.name}: {item.reason}" for item in missing)
+        return verdicts.Verdict.UNKNOWN, told
+    if verdict is verdicts.Verdict.UNKNOWN:
+        return verdict, "; ".join(item.reason for item in results if item.verdict is verdict)
+    return verdict, _kept(results, measured)
+
+
+def _violated(results: Iterable[verdicts.CheckResult]) -> str:
+    """Name the violated guarantees, then tell about the first one."""
+    broken = [item for item in results if item.verdict is verdicts.Verdict.INVALID]
+    names = " and ".join(f"{item.check} ({_times(item.violation_count)})" for item in broken)
+    verb = "is" if len(broken) == 1 else "are"
+    return f"{names} {verb} violated: {broken[0].reason}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _kept(results: Sequence[verdicts.CheckResult], measured: figures.Figures) -> str:
+    allocations = counted(measured.allocations, "allocation")
+    devices = counted(measured.devices, "device")
+    pods = counted(measured.pods_running, "pod")
+    held = f"{guarantees(len(results))} hold{'s' * (len(results) == 1)}"
+    claims = counted(measured.claims, "claim")
+    return f"{held}: {allocations} of {devices}, {claims}, {pods} that ran"
+
+
+def guarantees(count: int) -> str:
+    """Return the number of guarantees in words."""
+    return counted(count, "guarantee")
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number and its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

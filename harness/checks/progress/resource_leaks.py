@@ -1,0 +1,86 @@
+"""The check of leaks: at rest, no claim, allocation or reservation is kept for a pod that is gone.
+
+The API says of generated claims: "When this pod is deleted, the ResourceClaim will also be
+deleted", and of `status.reservedFor` that it "indicates which entities are currently allowed to use
+the claim". At the end, when nothing has moved for the plan's `progress_s`:
+
+- no claim that was generated for a pod outlives it, nor a deletion of a claim its finalizers;
+- no claim is allocated that no pod uses or waits for;
+- no claim is reserved for a pod that is gone or has ended, not even beside pods that run.
+
+Claims that stay prepared on nodes are in `leftover_preparations`, and those that stay in flight in
+the scheduler's books in `scheduler_books`. A run that ends in the midst of its load is not
+examined.
+"""
+
+from collections.abc import Sequence
+
+from harness.checks import check_inputs, verdicts
+from harness.checks.progress import claim_progress, stuck_objects
+
+NAME = "resource_leaks"
+PROMISE = "at rest, no claim is kept, allocated or reserved for a pod that is gone"
+IN_FULL_MAX, OTHERS_MAX = 20, 200
+"""Violations that are listed in full, and by their summaries."""
+
+applies = claim_progress.applies
+
+
+def check(given: check_inputs.CheckInput) -> verdicts.Answer:
+    """Return INVALID with all leaks, VALID without any.
+
+    UNKNOWN if leaks had too little time to go. Not examined if the run was not brought to its rest,
+    or had no claims.
+    """
+    examined = len(given.folded.claims)
+    try:
+        rest_s = claim_progress.still_s(given)
+    except claim_progress.Unjudgeable as why:
+        return verdicts.NotExamined(check=NAME, promise=PROMISE, reason=str(why))
+    if not examined:
+        return verdicts.NotExamined(check=NAME, promise=PROMISE, reason="no claim was observed")
+    found = stuck_objects.find(given.final, given.plan.settings).stuck
+    leaks = [item for item in found if item.is_leak]
+    allowed_s = given.plan.progress_s or 0.0
+    if not leaks:
+        reason = f"claims: {examined}, of which {len(given.final.claims)} remain; nothing is leaked"
+        return _result(verdicts.Verdict.VALID, examined, reason)
+    if rest_s < allowed_s:
+        early = claim_progress.told_early(leaks, rest_s, allowed_s)
+        return _result(verdicts.Verdict.UNKNOWN, examined, early)
+    return _result(verdicts.Verdict.INVALID, examined, _told(leaks, rest_s), leaks, rest_s)
+
+
+def _told(leaks: Sequence[stuck_objects.Stuck], rest_s: float) -> str:
+    others = f", and {len(leaks) - 1} more" * (len(leaks) > 1)
+    return f"{leaks[0].summary}{others}; nothing has moved for {rest_s:.1f} s"
+
+
+def _result(
+    verdict: verdicts.Verdict,
+    examined: int,
+    reason: str,
+    leaks: Sequence[stuck_objects.Stuck] = (),
+    rest_s: float = 0.0,
+) -> verdicts.CheckResult:
+    return verdicts.CheckResult(
+        check=NAME,
+        promise=PROMISE,
+        verdict=verdict,
+        examined_count=examined,
+        violation_count=len(leaks),
+        violations=[_violation(item, rest_s) for item in leaks[:IN_FULL_MAX]],
+        others=[item.summary for item in leaks[IN_FULL_MAX:][:OTHERS_MAX]],
+        reason=reason,
+    )
+
+
+def _violation(item: stuck_objects.Stuck, rest_s: float) -> verdicts.Violation:
+    versions = {int(obj.metadata.resource_version) for obj in item.involved}
+    return verdicts.Violation(
+        guarantee=NAME,
+        summary=item.summary,
+        text=f"{item.text}. Nothing has moved for {rest_s:.1f} s.",
+        resource_versions=sorted(versions),
+        objects=[obj.involved for obj in item.involved],
+    )

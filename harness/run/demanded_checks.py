@@ -1,0 +1,21 @@
+"""Rejects a scenario that demands what no run of it can examine (`load.examined`)."""
+
+from harness import errors, suggestions
+from harness.checks import judging
+from harness.history import plans
+
+
+def require_examinable(plan: plans.Plan) -> None:
+    """Raise ScenarioError for an unknown check, and for one that the plan does not ask for."""
+    checks = {check.name: check for check in judging.CHECKS}
+    for name in plan.requirements.examined:
+        if name not in checks:
+            raise errors.ScenarioError(
+                f"load.examined: expected names of checks, got {name!r}. The checks are: "
+                f"{', '.join(checks)}.{suggestions.did_you_mean(name, checks)}"
+            )
+        if not checks[name].applies(plan):
+            raise errors.ScenarioError(
+                f"load.examined: {name} examines nothing in a run of {plan.scenario}, because the "
+                "scenario has nothing of that kind. Remove the name, or change the scenario"
+            )

@@ -1,0 +1,132 @@
+"""Claims, allocations and reservations that are kept for pods that are gone."""
+
+import pytest
+
+from harness.checks import verdicts
+from harness.checks.progress import resource_leaks
+from tests.histories import worlds
+from tests.histories.worlds import World
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
+D0, D1 = worlds.device("n", 0), worlds.device("n", 1)
+TWO_DEVICES = [worlds.devices_of("n", 2)]
+RUNNING = worlds.pod("q", claim="b", phase="Running", node="n")
+
+
+def judge(world: World, *, seconds: float = 60.0) -> verdicts.Answer:
+    phases = worlds.phases(seconds=seconds)
+    return resource_leaks.check(worlds.judged(world, plan=worlds.plan(), phases=phases))
+
+
+def _result(world: World, *, seconds: float = 60.0) -> verdicts.CheckResult:
+    answer = judge(world, seconds=seconds)
+    assert isinstance(answer, verdicts.CheckResult)
+    return answer
+
+
+LEAKS = {
+    "a claim is never removed": (
+        World(claims=[worlds.claim("a", deleting=True, finalizer=True)]),
+        "claim a is not removed",
+    ),
+    "an allocation without a user": (
+        World(claims=[worlds.claim("a", D0)], slices=TWO_DEVICES),
+        "claim a is leaked",
+    ),
+    "an allocation for a pod that is gone": (
+        World(claims=[worlds.claim("a", D0, users=["gone"])], slices=TWO_DEVICES),
+        "claim a is leaked",
+    ),
+    "an allocation for a pod that has ended": (
+        World(
+            pods=[worlds.pod("p", claim="a", phase="Succeeded", node="n")],
+            claims=[worlds.claim("a", D0, users=["p"])],
+        ),
+        "claim a is leaked",
+    ),
+    "a generated claim without its pod": (
+        World(claims=[worlds.claim("a", owner="gone")]),
+        "claim a outlives its pod",
+    ),
+    "a reservation of a pod that is gone, beside one that runs": (
+        World(pods=[RUNNING], claims=[worlds.claim("b", D0, users=["gone", "q"])]),
+        "claim b is reserved for a pod that is gone",
+    ),
+    "a reservation of a pod that has ended, beside one that runs": (
+        World(
+            pods=[RUNNING, worlds.pod("p", claim="b", phase="Failed", node="n")],
+            claims=[worlds.claim("b", D0, users=["p", "q"])],
+        ),
+        "claim b is reserved for a pod that is gone",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("world", "summary"), LEAKS.values(), ids=LEAKS)
+def test_what_is_leaked(world: World, summary: str) -> None:
+    result = _result(world)
+    assert (result.verdict, result.violation_count) == (INVALID, 1)
+    [violation] = result.violations
+    assert (violation.summary, violation.guarantee) == (summary, "resource_leaks")
+    assert violation.text.endswith(". Nothing has moved for 60.0 s.")
+    assert violation.resource_versions
+    assert [item.kind for item in violation.objects] == ["ResourceClaim"]
+    assert result.reason == f"{summary}; nothing has moved for 60.0 s"
+
+
+KEPT = {
+    "its pod runs": World(pods=[RUNNING], claims=[worlds.claim("b", D0, users=["q"])]),
+    "its pod waits": World(pods=[worlds.pod("p", claim="a")], claims=[worlds.claim("a")]),
+    "a claim that no pod has used yet": World(claims=[worlds.claim("a")]),
+    "two pods that run": World(
+        pods=[RUNNING, worlds.pod("p", claim="b", phase="Running", node="n")],
+        claims=[worlds.claim("b", D0, users=["p", "q"])],
+    ),
+    "only a pod is stuck": World(
+        pods=[worlds.pod("p", claim="a")], claims=[worlds.claim("a")], slices=TWO_DEVICES
+    ),
+}
+
+
+@pytest.mark.parametrize("world", KEPT.values(), ids=KEPT)
+def test_what_may_be_kept(world: World) -> None:
+    result = _result(world)
+    assert (result.verdict, result.violations) == (VALID, [])
+    assert result.reason.endswith("nothing is leaked")
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(9.9, UNKNOWN), (10.0, INVALID)])
+def test_what_is_released_has_its_time(seconds: float, verdict: verdicts.Verdict) -> None:
+    result = _result(World(claims=[worlds.claim("a", D0)]), seconds=seconds)
+    assert result.verdict is verdict
+    assert ("before the 10 s that they have" in result.reason) is (verdict is UNKNOWN)
+
+
+def test_the_pods_of_a_long_list_are_not_all_named() -> None:
+    users = ["q", *(f"gone{i}" for i in range(7))]
+    result = _result(World(pods=[RUNNING], claims=[worlds.claim("b", D0, users=users)]))
+    [violation] = result.violations
+    assert "reserved for 7 pods that are gone or ended: gone0 (uid uid-gone0), " in violation.text
+    assert "gone4 (uid uid-gone4) and 2 more" in violation.text
+
+
+def test_without_a_claim_nothing_was_examined() -> None:
+    assert judge(World(pods=[RUNNING])) == verdicts.NotExamined(
+        check="resource_leaks", promise=resource_leaks.PROMISE, reason="no claim was observed"
+    )
+
+
+def test_a_run_that_ended_in_the_midst_of_its_load_is_not_examined() -> None:
+    world = World(claims=[worlds.claim("a", D0)])
+    phases = worlds.phases(seconds=60)[:2]
+    answer = resource_leaks.check(worlds.judged(world, plan=worlds.plan(), phases=phases))
+    assert isinstance(answer, verdicts.NotExamined)
+    assert answer.reason == "the load did not end"
+
+
+def test_all_leaks_are_counted_and_the_first_are_shown_in_full() -> None:
+    claims = [worlds.claim(f"c{i:03}", owner="gone") for i in range(300)]
+    result = _result(World(claims=claims))
+    assert (result.violation_count, len(result.violations), len(result.others)) == (300, 20, 200)
+    assert result.others[0] == "claim c020 outlives its pod"
+    assert result.reason.startswith("claim c000 outlives its pod, and 299 more; ")

@@ -1,0 +1,131 @@
+"""The conclusion from the checks: guarantees about which a run says nothing take no part."""
+
+import json
+import pathlib
+from collections.abc import Sequence
+
+import pytest
+
+from harness.checks import check_inputs, conclusions, judging, verdicts
+from harness.history import plans
+from harness.report import publishing
+from tests.histories import building
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
+SILENT = verdicts.NotExamined(check="silent", promise="it rains", reason="no cloud was observed")
+
+
+def _result(name: str, verdict: verdicts.Verdict, violations: int = 0) -> verdicts.CheckResult:
+    return verdicts.CheckResult(
+        check=name,
+        promise="it works",
+        verdict=verdict,
+        examined_count=1,
+        violation_count=violations,
+        violations=[],
+        others=[],
+        reason=f"{name} says so",
+    )
+
+
+def _judge(
+    path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *answers: verdicts.Answer,
+    demanded: Sequence[str] = (),
+) -> judging.Judgement:
+    def checked(answer: verdicts.Answer) -> judging.Check:
+        return judging.Check(answer.check, answer.promise, lambda given: answer)
+
+    monkeypatch.setattr(judging, "CHECKS", (*judging.CHECKS[:1], *map(checked, answers)))
+    wanted = plans.Requirements(allocations_min=0, pods_running_min=0, examined=list(demanded))
+    return judging.judge(building.build(path / "run", "a+D1 b+D2", requirements=wanted))
+
+
+def test_what_examined_nothing_takes_no_part(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judgement = _judge(tmp_path, monkeypatch, SILENT)
+    assert (judgement.verdict, [item.check for item in judgement.checks]) == (
+        VALID,
+        ["device_exclusivity"],
+    )
+    assert judgement.not_examined == [SILENT]
+    assert judgement.reason.startswith("1 guarantee holds: 2 allocations of 2 devices")
+
+
+def test_a_demanded_check_that_examined_nothing_is_unknown(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judgement = _judge(tmp_path, monkeypatch, SILENT, demanded=["silent"])
+    assert (judgement.verdict, judgement.not_examined) == (UNKNOWN, [])
+    (load,) = [item for item in judgement.certificate if item.name == "load"]
+    assert not load.ok
+    assert load.reason.endswith("; nothing was examined by silent")
+
+
+def test_a_demanded_check_that_never_ran_is_unknown(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judgement = _judge(tmp_path, monkeypatch, demanded=["forgotten"])
+    assert judgement.verdict is UNKNOWN
+    assert "nothing was examined by forgotten" in judgement.reason
+
+
+def test_a_demanded_check_that_examined_something_is_enough(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judgement = _judge(tmp_path, monkeypatch, _result("seen", VALID), demanded=["seen"])
+    assert judgement.verdict is VALID
+    assert judgement.reason.startswith("2 guarantees hold: ")
+
+
+def test_exclusivity_must_always_be_examined() -> None:
+    silent = verdicts.NotExamined(check="device_exclusivity", promise="", reason="no hold")
+    results, others = conclusions.divided([silent, SILENT], [])
+    assert [(item.check, item.verdict, item.reason) for item in results] == [
+        ("device_exclusivity", UNKNOWN, "no hold")
+    ]
+    assert others == [SILENT]
+
+
+def test_violated_guarantees_come_first_and_are_counted(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judgement = _judge(
+        tmp_path, monkeypatch, _result("one", INVALID, 1), _result("two", INVALID, 7)
+    )
+    assert judgement.reason == "one (once) and two (7 times) are violated: one says so"
+
+
+def test_an_unknown_check_beside_a_violation_is_not_told(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judgement = _judge(tmp_path, monkeypatch, _result("one", UNKNOWN), _result("two", INVALID, 2))
+    assert judgement.reason == "two (2 times) is violated: two says so"
+
+
+def test_a_check_that_does_not_apply_is_named(tmp_path: pathlib.Path) -> None:
+    judgement = judging.judge(building.build(tmp_path / "run", "a+D1"))
+    reasons = {item.check: item.reason for item in judgement.not_examined}
+    assert reasons["claim_progress"] == "the plan does not ask for it"
+    assert "device_exclusivity" not in reasons
+
+
+def test_every_outlet_shows_what_was_not_examined(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(given: check_inputs.CheckInput) -> verdicts.Answer:
+        del given
+        return SILENT
+
+    check = judging.Check("silent", "it rains", silent)
+    monkeypatch.setattr(judging, "CHECKS", (*judging.CHECKS[:1], check))
+    directory = building.build(tmp_path / "run", "a+D1")
+    publishing.publish(judging.examine(directory))
+    document = json.loads(directory.verdict.read_bytes())
+    assert document["not_examined"] == [
+        {"check": "silent", "promise": "it rains", "reason": "no cloud was observed"}
+    ]
+    assert "no cloud was observed" in directory.report.read_text(encoding="utf-8")
+    assert "not examined: no cloud was observed" in directory.junit.read_text(encoding="utf-8")
