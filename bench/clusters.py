@@ -36,6 +36,7 @@ def node(index: int) -> Object:
         "kind": "Node",
         "metadata": {"name": f"worker-{index}", "labels": {}},
         "spec": {},
+        "status": {"allocatable": {"cpu": "8", "memory": "32Gi", "pods": "110"}},
     }
 
 

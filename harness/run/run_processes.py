@@ -31,6 +31,7 @@ _SUBJECT_SETTINGS = (
     "filter_timeout_s",
     "parallelism",
     "rotates_nodes",
+    "weighs_nodes",
     "lists_cached",
     "pauses",
 )

@@ -165,6 +165,9 @@ class SubjectSpec(Spec):
     rotates_nodes: bool = False
     """Our scheduler begins its search for a node where the search before ended, as kube-scheduler
     does; by default at the first node, so that all pods compete for the same devices."""
+    weighs_nodes: bool = False
+    """Our scheduler prefers the nodes on which least CPU and memory is requested and rules out full
+    ones, as kube-scheduler does; by default every pod goes to the first node with devices."""
     lists_cached: bool = False
     """Our scheduler's first lists may come from a watch cache that lags (resourceVersion 0), as
     those of kube-scheduler do when the feature WatchListClient is off."""

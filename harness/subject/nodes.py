@@ -20,13 +20,18 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 UNSCHEDULABLE = "node(s) were unschedulable"
 TAINTED = "node(s) had untolerated taint(s)"
 NOT_SELECTED = "node(s) didn't match Pod's node affinity/selector"
+TOO_LITTLE_CPU, TOO_LITTLE_MEMORY = "Insufficient cpu", "Insufficient memory"
+TOO_MANY_PODS = "Too many pods"
 """Reasons for which a node does not accept a pod; kube-scheduler's words."""
 NODE_UNSCHEDULABLE, TAINT_TOLERATION = "NodeUnschedulable", "TaintToleration"
-NODE_AFFINITY = "NodeAffinity"
+NODE_AFFINITY, NODE_RESOURCES_FIT = "NodeAffinity", "NodeResourcesFit"
 PLUGINS = {
     UNSCHEDULABLE: NODE_UNSCHEDULABLE,
     TAINTED: TAINT_TOLERATION,
     NOT_SELECTED: NODE_AFFINITY,
+    TOO_LITTLE_CPU: NODE_RESOURCES_FIT,
+    TOO_LITTLE_MEMORY: NODE_RESOURCES_FIT,
+    TOO_MANY_PODS: NODE_RESOURCES_FIT,
 }
 """kube-scheduler's plugin that gives each reason."""
 

@@ -2,8 +2,8 @@
 
 After pkg/scheduler/scheduler.go. The scheduling thread takes one pod at a time, filters the nodes,
 reserves devices (`scheduling`), and hands the pod to a binding thread, which writes to the API
-server (`binding_cycle`). The first node that fits in natural order is chosen, and its first free
-devices, so that all pods compete for the same device.
+server (`binding_cycle`). The first node that fits in natural order is chosen, unless nodes are
+weighed, and its first free devices, so that all pods compete for the same device.
 """
 
 import dataclasses
@@ -31,7 +31,13 @@ from harness.subject.queueing import (
     queueing_hints,
     scheduling_queue,
 )
-from harness.subject.scheduling import node_lists, node_search, scheduling_cycles
+from harness.subject.scheduling import (
+    assigned_pods,
+    node_lists,
+    node_orders,
+    node_search,
+    scheduling_cycles,
+)
 from harness.subject.slice_tracking import rule_informers, slice_trackers
 from harness.subject.telemetry import pod_messages, pod_reports
 
@@ -109,6 +115,13 @@ class Scheduler:
         )
         self._extended = demands.ExtendedResources(
             lambda: self._queue.move(cluster_events.ASSIGNED_POD_DELETED)
+        )
+        self._assigned = (
+            assigned_pods.AssignedPods(
+                lambda: self._queue.move(cluster_events.ASSIGNED_POD_DELETED)
+            )
+            if options.search.weighs_nodes
+            else None
         )
         slice_events = event_handlers.SpecEvents(self._queue, cluster_events.SLICE)
         self._tracker = parts.slice_tracker([self._inventory, slice_events], self._device_classes)
@@ -191,7 +204,8 @@ class Scheduler:
             nodes=self._nodes,
             binders=self._binders,
             reports=self._reports,
-            search=self._options.search,
+            search=self._search(),
+            assigned=self._assigned,
         )
         self._cycle.start()
 
@@ -236,15 +250,23 @@ class Scheduler:
         pod_events = event_handlers.PodEvents(
             self._queue, self._reports, scheduler_name=self._options.scheduler_name
         )
+        counting = [] if self._assigned is None else [self._assigned]
         followed: list[tuple[apis.Resource, Sequence[informers.EventHandler]]] = [
-            (apis.NODES, [self._nodes, event_handlers.NodeEvents(self._queue)]),
+            (
+                apis.NODES,
+                [
+                    self._nodes,
+                    *(item.groups for item in counting),
+                    event_handlers.NodeEvents(self._queue),
+                ],
+            ),
             (
                 apis.DEVICE_CLASSES,
                 [self._extended.resolver, class_events, self._tracker.device_classes],
             ),
             (apis.SLICES, [self._tracker]),
             (apis.CLAIMS, [self._extended.claims, self._cache, self._conditions]),
-            (apis.PODS, [self._extended.plugin_devices, pod_events]),
+            (apis.PODS, [self._extended.plugin_devices, *counting, pod_events]),
         ]
         cached = self._options.lists_cached and self._leadership.accepts_cached_lists
         self._informers = [
@@ -263,6 +285,10 @@ class Scheduler:
             self._api, [self._tracker.rules], lists_cached=cached
         )
 
+    def _search(self) -> node_search.NodeSearch:
+        order = node_orders.BestFirst(self._assigned) if self._assigned is not None else None
+        return node_search.NodeSearch(self._plugin, self._options.search, order)
+
     def _may_enter(self, pod: Object) -> bool:
         reason = self._plugin.pre_enqueue(pod)
         if reason is not None:
@@ -274,6 +300,8 @@ class Scheduler:
 
     def _on_binding_failed(self, binding: binding_cycle.Binding, error: Exception) -> None:
         """Retry the pod, and those that waited for what its attempt had reserved."""
+        if self._assigned is not None:
+            self._assigned.forget(binding.queued.pod)
         in_use = isinstance(error, scheduling_attempts.ClaimInUseError)
         reason = pod_messages.UNSCHEDULABLE if in_use else pod_messages.SCHEDULER_ERROR
         self._reports.failed(binding.queued.pod, reason, str(error))

@@ -62,6 +62,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Time limit for the search for devices on one node, in seconds; 0: none."""
     parallelism: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 1
     rotates_nodes: bool = False
+    weighs_nodes: bool = True
+    """Prefer the nodes on which least is requested; runs leave it to the scenario."""
     lists_cached: bool = False
     pauses: Pauses = Pauses()
     lease: leader_election.LeaseTimes = leader_election.LeaseTimes()
@@ -145,7 +147,9 @@ def run_scheduler(options: SubjectOptions) -> int:
                 backoff_initial_s=settings.backoff_initial_s,
                 backoff_max_s=settings.backoff_max_s,
                 search=node_search.SearchOptions(
-                    parallelism=settings.parallelism, rotates=settings.rotates_nodes
+                    parallelism=settings.parallelism,
+                    rotates=settings.rotates_nodes,
+                    weighs_nodes=settings.weighs_nodes,
                 ),
                 filter_timeout_s=(
                     settings.filter_timeout_s

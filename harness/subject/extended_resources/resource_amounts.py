@@ -1,4 +1,4 @@
-"""The amounts of extended resources that containers ask for, and a pod as a whole.
+"""The amounts of resources that containers ask for, and a pod as a whole.
 
 After PodRequests in k8s.io/component-helpers/resource: init containers run one after the other,
 before the containers, and sidecars run from then on. The API server has set requests to limits, and
@@ -6,7 +6,7 @@ accepts only integers.
 """
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.subject.allocation import quantities
@@ -38,17 +38,25 @@ def of_pod(pod: Object) -> dict[str, int]:
     spec = pod["spec"]
     if not any(map(of_container, [*spec["containers"], *(spec.get("initContainers") or ())])):
         return {}  # as nearly every pod
-    running = _sum([of_container(item) for item in spec["containers"]])
+    return most(spec, of_container)
+
+
+def most(spec: Object, amounts_of: Callable[[Object], Mapping[str, int]]) -> dict[str, int]:
+    """Return what the containers of a pod need at the most at any time, without zeros.
+
+    `amounts_of(container)` returns what one needs.
+    """
+    running = _sum([amounts_of(item) for item in spec["containers"]])
     sidecars: collections.Counter[str] = collections.Counter()
-    most: collections.Counter[str] = collections.Counter()
+    highest: collections.Counter[str] = collections.Counter()
     for container in spec.get("initContainers") or ():
-        amounts = of_container(container)
+        amounts = collections.Counter(amounts_of(container))
         if is_sidecar(container):
-            sidecars += collections.Counter(amounts)
-            most |= sidecars
+            sidecars += amounts
+            highest |= sidecars
         else:
-            most |= sidecars + collections.Counter(amounts)
-    return dict(most | (running + sidecars))
+            highest |= sidecars + amounts
+    return dict(highest | (running + sidecars))
 
 
 def is_sidecar(init_container: Object) -> bool:
@@ -56,7 +64,7 @@ def is_sidecar(init_container: Object) -> bool:
     return bool(init_container.get("restartPolicy") == "Always")
 
 
-def _sum(parts: Sequence[dict[str, int]]) -> collections.Counter[str]:
+def _sum(parts: Sequence[Mapping[str, int]]) -> collections.Counter[str]:
     total: collections.Counter[str] = collections.Counter()
     for part in parts:
         total += collections.Counter(part)

@@ -5,5 +5,6 @@ After schedulePod and schedulingCycle in pkg/scheduler/schedule_one.go.
 The work of the plugin at each extension point does not belong here (`dynamic_resources`). Neither
 do writes to the API server (`binding`).
 
-Contents: `node_lists`, `node_scores`, `node_search`, `scheduling_cycles`.
+Contents: `assigned_pods`, `node_groups`, `node_lists`, `node_orders`,
+`node_resources`, `node_scores`, `node_search`, `scheduling_cycles`.
 """

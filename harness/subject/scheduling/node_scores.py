@@ -1,7 +1,8 @@
 """Which of several nodes is best: the one on which earlier alternatives of requests are chosen.
 
-After Score and NormalizeScore of the DynamicResources plugin. Of nodes with equal scores the first
-is taken, where kube-scheduler draws one, so that all pods compete for the same devices.
+After Score and NormalizeScore of the DynamicResources plugin, whose weight is 1. Scores of other
+plugins are added if there are any. Of nodes with equal scores the first is taken, where
+kube-scheduler draws one, so that all pods compete for the same devices.
 """
 
 import dataclasses
@@ -24,6 +25,8 @@ class Fit:
     """Place in the order of the search."""
     node: Object
     allocations: list[Object]
+    score: int = 0
+    """The score of the other plugins."""
 
 
 def has_alternatives(attempt: scheduling_attempts.Attempt) -> bool:
@@ -39,7 +42,8 @@ def is_perfect(attempt: scheduling_attempts.Attempt, allocations: Sequence[Objec
 
 def best(attempt: scheduling_attempts.Attempt, fitting: Sequence[Fit]) -> Fit:
     """Return the node with the highest score, the first of equals; there must be one."""
-    scores = normalized([_score(attempt, fit.allocations) for fit in fitting])
+    preferences = normalized([_score(attempt, fit.allocations) for fit in fitting])
+    scores = [preference + fit.score for preference, fit in zip(preferences, fitting, strict=True)]
     return fitting[scores.index(max(scores))]
 
 

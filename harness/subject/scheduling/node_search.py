@@ -1,23 +1,25 @@
 """The search for a node on which a pod can run, on one thread or on several.
 
 After findNodesThatPassFilters, prioritizeNodes and selectHost in pkg/scheduler/schedule_one.go. If
-nothing is scored, the first node that fits will do; otherwise a sample of the nodes is filtered and
-the best of them chosen. Unlike upstream, the sample ends with a node than which none can be better.
+no claim has alternatives, the first node that fits will do; otherwise a sample of the nodes is
+filtered and the best of them chosen. Unlike upstream, the sample ends with a node than which none
+can be better.
 
 Two defaults differ from kube-scheduler's. The search begins with the first node every time, not
-where the one before it ended, so that all pods compete for the same devices. And one thread filters
+with the best one or where the search before ended (`node_orders`), so that all pods compete for the
+same devices. And one thread filters
 the nodes: Python runs one thread at a time, so that more of them only cost time. For claims of
 which 50 nodes are looked at, 4 threads take 1.2 times as long as one, and 16 take 2.4 times as long
 (`make bench ARGS=scheduling`). They are there for the interleavings.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness import concurrency
 from harness.subject import dynamic_resources, nodes, scheduling_attempts
-from harness.subject.scheduling import node_scores
+from harness.subject.scheduling import node_orders, node_scores
 
 Object = dict[str, Any]
 FEASIBLE_MIN = 100
@@ -34,6 +36,9 @@ class SearchOptions:
     """Number of threads that filter nodes; kube-scheduler has 16."""
     rotates: bool = False
     """Begin where the search before ended, as kube-scheduler does."""
+    weighs_nodes: bool = False
+    """Prefer the nodes on which least is requested, as kube-scheduler does, and rule out those that
+    have too little left; such a search does not rotate."""
 
 
 ALONE = SearchOptions()
@@ -44,11 +49,14 @@ class NodeSearch:
     """Finds a node for each pod in turn."""
 
     def __init__(
-        self, plugin: dynamic_resources.DynamicResources, options: SearchOptions = ALONE
+        self,
+        plugin: dynamic_resources.DynamicResources,
+        options: SearchOptions = ALONE,
+        order: node_orders.NodeOrder | None = None,
     ) -> None:
-        self._plugin, self._options = plugin, options
-        self._start = 0
-        """Index of the node to begin with."""
+        """`order` None: natural order."""
+        self._plugin, self._parallelism = plugin, options.parallelism
+        self._order = order or node_orders.NaturalOrder(rotates=options.rotates)
 
     def find(
         self, attempt: scheduling_attempts.Attempt, known: Sequence[Object]
@@ -59,15 +67,12 @@ class NodeSearch:
         """
         is_scored = node_scores.has_alternatives(attempt)
         wanted = feasible_count(len(known)) if is_scored else 1
-        start = self._start % len(known) if known else 0
-        ordered = [*known[start:], *known[:start]] if start else known
-        open_nodes = [*without_refused(ordered, attempt.refused)]
-        run = FilterRun(self._plugin, attempt, open_nodes, wanted)
-        run.run(self._options.parallelism)
-        if self._options.rotates and run.count:
-            self._start = start + ordered.index(open_nodes[run.count - 1]) + 1
+        run = FilterRun(self._plugin, attempt, self._order.candidates(attempt, known), wanted)
+        run.run(min(self._parallelism, len(known)))
+        if run.taken:
+            self._order.note_end(known, run.taken[-1])
         if not run.fitting:
-            _count_refused(attempt, known, open_nodes)
+            _count_refused(attempt, known, run.taken)
             return None
         best = node_scores.best(attempt, run.fitting) if is_scored else run.fitting[0]
         return best.node, best.allocations
@@ -80,16 +85,16 @@ class FilterRun:
         self,
         plugin: dynamic_resources.DynamicResources,
         attempt: scheduling_attempts.Attempt,
-        ordered: Sequence[Object],
+        candidates: node_orders.Candidates,
         wanted: int,
     ) -> None:
-        self._plugin, self._attempt, self._ordered = plugin, attempt, ordered
-        self._wanted = wanted
+        self._plugin, self._attempt, self._candidates = plugin, attempt, candidates
+        self._left, self._wanted = iter(candidates.nodes), wanted
         self._guard = concurrency.lock("filter-run")
         self._found: list[node_scores.Fit] = []
         self._error: scheduling_attempts.AttemptError | None = None
-        self.count = 0
-        """Number of nodes that were taken up."""
+        self.taken: list[Object] = []
+        """The nodes that were taken up."""
 
     @property
     def fitting(self) -> list[node_scores.Fit]:
@@ -104,8 +109,7 @@ class FilterRun:
         if parallelism <= 1:
             self._run_alone()
             return
-        more = min(parallelism, len(self._ordered)) - 1
-        threads = [concurrency.spawn(f"filter-{index}", self._work) for index in range(more)]
+        threads = [concurrency.spawn(f"filter-{n}", self._work) for n in range(parallelism - 1)]
         self._work()
         for thread in threads:
             thread.join()
@@ -113,28 +117,28 @@ class FilterRun:
             raise self._error
 
     def _run_alone(self) -> None:
-        for index, node in enumerate(self._ordered):
-            self.count = index + 1
+        for index, node in enumerate(self._left):
+            self.taken.append(node)
             allocations = self._filter(node)
             if allocations is not None:
-                self._found.append(node_scores.Fit(index, node, allocations))
+                self._found.append(self._fit(index, allocations))
                 if self._has_enough(allocations):
                     return
 
     def _work(self) -> None:
         """Filter one node after the other, like every other thread of this run."""
         while (index := self._next()) is not None:
-            node = self._ordered[index]
+            node = self.taken[index]
             concurrency.step("filter.started", node=node["metadata"]["name"])
             try:
                 allocations = self._filter(node)
             except scheduling_attempts.AttemptError as error:
                 self._fail(error)
             else:
-                self._add(index, node, allocations)
+                self._add(index, allocations)
 
     def _filter(self, node: Object) -> list[Object] | None:
-        if refusal := nodes.refusal(node, self._attempt.pod):
+        if refusal := self._candidates.refusal(node):
             self._attempt.refuse(refusal)
             return None
         return self._plugin.filter(self._attempt, node)
@@ -142,16 +146,22 @@ class FilterRun:
     def _next(self) -> int | None:
         """Take up the next node; None: this is the end."""
         with self._guard:
-            if self._attempt.is_stopped or self.count == len(self._ordered):
+            if self._attempt.is_stopped:
                 return None
-            self.count += 1
-            return self.count - 1
+            for node in self._left:
+                self.taken.append(node)
+                return len(self.taken) - 1
+            return None
 
-    def _add(self, index: int, node: Object, allocations: list[Object] | None) -> None:
+    def _fit(self, index: int, allocations: list[Object]) -> node_scores.Fit:
+        node = self.taken[index]
+        return node_scores.Fit(index, node, allocations, self._candidates.score(node))
+
+    def _add(self, index: int, allocations: list[Object] | None) -> None:
         if allocations is None:
             return
         with self._guard:
-            self._found.append(node_scores.Fit(index, node, allocations))
+            self._found.append(self._fit(index, allocations))
             if self._has_enough(allocations):
                 self._attempt.is_stopped = True
 
@@ -163,15 +173,6 @@ class FilterRun:
         with self._guard:
             self._error = self._error or error
             self._attempt.is_stopped = True
-
-
-def without_refused(
-    ordered: Sequence[Object], refused: Mapping[str, Object] | None
-) -> Iterable[Object]:
-    """Return the nodes that are not known to refuse the claims."""
-    if not refused:
-        return ordered
-    return [node for node in ordered if refused.get(node["metadata"]["name"]) is not node]
 
 
 def _count_refused(

@@ -10,7 +10,7 @@ from harness.client import apis, transports
 from harness.subject import claims, dynamic_resources, scheduling_attempts
 from harness.subject.binding import binding_cycle
 from harness.subject.queueing import queued_pods, scheduling_queue
-from harness.subject.scheduling import node_lists, node_search
+from harness.subject.scheduling import assigned_pods, node_lists, node_search
 from harness.subject.telemetry import klog, pod_messages, pod_reports
 
 Object = dict[str, Any]
@@ -27,12 +27,13 @@ class SchedulingCycle:
         nodes: node_lists.NodeList,
         binders: binding_cycle.Binders,
         reports: pod_reports.PodReports,
-        search: node_search.SearchOptions,
+        search: node_search.NodeSearch,
+        assigned: assigned_pods.AssignedPods | None = None,
     ) -> None:
-        """`reports` hear about each attempt that fails."""
+        """`reports` hear about each attempt that fails; `assigned` about each pod that fits."""
         self._plugin, self._queue, self._nodes = plugin, queue, nodes
         self._binders, self._reports = binders, reports
-        self._search = node_search.NodeSearch(plugin, search)
+        self._search, self._assigned = search, assigned
         self.thread: concurrency.Thread | None = None
         """The scheduling thread; None before `start`."""
 
@@ -70,6 +71,8 @@ class SchedulingCycle:
             self._queue.failed(queued, unschedulable=False)
         else:
             name = node["metadata"]["name"]
+            if self._assigned is not None:
+                self._assigned.assume(queued.pod, name)
             self._plugin.reserve(attempt, node, allocations)
             concurrency.step("reserve.done", pod=queued.uid, node=name)
             self._binders.put(binding_cycle.Binding(queued, attempt, name))

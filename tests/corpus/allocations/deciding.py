@@ -1,8 +1,8 @@
 """Decides a recorded case as the scheduler does, inside the test's process.
 
 The real plugin, tracker and inventory, without threads and without an API server: each pod goes
-through PreFilter, Filter for each node, and Reserve, and its claims are allocated as planned,
-before the next one comes. So the outcome depends on nothing but the scheduler.
+through PreFilter, Filter and Score of the nodes, and Reserve, and its claims are allocated as
+planned, before the next one comes. So the outcome depends on nothing but the scheduler.
 """
 
 import json
@@ -18,9 +18,10 @@ from harness.subject import (
     nodes,
     scheduling_attempts,
 )
-from harness.subject.allocation import inventories, results
+from harness.subject.allocation import inventories
 from harness.subject.binding import binding_conditions
 from harness.subject.extended_resources import demands, extended_claims
+from harness.subject.scheduling import assigned_pods, node_orders, node_search
 from tests.support import local_servers
 
 Object = dict[str, Any]
@@ -59,6 +60,10 @@ class Case:
             conditions=binding_conditions.BindingConditions(self._cache.get),
             extended=self._extended,
         )
+        self._assigned = assigned_pods.AssignedPods()
+        self._search = node_search.NodeSearch(
+            self._plugin, order=node_orders.BestFirst(self._assigned)
+        )
 
     def decide(self) -> Object:
         """Return the outcome in the form of the recording."""
@@ -72,6 +77,8 @@ class Case:
         self._nodes = sorted(
             case["nodes"], key=lambda node: nodes.natural_order(node["metadata"]["name"])
         )
+        for node in self._nodes:
+            self._assigned.groups.on_add(node, initial=True)
         self._classes |= {obj["metadata"]["name"]: obj for obj in case["classes"]}
         for obj in case["classes"]:
             self._extended.resolver.on_add(obj, initial=True)
@@ -98,18 +105,13 @@ class Case:
 
     def _node_for(self, attempt: scheduling_attempts.Attempt) -> str:
         """Reserve devices on the best node, the first of equals; raises Unschedulable."""
-        wanted = [attempt.claims[index] for index in attempt.to_allocate]
-        fitting: list[tuple[int, Object, list[Object]]] = []
-        for node in self._nodes:
-            if not nodes.refusal(node, attempt.pod):
-                allocations = self._plugin.filter(attempt, node)
-                if allocations is not None:
-                    fitting.append((results.preference(wanted, allocations), node, allocations))
-        if not fitting:
-            raise scheduling_attempts.Unschedulable("no node fits")
-        _, node, allocations = max(fitting, key=lambda item: item[0])
-        self._plugin.reserve(attempt, node, allocations)
-        return str(node["metadata"]["name"])
+        found = self._search.find(attempt, self._nodes)
+        if found is None:
+            raise scheduling_attempts.Unschedulable(attempt.explanation())
+        name = str(found[0]["metadata"]["name"])
+        self._assigned.assume(attempt.pod, name)
+        self._plugin.reserve(attempt, *found)
+        return name
 
     def _allocate(self, attempt: scheduling_attempts.Attempt) -> Object:
         """Allocate the pod's claims as planned; return the allocations by name of the claim."""

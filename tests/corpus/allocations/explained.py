@@ -10,8 +10,6 @@ LEAK = (
     " here they are taken with the device"
 )
 LISTS = f"{MATCH}; {DISTINCT}"
-RESOURCES = "the scheduler has no plugin NodeResourcesFit; it looks at claims, labels and taints"
-SPREADING = "kube-scheduler's other plugins prefer the node that has no pod yet"
 WRITES = (
     "1.36.2 adds a time to an allocation that has none, which the API server refuses; writes of"
     " PreBind are not part of this replay"
@@ -20,9 +18,7 @@ OLDER = "recorded with 1.34.2, which leaves the tolerations out of the result"
 OLDER_EFFECTS = "recorded with 1.34.2, in which a taint of effect None keeps a device out as well"
 
 OF_OTHER_PLUGINS = {
-    "node-cpu-and-device": RESOURCES,
     "pre-allocated-no-timestamp": WRITES,
-    "random-nodes-030": SPREADING,
 }
 """Differences that are not the allocator's, whatever the release, by name of the case."""
 OVER_HTTP = {

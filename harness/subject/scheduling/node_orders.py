@@ -1,0 +1,98 @@
+"""The order in which the nodes are searched for a pod, and which of them have no room for it.
+
+In natural order, so that all pods compete for the same devices; or best first, as kube-scheduler's
+scores have it.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from harness.subject import nodes, scheduling_attempts
+from harness.subject.scheduling import assigned_pods, node_resources
+
+Object = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Candidates:
+    """The nodes for one attempt."""
+
+    nodes: Iterable[Object]
+    """In the order of the search; those that are known to refuse the claims are left out."""
+    refusal: Callable[[Object], str | None]
+    """Returns why a node does not accept the pod, apart from devices; None if it does."""
+    score: Callable[[Object], int]
+    """Returns how well the node suits, apart from devices."""
+
+
+class NodeOrder(Protocol):
+    """An order of nodes."""
+
+    def candidates(
+        self, attempt: scheduling_attempts.Attempt, known: Sequence[Object]
+    ) -> Candidates:
+        """Return the nodes to filter; `known` are all, in natural order."""
+        ...
+
+    def note_end(self, known: Sequence[Object], last: Object) -> None:
+        """Remember the last node that was filtered."""
+        ...
+
+
+class NaturalOrder:
+    """The nodes by their names, whatever is requested of them."""
+
+    def __init__(self, *, rotates: bool = False) -> None:
+        """`rotates`: begin where the search before ended, not with the first node."""
+        self._rotates = rotates
+        self._start = 0
+        """Index of the node to begin with."""
+
+    def candidates(
+        self, attempt: scheduling_attempts.Attempt, known: Sequence[Object]
+    ) -> Candidates:
+        """Return the nodes from the first one on, or from the one to begin with."""
+        start = self._start % len(known) if known else 0
+        ordered = [*known[start:], *known[:start]] if start else known
+        return Candidates(
+            [*without_refused(ordered, attempt.refused)],
+            lambda node: nodes.refusal(node, attempt.pod),
+            lambda _: 0,
+        )
+
+    def note_end(self, known: Sequence[Object], last: Object) -> None:
+        """Begin the next search after this node, if searches rotate."""
+        if self._rotates:
+            self._start = known.index(last) + 1
+
+
+class BestFirst:
+    """The nodes by their scores, without those that have too little left for the pod."""
+
+    def __init__(self, assigned: assigned_pods.AssignedPods) -> None:
+        self._assigned = assigned
+
+    def candidates(
+        self, attempt: scheduling_attempts.Attempt, known: Sequence[Object]
+    ) -> Candidates:
+        """Return the nodes with the highest score first, the first of equals first."""
+        del known
+        request = node_resources.of_pod(attempt.pod)
+        return Candidates(
+            without_refused(self._assigned.groups.best_first(request), attempt.refused),
+            lambda node: nodes.refusal(node, attempt.pod) or self._assigned.refusal(node, request),
+            lambda node: self._assigned.groups.score(node, request),
+        )
+
+    def note_end(self, known: Sequence[Object], last: Object) -> None:
+        """Do nothing: the scores say where a search begins."""
+
+
+def without_refused(
+    ordered: Iterable[Object], refused: Mapping[str, Object] | None
+) -> Iterable[Object]:
+    """Return the nodes that are not known to refuse the claims."""
+    if not refused:
+        return ordered
+    return (node for node in ordered if refused.get(node["metadata"]["name"]) is not node)
