@@ -56,7 +56,7 @@ class NaturalOrder:
         start = self._start % len(known) if known else 0
         ordered = [*known[start:], *known[:start]] if start else known
         return Candidates(
-            [*without_refused(ordered, attempt.refused)],
+            without_refused(ordered, attempt.refused),
             lambda node: nodes.refusal(node, attempt.pod),
             lambda _: 0,
         )
