@@ -18,12 +18,12 @@ Object = dict[str, Any]
 SCORE_MAX = 100
 """The highest score of a plugin for a node (MaxNodeScore)."""
 _CPU_M_DEFAULT, _MEMORY_DEFAULT = 100, 200 * 2**20
-"""What a container that requests none counts for, so that pods without requests spread as well:
-millicores, and bytes."""
+"""The millicores and bytes that a container without requests counts for, so that pods without
+requests spread as well."""
 
 
 class PodRequest(NamedTuple):
-    """What a pod requests, CPU in thousandths and memory in bytes."""
+    """The request of a pod, CPU in thousandths and memory in bytes."""
 
     cpu_m: int = 0
     memory: int = 0
@@ -33,7 +33,7 @@ class PodRequest(NamedTuple):
 
 
 class NodeUse(NamedTuple):
-    """What a node offers to pods, and what those on it request."""
+    """The amounts that a node offers to pods, and those that the pods on it request."""
 
     cpu_m: int
     memory: int

@@ -1,4 +1,4 @@
-"""What pods request and nodes have left, and which node is best; kube-scheduler's own examples."""
+"""Requests of pods, room on nodes, and which node is best; kube-scheduler's own examples."""
 
 import random
 from typing import Any
