@@ -90,6 +90,7 @@ def certify(
         )
     answers = {
         "files": ("Is every file undamaged and part of this run?", _files(history)),
+        "manifest": ("Is every file as the run left it?", _unchanged(history)),
         **answers,
     }
     _name_most_frequent_error(answers, operations, history)
@@ -104,6 +105,16 @@ def _files(history: histories.History) -> ItemResult:
     """Answer last: the other answers read the files and find the damage."""
     damages = history.damages()
     return not damages, "; ".join(damages) or f"{len(history.directory.journals())} files"
+
+
+def _unchanged(history: histories.History) -> ItemResult:
+    found = history.compared
+    bad = [f"{name} {change}" for name, change in found.changes.items()]
+    if found.problem or bad:
+        return False, found.problem or "; ".join(bad)
+    if found.count is None:
+        return True, "the run left no manifest: a change of its files would not be noticed"
+    return True, f"{found.count} files, unchanged since the end of the run"
 
 
 def _name_most_frequent_error(

@@ -246,8 +246,9 @@ def examine(directory: directories.RunDirectory) -> Examination:
         taints=observed.taints,
         views=_views(history),
     )
-    demanded = history.plan.requirements.examined
-    found, others = conclusions.divided((_answer(check, given) for check in CHECKS), demanded)
+    doubt, demanded = _doubt(history), history.plan.requirements.examined
+    answers = (_answer(check, given, doubt) for check in CHECKS)
+    found, others = conclusions.divided(answers, demanded)
     items = conclusions.require_examined(items, found, demanded)
     results = fault_attribution.attribute(found, folded, faults)
     if scheduler_identities.are_several(history.plan):
@@ -333,6 +334,11 @@ def require_own(directory: directories.RunDirectory, judgement: Judgement) -> No
     another run, or written by another version of the judges.
     """
     document = read(directory)
+    run_id = document.get("run_id")
+    if run_id != judgement.run_id:
+        raise _reject(
+            directory, f"expected the verdict on run {judgement.run_id}, got that on {run_id!r:.60}"
+        )
     evidence = document.get("evidence", {})
     changed = sorted(
         name
@@ -351,21 +357,37 @@ def _reject(directory: directories.RunDirectory, why: str) -> errors.VerdictErro
     )
 
 
-def _answer(check: Check, given: check_inputs.CheckInput) -> verdicts.Answer:
+def _doubt(history: histories.History) -> str:
+    """Return why no check can be run; empty if nothing is against it.
+
+    Every check reads the plan. A changed journal is treated as a damaged one, so that only the
+    checks which read it have nothing to examine.
+    """
+    change = history.compared.changes.get(history.directory.plan.name)
+    return f"plan.json {change}, so nothing was checked" if change else ""
+
+
+def _answer(check: Check, given: check_inputs.CheckInput, doubt: str) -> verdicts.Answer:
     if not check.applies(given.plan):
         return verdicts.NotExamined(
             check=check.name, promise=check.promise, reason="the plan does not ask for it"
         )
+    if doubt:
+        return _unknown(check, doubt)
     try:
         return check.run(given)
     except Exception as error:  # noqa: BLE001 - no error of a check is a verdict about the subject
-        return verdicts.CheckResult(
-            check=check.name,
-            promise=check.promise,
-            verdict=verdicts.Verdict.UNKNOWN,
-            examined_count=0,
-            violation_count=0,
-            violations=[],
-            others=[],
-            reason=f"the check failed: {error!r}",
-        )
+        return _unknown(check, f"the check failed: {error!r}")
+
+
+def _unknown(check: Check, reason: str) -> verdicts.CheckResult:
+    return verdicts.CheckResult(
+        check=check.name,
+        promise=check.promise,
+        verdict=verdicts.Verdict.UNKNOWN,
+        examined_count=0,
+        violation_count=0,
+        violations=[],
+        others=[],
+        reason=reason,
+    )

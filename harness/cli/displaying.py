@@ -184,6 +184,31 @@ def show(
         console().print(f"  {directory.report}", markup=False, soft_wrap=True)
 
 
+def show_line(
+    judgement: judging.Judgement,
+    path: pathlib.Path,
+    *,
+    out: outputs.Output = _PLAIN,
+    unwritten: str = "",
+) -> None:
+    """Print the verdict on one of several run directories, and its reason unless quiet."""
+    style = STYLES[judgement.verdict]
+    about = "" if out.is_quiet else f": {judgement.reason}"
+    unwritten = f" (this verdict and its report are not written: {unwritten})" if unwritten else ""
+    _line(str(judgement.verdict), style, f"{path}{about}{unwritten}")
+
+
+def show_error(path: pathlib.Path, error: errors.HarnessError, *, out: outputs.Output) -> None:
+    """Print why one of several run directories could not be judged."""
+    _line("ERROR", "bold red", str(path) if out.is_quiet else f"{path}: {error}")
+
+
+def _line(word: str, style: str, text: str) -> None:
+    shown = Console(highlight=False, soft_wrap=True)
+    shown.print(f"[{style}]{word:<8}[/]", end="")
+    shown.print(text.replace("\n", " "), markup=False)
+
+
 def _print(
     judgement: judging.Judgement, directory: directories.RunDirectory, out: outputs.Output
 ) -> None:

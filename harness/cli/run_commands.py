@@ -1,13 +1,22 @@
 """`flake-hunt run|check|report`: make one run, judge it again, render its report again."""
 
 import pathlib
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from harness.cli import choosing, outputs
 
+if TYPE_CHECKING:
+    from harness.checks import judging
+
 _PANEL = "Hunting"
+_RANKS = [10, 1, 2, 20, 0]
+"""Exit codes from the one that counts most: INVALID, error, UNKNOWN, VALID."""
+RunPaths = Annotated[
+    list[pathlib.Path], typer.Argument(metavar="RUN_DIR...", help="Folders of runs.")
+]
 RunPath = Annotated[pathlib.Path, typer.Argument(metavar="RUN_DIR", help="Folder of one run.")]
 
 
@@ -88,28 +97,65 @@ def run(
 
 
 def check(
-    directory: RunPath,
+    directory: RunPaths,
     output: outputs.Form = "text",
     quiet: outputs.Quiet = False,  # noqa: FBT002 - typer turns it into a flag
     verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
-    """Judge a run directory again, from its content alone, and write its report again."""
+    """Judge run directories again, from their content alone, and write their reports again.
+
+    Several give a line each; the exit code is 10 if one is INVALID, else that of a folder that is
+    no run directory, else 20 if one is UNKNOWN.
+    """
+    from harness.cli import displaying
+
+    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+        if len(directory) > 1:
+            return _check_all(directory, out)
+        examination, unwritten = _check(directory[0])
+        judgement, existing = examination.judgement, examination.history.directory
+        displaying.show(judgement, existing, out=out, unwritten=unwritten)
+    return judgement.exit_code
+
+
+def _check(path: pathlib.Path) -> "tuple[judging.Examination, str]":
+    """Judge a run directory; return why its verdict and pages were not written, if so."""
     from harness import errors
     from harness.checks import judging
-    from harness.cli import displaying
     from harness.history import directories
     from harness.report import publishing
 
-    existing = directories.existing(directory)
-    examination = judging.examine(existing)
-    unwritten = ""
+    examination = judging.examine(directories.existing(path))
     try:
         publishing.publish(examination)
     except (errors.StorageError, errors.UnwritableError) as error:
-        unwritten = str(error)
-    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
-        displaying.show(examination.judgement, existing, out=out, unwritten=unwritten)
-    return examination.judgement.exit_code
+        return examination, str(error)
+    return examination, ""
+
+
+def _check_all(paths: Sequence[pathlib.Path], out: outputs.Output) -> int:
+    """Judge several run directories, with a line for each; return the worst exit code."""
+    from harness import errors
+    from harness.cli import displaying
+
+    documents: list[dict[str, Any]] = []
+    codes: list[int] = []
+    for path in paths:
+        try:
+            examination, unwritten = _check(path)
+        except errors.HarnessError as error:
+            codes.append(type(error).exit_code)
+            documents.append({"directory": str(path), "error": str(error)})
+            displaying.show_error(path, error, out=out)
+        else:
+            judgement, existing = examination.judgement, examination.history.directory
+            codes.append(judgement.exit_code)
+            documents.append(displaying.document(judgement, existing))
+            displaying.show_line(judgement, path, out=out, unwritten=unwritten)
+    code = min(codes, key=_RANKS.index)
+    if out.is_json:
+        out.document({"schema": 1, "exit_code": code, "runs": documents})
+    return code
 
 
 def report(directory: RunPath) -> int:

@@ -3,6 +3,6 @@
 Evidence is written before judging and never changed. Verdicts, analysis and pandas do not belong
 here (see `checks`).
 
-Contents: `directories`, `files`, `histories`, `journal_reader`, `journal_writer`, `plans`,
-`records`.
+Contents: `directories`, `files`, `histories`, `journal_reader`, `journal_writer`,
+`manifests`, `plans`, `records`.
 """

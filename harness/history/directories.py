@@ -13,6 +13,7 @@ faults.jsonl                faults that took effect; only in runs with faults
 steps-<process>.jsonl       named steps of the subject
 logs/<process>.log          output of the processes
 kubelet/                    checkpoints and CDI files of the nodes; they change during the run
+manifest.json               the files above with their sizes and digests; the run writes it last
 ---- above: written before judging and never changed; below: written by judging ----
 verdict.json  report.html  junit.xml  trace.json
 ```
@@ -48,6 +49,11 @@ class RunDirectory:
     def cluster(self) -> pathlib.Path:
         """Name, provider and component versions of the running cluster."""
         return self.path / "cluster.json"
+
+    @property
+    def manifest(self) -> pathlib.Path:
+        """The files that the run wrote (`manifests.Manifest`); missing if it was interrupted."""
+        return self.path / "manifest.json"
 
     @property
     def processes(self) -> pathlib.Path:

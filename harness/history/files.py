@@ -51,12 +51,30 @@ def read_small(path: pathlib.Path) -> bytes:
     return content
 
 
+def size(path: pathlib.Path) -> int:
+    """Return the number of bytes.
+
+    Raises HistoryError if it is not a regular file or cannot be opened.
+    """
+    with open_regular(path) as file:
+        return os.fstat(file.fileno()).st_size
+
+
 def digest(path: pathlib.Path) -> str:
-    """Return `sha256:<hex>` of a file; the reason if it cannot be read."""
-    try:
-        with open_regular(path) as file:
+    """Return `sha256:<hex>` of the content.
+
+    Raises HistoryError if it is not a regular file or cannot be read.
+    """
+    with open_regular(path) as file:
+        try:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+        except OSError as error:
+            raise errors.HistoryError(f"{path.name}: cannot be read ({error.strerror})") from error
+
+
+def digest_or_reason(path: pathlib.Path) -> str:
+    """Return `sha256:<hex>` of the content; the reason if it cannot be read."""
+    try:
+        return digest(path)
     except errors.HistoryError as error:
         return str(error)
-    except OSError as error:
-        return f"{path.name}: cannot be read ({error.strerror})"

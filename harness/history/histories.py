@@ -1,7 +1,8 @@
 """Reads the evidence in a run directory for judging.
 
 Missing and damaged files raise no error; readers note the damage for the certificate. A file of
-another run, or of another boot of the host (whose clocks cannot be compared), counts as damaged.
+another run, or of another boot of the host (whose clocks cannot be compared), counts as damaged,
+and so does a file that was changed after the run, as its manifest shows: nothing rests on it.
 """
 
 import dataclasses
@@ -11,7 +12,7 @@ import pathlib
 from collections.abc import Iterable, Iterator
 
 from harness import errors
-from harness.history import directories, files, journal_reader, plans, records
+from harness.history import directories, files, journal_reader, manifests, plans, records
 from harness.model import naming
 
 
@@ -19,15 +20,25 @@ class EvidenceReader(journal_reader.Reader):
     """Reads a journal of one run up to its first damage; read `damage` after the iteration."""
 
     def __init__(
-        self, path: pathlib.Path, plan: plans.Plan, *, may_be_cut_off: bool = False
+        self,
+        path: pathlib.Path,
+        plan: plans.Plan,
+        *,
+        may_be_cut_off: bool = False,
+        change: str = "",
     ) -> None:
-        """`may_be_cut_off`: the writer could not close the file (see `History.cut_off`)."""
+        """`may_be_cut_off`: the writer could not close the file (see `History.cut_off`).
+
+        `change`: how the file was changed after the run; empty: it was not.
+        """
         super().__init__(path)
         self._plan, self.may_be_cut_off = plan, may_be_cut_off
-        self.damage = ""
+        self.damage = f"{path.name} {change}" if change else ""
         """The damage that ended the iteration, with file and line; empty if there was none."""
 
     def __iter__(self) -> Iterator[records.Body]:
+        if self.damage:
+            return
         try:
             yield from super().__iter__()
         except errors.HistoryError as error:
@@ -75,6 +86,11 @@ class History:
     _readers: dict[pathlib.Path, EvidenceReader] = dataclasses.field(
         default_factory=dict, init=False
     )
+
+    @functools.cached_property
+    def compared(self) -> manifests.Comparison:
+        """The directory compared with its manifest."""
+        return manifests.compare(self.directory, self.plan)
 
     @functools.cached_property
     def processes(self) -> journal_reader.Journal | None:
@@ -162,7 +178,7 @@ class History:
         """
         for path in self.directory.journals():
             if path not in self._readers:
-                reader = EvidenceReader(path, self.plan)
+                reader = EvidenceReader(path, self.plan, change=self._change(path))
                 next(iter(reader), None)
                 self._readers[path] = reader
         return [
@@ -172,16 +188,24 @@ class History:
         ]
 
     def digests(self) -> dict[str, str]:
-        """Return name -> `files.digest` for plan.json and every journal."""
+        """Return name -> digest, or why there is none, for plan.json, journals and manifest."""
         paths = [self.directory.plan, *self.directory.journals()]
-        return {path.name: files.digest(path) for path in paths}
+        if os.path.lexists(self.directory.manifest):
+            paths.append(self.directory.manifest)
+        known = self.compared.digests
+        return {path.name: known.get(path.name) or files.digest_or_reason(path) for path in paths}
 
     def _reader(self, path: pathlib.Path, process: str = "") -> EvidenceReader | None:
         if not os.path.lexists(path):
             return None
         cut_off = bool(process) and process in self.cut_off
-        self._readers[path] = EvidenceReader(path, self.plan, may_be_cut_off=cut_off)
+        self._readers[path] = EvidenceReader(
+            path, self.plan, may_be_cut_off=cut_off, change=self._change(path)
+        )
         return self._readers[path]
+
+    def _change(self, path: pathlib.Path) -> str:
+        return self.compared.changes.get(path.name, "")
 
 
 def load(path: pathlib.Path) -> History:

@@ -4,6 +4,7 @@ A torn last line is tolerated and noted. Any other damage raises an error that n
 """
 
 import functools
+import os
 import pathlib
 from collections.abc import Iterator
 
@@ -14,6 +15,9 @@ from harness.history import files, records
 
 LINE_MAX = 32 * 2**20
 """Longest accepted line, in bytes; an API object has at most a few MiB."""
+
+TRAILER_MAX = 4096
+"""Longest trailer, in bytes."""
 
 _decoder: msgspec.json.Decoder[records.Record] = msgspec.json.Decoder(records.Record)
 
@@ -128,3 +132,18 @@ def read(path: pathlib.Path) -> Journal:
     Raises HistoryError, which names file and line, for any damage except a torn last line.
     """
     return gather(Reader(path))
+
+
+def last_trailer(path: pathlib.Path) -> records.Trailer | None:
+    """Return the trailer by reading only the end of the file; None if it does not end with one.
+
+    Raises HistoryError if it is not a regular file.
+    """
+    with files.open_regular(path) as file:
+        file.seek(max(os.fstat(file.fileno()).st_size - TRAILER_MAX, 0))
+        *_, last = file.read().splitlines() or [b""]
+    try:
+        found = _decoder.decode(last)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return found if isinstance(found, records.Trailer) else None

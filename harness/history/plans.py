@@ -96,6 +96,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Resources (plural names) whose commits must all be observed."""
     settings: dict[str, Any]
     """The scenario after overrides, as JSON."""
+    expects_manifest: bool = False
+    """True if the run writes a manifest when it has ended; False in plans of older versions."""
     progress_s: float | None = None
     """Seconds without progress after which whatever could go on counts as stuck; None: progress is
     not judged."""

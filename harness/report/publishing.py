@@ -5,6 +5,9 @@ pages are written. After an interruption or a failure, pages may be missing, but
 """
 
 import contextlib
+import os
+import pathlib
+import stat
 
 from harness import errors, writing
 from harness.checks import judging
@@ -31,10 +34,20 @@ def _remove_pages(directory: directories.RunDirectory) -> None:
 
 
 def _replace_verdict(directory: directories.RunDirectory, judgement: judging.Judgement) -> None:
-    """Replace verdict.json; on failure remove an older one, which may be about other evidence."""
+    """Replace verdict.json; on failure remove an older one, which may be about other evidence.
+
+    A link or a FIFO in its place is removed first: it must not be followed or waited for.
+    """
+    with writing.explained(directory.verdict):
+        if os.path.lexists(directory.verdict) and not _is_regular(directory.verdict):
+            directory.verdict.unlink()
     try:
         judging.write(directory, judgement)
     except errors.StorageError:
         with contextlib.suppress(OSError):
             directory.verdict.unlink(missing_ok=True)
         raise
+
+
+def _is_regular(path: pathlib.Path) -> bool:
+    return stat.S_ISREG(path.lstat().st_mode)

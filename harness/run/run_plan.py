@@ -108,6 +108,7 @@ def plan(
         expected_steps=subjects.python_parts(subject),
         expected_pool_changes=kubelets[:1] if changes.changes else [],
         pool_changes=changes.demanded,
+        expects_manifest=True,
         resources=[*OBSERVED, *(["devicetaintrules"] if changes.needs_rules else [])],
         settings=scenario.model_dump(mode="json"),
         again=rerun_command.words(

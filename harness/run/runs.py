@@ -16,7 +16,7 @@ from harness.checks import judging
 from harness.client import transports
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
-from harness.history import directories, plans
+from harness.history import directories, manifests, plans
 from harness.report import publishing
 from harness.run import execution, progressing, run_plan, supervising
 from harness.scenario import loading, profiles
@@ -44,7 +44,16 @@ def run(
         with _explaining_silence(chosen):
             failure = execution.Execution(plan, directory, chosen, progress).run()
     progress.phase("judging")
-    return _judge(directory, failure)
+    return _judge(directory, failure or _seal(directory, plan))
+
+
+def _seal(directory: directories.RunDirectory, plan: plans.Plan) -> errors.HarnessError | None:
+    """Write the manifest, now that all evidence is there; return the error if that failed."""
+    try:
+        manifests.write(directory, run_id=plan.run_id)
+    except (errors.StorageError, errors.UnwritableError) as error:
+        return error
+    return None
 
 
 def _judge(

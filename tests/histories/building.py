@@ -6,8 +6,10 @@ import pathlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from harness import clocks
-from harness.history import directories, journal_writer, plans, records
+from harness.history import directories, journal_writer, manifests, plans, records
 from tests.histories import fault_words, language
 
 RUN_ID, SCENARIO, SEED = "f00dfeed", "written-by-hand", 7
@@ -27,10 +29,11 @@ def build(
     faults: Sequence[plans.PlannedFault] | None = None,
     remedies: Sequence[str] = (),
     preparations: Sequence[records.Body] = (),
+    sealed: bool = False,
 ) -> directories.RunDirectory:
     """A run directory in which everything went as it should and `text` was observed.
 
-    `faults` None: those of the text, by their kinds.
+    `faults` None: those of the text, by their kinds. `sealed`: with a manifest, as the plan says.
     """
     directory = directories.create(path)
     applied = fault_words.applications(text, names=names)
@@ -42,7 +45,7 @@ def build(
         faults=planned,
         remedies=remedies,
     )
-    plans.write(directory.plan, made)
+    plans.write(directory.plan, msgspec.structs.replace(made, expects_manifest=sealed))
     files: dict[str, tuple[pathlib.Path, Iterable[records.Body]]] = {
         "run": (directory.processes, _processes()),
         "recorder": (directory.observations, language.observe(text, names=names)),
@@ -55,6 +58,8 @@ def build(
         files["faults"] = (directory.faults, [*applied, *windows(planned, applied)])
     for process, (file, body) in files.items():
         write(file, body, process=process, run_id=run_id)
+    if sealed:
+        manifests.write(directory, run_id=run_id)
     return directory
 
 

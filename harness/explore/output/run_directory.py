@@ -13,7 +13,7 @@ import msgspec
 from harness import clocks, writing
 from harness.apiserver.storage import watch_cache
 from harness.explore.search import explored_run, tokens
-from harness.history import directories, journal_writer, plans, records
+from harness.history import directories, journal_writer, manifests, plans, records
 
 RESOURCES = ["resourceclaims", "pods", "resourceslices"]
 """Resources whose commits are saved."""
@@ -35,6 +35,7 @@ def save(
     _write_processes(directory, run_id, run)
     _write_observations(directory, run_id, run)
     _write_steps(directory, run_id, run)
+    manifests.write(directory, run_id=run_id)
     return directory
 
 
@@ -54,6 +55,7 @@ def _plan(token: tokens.Token, run_id: str) -> plans.Plan:
         requirements=plans.Requirements(allocations_min=1, pods_running_min=0),
         expected_operations=[],
         expected_steps=["scheduler"],
+        expects_manifest=True,
         resources=RESOURCES,
         settings={"token": str(token), "world": repr(token.spec)},
         versions={},

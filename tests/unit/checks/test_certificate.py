@@ -12,6 +12,7 @@ from tests.histories import building, damages, language
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
 ALL = [
     "files",
+    "manifest",
     "recorder",
     "first-lists",
     "no-gaps",
@@ -152,6 +153,7 @@ def test_a_sound_directory_has_a_yes_for_every_item(tmp_path: pathlib.Path) -> N
     ]
     assert {item.name: item.reason for item in judgement.certificate} == {
         "files": "6 files",
+        "manifest": "the run left no manifest: a change of its files would not be noticed",
         "recorder": "17 records, file closed",
         "first-lists": "2 resources",
         "no-gaps": "8 commits observed",
@@ -189,7 +191,7 @@ def test_something_after_the_trailer_is_not_in_order_either(tmp_path: pathlib.Pa
 
 def test_every_item_is_failed_by_some_test() -> None:
     by_damage = {name for _, expected in DAMAGES.values() for name in expected}
-    assert by_damage | {"no-gaps", "load", "files"} == set(ALL)
+    assert by_damage | {"no-gaps", "load", "files", "manifest"} == set(ALL)
 
 
 @pytest.mark.parametrize("text", ["a+D1 [ . ] a~", "a+D1 [ b+D2 ] p*", "[ a+D1 ]"])
